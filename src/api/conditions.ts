@@ -1,0 +1,66 @@
+/** metav1.Condition (Kubernetes API reference, Condition). */
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime: string;
+}
+
+/** A condition before it is compared with the one that stands: no times yet. */
+export interface ConditionClaim {
+  readonly type: ConditionType;
+  readonly status: "True" | "False";
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** Every condition type that Latchkey sets, and what it says. */
+export const conditionTypes = {
+  Ready: "The object does what its spec says.",
+  Reconciling: "Latchkey still works on it; present only while true.",
+  Stalled: "Neither time nor Latchkey can mend it; present only while true.",
+  AccessApplied: "Every access rule has become a Role and a RoleBinding.",
+  Synced: "Every target holds the current data.",
+  Active: "The key would be accepted.",
+  Expired: "The life-time is over.",
+  Expiring: "The last tenth of a life longer than a day has begun.",
+} as const;
+
+/** Name of a condition type. */
+export type ConditionType = keyof typeof conditionTypes;
+
+/** Every reason that Latchkey gives, and what it says. */
+export const reasons = {
+  Ready: "All is as the spec says.",
+  Active: "The key would be accepted.",
+  Disabled: "spec.disabled is true.",
+  Minted: "status.token holds a valid token.",
+  Applied: "Every access rule is in force.",
+  Synced: "Every target holds the current data.",
+  NotRequested: "No project is named to sync to.",
+  Paused: "The disable-sync annotation pauses the sync.",
+  Progressing: "Work is left to do.",
+  Conflict: "A target holds something that Latchkey did not make.",
+  Failed: "A target refused the write.",
+  Deleting: "The object is being deleted.",
+  WaitingForGrant: "The requester's grant comes before the token.",
+  NotExpired: "The life-time is not over.",
+  NotExpiring: "The end of the life-time is not near.",
+  Expiring: "The end of the life-time is near.",
+  Expired: "The life-time is over.",
+  InvalidAccessRule: "An access rule cannot be granted as written.",
+  NameConflict: "A Role or RoleBinding of a derived name is somebody else's.",
+  InvalidSyncOption: "A sync annotation cannot be followed as written.",
+  TooLarge: "The data does not fit into a Secret.",
+  MissingKey: "spec.key is empty.",
+  MissingSubject: "None of spec.user, spec.team and spec.subject is set.",
+  DuplicateKey: "An older object holds the same key.",
+  UnknownRequester: "Who asked for the object is not certain.",
+  UnsupportedRequester: "No token can be issued to this requester.",
+  InvalidScope: "The scope cannot be read.",
+} as const;
+
+/** Name of a reason. */
+export type Reason = keyof typeof reasons;

@@ -1,0 +1,52 @@
+/** The API group of the three kinds (specification, "What the service does"). */
+export const group = "management.service";
+
+/** The one served and stored version. */
+export const version = "v1";
+
+/** `apiVersion` of the three kinds. */
+export const apiVersion = `${group}/${version}`;
+
+/** The finalizer that lets Latchkey take grants and copies back before an object goes. */
+export const cleanupFinalizer = `${group}/cleanup`;
+
+/** The field manager of everything the controller writes. */
+export const fieldManager = "latchkey-controller";
+
+/** The name of the Lease and of the Secret that Latchkey keeps for itself, in its own namespace. */
+export const ownObjects = {
+  lease: "latchkey-controller",
+  signingKeys: "latchkey-signing-keys",
+} as const;
+
+/** Names of the policies whose age decides whether a requester's stamp can be trusted. */
+export const requesterPolicies = {
+  stamp: "latchkey-requester-stamp",
+  lock: "latchkey-requester-lock",
+} as const;
+
+/** Every label key Latchkey reads or writes. */
+export const labels = {
+  project: `${group}/project`,
+  sourceUid: `${group}/source-uid`,
+  component: `${group}/component`,
+  requesterHash: `${group}/requester-hash`,
+} as const;
+
+/** Every annotation key Latchkey reads or writes. */
+export const annotations = {
+  copyOf: `${group}/copy-of`,
+  disableSync: `${group}/disable-sync`,
+  requester: `${group}/requester`,
+  requesterGroups: `${group}/requester-groups`,
+  requesterKeyId: `${group}/requester-key-id`,
+  requesterUid: `${group}/requester-uid`,
+  rules: `${group}/rules`,
+  source: `${group}/source`,
+  sync: `${group}/sync`,
+  syncError: `${group}/sync-error`,
+  syncFrom: `${group}/sync-from`,
+  syncSecretName: `${group}/sync-secret-name`,
+  syncSecretType: `${group}/sync-secret-type`,
+  syncToProjects: `${group}/sync-to-projects`,
+} as const;

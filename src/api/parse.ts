@@ -1,0 +1,83 @@
+import type { Condition } from "./conditions.ts";
+import type { Metadata } from "./object.ts";
+import { SecretText } from "./secret-text.ts";
+
+/** Whether a value is a JSON object; a SecretText is a string with a coat, not an object. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof SecretText);
+}
+
+/** The JSON object under `field`; an empty one when there is none. */
+export function recordAt(value: unknown, field: string): Readonly<Record<string, unknown>> {
+  const inner = isRecord(value) ? value[field] : undefined;
+  return isRecord(inner) ? inner : {};
+}
+
+/** The string under `field`, if it is one. */
+export function stringAt(value: unknown, field: string): string | undefined {
+  const inner = isRecord(value) ? value[field] : undefined;
+  return typeof inner === "string" ? inner : undefined;
+}
+
+/** The finite number under `field`, if it is one. */
+export function numberAt(value: unknown, field: string): number | undefined {
+  const inner = isRecord(value) ? value[field] : undefined;
+  return typeof inner === "number" && Number.isFinite(inner) ? inner : undefined;
+}
+
+/** Whether `field` is true. */
+export function isTrueAt(value: unknown, field: string): boolean {
+  return isRecord(value) && value[field] === true;
+}
+
+/** The list under `field`; an empty one when there is none. */
+export function listAt(value: unknown, field: string): readonly unknown[] {
+  const inner = isRecord(value) ? value[field] : undefined;
+  return Array.isArray(inner) ? inner : [];
+}
+
+/** The strings of the list under `field`. */
+export function stringsAt(value: unknown, field: string): readonly string[] {
+  return listAt(value, field).filter((entry) => typeof entry === "string");
+}
+
+/** The string values of the object under `field`. */
+export function stringMapAt(value: unknown, field: string): Readonly<Record<string, string>> {
+  const entries = Object.entries(recordAt(value, field));
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+/** ObjectMeta as the API server sends it; throws a TypeError that names the missing field. */
+export function parseMetadata(raw: unknown): Metadata {
+  const metadata = recordAt(raw, "metadata");
+  const namespace = stringAt(metadata, "namespace");
+  const deletionTimestamp = stringAt(metadata, "deletionTimestamp");
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    name: required(metadata, "name"),
+    uid: required(metadata, "uid"),
+    resourceVersion: required(metadata, "resourceVersion"),
+    generation: numberAt(metadata, "generation") ?? 0,
+    creationTimestamp: required(metadata, "creationTimestamp"),
+    ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
+    labels: stringMapAt(metadata, "labels"),
+    annotations: stringMapAt(metadata, "annotations"),
+    finalizers: stringsAt(metadata, "finalizers"),
+  };
+}
+
+/** The conditions of a status; entries of another shape are left out. */
+export function parseConditions(status: unknown): readonly Condition[] {
+  return listAt(status, "conditions").filter(isCondition);
+}
+
+function isCondition(value: unknown): value is Condition {
+  const texts = ["type", "status", "reason", "message", "lastTransitionTime"];
+  return texts.every((field) => stringAt(value, field) !== undefined);
+}
+
+function required(metadata: Readonly<Record<string, unknown>>, field: string): string {
+  const value = stringAt(metadata, field);
+  if (value === undefined) throw new TypeError(`metadata.${field} is missing`);
+  return value;
+}

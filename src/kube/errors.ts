@@ -1,0 +1,55 @@
+/** What went wrong with a request, for programs. */
+export type KubeErrorCode =
+  | "BadRequest"
+  | "Unauthorized"
+  | "Forbidden"
+  | "NotFound"
+  | "AlreadyExists"
+  | "Conflict"
+  | "Gone"
+  | "Invalid"
+  | "TooManyRequests"
+  | "ServerError"
+  | "Network"
+  | "Fenced";
+
+/** What a KubeError carries beside its sentence. */
+export interface KubeErrorDetails {
+  readonly code: KubeErrorCode;
+  /** HTTP status, 0 when no answer came. */
+  readonly status: number;
+  /** `reason` of the metav1.Status, as the server gave it. */
+  readonly reason?: string;
+  /** Reasons of `details.causes`, such as `NamespaceTerminating`. */
+  readonly causes?: readonly string[];
+  /** `details.name` of the metav1.Status: present on a 404 only when the resource itself is served. */
+  readonly objectName?: string;
+  /** Milliseconds that the server asks to wait (Retry-After). */
+  readonly retryAfterMs?: number;
+}
+
+/** A request to the API server that failed; its message never holds a value of the body that was sent. */
+export class KubeError extends Error {
+  readonly code: KubeErrorCode;
+  readonly status: number;
+  readonly reason: string | undefined;
+  readonly causes: readonly string[];
+  readonly objectName: string | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, details: KubeErrorDetails) {
+    super(message);
+    this.name = "KubeError";
+    this.code = details.code;
+    this.status = details.status;
+    this.reason = details.reason;
+    this.causes = details.causes ?? [];
+    this.objectName = details.objectName;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** Whether `error` is a KubeError of one of these codes. */
+export function isKubeError(error: unknown, ...codes: KubeErrorCode[]): error is KubeError {
+  return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
+}
