@@ -1,0 +1,88 @@
+import { readFile, readdir } from "node:fs/promises";
+import { load } from "js-yaml";
+import { describe, expect, test } from "vitest";
+import { generateTypes, generatedDirectory } from "../../crds/generate.ts";
+import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+
+const crds = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"];
+const files = await generateTypes();
+
+describe("the generated types", () => {
+  test.each(files)("$name is what the generator makes of its CustomResourceDefinition now", async ({ name, text }) => {
+    const committed = await readFile(new URL(name, generatedDirectory), "utf8");
+    expect(committed, 'run "npm run generate" and commit src/api/generated').toBe(text);
+  });
+
+  test("there is one file for every kind and no other", async () => {
+    expect(await readdir(generatedDirectory)).toEqual(files.map(({ name }) => name).toSorted());
+  });
+});
+
+describe("the CustomResourceDefinitions", () => {
+  test.each(crds)("every field of %s has a description", async (plural) => {
+    const undescribed = fieldsOf(await schemaOf(plural)).filter(({ schema }) => stringAt(schema, "description") === undefined);
+    expect(undescribed.map(({ path }) => path)).toEqual(["metadata"]);
+  });
+
+  test.each(crds)("no column of %s shows a field that holds a secret", async (plural) => {
+    const secret = fieldsOf(await schemaOf(plural)).filter(({ schema }) => secretsIn(schema).length > 0);
+    const shown = listAt(await versionOf(plural), "additionalPrinterColumns").map((column) => stringAt(column, "jsonPath"));
+    expect(secret).not.toEqual([]);
+    expect(secret.filter(({ path }) => shown.some((jsonPath) => jsonPath?.startsWith(`.${path}`)))).toEqual([]);
+  });
+
+  test.each(crds)("no rule or pattern stands at a secret of %s, because the API server would print its value", async (plural) => {
+    const secret = fieldsOf(await schemaOf(plural)).flatMap(({ schema }) => secretsIn(schema));
+    const printing = ["pattern", "enum", "minLength", "x-kubernetes-validations"];
+    expect(secret.filter((schema) => printing.some((check) => check in schema))).toEqual([]);
+  });
+
+  test("a key and a token have the same scope, but for its description", async () => {
+    const [key, token] = await Promise.all(["ownedaccesskeys", "directclusterendpointtokens"].map(scopeOf));
+    expect({ ...key, description: "" }).toEqual({ ...token, description: "" });
+  });
+
+  test("all three kinds have the same conditions", async () => {
+    const [first, ...others] = await Promise.all(crds.map(conditionsOf));
+    expect(others).toEqual([first, first]);
+  });
+});
+
+interface Field {
+  readonly path: string;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+async function versionOf(plural: string): Promise<unknown> {
+  const text = await readFile(new URL(`../../crds/${plural}.yaml`, import.meta.url), "utf8");
+  return listAt(recordAt(load(text), "spec"), "versions")[0];
+}
+
+async function schemaOf(plural: string) {
+  return recordAt(recordAt(await versionOf(plural), "schema"), "openAPIV3Schema");
+}
+
+async function scopeOf(plural: string) {
+  return recordAt(propertiesOf(recordAt(propertiesOf(await schemaOf(plural)), "spec")), "scope");
+}
+
+async function conditionsOf(plural: string) {
+  return recordAt(propertiesOf(recordAt(propertiesOf(await schemaOf(plural)), "status")), "conditions");
+}
+
+function propertiesOf(schema: unknown) {
+  return recordAt(schema, "properties");
+}
+
+function fieldsOf(schema: unknown, prefix = ""): readonly Field[] {
+  const inner = isRecord(recordAt(schema, "items")["properties"]) ? recordAt(schema, "items") : schema;
+  return Object.entries(propertiesOf(inner)).flatMap(([name, value]) => {
+    const field = { path: `${prefix}${name}`, schema: isRecord(value) ? value : {} };
+    return [field, ...fieldsOf(value, `${field.path}.`)];
+  });
+}
+
+/** The field itself or the values of a map, where they are secret. */
+function secretsIn(schema: Field["schema"]): readonly Field["schema"][] {
+  return [schema, recordAt(schema, "additionalProperties")].filter((place) => stringAt(place, "format") === "password");
+}
