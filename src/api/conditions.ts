@@ -53,6 +53,7 @@ export const reasons = {
   InvalidAccessRule: "An access rule cannot be granted as written.",
   NameConflict: "A Role or RoleBinding of a derived name is somebody else's.",
   InvalidSyncOption: "A sync annotation cannot be followed as written.",
+  InvalidKey: "A Secret cannot hold one of the data keys.",
   TooLarge: "The data does not fit into a Secret.",
   MissingKey: "spec.key is empty.",
   MissingSubject: "None of spec.user, spec.team and spec.subject is set.",

@@ -61,7 +61,7 @@ export function parseMetadata(raw: unknown): Metadata {
     creationTimestamp: required(metadata, "creationTimestamp"),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     labels: stringMapAt(metadata, "labels"),
-    annotations: stringMapAt(metadata, "annotations"),
+    annotations: withoutLastApplied(stringMapAt(metadata, "annotations")),
     finalizers: stringsAt(metadata, "finalizers"),
   };
 }
@@ -74,6 +74,14 @@ export function parseConditions(status: unknown): readonly Condition[] {
 function isCondition(value: unknown): value is Condition {
   const texts = ["type", "status", "reason", "message", "lastTransitionTime"];
   return texts.every((field) => stringAt(value, field) !== undefined);
+}
+
+/** Client-side apply keeps a copy of the whole object, data included, in this annotation: it is dropped on arrival. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+function withoutLastApplied(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { [lastApplied]: _, ...rest } = annotations;
+  return rest;
 }
 
 function required(metadata: Readonly<Record<string, unknown>>, field: string): string {

@@ -1,0 +1,96 @@
+import type { Metadata, OwnerReference } from "./object.ts";
+import { isRecord, isTrueAt, listAt, parseMetadata, recordAt, stringAt, stringsAt } from "./parse.ts";
+
+/** Kubernetes API reference, PolicyRule; absent lists are empty. */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames: readonly string[];
+  readonly verbs: readonly string[];
+  readonly nonResourceURLs: readonly string[];
+}
+
+/** Kubernetes API reference, Subject. */
+export interface Subject {
+  readonly kind: string;
+  readonly apiGroup?: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** Kubernetes API reference, RoleRef. */
+export interface RoleRef {
+  readonly apiGroup: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** A Role or ClusterRole as it stands. */
+export interface RoleSeen {
+  readonly metadata: Metadata;
+  readonly ownerReferences: readonly OwnerReference[];
+  readonly rules: readonly PolicyRule[];
+}
+
+/** A RoleBinding or ClusterRoleBinding as it stands. */
+export interface RoleBindingSeen {
+  readonly metadata: Metadata;
+  readonly ownerReferences: readonly OwnerReference[];
+  readonly roleRef: RoleRef;
+  readonly subjects: readonly Subject[];
+}
+
+/** Reads a Role or ClusterRole; throws a TypeError that names a missing field. */
+export function parseRole(raw: unknown): RoleSeen {
+  return { metadata: parseMetadata(raw), ownerReferences: parseOwners(raw), rules: listAt(raw, "rules").map(parseRule) };
+}
+
+/** Reads a RoleBinding or ClusterRoleBinding; throws a TypeError that names a missing field. */
+export function parseRoleBinding(raw: unknown): RoleBindingSeen {
+  const roleRef = recordAt(raw, "roleRef");
+  return {
+    metadata: parseMetadata(raw),
+    ownerReferences: parseOwners(raw),
+    roleRef: {
+      apiGroup: stringAt(roleRef, "apiGroup") ?? "",
+      kind: stringAt(roleRef, "kind") ?? "",
+      name: stringAt(roleRef, "name") ?? "",
+    },
+    subjects: listAt(raw, "subjects").map(parseSubject),
+  };
+}
+
+/** The owner references of an object. */
+export function parseOwners(raw: unknown): readonly OwnerReference[] {
+  return listAt(recordAt(raw, "metadata"), "ownerReferences")
+    .filter(isRecord)
+    .map((entry) => ({
+      apiVersion: stringAt(entry, "apiVersion") ?? "",
+      kind: stringAt(entry, "kind") ?? "",
+      name: stringAt(entry, "name") ?? "",
+      uid: stringAt(entry, "uid") ?? "",
+      ...(isTrueAt(entry, "controller") ? { controller: true } : {}),
+      ...(isTrueAt(entry, "blockOwnerDeletion") ? { blockOwnerDeletion: true } : {}),
+    }));
+}
+
+function parseRule(rule: unknown): PolicyRule {
+  return {
+    apiGroups: stringsAt(rule, "apiGroups"),
+    resources: stringsAt(rule, "resources"),
+    resourceNames: stringsAt(rule, "resourceNames"),
+    verbs: stringsAt(rule, "verbs"),
+    nonResourceURLs: stringsAt(rule, "nonResourceURLs"),
+  };
+}
+
+function parseSubject(subject: unknown): Subject {
+  const apiGroup = stringAt(subject, "apiGroup");
+  const namespace = stringAt(subject, "namespace");
+  return {
+    kind: stringAt(subject, "kind") ?? "",
+    name: stringAt(subject, "name") ?? "",
+    ...(apiGroup === undefined || apiGroup === "" ? {} : { apiGroup }),
+    ...(namespace === undefined || namespace === "" ? {} : { namespace }),
+  };
+}

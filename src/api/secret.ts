@@ -1,0 +1,25 @@
+import type { Metadata, OwnerReference } from "./object.ts";
+import { isTrueAt, parseMetadata, stringAt } from "./parse.ts";
+import { parseOwners } from "./role.ts";
+import type { SecretText } from "./secret-text.ts";
+import { parseData } from "./shared-secret.ts";
+
+/** A core Secret with its data under cover. */
+export interface Secret {
+  readonly metadata: Metadata;
+  readonly ownerReferences: readonly OwnerReference[];
+  readonly type: string;
+  readonly immutable: boolean;
+  readonly data: Readonly<Record<string, SecretText>>;
+}
+
+/** Reads a core Secret; throws a TypeError that names a missing metadata field. */
+export function parseSecret(raw: unknown): Secret {
+  return {
+    metadata: parseMetadata(raw),
+    ownerReferences: parseOwners(raw),
+    type: stringAt(raw, "type") ?? "Opaque",
+    immutable: isTrueAt(raw, "immutable"),
+    data: parseData(raw),
+  };
+}

@@ -1,0 +1,148 @@
+import type { Manifest, Metadata } from "../api/object.ts";
+import { apiVersionOf, type Resource, resources } from "../api/resources.ts";
+import type { RoleBindingSeen, RoleSeen, Subject } from "../api/role.ts";
+import { distinct, subjectKey } from "./access-rules.ts";
+import { bindingManifest, type DerivedRole, isAsWritten, isMarked, roleManifest } from "./derived-role.ts";
+import type { Write } from "./plan.ts";
+
+/** What stands in the namespace of a SharedSecret. */
+export interface AccessSeen {
+  readonly secret: Metadata;
+  /** Derived from this very object. */
+  readonly roles: readonly RoleSeen[];
+  readonly bindings: readonly RoleBindingSeen[];
+  /** Derived from an object that is certainly gone; removed whatever they grant. */
+  readonly leftoverRoles: readonly RoleSeen[];
+  readonly leftoverBindings: readonly RoleBindingSeen[];
+  /** Names of Roles and RoleBindings that somebody else holds. */
+  readonly strangers: ReadonlySet<string>;
+}
+
+type Step = readonly Write[];
+
+/**
+ * The writes that turn what stands into `wanted`: first whoever is named nowhere any more is cut off, then Roles and
+ * bindings are put up, then what is obsolete goes. A Role's permission is never changed, so by these writes nobody
+ * ever holds what neither the state found nor the wanted one grants, and whoever stays never loses access.
+ */
+export function accessSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): readonly Step[] {
+  const possible = wanted.filter(({ name }) => !seen.strangers.has(name));
+  const bindings = seen.bindings.map((binding) => readBinding(seen, binding, wanted));
+  return [
+    [...seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding)), ...bindings.flatMap(({ cut }) => cut)],
+    possible.flatMap((role) => putRole(seen, role)),
+    possible.flatMap((role) => putBinding(seen, role, bindings)),
+    bindings.flatMap((binding) => trim(seen, binding)),
+    obsoleteRoles(seen, wanted),
+  ].filter((step) => step.length > 0);
+}
+
+/** The writes that take everything back: bindings, then Roles. */
+export function revokeSteps(seen: Omit<AccessSeen, "strangers">): readonly Step[] {
+  const bindings = [...seen.bindings, ...seen.leftoverBindings];
+  const roles = [...seen.roles, ...seen.leftoverRoles];
+  return [
+    bindings.map((binding) => removal(resources.roleBindings, binding)),
+    roles.map((role) => removal(resources.roles, role)),
+  ].filter((step) => step.length > 0);
+}
+
+/** A standing binding, what the first step does to it, and what is left of it afterwards. */
+interface Reading {
+  readonly binding: RoleBindingSeen;
+  readonly role: DerivedRole | undefined;
+  readonly cut: Step;
+  /** Subjects after the first step; undefined: the binding is gone by then. */
+  readonly left: readonly Subject[] | undefined;
+}
+
+function readBinding(seen: AccessSeen, binding: RoleBindingSeen, wanted: readonly DerivedRole[]): Reading {
+  const role = wanted.find(({ name }) => name === binding.metadata.name);
+  const staying = keysOf(wanted.flatMap(({ subjects }) => subjects));
+  const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
+  const gone = { binding, role, cut: [removal(resources.roleBindings, binding)], left: undefined };
+  if (!pointsHome(binding)) return gone;
+  if (left.length === binding.subjects.length) return { binding, role, cut: [], left };
+  // The API server refuses to update a binding whose Role is missing or grants what the writer does not hold.
+  const writable = standsAsWritten(seen, binding.roleRef.name) && (role !== undefined || left.length > 0);
+  return writable ? { binding, role, cut: [narrowed(binding, left)], left } : gone;
+}
+
+function putRole(seen: AccessSeen, role: DerivedRole): Step {
+  const standing = seen.roles.find(({ metadata }) => metadata.name === role.name);
+  const manifest = roleManifest(seen.secret, role);
+  if (standing === undefined) return [{ do: "create", resource: resources.roles, object: manifest }];
+  if (isAsWritten(seen.secret, standing) && isMarked(seen.secret, role, standing)) return [];
+  return [replacement(resources.roles, manifest, standing)];
+}
+
+function putBinding(seen: AccessSeen, role: DerivedRole, bindings: readonly Reading[]): Step {
+  const standing = bindings.find(({ binding, left }) => binding.metadata.name === role.name && left !== undefined);
+  if (standing?.left === undefined) {
+    return [{ do: "create", resource: resources.roleBindings, object: bindingManifest(seen.secret, role, role.subjects) }];
+  }
+  const held = keysOf(standing.left);
+  const complete = role.subjects.every((subject) => held.has(subjectKey(subject)));
+  if (complete && isMarked(seen.secret, role, standing.binding)) return [];
+  const both = distinct([...standing.left, ...role.subjects]);
+  return [replacement(resources.roleBindings, bindingManifest(seen.secret, role, both), standing.binding)];
+}
+
+/** Takes subjects out whose access now comes from another Role, and removes bindings that nothing wants. */
+function trim(seen: AccessSeen, { binding, role, left }: Reading): Step {
+  if (left === undefined) return [];
+  if (role === undefined) return [removal(resources.roleBindings, binding)];
+  const wanted = keysOf(role.subjects);
+  if (left.every((subject) => wanted.has(subjectKey(subject)))) return [];
+  return [replacement(resources.roleBindings, bindingManifest(seen.secret, role, role.subjects), binding)];
+}
+
+function obsoleteRoles(seen: AccessSeen, wanted: readonly DerivedRole[]): Step {
+  const names = new Set(wanted.map(({ name }) => name));
+  const obsolete = seen.roles.filter(({ metadata }) => !names.has(metadata.name));
+  return [...obsolete, ...seen.leftoverRoles].map((role) => removal(resources.roles, role));
+}
+
+function narrowed(binding: RoleBindingSeen, subjects: readonly Subject[]): Write {
+  const { apiGroup, kind, name } = binding.roleRef;
+  const { namespace, labels, annotations } = binding.metadata;
+  const manifest: Manifest = {
+    apiVersion: apiVersionOf(resources.roleBindings),
+    kind: resources.roleBindings.kind,
+    metadata: { ...(namespace === undefined ? {} : { namespace }), name, labels, annotations, ownerReferences: binding.ownerReferences },
+    roleRef: { apiGroup, kind, name },
+    subjects,
+  };
+  return replacement(resources.roleBindings, manifest, binding);
+}
+
+function pointsHome({ roleRef, metadata }: RoleBindingSeen): boolean {
+  return roleRef.kind === resources.roles.kind && roleRef.name === metadata.name;
+}
+
+function standsAsWritten(seen: AccessSeen, name: string): boolean {
+  const role = seen.roles.find(({ metadata }) => metadata.name === name);
+  return role !== undefined && isAsWritten(seen.secret, role);
+}
+
+function keysOf(subjects: readonly Subject[]): ReadonlySet<string> {
+  return new Set(subjects.map(subjectKey));
+}
+
+/** What others have put on the object beside stays. */
+function replacement(resource: Resource, manifest: Manifest, { metadata: standing }: RoleSeen | RoleBindingSeen): Write {
+  const { uid, resourceVersion, finalizers } = standing;
+  const metadata = {
+    ...manifest.metadata,
+    uid,
+    resourceVersion,
+    labels: { ...standing.labels, ...manifest.metadata.labels },
+    annotations: { ...standing.annotations, ...manifest.metadata.annotations },
+    ...(finalizers.length === 0 ? {} : { finalizers }),
+  };
+  return { do: "replace", resource, object: { ...manifest, metadata } };
+}
+
+function removal(resource: Resource, { metadata }: RoleSeen | RoleBindingSeen): Write {
+  return { do: "delete", resource, ref: metadata, uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+}

@@ -1,0 +1,6 @@
+import { createHash } from "node:crypto";
+
+/** The first `length` hex digits of SHA-256 over the parts; no two lists of parts run together. */
+export function hashName(parts: readonly string[], length = 16): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, length);
+}

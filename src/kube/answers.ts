@@ -1,0 +1,68 @@
+import { listAt, numberAt, recordAt, stringAt } from "../api/parse.ts";
+import { redact } from "./encode.ts";
+import { KubeError, type KubeErrorCode } from "./errors.ts";
+import type { Answer, Call } from "./transport.ts";
+
+/** The JSON of an answer; throws the KubeError that a refusal stands for. */
+export function bodyOf(call: Call, answer: Answer): unknown {
+  if (answer.status >= 200 && answer.status < 300) return parseJson(call, answer.text);
+  throw refusal(call, answer);
+}
+
+/** The KubeError of an ERROR event in a watch, whose object is a metav1.Status. */
+export function watchError(call: Call, status: unknown): KubeError {
+  const code = numberAt(status, "code") ?? 500;
+  return errorOf(call, { status: code, text: "" }, status);
+}
+
+function parseJson(call: Call, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new KubeError(`${call.method} ${call.path}: the answer is not JSON`, { code: "Network", status: 0 });
+  }
+}
+
+function refusal(call: Call, answer: Answer): KubeError {
+  let status: unknown;
+  try {
+    status = JSON.parse(answer.text);
+  } catch {
+    status = undefined;
+  }
+  return errorOf(call, answer, status);
+}
+
+function errorOf(call: Call, answer: Answer, status: unknown): KubeError {
+  const reason = stringAt(status, "reason");
+  const details = recordAt(status, "details");
+  const causes = listAt(details, "causes").flatMap((cause) => stringAt(cause, "reason") ?? []);
+  const objectName = stringAt(details, "name");
+  const seconds = numberAt(details, "retryAfterSeconds");
+  const retryAfterMs = answer.retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000);
+  const sentence = redact(stringAt(status, "message") ?? "no explanation", call.body);
+  return new KubeError(`${call.method} ${call.path}: ${answer.status} ${sentence}`, {
+    code: codeOf(answer.status, reason),
+    status: answer.status,
+    causes,
+    ...(reason === undefined ? {} : { reason }),
+    ...(objectName === undefined ? {} : { objectName }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}
+
+const codes: Readonly<Record<number, KubeErrorCode>> = {
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Gone",
+  422: "Invalid",
+  429: "TooManyRequests",
+};
+
+function codeOf(status: number, reason: string | undefined): KubeErrorCode {
+  if (reason === "AlreadyExists") return "AlreadyExists";
+  if (status >= 500) return "ServerError";
+  return codes[status] ?? "BadRequest";
+}

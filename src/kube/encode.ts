@@ -1,0 +1,30 @@
+import { SecretText } from "../api/secret-text.ts";
+
+/** JSON of a request body, with the coats of secrets taken off: the one place outside `tokens` where that happens. */
+export function encodeBody(body: unknown): string {
+  return JSON.stringify(body, function reveal(this: unknown, field, value: unknown) {
+    // JSON.stringify has called toJSON already: the SecretText itself is still in its holder.
+    const original: unknown = typeof this === "object" && this !== null ? Reflect.get(this, field) : value;
+    return original instanceof SecretText ? SecretText.reveal(original) : value;
+  });
+}
+
+/** `text` without any secret of `body`, neither as it was sent nor decoded from base64. */
+export function redact(text: string, body: unknown): string {
+  return secretsIn(body)
+    .filter((secret) => secret.length >= shortestRedacted)
+    .sort((one, other) => other.length - one.length)
+    .reduce((clean, secret) => clean.replaceAll(secret, "[secret]"), text);
+}
+
+// Shorter ones would blot out ordinary words, and the text would then tell what they are.
+const shortestRedacted = 3;
+
+function secretsIn(body: unknown): readonly string[] {
+  if (body instanceof SecretText) {
+    const text = SecretText.reveal(body);
+    return [text, Buffer.from(text, "base64").toString("utf8")];
+  }
+  if (typeof body !== "object" || body === null) return [];
+  return Object.values(body).flatMap((inner: unknown) => secretsIn(inner));
+}

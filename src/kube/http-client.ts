@@ -1,0 +1,41 @@
+import type { ObjectRef } from "../api/object.ts";
+import type { Resource } from "../api/resources.ts";
+import { bodyOf } from "./answers.ts";
+import type { Client } from "./client.ts";
+import { collectionPath, objectPath, withQuery } from "./paths.ts";
+import type { Call, Transport } from "./transport.ts";
+
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
+/** A client that writes as `fieldManager` with strict field validation (Kubernetes API concepts, "Field validation"). */
+export function createClient(transport: Transport, fieldManager: string): Client {
+  const writing = { fieldManager, fieldValidation: "Strict" };
+
+  async function send(call: Call): Promise<unknown> {
+    return bodyOf(call, await transport.request(call));
+  }
+
+  function read(resource: Resource, ref: ObjectRef, accept?: string): Promise<unknown> {
+    return send({ method: "GET", path: objectPath(resource, ref), ...(accept === undefined ? {} : { accept }) });
+  }
+
+  return {
+    get: (resource, ref) => read(resource, ref),
+    getMetadata: (resource, ref) => read(resource, ref, metadataOnly),
+    create(resource, object) {
+      const path = withQuery(collectionPath(resource, object.metadata.namespace), writing);
+      return send({ method: "POST", path, body: object });
+    },
+    replace(resource, object) {
+      return send({ method: "PUT", path: withQuery(objectPath(resource, object.metadata), writing), body: object });
+    },
+    patch(resource, ref, { subresource, body }) {
+      const path = withQuery(objectPath(resource, ref, subresource), writing);
+      return send({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
+    },
+    async delete(resource, ref, preconditions) {
+      const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, propagationPolicy: "Background" };
+      await send({ method: "DELETE", path: objectPath(resource, ref), body });
+    },
+  };
+}

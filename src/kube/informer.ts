@@ -1,0 +1,191 @@
+import { type Key, keyOf } from "../api/object.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import { isKubeError } from "./errors.ts";
+import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
+import { type Change, type Entry, type Indexer, type ReadStore, Store } from "./store.ts";
+
+/** What an informer is made of. */
+export interface InformerOptions<T> {
+  readonly selection: Selection;
+  /** Turns what the API server sent into what is held; undefined: not held. Throws on what cannot be read. */
+  readonly parse: (raw: unknown) => T | undefined;
+  readonly indexers?: Readonly<Record<string, Indexer<T>>>;
+  readonly onChange: (change: Change<T>) => void;
+}
+
+/** What an informer needs around it; `random` is in [0, 1). */
+export interface InformerDeps {
+  readonly listWatch: ListWatch;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+}
+
+const firstBackoffMs = 800;
+const longestBackoffMs = 30_000;
+const healthyMs = 5_000;
+
+/**
+ * Keeps a store equal to what the API server holds, for ever: resumes at the last resourceVersion after any failure
+ * and lists again after 410 (Kubernetes API concepts, "Efficient detection of changes").
+ */
+export class Informer<T> {
+  readonly #options: InformerOptions<T>;
+  readonly #deps: InformerDeps;
+  readonly #store: Store<T>;
+  readonly #synced = Promise.withResolvers<void>();
+  #isSynced = false;
+  #resourceVersion: string | undefined;
+
+  constructor(options: InformerOptions<T>, deps: InformerDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#store = new Store(options.indexers);
+  }
+
+  get store(): ReadStore<T> {
+    return this.#store;
+  }
+
+  /** Resolves when the first list is in the store. */
+  get synced(): Promise<void> {
+    return this.#synced.promise;
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** Follows the API server until the signal aborts; never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    let backoffMs = firstBackoffMs;
+    let relist = true;
+    while (!signal.aborted) {
+      const startedAt = this.#deps.clock.monotonic();
+      let failed = false;
+      try {
+        if (relist) await this.#list();
+        relist = false;
+        await this.#watch(signal);
+      } catch (error) {
+        failed = true;
+        relist ||= isKubeError(error, "Gone");
+        this.#deps.log.warn({ resource: this.#options.selection.resource.plural, error }, "watch interrupted");
+      }
+      const livedMs = this.#deps.clock.monotonic() - startedAt;
+      if (livedMs >= healthyMs) backoffMs = firstBackoffMs;
+      if (!failed && livedMs >= firstBackoffMs) continue;
+      await this.#pause(backoffMs * (0.5 + this.#deps.random()), signal);
+      backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+    }
+  }
+
+  /**
+   * Takes in the answer of a write of our own, so that the next pass sees it before the watch tells. What the watch
+   * has passed already is left to it: the object may be gone since.
+   */
+  observe(raw: unknown): void {
+    const resourceVersion = stringAt(recordAt(raw, "metadata"), "resourceVersion");
+    if (this.#resourceVersion !== undefined && isOlder(this.#resourceVersion, resourceVersion)) this.#take(raw);
+  }
+
+  async #list(): Promise<void> {
+    const present = new Map<Key, Entry<T> | undefined>();
+    const resourceVersion = await this.#deps.listWatch.list(this.#options.selection, (items) => {
+      for (const raw of items) present.set(rawKey(raw), this.#parse(raw));
+    });
+    // A list older than what was seen before means that the API server's history was reset (a restored backup).
+    const historyReset = isOlder(resourceVersion, this.#resourceVersion ?? "0");
+    for (const [key, entry] of present) {
+      if (historyReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
+    }
+    for (const key of this.#store.keys()) {
+      const stays = present.has(key) || (!historyReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
+      if (!stays) this.#put(key, undefined);
+    }
+    this.#resourceVersion = resourceVersion;
+    this.#isSynced = true;
+    this.#synced.resolve();
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    const timeoutSeconds = 300 + Math.floor(this.#deps.random() * 300);
+    const from = { resourceVersion: this.#resourceVersion ?? "", timeoutSeconds, signal };
+    await this.#deps.listWatch.watch(this.#options.selection, from, (events) => {
+      for (const event of events) this.#handle(event);
+    });
+  }
+
+  #handle({ type, object }: WatchEvent): void {
+    const resourceVersion = stringAt(recordAt(object, "metadata"), "resourceVersion");
+    if (type === "DELETED") {
+      const held = this.#store.entry(rawKey(object));
+      if (!isOlder(resourceVersion, held?.resourceVersion)) this.#put(rawKey(object), undefined);
+    } else if (type !== "BOOKMARK") this.#take(object);
+    this.#resourceVersion = resourceVersion ?? this.#resourceVersion;
+  }
+
+  #take(raw: unknown): void {
+    const key = rawKey(raw);
+    const held = this.#store.entry(key);
+    const resourceVersion = stringAt(recordAt(raw, "metadata"), "resourceVersion");
+    if (held !== undefined && (resourceVersion === held.resourceVersion || isOlder(resourceVersion, held.resourceVersion))) return;
+    this.#put(key, this.#parse(raw));
+  }
+
+  #parse(raw: unknown): Entry<T> | undefined {
+    const metadata = recordAt(raw, "metadata");
+    try {
+      const value = this.#options.parse(raw);
+      if (value === undefined) return undefined;
+      return { uid: stringAt(metadata, "uid") ?? "", resourceVersion: stringAt(metadata, "resourceVersion") ?? "", value };
+    } catch (error) {
+      this.#deps.log.error({ resource: this.#options.selection.resource.plural, object: rawKey(raw), error }, "object cannot be read");
+      return undefined;
+    }
+  }
+
+  #put(key: Key, entry: Entry<T> | undefined): void {
+    const held = this.#store.entry(key);
+    if (held === undefined && entry === undefined) return;
+    if (held?.resourceVersion === entry?.resourceVersion && held?.uid === entry?.uid) return;
+    const recreated = held !== undefined && entry !== undefined && held.uid !== entry.uid;
+    if (recreated) {
+      this.#put(key, undefined);
+      this.#put(key, entry);
+      return;
+    }
+    if (entry === undefined) this.#store.remove(key);
+    else this.#store.set(key, entry);
+    this.#options.onChange({ key, before: held?.value, after: entry?.value });
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resume) => {
+      const cancel = this.#deps.clock.wakeAfter(ms, () => {
+        signal.removeEventListener("abort", abort);
+        resume();
+      });
+      const abort = (): void => {
+        cancel();
+        resume();
+      };
+      signal.addEventListener("abort", abort, { once: true });
+    });
+  }
+}
+
+function rawKey(raw: unknown): Key {
+  const metadata = recordAt(raw, "metadata");
+  const namespace = stringAt(metadata, "namespace");
+  const name = stringAt(metadata, "name") ?? "";
+  return keyOf(namespace === undefined ? { name } : { namespace, name });
+}
+
+/** Resource versions of one resource are comparable as whole numbers (Kubernetes API concepts, "Resource versions"). */
+function isOlder(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
+  return one.length === other.length ? one < other : one.length < other.length;
+}

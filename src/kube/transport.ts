@@ -1,0 +1,150 @@
+import { Pool } from "undici";
+import type { Clock } from "../runtime/clock.ts";
+import type { Credentials } from "./credentials.ts";
+import { encodeBody } from "./encode.ts";
+import { KubeError } from "./errors.ts";
+import { Gate } from "./gate.ts";
+
+/** A request to the API server; `path` begins with `/api` or `/apis` and is encoded. */
+export interface Call {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly accept?: string;
+  readonly contentType?: string;
+  readonly body?: unknown;
+  /** Ends a stream; single requests have a timeout of their own. */
+  readonly signal?: AbortSignal;
+}
+
+/** A whole answer; the body is not parsed. */
+export interface Answer {
+  readonly status: number;
+  readonly retryAfterMs?: number;
+  readonly text: string;
+}
+
+/** An answer whose body is still arriving. */
+export interface StreamedAnswer {
+  readonly status: number;
+  readonly chunks: AsyncIterable<Uint8Array>;
+}
+
+/** The way to the API server. Throws KubeError `Network` or `Fenced`; any HTTP status is an answer. */
+export interface Transport {
+  request(call: Call): Promise<Answer>;
+  stream(call: Call): Promise<StreamedAnswer>;
+  close(): Promise<void>;
+}
+
+/** What a transport is made of. */
+export interface TransportOptions {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  /** Connections for single requests, and so the most that are in flight. */
+  readonly connections: number;
+  /** Longest time a single request may take. */
+  readonly timeoutMs: number;
+  /** Milliseconds until the process may write no more; absent where nobody competes. */
+  readonly fence?: () => number;
+  readonly onAnswer?: (seen: { readonly method: string; readonly code: string }) => void;
+}
+
+/** A transport over keep-alive HTTP/1.1: one pool for requests and one for watches. */
+export function createTransport(options: TransportOptions): Transport {
+  const { credentials } = options;
+  const origin = new URL(credentials.server);
+  const prefix = origin.pathname.replace(/\/$/, "");
+  const shared = { allowH2: false, connect: { ...credentials.tls } };
+  const requests = new Pool(origin.origin, { ...shared, connections: options.connections, pipelining: 1 });
+  const watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
+  const gate = new Gate(options.connections);
+
+  async function send(call: Call): Promise<Answer> {
+    const allowedMs = timeAllowed(call, options);
+    const authorization = await credentials.authorization();
+    const timeout = new AbortController();
+    const stopClock = options.clock.wakeAfter(allowedMs, () => timeout.abort());
+    try {
+      const answer = await requests.request({
+        method: call.method,
+        path: prefix + call.path,
+        headers: headersOf(call, authorization),
+        ...(call.body === undefined ? {} : { body: encodeBody(call.body) }),
+        signal: timeout.signal,
+      });
+      const retryAfter = Number(answer.headers["retry-after"]);
+      return {
+        status: answer.statusCode,
+        text: await answer.body.text(),
+        ...(retryAfter > 0 ? { retryAfterMs: retryAfter * 1000 } : {}),
+      };
+    } finally {
+      stopClock();
+    }
+  }
+
+  return {
+    async request(call) {
+      const answer = await observed(call, () => gate.within(() => authorized(() => send(call))));
+      return answer;
+    },
+    async stream(call) {
+      return observed(call, () =>
+        authorized(async () => {
+          const authorization = await credentials.authorization();
+          const answer = await watches.request({
+            method: call.method,
+            path: prefix + call.path,
+            headers: headersOf(call, authorization),
+            ...(call.signal === undefined ? {} : { signal: call.signal }),
+          });
+          return { status: answer.statusCode, chunks: answer.body };
+        }),
+      );
+    },
+    async close() {
+      await Promise.all([requests.destroy(), watches.destroy()]);
+    },
+  };
+
+  /** A 401 means that nothing was done: the credential is read afresh and tried once more. */
+  async function authorized<T extends { readonly status: number }>(attempt: () => Promise<T>): Promise<T> {
+    const first = await attempt();
+    if (first.status !== 401) return first;
+    credentials.forget();
+    return attempt();
+  }
+
+  async function observed<T extends { readonly status: number }>(call: Call, work: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await work();
+      options.onAnswer?.({ method: call.method, code: String(answer.status) });
+      return answer;
+    } catch (error) {
+      if (error instanceof KubeError) throw error;
+      options.onAnswer?.({ method: call.method, code: "<error>" });
+      throw networkError(call, error);
+    }
+  }
+}
+
+function timeAllowed(call: Call, { fence, timeoutMs }: TransportOptions): number {
+  if (fence === undefined || call.method === "GET") return timeoutMs;
+  const leftMs = fence();
+  if (leftMs <= 0) throw new KubeError(`${call.method} ${call.path}: not sent, the lease is not held`, { code: "Fenced", status: 0 });
+  return Math.min(timeoutMs, leftMs);
+}
+
+function headersOf(call: Call, authorization: string | undefined): Record<string, string> {
+  return {
+    accept: call.accept ?? "application/json",
+    "user-agent": "latchkey",
+    ...(authorization === undefined ? {} : { authorization }),
+    ...(call.body === undefined ? {} : { "content-type": call.contentType ?? "application/json" }),
+  };
+}
+
+function networkError(call: Call, error: unknown): KubeError {
+  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "no answer";
+  return new KubeError(`${call.method} ${call.path}: ${code}`, { code: "Network", status: 0 });
+}
