@@ -1,0 +1,79 @@
+import { logLevels } from "./log.ts";
+import type { LogLevel } from "./log.ts";
+
+/** A wrong option; the message names the option, quotes the value and says what to write instead. */
+export class ConfigError extends Error {
+  constructor(option: string, value: string, fix: string) {
+    super(`${option}: "${value}" ${fix}`);
+    this.name = "ConfigError";
+  }
+}
+
+/** Reads the text of the option called `option`; throws a ConfigError. */
+export type ParseValue<T> = (text: string, option: string) => T;
+
+/** Any text. */
+export const text: ParseValue<string> = (value) => value;
+
+/** Undefined for an empty text, else what `parse` reads. */
+export function optional<T>(parse: ParseValue<T>): ParseValue<T | undefined> {
+  return (value, option) => (value === "" ? undefined : parse(value, option));
+}
+
+/** A DNS label (RFC 1123), as the names of namespaces are. */
+export const namespaceName: ParseValue<string> = (value, option) => {
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value;
+  throw new ConfigError(option, value, "must be the name of a namespace: lower-case letters, digits and -, such as latchkey-system");
+};
+
+/** `host:port`, `:port` (every address) or `[IPv6]:port`; port 0 is any free one. */
+export const hostPort: ParseValue<{ readonly host: string; readonly port: number }> = (value, option) => {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/]*)):(\d{1,5})$/.exec(value);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) throw new ConfigError(option, value, "must be host:port with a port up to 65535, such as 0.0.0.0:8080");
+  return { host: match[1] ?? (match[2] || "0.0.0.0"), port };
+};
+
+/** A log level. */
+export const level: ParseValue<LogLevel> = (value, option) => {
+  const found = logLevels.find((name) => name === value);
+  if (found === undefined) throw new ConfigError(option, value, `must be one of ${logLevels.join(", ")}`);
+  return found;
+};
+
+/** A prefix of names; what begins with `system:` belongs to Kubernetes. */
+export const namePrefix: ParseValue<string> = (value, option) => {
+  if (value.startsWith("system:")) throw new ConfigError(option, value, "must not begin with system:, which Kubernetes keeps for itself");
+  return value;
+};
+
+/** An https URL without credentials, query and fragment (OpenID Connect Discovery 1.0, section 3), kept as it is written. */
+export const httpsUrl: ParseValue<string> = (value, option) => {
+  const url = URL.parse(value);
+  const isBare = url !== null && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  if (url?.protocol === "https:" && isBare) return value;
+  const shown = url === null || isBare ? value : "(not shown)";
+  throw new ConfigError(option, shown, "must be an https URL without credentials, query and fragment, such as https://latchkey.example.com");
+};
+
+/** A whole number between two others. */
+export function wholeNumber({ least, most }: { readonly least: number; readonly most: number }): ParseValue<number> {
+  return (value, option) => {
+    const number = Number(value);
+    if (/^\d+$/.test(value) && number >= least && number <= most) return number;
+    throw new ConfigError(option, value, `must be a whole number from ${least} to ${most}`);
+  };
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const mostSeconds = 2 ** 31 - 1;
+
+/** `90`, `30s`, `15m`, `1h` or `7d`, at least `least` seconds; the answer counts `unit` for each second. */
+export function duration({ unit, least }: { readonly unit: number; readonly least: number }): ParseValue<number> {
+  return (value, option) => {
+    const match = /^(\d+)([smhd]?)$/.exec(value);
+    const seconds = Number(match?.[1]) * (unitSeconds[match?.[2] || "s"] ?? 1);
+    if (seconds >= least && seconds <= mostSeconds) return seconds * unit;
+    throw new ConfigError(option, value, `must be a duration from ${least}s to ${mostSeconds}s, such as 90, 30s, 15m, 1h or 7d`);
+  };
+}

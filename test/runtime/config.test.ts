@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { controllerHelp, parseControllerConfig } from "../../src/runtime/config.ts";
+import { wantsHelp } from "../../src/runtime/flags.ts";
+
+function parse(argv: readonly string[], env: Record<string, string> = {}): ReturnType<typeof parseControllerConfig> {
+  return parseControllerConfig({ argv, env, defaultIdentity: "host_1" });
+}
+
+test("without options every field has its documented default", () => {
+  expect(parse([])).toEqual({
+    kubeconfig: undefined,
+    namespace: "latchkey-system",
+    httpAddress: { host: "0.0.0.0", port: 8080 },
+    identity: "host_1",
+    logLevel: "info",
+    userPrefix: "",
+    teamPrefix: "",
+    issuer: "https://latchkey.latchkey-system.svc",
+    audience: "management.service/direct",
+    maximumKeyTtl: 0,
+    maximumTokenTtl: 86_400,
+    deleteExpiredTokensAfter: 3600,
+    deleteExpiredKeysAfter: undefined,
+    leaseDuration: 15_000,
+    renewDeadline: 10_000,
+    retryPeriod: 2000,
+    workers: 8,
+    writeConcurrency: 16,
+  });
+});
+
+describe("values", () => {
+  test.for<[string, readonly string[], Record<string, string>, object]>([
+    ["a flag with a space", ["--namespace", "ops"], {}, { namespace: "ops" }],
+    ["a flag with an equals sign", ["--namespace=ops"], {}, { namespace: "ops" }],
+    ["the last of two flags", ["--namespace=a", "--namespace=b"], {}, { namespace: "b" }],
+    ["a variable", [], { LATCHKEY_NAMESPACE: "ops" }, { namespace: "ops" }],
+    ["a flag before its variable", ["--namespace=a"], { LATCHKEY_NAMESPACE: "b" }, { namespace: "a" }],
+    ["an empty variable is unset", [], { LATCHKEY_NAMESPACE: "" }, { namespace: "latchkey-system" }],
+    ["KUBECONFIG", [], { KUBECONFIG: "/a" }, { kubeconfig: "/a" }],
+    ["a fixed identity", [], { LATCHKEY_IDENTITY: "dev" }, { identity: "dev" }],
+    ["an address without host", ["--http-address=:9090"], {}, { httpAddress: { host: "0.0.0.0", port: 9090 } }],
+    ["an IPv6 address", ["--http-address=[::1]:0"], {}, { httpAddress: { host: "::1", port: 0 } }],
+    ["a duration without unit is seconds", ["--maximum-key-ttl=90"], {}, { maximumKeyTtl: 90 }],
+    ["seconds", ["--maximum-key-ttl=30s"], {}, { maximumKeyTtl: 30 }],
+    ["minutes", ["--maximum-key-ttl=15m"], {}, { maximumKeyTtl: 900 }],
+    ["hours", ["--delete-expired-keys-after=1h"], {}, { deleteExpiredKeysAfter: 3600 }],
+    ["days", ["--delete-expired-keys-after=7d"], {}, { deleteExpiredKeysAfter: 604_800 }],
+    ["at once", ["--delete-expired-keys-after=0"], {}, { deleteExpiredKeysAfter: 0 }],
+    ["durations of the Lease in milliseconds", ["--lease-duration=1m"], {}, { leaseDuration: 60_000 }],
+  ])("%s", ([, argv, env, expected]) => {
+    expect(parse(argv, env)).toMatchObject(expected);
+  });
+});
+
+describe("a wrong option is an error that names option, value and fix", () => {
+  test.for<[readonly string[], Record<string, string>, string]>([
+    [["--nmespace=a"], {}, 'option: "--nmespace" does not exist; --help lists the options'],
+    [["-n", "a"], {}, 'option: "-n" does not exist; --help lists the options'],
+    [["start"], {}, 'argument: "start" is not understood; options are written --name value'],
+    [["--namespace"], {}, 'option: "--namespace" needs a value, such as --namespace=value'],
+    [["--namespace", "--issuer=https://a"], {}, 'option: "--namespace" needs a value, such as --namespace=value'],
+    [["--issuer=http://a"], {}, '--issuer (LATCHKEY_ISSUER): "http://a" must be an https URL'],
+    [["--issuer=https://a/?b=c"], {}, "must be an https URL without credentials, query and fragment"],
+    [[], { LATCHKEY_WORKERS: "many" }, '--workers (LATCHKEY_WORKERS): "many" must be a whole number from 1 to 256'],
+    [["--workers=0"], {}, "must be a whole number from 1 to 256"],
+    [["--write-concurrency=1e1"], {}, "must be a whole number"],
+    [["--log-level=loud"], {}, '--log-level (LATCHKEY_LOG_LEVEL): "loud" must be one of debug, info, warn, error'],
+    [["--http-address=8080"], {}, "must be host:port"],
+    [["--http-address=a:70000"], {}, "must be host:port"],
+    [["--user-prefix=system:"], {}, "must not begin with system:"],
+    [["--maximum-token-ttl=0"], {}, "must be a duration from 1s"],
+    [["--maximum-token-ttl=1w"], {}, "such as 90, 30s, 15m, 1h or 7d"],
+    [["--maximum-key-ttl=99999999999"], {}, "to 2147483647s"],
+    [["--namespace=A_b"], {}, "must be the name of a namespace"],
+    [["--renew-deadline=15s"], {}, '--renew-deadline: "15s" must be shorter than --lease-duration (15s)'],
+    [["--retry-period=10s"], {}, '--retry-period: "10s" must be shorter than --renew-deadline (10s)'],
+  ])("%j %j", ([argv, env, message]) => {
+    expect(() => parse(argv, env)).toThrow(message);
+  });
+});
+
+test("credentials in an issuer are not quoted back", () => {
+  expect(() => parse(["--issuer=https://u:canary@a"])).toThrow(/^(?!.*canary)/);
+});
+
+test("the help lists every option with its variable and default", () => {
+  const help = controllerHelp();
+  expect(help).toContain("--delete-expired-keys-after <duration>");
+  expect(help).toMatch(/--lease-duration <duration> .*\(default 15s\) \[LATCHKEY_LEASE_DURATION\]/);
+  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(18);
+});
+
+test("help is asked for with --help or -h", () => {
+  expect([["--help"], ["--workers=1", "-h"], ["--workers=1"]].map(wantsHelp)).toEqual([true, true, false]);
+});
