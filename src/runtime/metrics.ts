@@ -1,0 +1,130 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** How a reconcile ended. */
+export type ReconcileResult = "success" | "error" | "requeue_after";
+
+/** Every metric beside those of the process; names as in controller-runtime and client-go where they have one. */
+export const metricTable = {
+  reconciles: {
+    name: "controller_runtime_reconcile_total",
+    help: "Reconciles by controller and result.",
+    labelNames: ["controller", "result"],
+  },
+  reconcileSeconds: {
+    name: "controller_runtime_reconcile_time_seconds",
+    help: "Seconds that a reconcile took.",
+    labelNames: ["controller"],
+  },
+  reconcileErrors: {
+    name: "controller_runtime_reconcile_errors_total",
+    help: "Reconciles that failed and are tried again.",
+    labelNames: ["controller"],
+  },
+  reconcileBugs: {
+    name: "latchkey_reconcile_bugs_total",
+    help: "Failed reconciles that threw what no failing machine explains: bugs.",
+    labelNames: ["controller"],
+  },
+  queueDepth: { name: "workqueue_depth", help: "Keys that wait for a worker.", labelNames: ["name"] },
+  queueAdds: { name: "workqueue_adds_total", help: "Keys put into the queue.", labelNames: ["name"] },
+  queueRetries: { name: "workqueue_retries_total", help: "Keys put back after a failure.", labelNames: ["name"] },
+  requests: {
+    name: "rest_client_requests_total",
+    help: "Requests to the API server; code is <error> when no answer came.",
+    labelNames: ["code", "method", "host"],
+  },
+  leading: {
+    name: "leader_election_master_status",
+    help: "1 while this process holds the Lease, else 0.",
+    labelNames: ["name"],
+  },
+} as const;
+
+/** controller-runtime's buckets, in seconds. */
+const reconcileBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** What a controller's loop counts. */
+export interface ControllerMetrics {
+  /** A pass that took `seconds` ended. */
+  ended(result: ReconcileResult, seconds: number): void;
+  /** A pass threw what no failing machine explains: a bug. */
+  bug(): void;
+}
+
+/** What a queue counts. */
+export interface QueueMetrics {
+  added(depth: number): void;
+  taken(depth: number): void;
+  retried(): void;
+}
+
+/** A request to the API server that ended; `code` is its HTTP status, `<error>` when no answer came. */
+export interface RequestCount {
+  readonly code: string;
+  readonly method: string;
+  readonly host: string;
+}
+
+/** The metrics of a process, in a registry of their own. */
+export interface Metrics {
+  controller(name: string): ControllerMetrics;
+  queue(name: string): QueueMetrics;
+  request(count: RequestCount): void;
+  leading(lease: string, leading: boolean): void;
+  /** All metrics in Prometheus' text format, and its media type. */
+  render(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** New metrics, all at zero, together with those of the process (CPU, memory, event loop). */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const reconciles = new Counter({ ...metricTable.reconciles, registers });
+  const reconcileSeconds = new Histogram({ ...metricTable.reconcileSeconds, registers, buckets: reconcileBuckets });
+  const reconcileErrors = new Counter({ ...metricTable.reconcileErrors, registers });
+  const reconcileBugs = new Counter({ ...metricTable.reconcileBugs, registers });
+  const queueDepth = new Gauge({ ...metricTable.queueDepth, registers });
+  const queueAdds = new Counter({ ...metricTable.queueAdds, registers });
+  const queueRetries = new Counter({ ...metricTable.queueRetries, registers });
+  const requests = new Counter({ ...metricTable.requests, registers });
+  const leading = new Gauge({ ...metricTable.leading, registers });
+
+  function controller(name: string): ControllerMetrics {
+    const errors = reconcileErrors.labels(name);
+    const bugs = reconcileBugs.labels(name);
+    errors.inc(0);
+    bugs.inc(0);
+    return {
+      ended(result, seconds) {
+        reconciles.labels(name, result).inc();
+        reconcileSeconds.labels(name).observe(seconds);
+        if (result === "error") errors.inc();
+      },
+      bug: () => bugs.inc(),
+    };
+  }
+
+  function queue(name: string): QueueMetrics {
+    const depthNow = queueDepth.labels(name);
+    const adds = queueAdds.labels(name);
+    const retries = queueRetries.labels(name);
+    depthNow.set(0);
+    return {
+      added(depth) {
+        adds.inc();
+        depthNow.set(depth);
+      },
+      taken: (depth) => depthNow.set(depth),
+      retried: () => retries.inc(),
+    };
+  }
+
+  return {
+    controller,
+    queue,
+    request: ({ code, method, host }) => requests.labels(code, method, host).inc(),
+    leading: (lease, isLeading) => leading.labels(lease).set(isLeading ? 1 : 0),
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}
