@@ -1,0 +1,131 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./log.ts";
+import { plain } from "./routes.ts";
+import type { Handler } from "./routes.ts";
+
+/** What a server needs; port 0 is any free one. */
+export interface HttpServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly handler: Handler;
+  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly log: Logger;
+  /** Longest request body in bytes; 1 MiB unless given. */
+  readonly maximumBodyBytes?: number;
+}
+
+/** A server that listens. */
+export interface HttpServer {
+  /** `http://host:port`, with the port it really has. */
+  readonly url: string;
+  readonly port: number;
+  /** Takes no more connections, lets the requests under way end, and cuts what is left after `graceMs` milliseconds. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Milliseconds and bytes that keep a slow or greedy client from holding on to the server. */
+const limits = {
+  maxHeaderSize: 16_384,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 60_000,
+  connectionsCheckingInterval: 5_000,
+} as const;
+const defaultBodyBytes = 1_048_576;
+
+/** Serves `handler` over HTTP/1.1; rejects when the address cannot be listened on. */
+export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const server = createServer(limits, (incoming, outgoing) => void serve(incoming, outgoing, { ...options, isClosing: () => !server.listening }));
+  await listening(server, options);
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : options.port;
+  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  return { url: `http://${host}:${port}`, port, close: (graceMs) => close(server, graceMs, options.clock) };
+}
+
+interface ServeOptions extends HttpServerOptions {
+  readonly isClosing: () => boolean;
+}
+
+async function serve(incoming: IncomingMessage, outgoing: ServerResponse, options: ServeOptions): Promise<void> {
+  try {
+    const body = await readBody(incoming, options.maximumBodyBytes ?? defaultBodyBytes);
+    const response = body === undefined ? plain(413, "body too large") : await answer(incoming, body, options);
+    if (body === undefined || options.isClosing()) outgoing.setHeader("connection", "close");
+    await send(response, outgoing);
+  } catch (error) {
+    options.log.debug({ error }, "client went away");
+    outgoing.destroy();
+  }
+}
+
+async function answer(incoming: IncomingMessage, body: Buffer<ArrayBuffer>, { handler, log }: HttpServerOptions): Promise<Response> {
+  const request = requestOf(incoming, body);
+  if (request === undefined) return plain(400, "bad request");
+  try {
+    return await handler(request);
+  } catch (error) {
+    log.error({ method: request.method, path: new URL(request.url).pathname, error }, "handler failed");
+    return plain(500, "internal error");
+  }
+}
+
+/** The request as a value; undefined when its method or target has no such form (CONNECT, TRACE, `*`, absolute targets). */
+function requestOf(incoming: IncomingMessage, body: Buffer<ArrayBuffer>): Request | undefined {
+  const { method = "GET", url = "" } = incoming;
+  if (!url.startsWith("/")) return undefined;
+  try {
+    const headers = new Headers();
+    for (const [name, values] of Object.entries(incoming.headersDistinct)) {
+      for (const value of values ?? []) headers.append(name, value);
+    }
+    const hasBody = method !== "GET" && method !== "HEAD";
+    return new Request(`http://localhost${url}`, { method, headers, ...(hasBody ? { body } : {}) });
+  } catch {
+    return undefined;
+  }
+}
+
+async function readBody(incoming: IncomingMessage, mostBytes: number): Promise<Buffer<ArrayBuffer> | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // A stream that is destroyed takes the socket with it, and the answer could not be sent.
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    bytes += chunk.length;
+    if (bytes > mostBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function send(response: Response, outgoing: ServerResponse): Promise<void> {
+  const body = Buffer.from(await response.arrayBuffer());
+  for (const [name, value] of response.headers) outgoing.appendHeader(name, value);
+  outgoing.statusCode = response.status;
+  outgoing.setHeader("content-length", body.length);
+  outgoing.end(body);
+}
+
+function listening(server: Server, { host, port }: HttpServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function close(server: Server, graceMs: number, clock: Pick<Clock, "wakeAfter">): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.wakeAfter(graceMs, () => server.closeAllConnections());
+    server.close(() => {
+      cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

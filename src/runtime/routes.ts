@@ -1,0 +1,58 @@
+import type { Metrics } from "./metrics.ts";
+
+/** Answers a request; has no socket, so that tests call it directly. */
+export type Handler = (request: Request) => Promise<Response> | Response;
+
+/** What is served under exactly this path for this method; GET serves HEAD too. */
+export interface Route {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly handler: Handler;
+}
+
+/** Whether the process can do its work now; `reasons` say what is missing. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+/** A handler that asks the route of the request: 404 for an unknown path, 405 with `Allow` for another method. */
+export function routed(routes: readonly Route[]): Handler {
+  return (request) => {
+    const { pathname } = new URL(request.url);
+    const here = routes.filter(({ path }) => path === pathname);
+    if (here.length === 0) return plain(404, "not found");
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    const route = here.find((candidate) => candidate.method === method);
+    if (route !== undefined) return route.handler(request);
+    return plain(405, "method not allowed", { allow: here.map((candidate) => candidate.method).join(", ") });
+  };
+}
+
+/** `/metrics`, in Prometheus' text format. */
+export function metricsRoute(metrics: Pick<Metrics, "render">): Route {
+  async function handler(): Promise<Response> {
+    const { contentType, text } = await metrics.render();
+    return new Response(text, { headers: { "content-type": contentType } });
+  }
+  return { method: "GET", path: "/metrics", handler };
+}
+
+/** `/healthz`: 200 as long as the process answers at all. */
+export function healthRoute(): Route {
+  return { method: "GET", path: "/healthz", handler: () => plain(200, "ok") };
+}
+
+/** `/readyz`: 200 when ready, else 503 with the reasons, one on a line. */
+export function readyRoute(readiness: () => Readiness): Route {
+  function handler(): Response {
+    const { ready, reasons } = readiness();
+    return ready ? plain(200, "ok") : plain(503, ["not ready", ...reasons].join("\n"));
+  }
+  return { method: "GET", path: "/readyz", handler };
+}
+
+/** A text of one or more lines as an answer. */
+export function plain(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(`${text}\n`, { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers } });
+}

@@ -1,0 +1,109 @@
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterEach, describe, expect, test } from "vitest";
+import { startHttpServer } from "../../src/runtime/http-server.ts";
+import type { HttpServer } from "../../src/runtime/http-server.ts";
+import { healthRoute, plain, routed } from "../../src/runtime/routes.ts";
+import type { Handler } from "../../src/runtime/routes.ts";
+import { recordingLog } from "./recording-log.ts";
+import { TestClock } from "./test-clock.ts";
+
+const log = recordingLog();
+const clock = new TestClock();
+let server: HttpServer;
+
+async function serving(handler: Handler): Promise<string> {
+  server = await startHttpServer({ host: "127.0.0.1", port: 0, handler, clock, log, maximumBodyBytes: 1000 });
+  return server.url;
+}
+
+/** Sends bytes as they are and returns all that comes back until the server closes the connection. */
+async function raw(bytes: string): Promise<string> {
+  const socket = connect(server.port, "127.0.0.1");
+  socket.write(bytes);
+  return await text(socket);
+}
+
+afterEach(async () => {
+  const closed = server.close(1);
+  clock.advance(1);
+  await closed;
+});
+
+test("a request arrives whole and its answer goes back whole", async () => {
+  const url = await serving(async (request) => {
+    const { pathname, search } = new URL(request.url);
+    return new Response(`${request.method} ${pathname}${search} ${request.headers.get("x-a")} ${await request.text()}`, {
+      status: 201,
+      headers: [["set-cookie", "a"], ["set-cookie", "b"]],
+    });
+  });
+  const answer = await fetch(`${url}/a/b?c=d`, { method: "POST", headers: { "x-a": "1" }, body: "hello" });
+  expect(answer.status).toBe(201);
+  expect(answer.headers.getSetCookie()).toEqual(["a", "b"]);
+  expect(await answer.text()).toBe("POST /a/b?c=d 1 hello");
+});
+
+test("HEAD is answered with the headers of GET and no body", async () => {
+  const url = await serving(routed([healthRoute()]));
+  const answer = await fetch(`${url}/healthz`, { method: "HEAD" });
+  expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([200, "3", ""]);
+});
+
+test("a handler that throws is a 500 without details, and is logged", async () => {
+  const url = await serving(() => Promise.reject(new Error("canary")));
+  const answer = await fetch(`${url}/a`);
+  expect([answer.status, await answer.text()]).toEqual([500, "internal error\n"]);
+  expect(log.lines.at(-1)).toMatchObject({ level: "error", fields: { method: "GET", path: "/a" } });
+});
+
+describe("what is too much or makes no sense is refused, and the server lives on", () => {
+  const ask = (line: string, rest = ""): string => `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}\r\n`;
+  test.for<[string, string, RegExp]>([
+    ["a body that is too long", ask("POST /", "Content-Length: 5000\r\n") + "x".repeat(5000), /^HTTP\/1.1 413 /],
+    ["a chunked body that is too long", ask("POST /", "Transfer-Encoding: chunked\r\n") + `7d0\r\n${"x".repeat(2000)}\r\n`, /^HTTP\/1.1 413 /],
+    ["headers that are too long", ask("GET /", `X-A: ${"x".repeat(20_000)}\r\n`), /^HTTP\/1.1 431 /],
+    ["an absolute target", ask("GET http://elsewhere/"), /^HTTP\/1.1 400 /],
+    ["a target that is no path", ask("OPTIONS *"), /^HTTP\/1.1 400 /],
+    ["a method that a Request cannot have", ask("TRACE /"), /^HTTP\/1.1 400 /],
+    ["a target that looks like a host", ask("GET //elsewhere/"), /^HTTP\/1.1 200 [^]*localhost \/\/elsewhere\//],
+  ])("%s", async ([, bytes, expected]) => {
+    const url = await serving((request) => plain(200, `${new URL(request.url).hostname} ${new URL(request.url).pathname}`));
+    expect(await raw(bytes)).toMatch(expected);
+    expect((await fetch(url)).status).toBe(200);
+  });
+});
+
+test("closing lets a request under way end and tells its client to hang up", async () => {
+  const begun = Promise.withResolvers<void>();
+  const finish = Promise.withResolvers<Response>();
+  const url = await serving(() => {
+    begun.resolve();
+    return finish.promise;
+  });
+  const answer = fetch(url);
+  await begun.promise;
+  const closed = server.close(60_000);
+  finish.resolve(plain(200, "ok"));
+  expect((await answer).headers.get("connection")).toBe("close");
+  await closed;
+});
+
+test("closing cuts what does not end within the grace", async () => {
+  const begun = Promise.withResolvers<void>();
+  const url = await serving(() => {
+    begun.resolve();
+    return new Promise<Response>(() => {});
+  });
+  const answer = fetch(url).catch(() => "cut");
+  await begun.promise;
+  const closed = server.close(1000);
+  clock.advance(1000);
+  await closed;
+  expect(await answer).toBe("cut");
+});
+
+test("an address that is taken rejects", async () => {
+  await serving(routed([]));
+  await expect(startHttpServer({ host: "127.0.0.1", port: server.port, handler: routed([]), clock, log })).rejects.toThrow("EADDRINUSE");
+});
