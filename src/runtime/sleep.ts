@@ -1,0 +1,21 @@
+import type { Clock } from "./clock.ts";
+
+/** What a sleeper needs: the clock, and the signal that ends its sleep early. */
+export interface SleepOptions {
+  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly signal?: AbortSignal;
+}
+
+/** Resolves after `ms` milliseconds or as soon as `signal` aborts; never rejects. */
+export function sleep(ms: number, { clock, signal }: SleepOptions): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cancel = clock.wakeAfter(ms, end);
+    signal?.addEventListener("abort", end, { once: true });
+    function end(): void {
+      cancel();
+      signal?.removeEventListener("abort", end);
+      resolve();
+    }
+  });
+}

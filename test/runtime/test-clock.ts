@@ -1,0 +1,88 @@
+import type { Cancel, Clock } from "../../src/runtime/clock.ts";
+
+interface Wake {
+  readonly due: number;
+  readonly wake: () => void;
+}
+
+/**
+ * A clock that stands still until a test moves it. Wake-ups happen in the order of their instants (then of their asking),
+ * each at exactly its own instant, so that code under test sees the time it asked for.
+ */
+export class TestClock implements Clock {
+  readonly #wakes = new Set<Wake>();
+  #wallMinusMonotonic: number;
+  #monotonic = 0;
+
+  /** Begins at `now`, in milliseconds since the epoch: 2026-01-01T00:00:00Z unless told. */
+  constructor(now: number = Date.UTC(2026, 0, 1)) {
+    this.#wallMinusMonotonic = now;
+  }
+
+  now(): number {
+    return this.#monotonic + this.#wallMinusMonotonic;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  wakeAfter(ms: number, wake: () => void): Cancel {
+    const entry = { due: this.#monotonic + Math.max(0, ms), wake };
+    this.#wakes.add(entry);
+    return () => void this.#wakes.delete(entry);
+  }
+
+  /** How many wake-ups are asked for and neither done nor taken back. */
+  get pending(): number {
+    return this.#wakes.size;
+  }
+
+  /** Milliseconds until the next wake-up; undefined when none is asked for. */
+  get untilNext(): number | undefined {
+    const next = this.#next(Infinity);
+    return next === undefined ? undefined : next.due - this.#monotonic;
+  }
+
+  /** Moves time on by `ms`, waking whoever is due; promises that this settles are seen only after the next await. */
+  advance(ms: number): void {
+    const end = this.#monotonic + ms;
+    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) this.#fire(next);
+    this.#monotonic = end;
+  }
+
+  /** Like {@link advance}, but lets promises settle before the first and after every wake-up, for code that awaits. */
+  async run(ms: number): Promise<void> {
+    const end = this.#monotonic + ms;
+    await settled();
+    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
+      this.#fire(next);
+      await settled();
+    }
+    this.#monotonic = end;
+  }
+
+  /** Sets the wall clock by `ms`, as an administrator or NTP does; no wake-up moves. */
+  stepWallClock(ms: number): void {
+    this.#wallMinusMonotonic += ms;
+  }
+
+  #fire(entry: Wake): void {
+    this.#wakes.delete(entry);
+    this.#monotonic = Math.max(this.#monotonic, entry.due);
+    entry.wake();
+  }
+
+  #next(end: number): Wake | undefined {
+    let next: Wake | undefined;
+    for (const entry of this.#wakes) {
+      if (entry.due <= end && (next === undefined || entry.due < next.due)) next = entry;
+    }
+    return next;
+  }
+}
+
+/** Resolves when every promise that could settle without time or input has settled. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
