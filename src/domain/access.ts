@@ -3,7 +3,7 @@ import { apiVersionOf, type Resource, resources } from "../api/resources.ts";
 import type { RoleBindingSeen, RoleSeen, Subject } from "../api/role.ts";
 import { distinct, subjectKey } from "./access-rules.ts";
 import { bindingManifest, type DerivedRole, isAsWritten, isMarked, roleManifest } from "./derived-role.ts";
-import type { Write } from "./plan.ts";
+import { removal, type Write } from "./plan.ts";
 
 /** What stands in the namespace of a SharedSecret. */
 export interface AccessSeen {
@@ -141,8 +141,4 @@ function replacement(resource: Resource, manifest: Manifest, { metadata: standin
     ...(finalizers.length === 0 ? {} : { finalizers }),
   };
   return { do: "replace", resource, object: { ...manifest, metadata } };
-}
-
-function removal(resource: Resource, { metadata }: RoleSeen | RoleBindingSeen): Write {
-  return { do: "delete", resource, ref: metadata, uid: metadata.uid, resourceVersion: metadata.resourceVersion };
 }

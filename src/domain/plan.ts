@@ -1,4 +1,4 @@
-import type { Manifest, ObjectRef } from "../api/object.ts";
+import type { Manifest, Metadata, ObjectRef } from "../api/object.ts";
 import type { Reason } from "../api/conditions.ts";
 import type { Resource } from "../api/resources.ts";
 
@@ -45,3 +45,8 @@ export interface Plan {
 
 /** Nothing to do until something changes. */
 export const nothingToDo: Plan = { steps: [], next: { kind: "wait-for-change" } };
+
+/** Deletes exactly the object that was seen. */
+export function removal(resource: Resource, { metadata }: { readonly metadata: Metadata }): Write {
+  return { do: "delete", resource, ref: metadata, uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+}

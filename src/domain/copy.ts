@@ -1,0 +1,94 @@
+import { annotations, labels } from "../api/names.ts";
+import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../api/object.ts";
+import { apiVersionOf, resources } from "../api/resources.ts";
+import type { SharedSecret } from "../api/shared-secret.ts";
+import type { SyncOptions } from "./sync-options.ts";
+
+/** A SharedSecret as the sync sees it; `digest` tells whether two sets of data are the same. */
+export interface Source {
+  readonly secret: SharedSecret;
+  readonly digest: string;
+  readonly options: SyncOptions;
+}
+
+/** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */
+export interface CopySeen {
+  readonly metadata: Metadata;
+  readonly ownerReferences: readonly OwnerReference[];
+  readonly type: string;
+  readonly immutable: boolean;
+  readonly digest: string;
+}
+
+/** A Secret without Latchkey's label. */
+export interface StrangerSeen {
+  readonly metadata: Metadata;
+}
+
+/** The text of the `copy-of` annotation: which SharedSecret went into which Secret. */
+export function copyOfText(source: ObjectRef, target: ObjectRef): string {
+  return `${source.namespace ?? ""}/${source.name} -> ${target.namespace ?? ""}/${target.name}`;
+}
+
+/** The SharedSecret that a Secret says it is a copy of; undefined where the text is missing or names another Secret. */
+export function claimedSource({ annotations: given, ...target }: Metadata): ObjectRef | undefined {
+  const claim = readCopyOf(given[annotations.copyOf]);
+  return claim?.target === `${target.namespace ?? ""}/${target.name}` ? claim.source : undefined;
+}
+
+/** Whether a Secret carries the `copy-of` text of another Secret: it was pasted. */
+export function isPasted(metadata: Metadata): boolean {
+  return readCopyOf(metadata.annotations[annotations.copyOf]) !== undefined && claimedSource(metadata) === undefined;
+}
+
+const copyOfForm = /^([^/ ]+)\/([^/ ]+) -> ([^/ ]+\/[^/ ]+)$/;
+
+function readCopyOf(text: string | undefined): { readonly source: ObjectRef; readonly target: string } | undefined {
+  const [, namespace, name, target] = copyOfForm.exec(text ?? "") ?? [];
+  if (namespace === undefined || name === undefined || target === undefined) return undefined;
+  return { source: { namespace, name }, target };
+}
+
+/** Whether a copy holds all that the source gives, under Latchkey's marks. */
+export function isCurrent(copy: CopySeen, source: Source): boolean {
+  const { labels: standingLabels, annotations: standing } = copy.metadata;
+  return (
+    copy.digest === source.digest &&
+    copy.type === source.options.secretType &&
+    standingLabels[labels.sourceUid] === source.secret.metadata.uid &&
+    standing[annotations.copyOf] === copyOfText(source.secret.metadata, copy.metadata) &&
+    standing[annotations.syncError] === undefined
+  );
+}
+
+/** The copy as it is written; over a standing Secret, what others have put beside stays. */
+export function copyManifest(source: Source, target: ObjectRef, over?: CopySeen | StrangerSeen): Manifest {
+  return {
+    apiVersion: apiVersionOf(resources.secrets),
+    kind: resources.secrets.kind,
+    metadata: {
+      ...target,
+      ...(over === undefined ? {} : standingMetadata(over)),
+      labels: { ...over?.metadata.labels, [labels.sourceUid]: source.secret.metadata.uid },
+      annotations: { ...withoutError(over?.metadata.annotations), [annotations.copyOf]: copyOfText(source.secret.metadata, target) },
+    },
+    type: source.options.secretType,
+    ...(over !== undefined && "immutable" in over && over.immutable ? { immutable: true } : {}),
+    data: source.secret.data,
+  };
+}
+
+function standingMetadata(over: CopySeen | StrangerSeen): Partial<Manifest["metadata"]> {
+  const { uid, resourceVersion, finalizers } = over.metadata;
+  return {
+    uid,
+    resourceVersion,
+    ...(finalizers.length === 0 ? {} : { finalizers }),
+    ...("ownerReferences" in over && over.ownerReferences.length > 0 ? { ownerReferences: over.ownerReferences } : {}),
+  };
+}
+
+function withoutError(standing: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const { [annotations.syncError]: _, ...rest } = standing;
+  return rest;
+}

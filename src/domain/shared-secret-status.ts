@@ -1,0 +1,96 @@
+import type { ConditionClaim, Reason } from "../api/conditions.ts";
+import { annotations } from "../api/names.ts";
+import { keyOf } from "../api/object.ts";
+import type { Source } from "./copy.ts";
+import type { DerivedRole } from "./derived-role.ts";
+import type { SyncSummary } from "./sync-summary.ts";
+
+/** What a pass knows about a SharedSecret when it writes the status. */
+export interface Findings {
+  readonly source: Source;
+  readonly wanted: readonly DerivedRole[];
+  /** Access rules that cannot be granted, one sentence each. */
+  readonly ruleProblems: readonly string[];
+  /** Derived names that somebody else holds. */
+  readonly nameConflicts: readonly string[];
+  readonly summary: SyncSummary;
+}
+
+interface Problem {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** The conditions of a SharedSecret. Trouble at targets is in Ready's message and leaves Ready True. */
+export function sharedSecretClaims(found: Findings): readonly ConditionClaim[] {
+  const access = accessProblem(found);
+  const sync = found.source.options.problem;
+  const problems = [access, sync].filter((problem) => problem !== undefined);
+  return [accessClaim(found, access), syncClaim(found), ...readyClaims(found, problems)];
+}
+
+function accessProblem({ ruleProblems, nameConflicts }: Findings): Problem | undefined {
+  const conflicts = nameConflicts.map((name) => `a Role or RoleBinding ${name} is not Latchkey's; delete it`);
+  const reason = ruleProblems.length > 0 ? "InvalidAccessRule" : "NameConflict";
+  const sentences = [...ruleProblems, ...conflicts];
+  return sentences.length === 0 ? undefined : { reason, message: sentences.join("; ") };
+}
+
+function accessClaim({ wanted }: Findings, problem: Problem | undefined): ConditionClaim {
+  if (problem !== undefined) return { type: "AccessApplied", status: "False", ...problem };
+  return { type: "AccessApplied", status: "True", reason: "Applied", message: accessSentence(wanted) };
+}
+
+function syncClaim({ source: { options }, summary }: Findings): ConditionClaim {
+  const claim = (status: "True" | "False", reason: Reason, message: string): ConditionClaim => ({ type: "Synced", status, reason, message });
+  if (options.problem !== undefined) return claim("False", options.problem.reason, options.problem.message);
+  if (options.projects.length === 0) return claim("True", "NotRequested", `annotation ${annotations.syncToProjects} names no project`);
+  if (options.paused) return claim("False", "Paused", `annotation ${annotations.disableSync} is "true"`);
+  if (summary.pending > 0) return claim("False", "Progressing", syncSentence(summary));
+  if (summary.conflicts > 0) return claim("False", "Conflict", syncSentence(summary));
+  if (summary.failed > 0) return claim("False", "Failed", syncSentence(summary));
+  return claim("True", "Synced", syncSentence(summary));
+}
+
+function readyClaims({ source, wanted, summary }: Findings, problems: readonly Problem[]): readonly ConditionClaim[] {
+  const [first] = problems;
+  if (first !== undefined) {
+    const message = problems.map((problem) => problem.message).join("; ");
+    return [
+      { type: "Ready", status: "False", reason: first.reason, message },
+      { type: "Stalled", status: "True", reason: first.reason, message },
+    ];
+  }
+  const message = [accessSentence(wanted), ...(source.options.projects.length === 0 ? [] : [syncSentence(summary)])].join("; ");
+  if (summary.pending === 0 || source.options.paused) return [{ type: "Ready", status: "True", reason: "Ready", message }];
+  return [
+    { type: "Ready", status: "False", reason: "Progressing", message },
+    { type: "Reconciling", status: "True", reason: "Progressing", message },
+  ];
+}
+
+function accessSentence(wanted: readonly DerivedRole[]): string {
+  if (wanted.length === 0) return "access is granted to nobody";
+  return `access is granted by ${wanted.length} ${wanted.length === 1 ? "Role" : "Roles"}`;
+}
+
+function syncSentence({ desired, synced, conflicts, failed, failures, contested }: SyncSummary): string {
+  const parts = [`${synced} of ${desired} targets are synced`];
+  if (conflicts > 0) parts.push(`${conflicts} in conflict`);
+  if (failed > 0) parts.push(`${failed} failed`);
+  const [first] = failures;
+  if (first !== undefined) parts.push(`first: ${keyOf(first)}: ${first.message}`);
+  if (contested.rival !== undefined) parts.push(`${contested.targets} also wanted by the younger SharedSecret ${keyOf({ namespace: contested.rival.namespace ?? "", name: contested.rival.name })}`);
+  return parts.join(", ");
+}
+
+/** The whole status of a SharedSecret but its conditions (design of the CRD: numbers, never a value). */
+export function sharedSecretFigures({ source, wanted, nameConflicts, summary }: Findings): Readonly<Record<string, unknown>> {
+  const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
+  const { desired, synced, conflicts, failed, failures } = summary;
+  return {
+    keys: Object.keys(source.secret.data).length,
+    access: { roles: applied, bindings: applied },
+    sync: { desired, synced, conflicts, failed, ...(failures.length === 0 ? {} : { failures }) },
+  };
+}

@@ -1,0 +1,88 @@
+import type { ConditionClaim } from "../api/conditions.ts";
+import type { Metadata } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
+import { accessOf, type Prefixes } from "./access-rules.ts";
+import { type AccessSeen, accessSteps, revokeSteps } from "./access.ts";
+import { settleConditions } from "./conditions.ts";
+import type { CopySeen, Source, StrangerSeen } from "./copy.ts";
+import { derivedRoles } from "./derived-role.ts";
+import { holdWrite, isHeld, releaseWrite } from "./finalizer.ts";
+import { nothingToDo, type Plan, removal, type Write } from "./plan.ts";
+import { type Findings, sharedSecretClaims, sharedSecretFigures } from "./shared-secret-status.ts";
+import { statusWrites } from "./status-write.ts";
+import type { SyncSummary } from "./sync-summary.ts";
+
+/** All that a pass over one SharedSecret looks at. */
+export interface SharedSecretSeen {
+  readonly source: Source;
+  readonly access: Omit<AccessSeen, "secret">;
+  readonly prefixes: Prefixes;
+  /** Whether its own namespace is going away: nothing can be created there any more. */
+  readonly namespaceIsTerminating: boolean;
+  /** Its copies, for the day it is deleted. */
+  readonly copies: readonly (CopySeen | StrangerSeen)[];
+  readonly summary: SyncSummary;
+  /** Since when some targets have been waiting for their write, in milliseconds since the epoch. */
+  readonly pendingSince?: number;
+}
+
+/** How long a fan-out may take before the status tells of its progress. */
+const patienceMs = 1_000;
+
+/** What to do for a SharedSecret; `now` is in milliseconds since the epoch. */
+export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
+  const { metadata } = seen.source.secret;
+  if (metadata.deletionTimestamp !== undefined) return isHeld(metadata) ? planFarewell(seen) : nothingToDo;
+  if (seen.namespaceIsTerminating) return nothingToDo;
+  if (!isHeld(metadata)) return { ...nothingToDo, steps: [[holdWrite(resources.sharedSecrets, metadata)]] };
+  return planLife(seen, now);
+}
+
+/** Who could read is cut off first, then the copies go, then the object. */
+function planFarewell({ source, access, copies }: SharedSecretSeen): Plan {
+  const { metadata } = source.secret;
+  const steps = [
+    ...revokeSteps({ ...access, secret: metadata }),
+    copies.map((copy) => removal(resources.secrets, copy)),
+    [releaseWrite(resources.sharedSecrets, metadata)],
+  ];
+  return { ...nothingToDo, steps };
+}
+
+function planLife(seen: SharedSecretSeen, now: number): Plan {
+  const { source, access, summary } = seen;
+  const { metadata } = source.secret;
+  const { grants, problems } = accessOf(source.secret, seen.prefixes);
+  const wanted = derivedRoles(metadata, grants);
+  const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.strangers.has(name));
+  const found: Findings = { source, wanted, ruleProblems: problems, nameConflicts, summary };
+  const steps = accessSteps({ ...access, secret: metadata }, wanted);
+  const waiting = summary.pending > 0 && !source.options.paused;
+  const patience = (seen.pendingSince ?? now) + patienceMs;
+  if (waiting && now < patience) return { steps, next: { kind: "look-again", at: patience } };
+  const report = reportSteps(found, now);
+  return { steps: [...steps, ...report], next: waiting ? { kind: "look-again", at: now + patienceMs } : { kind: "wait-for-change" } };
+}
+
+function reportSteps(found: Findings, now: number): readonly (readonly Write[])[] {
+  const { secret } = found.source;
+  const { metadata } = secret;
+  const claims = sharedSecretClaims(found);
+  const conditions = settleConditions(secret.conditions, claims, { generation: metadata.generation, now });
+  const status = { observedGeneration: metadata.generation, ...sharedSecretFigures(found), conditions };
+  const tells = claims.filter((claim) => isNews(found, claim)).map((claim) => tell(metadata, claim));
+  return [tells, statusWrites(resources.sharedSecrets, secret, status)].filter((step) => step.length > 0);
+}
+
+/** Trouble is told once: when the condition turns False, or False for another reason. */
+function isNews({ source }: Findings, claim: ConditionClaim): boolean {
+  if (claim.type !== "Ready" && claim.type !== "Synced") return false;
+  if (claim.status === "True" || claim.reason === "Progressing" || claim.reason === "Paused") return false;
+  const before = source.secret.conditions.find(({ type }) => type === claim.type);
+  return before?.status !== "False" || before.reason !== claim.reason;
+}
+
+function tell(metadata: Metadata, { type, reason, message }: ConditionClaim): Write {
+  const occasion = `${type} ${metadata.generation}`;
+  return { do: "tell", notice: { resource: resources.sharedSecrets, subject: metadata, type: "Warning", reason, note: message, occasion } };
+}

@@ -1,0 +1,88 @@
+import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
+import type { Source } from "./copy.ts";
+import type { TargetState } from "./sync.ts";
+
+/** A target whose write the API server refused; `message` holds no secret. */
+export interface Failure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One permitted target of a source, and how it stands. */
+export interface TargetReport {
+  readonly target: ObjectRef;
+  readonly state: TargetState;
+  readonly failure?: Failure;
+  /** A junior source that wants the same target. */
+  readonly rival?: ObjectRef;
+}
+
+/** An entry of `status.sync.failures`. */
+export interface FailureEntry extends Failure {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** How the copies of one source stand, in numbers that fit into a status. */
+export interface SyncSummary {
+  readonly desired: number;
+  readonly synced: number;
+  readonly conflicts: number;
+  readonly failed: number;
+  readonly pending: number;
+  /** The first ten conflicts and failures, by namespace and name. */
+  readonly failures: readonly FailureEntry[];
+  /** Targets that this source holds and a junior one wants too, with the first such rival. */
+  readonly contested: { readonly targets: number; readonly rival?: ObjectRef };
+}
+
+const mostFailures = 10;
+const longestMessage = 256;
+
+/** Counts the targets of `source`; a copy that pauses itself has opted out and does not count. */
+export function summarize(source: Source, reports: readonly TargetReport[]): SyncSummary {
+  const judged = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
+  const count = (kind: Verdict["kind"]): number => judged.filter(({ verdict }) => verdict.kind === kind).length;
+  const rivals = reports.flatMap(({ rival }) => rival ?? []);
+  const [rival] = rivals;
+  return {
+    desired: reports.length - count("opted-out"),
+    synced: count("synced"),
+    conflicts: count("conflict"),
+    failed: count("failed"),
+    pending: count("pending"),
+    failures: judged.flatMap(({ report, verdict }) => entryOf(report.target, verdict)).sort(byPlace).slice(0, mostFailures),
+    contested: { targets: rivals.length, ...(rival === undefined ? {} : { rival }) },
+  };
+}
+
+type Verdict =
+  | { readonly kind: "synced" | "pending" | "opted-out" }
+  | ({ readonly kind: "conflict" | "failed" } & Failure);
+
+function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
+  const winner = "source" in state && "options" in state.source ? state.source : undefined;
+  if (winner !== undefined && winner.secret.metadata.uid !== source.secret.metadata.uid) {
+    const { namespace = "", name } = winner.secret.metadata;
+    return { kind: "conflict", reason: "OlderSource", message: `the older SharedSecret ${namespace}/${name} has this target` };
+  }
+  if (state.kind === "current") return { kind: "synced" };
+  if (state.kind === "paused") return { kind: "opted-out" };
+  if (state.kind === "conflict") {
+    return { kind: "conflict", reason: "NotOurs", message: "a Secret of this name is not Latchkey's and is left alone; rename or delete it" };
+  }
+  return failure === undefined ? { kind: "pending" } : { kind: "failed", ...failure };
+}
+
+function entryOf({ namespace = "", name }: ObjectRef, verdict: Verdict): readonly FailureEntry[] {
+  if (verdict.kind !== "conflict" && verdict.kind !== "failed") return [];
+  return [{ namespace, name, reason: verdict.reason, message: verdict.message.slice(0, longestMessage) }];
+}
+
+function byPlace(one: FailureEntry, other: FailureEntry): number {
+  return placeOf(one) < placeOf(other) ? -1 : 1;
+}
+
+function placeOf(entry: FailureEntry): Key {
+  return keyOf(entry);
+}

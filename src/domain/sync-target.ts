@@ -1,0 +1,47 @@
+import { annotations, labels } from "../api/names.ts";
+import type { Metadata, ObjectRef } from "../api/object.ts";
+import type { Source } from "./copy.ts";
+import { fitsAny, listOf } from "./sync-options.ts";
+
+/** The project a namespace belongs to. */
+export function projectOf(namespace: Metadata): string | undefined {
+  return namespace.labels[labels.project];
+}
+
+/** Whether a namespace takes copies: a project namespace that asks for them and is not going away. */
+export function takesCopies(namespace: Metadata): boolean {
+  return (
+    projectOf(namespace) !== undefined &&
+    namespace.annotations[annotations.sync] === "enabled" &&
+    namespace.deletionTimestamp === undefined
+  );
+}
+
+/** Whether both sides agree that this namespace receives this SharedSecret. */
+export function isPermitted(source: Source, namespace: Metadata): boolean {
+  const project = projectOf(namespace);
+  if (project === undefined || !takesCopies(namespace)) return false;
+  const from = namespace.annotations[annotations.syncFrom];
+  const welcome = from === undefined || listOf(from).includes(source.secret.metadata.namespace ?? "");
+  return welcome && fitsAny(project, source.options.projects);
+}
+
+/** Whether a source asks for copies at all: it is not being deleted and its annotations can be followed. */
+export function isOffered({ secret, options }: Source): boolean {
+  return secret.metadata.deletionTimestamp === undefined && options.problem === undefined && options.projects.length > 0;
+}
+
+/** The Secret that a source becomes in a namespace. */
+export function targetIn(namespace: string, source: Source): ObjectRef & { readonly namespace: string } {
+  return { namespace, name: source.options.secretName };
+}
+
+/** Sources in the order in which they may have a target: the older first, then by uid. */
+export function bySeniority(one: { readonly metadata: Metadata }, other: { readonly metadata: Metadata }): number {
+  return compare(one.metadata.creationTimestamp, other.metadata.creationTimestamp) || compare(one.metadata.uid, other.metadata.uid);
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

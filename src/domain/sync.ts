@@ -1,0 +1,105 @@
+import { annotations, labels } from "../api/names.ts";
+import type { Metadata, ObjectRef } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
+import { type CopySeen, claimedSource, copyManifest, isCurrent, isPasted, type Source, type StrangerSeen } from "./copy.ts";
+import { removal, type Write } from "./plan.ts";
+import { isPaused } from "./sync-options.ts";
+
+/** All that counts for one Secret in one project namespace. */
+export interface TargetSeen {
+  readonly target: ObjectRef;
+  /** Sources that are offered and permitted here, the senior first. */
+  readonly candidates: readonly Source[];
+  /** The Secret that stands here, if it carries Latchkey's label. */
+  readonly copy?: CopySeen;
+  /** The Secret that stands here, if it does not. */
+  readonly stranger?: StrangerSeen;
+  /** The SharedSecret whose uid the copy carries, if there is one. */
+  readonly holder?: Source;
+  /** Whether the namespace is going away, and with it all that is inside. */
+  readonly isTerminating: boolean;
+}
+
+/** What is true of a target, and so what to do. */
+export type TargetState =
+  | { readonly kind: "not-wanted" }
+  | { readonly kind: "current"; readonly source: Source }
+  | { readonly kind: "paused" }
+  | { readonly kind: "conflict"; readonly source: Source }
+  | { readonly kind: "missing"; readonly source: Source }
+  | { readonly kind: "differs"; readonly source: Source; readonly over: CopySeen | StrangerSeen }
+  | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: CopySeen }
+  /** The source lives but cannot be followed: the copy stays and says why. */
+  | { readonly kind: "stuck"; readonly copy: CopySeen; readonly why: string }
+  /** No agreement any more between a living source and the namespace. */
+  | { readonly kind: "withdrawn"; readonly copy: CopySeen | StrangerSeen }
+  /** The source is gone as far as can be seen; to be confirmed before the copy goes. */
+  | { readonly kind: "orphaned"; readonly copy: CopySeen | StrangerSeen; readonly source: ObjectRef };
+
+/** The state of one target. A Secret that Latchkey did not make and that did not ask is never touched. */
+export function targetState(seen: TargetSeen): TargetState {
+  if (seen.isTerminating) return { kind: "not-wanted" };
+  const [source] = seen.candidates;
+  return source === undefined ? unwanted(seen) : wanted(seen, source);
+}
+
+function wanted({ copy, stranger }: TargetSeen, source: Source): TargetState {
+  const standing = copy ?? stranger;
+  if (source.options.paused || (standing !== undefined && isPaused(standing.metadata))) return { kind: "paused" };
+  if (standing === undefined) return { kind: "missing", source };
+  if (copy === undefined) return claimedSource(standing.metadata) === undefined ? { kind: "conflict", source } : { kind: "differs", source, over: standing };
+  if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
+  if (isCurrent(copy, source)) return { kind: "current", source };
+  const sealed = copy.immutable && copy.digest !== source.digest;
+  const retyped = copy.type !== source.options.secretType;
+  return sealed || retyped ? { kind: "to-recreate", source, copy } : { kind: "differs", source, over: copy };
+}
+
+/** By label and annotation; where somebody took the annotation off, by the label of the very source that goes here. */
+function isOurs(metadata: Metadata, source: Source): boolean {
+  if (claimedSource(metadata) !== undefined) return true;
+  return !isPasted(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid;
+}
+
+function unwanted({ copy, stranger, holder }: TargetSeen): TargetState {
+  const standing = copy ?? stranger;
+  const claimed = standing === undefined ? undefined : claimedSource(standing.metadata);
+  if (standing === undefined || claimed === undefined) return { kind: "not-wanted" };
+  if (holder === undefined) return { kind: "orphaned", copy: standing, source: claimed };
+  // The pass over a source that is being deleted takes its own copies away.
+  if (holder.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
+  if (holder.options.problem === undefined || copy === undefined) return { kind: "withdrawn", copy: standing };
+  return { kind: "stuck", copy, why: holder.options.problem.message };
+}
+
+/** The writes that a state asks for, one step after the other. */
+export function targetSteps(target: ObjectRef, state: TargetState): readonly (readonly Write[])[] {
+  switch (state.kind) {
+    case "not-wanted":
+    case "current":
+    case "paused":
+    case "conflict":
+      return [];
+    case "missing":
+      return [[{ do: "create", resource: resources.secrets, object: copyManifest(state.source, target) }]];
+    case "differs":
+      return [[{ do: "replace", resource: resources.secrets, object: copyManifest(state.source, target, state.over) }]];
+    case "to-recreate":
+      return [[removal(resources.secrets, state.copy)], [{ do: "create", resource: resources.secrets, object: copyManifest(state.source, target) }]];
+    case "stuck":
+      return state.copy.metadata.annotations[annotations.syncError] === state.why ? [] : [[noteWrite(state.copy.metadata, state.why)]];
+    case "withdrawn":
+    case "orphaned":
+      return [[removal(resources.secrets, state.copy)]];
+  }
+}
+
+function noteWrite(metadata: Metadata, why: string): Write {
+  const { resourceVersion } = metadata;
+  return {
+    do: "patch",
+    resource: resources.secrets,
+    ref: metadata,
+    body: { metadata: { resourceVersion, annotations: { [annotations.syncError]: why } } },
+  };
+}
