@@ -1,0 +1,56 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { allow, arrange, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
+
+const namespaces = "/api/v1/namespaces";
+const label = "management.service/project";
+const web = unique("web");
+const pay = unique("pay");
+/** May write every namespace, and assign to the project web alone. */
+const operator: Caller = { user: unique("operator") };
+
+beforeAll(async () => {
+  await allow({ kind: "User", name: operator.user ?? "" }, [
+    { apiGroups: [""], resources: ["namespaces", "namespaces/status", "namespaces/finalize"], verbs: ["create", "get", "update", "patch"] },
+    { apiGroups: ["management.service"], resources: ["projects"], resourceNames: [web], verbs: ["assign"] },
+  ]);
+});
+
+describe("a namespace in a project", () => {
+  const creations = [
+    { rule: "is created by who may assign to the project", labels: { [label]: web }, code: 201 },
+    { rule: "is not created by who may assign to another project", labels: { [label]: pay }, code: 403 },
+    { rule: "is not created with an empty project name", labels: { [label]: "" }, code: 403 },
+    { rule: "needs nothing when there is no project", labels: { team: "a" }, code: 201 },
+  ];
+  it.each(creations)("$rule", async ({ labels, code }) => {
+    const body = { metadata: { name: unique("policy"), labels } };
+    const answer = await ask(operator, { method: "POST", path: `${namespaces}?dryRun=All`, body });
+    expect(answer).toMatchObject({ code });
+    if (code === 403) expect(answer.message).toContain(`projects.management.service "${labels[label]}"`);
+  });
+
+  const changes: { rule: string; from?: string; to: string | null; code: number; under?: string }[] = [
+    { rule: "a namespace enters a project that the caller may assign to", to: web, code: 200 },
+    { rule: "a namespace does not enter another project", to: pay, code: 403 },
+    { rule: "a namespace moves to a project that the caller may assign to", from: pay, to: web, code: 200 },
+    { rule: "a namespace does not move to another project", from: web, to: pay, code: 403 },
+    { rule: "a namespace leaves any project", from: pay, to: null, code: 200 },
+    { rule: "a namespace keeps the project that it has", from: pay, to: pay, code: 200 },
+    { rule: "the subresource status is no way around", to: pay, code: 403, under: "/status" },
+  ];
+  it.each(changes)("$rule", async ({ from, to, code, under = "" }) => {
+    const name = unique("policy");
+    await arrange({ method: "POST", path: namespaces, body: { metadata: { name, labels: from === undefined ? {} : { [label]: from } } } });
+    const body = { metadata: { labels: { [label]: to, touched: "yes" } } };
+    const answer = await ask(operator, { method: "PATCH", path: `${namespaces}/${name}${under}`, type: patchTypes.merge, body });
+    expect(answer).toMatchObject({ code });
+    if (code === 403) expect(answer.message).toContain(`may not set metadata.labels[${label}] to "${to}"`);
+  });
+
+  it("the subresource finalize is no way around", async () => {
+    const { code: _, metadata, ...rest } = await arrange({ method: "POST", path: namespaces, body: { metadata: { name: unique("policy") } } });
+    const body = { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, [label]: pay } } };
+    const answer = await ask(operator, { method: "PUT", path: `${namespaces}/${metadata.name}/finalize`, body });
+    expect(answer).toMatchObject({ code: 403 });
+  });
+});

@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { admin, arrange, ask, bind, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
+
+const api = "/apis/management.service/v1";
+const key = (suffix: string) => `management.service/requester${suffix}`;
+const forged = {
+  [key("")]: "mallory",
+  [key("-uid")]: "0",
+  [key("-groups")]: "system:masters",
+  [key("-key-id")]: "stolen",
+};
+const requesters = unique("requesters");
+const alice: Caller = { user: "alice", uid: "4711", groups: ["devs", "ops", requesters] };
+const aliceWithKey: Caller = { ...alice, extra: { "management.service/key-id": "k-17" } };
+const stampOfAlice = {
+  [key("")]: "alice",
+  [key("-uid")]: "4711",
+  [key("-groups")]: `devs\nops\n${requesters}\nsystem:authenticated`,
+};
+
+beforeAll(() => bind({ kind: "Group", name: requesters }, "latchkey-requester"));
+
+function stamp({ metadata }: Answer): Record<string, string> {
+  const entries = Object.entries(metadata.annotations ?? {});
+  return Object.fromEntries(entries.filter(([name]) => name.startsWith(key(""))));
+}
+
+const kinds = [
+  { plural: "directclusterendpointtokens", kind: "DirectClusterEndpointToken", spec: { ttl: 600 } },
+  { plural: "ownedaccesskeys", kind: "OwnedAccessKey", spec: { user: "alice", disabled: true } },
+] as const;
+
+describe.each(kinds)("the requester of $plural", ({ plural, kind, spec }) => {
+  const base = { apiVersion: "management.service/v1", kind, spec };
+
+  async function made(by: Caller): Promise<string> {
+    const body = { ...base, metadata: { name: unique("stamp") } };
+    const answer = await ask(by, { method: "POST", path: `${api}/${plural}`, body });
+    expect(answer).toMatchObject({ code: 201 });
+    return `${api}/${plural}/${answer.metadata.name}`;
+  }
+
+  describe("on creation", () => {
+    const creations: { rule: string; by: Caller; annotations?: Record<string, string> | null; then: object }[] = [
+      { rule: "is stamped on an object without annotations", by: alice, then: stampOfAlice },
+      { rule: "is stamped on an object whose annotations are null", by: alice, annotations: null, then: stampOfAlice },
+      { rule: "replaces forged annotations and drops a forged key id", by: alice, annotations: forged, then: stampOfAlice },
+      {
+        rule: "includes the id of the key that the request came with",
+        by: aliceWithKey,
+        annotations: forged,
+        then: { ...stampOfAlice, [key("-key-id")]: "k-17" },
+      },
+    ];
+    it.each(creations)("$rule", async ({ by, annotations, then }) => {
+      const body = { ...base, metadata: { name: unique("stamp"), annotations } };
+      const answer = await ask(by, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+      expect(answer).toMatchObject({ code: 201 });
+      expect(stamp(answer)).toEqual(then);
+    });
+
+    it("is stamped by a server-side apply, too", async () => {
+      const name = unique("stamp");
+      const body = { ...base, metadata: { name, annotations: forged } };
+      const path = `${api}/${plural}/${name}?fieldManager=test&dryRun=All`;
+      const answer = await ask({ ...admin, user: "alice", groups: ["system:masters"] }, { method: "PATCH", path, body, type: patchTypes.apply });
+      expect(answer).toMatchObject({ code: 201 });
+      expect(stamp(answer)).toEqual({ [key("")]: "alice", [key("-uid")]: "", [key("-groups")]: "system:masters\nsystem:authenticated" });
+    });
+
+    it("leaves other annotations alone", async () => {
+      const body = { ...base, metadata: { name: unique("stamp"), annotations: { "example.com/note": "mine" } } };
+      const answer = await ask(alice, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+      expect(answer.metadata.annotations).toEqual({ ...stampOfAlice, "example.com/note": "mine" });
+    });
+  });
+
+  describe("on update", () => {
+    const changes: { rule: string; request: Omit<Ask, "path">; query?: string }[] = [
+      {
+        rule: "stays when a merge patch forges it",
+        request: { method: "PATCH", type: patchTypes.merge, body: { metadata: { annotations: forged } } },
+      },
+      {
+        rule: "stays when a merge patch sets all annotations to null",
+        request: { method: "PATCH", type: patchTypes.merge, body: { metadata: { annotations: null } } },
+      },
+      {
+        rule: "stays when a JSON patch removes all annotations",
+        request: { method: "PATCH", type: patchTypes.json, body: [{ op: "remove", path: "/metadata/annotations" }] },
+      },
+      {
+        rule: "stays when a forced server-side apply forges it",
+        request: { method: "PATCH", type: patchTypes.apply, body: { ...base, metadata: { annotations: forged } } },
+        query: "?fieldManager=test&force=true",
+      },
+      {
+        rule: "stays when a JSON patch removes one annotation",
+        request: { method: "PATCH", type: patchTypes.json, body: [{ op: "remove", path: "/metadata/annotations/management.service~1requester" }] },
+      },
+    ];
+    it.each(changes)("$rule", async ({ request, query = "" }) => {
+      const path = await made(alice);
+      const answer = await ask(admin, { ...request, path: path + query });
+      expect(answer).toMatchObject({ code: 200 });
+      expect(stamp(await arrange({ method: "GET", path }))).toEqual(stampOfAlice);
+    });
+
+    const replacements: { rule: string; annotations: Record<string, string> | null | undefined }[] = [
+      { rule: "stays when the object is replaced without annotations", annotations: undefined },
+      { rule: "stays when the object is replaced with annotations null", annotations: null },
+      { rule: "stays when the object is replaced with a forged stamp", annotations: forged },
+    ];
+    it.each(replacements)("$rule", async ({ annotations }) => {
+      const path = await made(alice);
+      const answer = await replace(admin, path, ({ metadata, ...object }) => ({ ...object, metadata: { ...metadata, annotations } }));
+      expect(answer).toMatchObject({ code: 200 });
+      expect(stamp(answer)).toEqual(stampOfAlice);
+    });
+
+    it("keeps the key id of the creation, whatever key the update comes with", async () => {
+      const path = await made(aliceWithKey);
+      const by: Caller = { user: "admin", groups: ["system:masters"], extra: { "management.service/key-id": "k-99" } };
+      const answer = await ask(by, { method: "PATCH", path, type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } });
+      expect(answer).toMatchObject({ code: 200 });
+      expect(stamp(answer)).toEqual({ ...stampOfAlice, [key("-key-id")]: "k-17" });
+    });
+  });
+});

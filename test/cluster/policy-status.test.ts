@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { admin, arrange, ask, latchkeyAccount, patchTypes, unique, type Caller } from "./policy-request.ts";
+
+const api = "/apis/management.service/v1";
+const kinds = [
+  { plural: "directclusterendpointtokens", kind: "DirectClusterEndpointToken" },
+  { plural: "ownedaccesskeys", kind: "OwnedAccessKey" },
+] as const;
+const callers: { who: string; caller: Caller; code: number }[] = [
+  { who: "an administrator may not", caller: admin, code: 403 },
+  { who: "another service account of administrators may not", caller: { user: "system:serviceaccount:default:latchkey-controller", groups: ["system:masters"] }, code: 403 },
+  { who: "the controller may", caller: latchkeyAccount("latchkey-controller"), code: 200 },
+];
+
+describe.each(kinds)("status of $plural", ({ plural, kind }) => {
+  const object = () => ({ apiVersion: "management.service/v1", kind, metadata: { name: unique("status") }, spec: {} });
+
+  it.each(callers)("$who write it", async ({ caller, code }) => {
+    const { metadata } = await arrange({ method: "POST", path: `${api}/${plural}`, body: object() });
+    const path = `${api}/${plural}/${metadata.name}/status?dryRun=All`;
+    const answer = await ask(caller, { method: "PATCH", path, type: patchTypes.merge, body: { status: { expiresAt: "2030-01-01T00:00:00Z" } } });
+    expect(answer).toMatchObject({ code });
+    if (code === 403) expect(answer.message).toContain(`may not write status of ${plural} ${metadata.name}`);
+  });
+
+  it("is dropped from a creation", async () => {
+    const body = { ...object(), status: { expiresAt: "2030-01-01T00:00:00Z" } };
+    const answer = await arrange({ method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+    expect(answer.status).not.toHaveProperty("expiresAt");
+  });
+});
