@@ -1,0 +1,46 @@
+import { fileURLToPath } from "node:url";
+import { apiVersionOf, resources } from "../../src/api/resources.ts";
+import { kubectl, type KubectlAccess } from "./kubectl.ts";
+import { type Ask, patchTypes, unique } from "./policy-request.ts";
+
+/** The three kinds by name. */
+export const kinds = {
+  SharedSecret: resources.sharedSecrets,
+  OwnedAccessKey: resources.ownedAccessKeys,
+  DirectClusterEndpointToken: resources.endpointTokens,
+} as const;
+
+/** The name of one of the three kinds. */
+export type KindName = keyof typeof kinds;
+
+/** Applies the CustomResourceDefinitions and waits until they are served. */
+export async function installCrds(access: KubectlAccess): Promise<void> {
+  const directory = fileURLToPath(new URL("../../crds", import.meta.url));
+  const names = Object.values(kinds).map(({ plural, group }) => `crd/${plural}.${group}`);
+  await kubectl(access, ["apply", "--server-side", "--force-conflicts", "--kustomize", directory]);
+  await kubectl(access, ["wait", "--for=condition=Established", ...names]);
+}
+
+/** An object of one of the three kinds, as it is sent; `spec` undefined leaves the spec out. */
+export function objectOf(kind: KindName, name: string, spec: unknown) {
+  return { apiVersion: apiVersionOf(kinds[kind]), kind, metadata: { name }, spec };
+}
+
+/** The path of a kind's collection; namespaced kinds are in the namespace `default`. */
+export function collectionOf(kind: KindName): string {
+  const { plural, namespaced } = kinds[kind];
+  return `/apis/${apiVersionOf(kinds[kind])}/${namespaced ? "namespaces/default/" : ""}${plural}`;
+}
+
+/** A create, validated strictly; it is not stored. */
+export function dryCreate(kind: KindName, spec: unknown): Ask {
+  const path = `${collectionOf(kind)}?dryRun=All&fieldValidation=Strict`;
+  return { method: "POST", path, body: objectOf(kind, unique("try"), spec) };
+}
+
+/** The same as a server-side apply, which is refused in other words. */
+export function dryApply(kind: KindName, spec: unknown): Ask {
+  const name = unique("try");
+  const path = `${collectionOf(kind)}/${name}?dryRun=All&fieldManager=test&fieldValidation=Strict`;
+  return { method: "PATCH", path, type: patchTypes.apply, body: objectOf(kind, name, spec) };
+}

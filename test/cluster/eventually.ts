@@ -1,0 +1,36 @@
+import { setTimeout as pause } from "node:timers/promises";
+
+/** How long to wait for a condition, and how it is called when it does not come. */
+export interface Patience {
+  /** Milliseconds; 60,000 unless told. */
+  within?: number;
+  /** Milliseconds between two looks; 100 unless told. */
+  every?: number;
+  /** Completes the sentence "waited 60 s for ...". */
+  what: string;
+}
+
+/** Looks again until `look` answers something other than undefined or false; throws what it last failed with. */
+export async function eventually<T>(
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  { within = 60_000, every = 100, what }: Patience,
+): Promise<T> {
+  const deadline = Date.now() + within;
+  for (;;) {
+    const seen = await attempt(look);
+    if ("value" in seen) return seen.value;
+    if (Date.now() >= deadline) throw new Error(`waited ${within / 1000} s for ${what}`, { cause: seen.error });
+    await pause(every);
+  }
+}
+
+async function attempt<T>(
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+): Promise<{ value: T } | { error: unknown }> {
+  try {
+    const value = await look();
+    return value === undefined || value === false ? { error: undefined } : { value };
+  } catch (error) {
+    return { error };
+  }
+}

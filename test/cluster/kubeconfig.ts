@@ -1,0 +1,49 @@
+import { renameSync, writeFileSync } from "node:fs";
+
+/** One user of a kubeconfig, as client-go's `AuthInfo` spells it. */
+export type KubeconfigUser = { token: string } | { tokenFile: string };
+
+/** How a kubeconfig reaches its cluster; `certificateAuthority` is PEM text. */
+export interface KubeconfigCluster {
+  url: string;
+  certificateAuthority: string;
+}
+
+/** Writes a kubeconfig with a context and a user of the same name for each entry; the first one is current. */
+export function writeKubeconfig(
+  path: string,
+  cluster: KubeconfigCluster,
+  users: Readonly<Record<string, KubeconfigUser>>,
+): void {
+  const names = Object.keys(users);
+  writePrivately(
+    path,
+    JSON.stringify(
+      {
+        apiVersion: "v1",
+        kind: "Config",
+        "current-context": names[0] ?? "",
+        clusters: [
+          {
+            name: "latchkey",
+            cluster: {
+              server: cluster.url,
+              "certificate-authority-data": Buffer.from(cluster.certificateAuthority).toString("base64"),
+            },
+          },
+        ],
+        contexts: names.map((name) => ({ name, context: { cluster: "latchkey", user: name } })),
+        users: Object.entries(users).map(([name, user]) => ({ name, user })),
+      },
+      undefined,
+      2,
+    ),
+  );
+}
+
+/** Writes a file that only its owner may read, in one step: a reader sees the old content or the new. */
+export function writePrivately(path: string, content: string): void {
+  const draft = `${path}.${process.pid}.draft`;
+  writeFileSync(draft, content, { mode: 0o600 });
+  renameSync(draft, path);
+}

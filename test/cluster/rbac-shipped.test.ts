@@ -1,0 +1,170 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { loadAll } from "js-yaml";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { eventually } from "./eventually.ts";
+import { arrange, ask, bind, latchkeyAccount, makeNamespace, unique, type Caller } from "./policy-request.ts";
+
+interface Rule {
+  apiGroups?: string[];
+  resources?: string[];
+  verbs: string[];
+}
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string; labels?: Record<string, string> };
+  rules?: Rule[];
+  subjects?: { name: string }[];
+  spec?: { template?: { spec: object } };
+}
+
+function manifests(directory: string): Manifest[] {
+  const folder = new URL(`../../config/${directory}/`, import.meta.url);
+  const files = readdirSync(folder).filter((file) => file !== "kustomization.yaml");
+  return files.flatMap((file) => {
+    const documents: Manifest[] = JSON.parse(JSON.stringify(loadAll(readFileSync(new URL(file, folder), "utf8"))));
+    return documents;
+  });
+}
+
+const shipped = manifests("rbac");
+const roles = shipped.filter(({ kind }) => kind === "Role" || kind === "ClusterRole");
+const management = "management.service";
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+
+interface Access {
+  verb: string;
+  group?: string;
+  resource: string;
+  subresource?: string;
+  name?: string;
+  namespace?: string;
+}
+
+async function may({ user, groups }: Caller, resourceAttributes: Access): Promise<unknown> {
+  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  const { status } = await arrange({ method: "POST", path, body: { spec: { user, groups, resourceAttributes } } });
+  return status;
+}
+
+describe("the shipped roles", () => {
+  it.each(roles)("$kind $metadata.name lists what it allows and hands out no rights that it does not hold", ({ rules = [] }) => {
+    for (const { apiGroups = [], resources = [], verbs } of rules) {
+      expect([...apiGroups, ...resources, ...verbs].filter((word) => word.includes("*"))).toEqual([]);
+      expect(verbs.filter((verb) => /^(escalate|bind|impersonate.*)$/.test(verb))).toEqual([]);
+    }
+  });
+
+  it("add SharedSecrets to the built-in admin, and nothing to edit and view", () => {
+    const aggregated = roles.flatMap(({ metadata: { name, labels = {} } }) =>
+      Object.keys(labels)
+        .filter((label) => label.includes("aggregate-to"))
+        .map((label) => `${name} ${label}`),
+    );
+    expect(aggregated).toEqual(["latchkey-sharedsecret-admin rbac.authorization.k8s.io/aggregate-to-admin"]);
+  });
+
+  it("bind nobody but the controller", () => {
+    const subjects = shipped.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
+    expect([...new Set(subjects)]).toEqual(["latchkey-controller"]);
+  });
+});
+
+describe("latchkey-requester", () => {
+  const asker: Caller = { user: unique("asker") };
+  beforeAll(() => bind({ kind: "User", name: asker.user ?? "" }, "latchkey-requester"));
+
+  describe.each(["ownedaccesskeys", "directclusterendpointtokens"])("on %s", (resource) => {
+    it.each(["get", "list", "watch", "update", "patch", "delete", "deletecollection"])("does not allow %s", async (verb) => {
+      expect(await may(asker, { verb, group: management, resource })).toMatchObject({ allowed: false });
+    });
+    it("allows create", async () => {
+      expect(await may(asker, { verb: "create", group: management, resource })).toMatchObject({ allowed: true });
+    });
+  });
+});
+
+describe("the controller's account", () => {
+  const controller = latchkeyAccount("latchkey-controller");
+  const lease = { group: "coordination.k8s.io", resource: "leases", namespace: "latchkey-system", name: "latchkey-controller" };
+  const crd = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" };
+
+  const allowed: Access[] = [
+    { verb: "watch", group: management, resource: "sharedsecrets" },
+    { verb: "patch", group: management, resource: "directclusterendpointtokens", subresource: "status" },
+    { verb: "create", resource: "secrets", namespace: "default" },
+    { verb: "update", ...lease },
+    { verb: "get", ...crd, name: "sharedsecrets.management.service" },
+    { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" },
+  ];
+  it.each(allowed)("may $verb $resource", async (access) => {
+    expect(await may(controller, access)).toMatchObject({ allowed: true });
+  });
+
+  const refused: Access[] = [
+    { verb: "create", group: management, resource: "sharedsecrets", namespace: "default" },
+    { verb: "create", group: management, resource: "ownedaccesskeys" },
+    { verb: "assign", group: management, resource: "projects", name: "web" },
+    { verb: "deletecollection", resource: "secrets", namespace: "default" },
+    { verb: "update", resource: "namespaces" },
+    { verb: "update", ...lease, namespace: "kube-system" },
+    { verb: "delete", ...lease },
+    { verb: "get", ...crd, name: "widgets.example.com" },
+    { verb: "update", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies" },
+    { verb: "list", resource: "pods" },
+    { verb: "create", resource: "serviceaccounts", subresource: "token", namespace: "default" },
+    { verb: "impersonate", resource: "users", name: "alice" },
+  ];
+  it.each(refused)("may not $verb $resource", async (access) => {
+    expect(await may(controller, access)).toMatchObject({ allowed: false });
+  });
+
+  const name = unique("grant");
+  const sixVerbs = ["get", "list", "watch", "update", "patch", "delete"];
+  const owned = { apiGroups: [management], resourceNames: ["mine"] };
+  const grants: { rule: string; rules: Rule[]; code: number }[] = [
+    { rule: "the six verbs on a SharedSecret and its status", rules: [{ ...owned, resources: ["sharedsecrets", "sharedsecrets/status"], verbs: sixVerbs }], code: 201 },
+    {
+      rule: "get, watch and delete on keys and tokens",
+      rules: [{ ...owned, resources: ["ownedaccesskeys", "directclusterendpointtokens"], verbs: ["get", "watch", "delete"] }],
+      code: 201,
+    },
+    { rule: "every verb on a SharedSecret", rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["*"] }], code: 403 },
+    { rule: "the creation of SharedSecrets", rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["create"] }], code: 403 },
+    { rule: "a look at pods", rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }], code: 403 },
+  ];
+  it.each(grants)("grants $rule: $code", async ({ rules, code }) => {
+    const body = { metadata: { name }, rules };
+    const answer = await ask(controller, { method: "POST", path: `${rbac}/clusterroles?dryRun=All`, body });
+    expect(answer).toMatchObject({ code });
+  });
+});
+
+describe.each(["latchkey-webhook", "latchkey-gateway"] as const)("the account %s", (name) => {
+  it.each(["secrets", "namespaces", "sharedsecrets"])("may not get %s", async (resource) => {
+    const group = resource === "sharedsecrets" ? management : "";
+    expect(await may(latchkeyAccount(name), { verb: "get", group, resource })).toMatchObject({ allowed: false });
+  });
+});
+
+describe("in a namespace", () => {
+  it.skipIf(!inject("controlPlane").hasControllerManager)("admin reads SharedSecrets, edit and view do not", async () => {
+    const namespace = await makeNamespace();
+    const [admin, edit, view] = ["admin", "edit", "view"].map((role): Caller => ({ user: unique(role) }));
+    for (const caller of [admin, edit, view]) {
+      await bind({ kind: "User", name: caller?.user ?? "" }, caller?.user?.split("-")[0] ?? "", namespace);
+    }
+    const access = { verb: "get", group: management, resource: "sharedsecrets", namespace };
+    const look = async () => JSON.stringify(await may(admin ?? {}, access)).includes('"allowed":true');
+    await eventually(look, { what: "the ClusterRole admin to include SharedSecrets" });
+    expect(await may(edit ?? {}, access)).toMatchObject({ allowed: false });
+    expect(await may(view ?? {}, access)).toMatchObject({ allowed: false });
+  });
+});
+
+it("the controller's pod passes the restricted pod security of its namespace", async () => {
+  const deployment = manifests("controller").find(({ kind }) => kind === "Deployment");
+  const body = { metadata: { name: unique("pod") }, spec: deployment?.spec?.template?.spec };
+  const answer = await ask({}, { method: "POST", path: "/api/v1/namespaces/latchkey-system/pods?dryRun=All", body });
+  expect(answer).toMatchObject({ code: 201 });
+});
