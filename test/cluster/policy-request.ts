@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { KubeConfig } from "@kubernetes/client-node";
 import { Pool, type Dispatcher } from "undici";
-import { inject } from "vitest";
+import { expect, inject } from "vitest";
 
 /** Who asks: the administrator, or whom the administrator impersonates. */
 export interface Caller {
@@ -69,8 +69,13 @@ export async function ask(caller: Caller, { method, path, body, type = "applicat
     headers: [...headers, ...impersonation(caller), ...(body === undefined ? [] : ["content-type", type])],
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  const answer: Omit<Answer, "code"> = JSON.parse(await response.body.text());
+  const answer: Answer = JSON.parse(await response.body.text());
   return { ...answer, code: response.statusCode };
+}
+
+/** What a test expects of an answer: its code, and of a refusal what its message says. */
+export function answered(code: number, refusal: string): object {
+  return code < 300 ? { code } : { code, message: expect.stringContaining(refusal) };
 }
 
 /** Sends a request as the administrator; throws when it is refused. */
@@ -83,8 +88,8 @@ export async function arrange(request: Ask): Promise<Answer> {
 /** Gets an object, changes it and puts it back, again when somebody else was faster. */
 export async function replace(caller: Caller, path: string, change: (object: Answer) => unknown): Promise<Answer> {
   for (;;) {
-    const { code: _, ...object } = await arrange({ method: "GET", path: path.replace(/\?.*$/, "") });
-    const answer = await ask(caller, { method: "PUT", path, body: change(structuredClone({ code: 0, ...object })) });
+    const object = await arrange({ method: "GET", path });
+    const answer = await ask(caller, { method: "PUT", path, body: change(object) });
     if (answer.code !== 409) return answer;
   }
 }
