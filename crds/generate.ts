@@ -27,7 +27,6 @@ async function generateFile(source: string): Promise<GeneratedFile> {
   const text = await compile(jsonSchemaOf(definition, kind), kind, {
     additionalProperties: false,
     bannerComment: bannerFor(source),
-    ignoreMinAndMaxItems: true,
     style: { bracketSpacing: true, trailingComma: "all" },
   });
   return { name: `${dashed(kind)}.ts`, text };
@@ -54,10 +53,13 @@ function jsonSchemaOf(definition: unknown, kind: string) {
   return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => withoutKubernetes(value));
 }
 
+/** What limits a value without having a counterpart in its type. */
+const limits: readonly string[] = ["not", "minItems", "maxItems"];
+
 /** A structural schema as plain JSON schema: what the API server keeps although unknown is an index signature. */
 function withoutKubernetes(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const kept = Object.entries(value).filter(([key]) => !key.startsWith("x-kubernetes-") && key !== "not");
+  const kept = Object.entries(value).filter(([key]) => !key.startsWith("x-kubernetes-") && !limits.includes(key));
   const plain = Object.fromEntries(kept);
   return value["x-kubernetes-preserve-unknown-fields"] === true ? { ...plain, additionalProperties: true } : plain;
 }

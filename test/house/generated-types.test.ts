@@ -37,6 +37,12 @@ describe("the CustomResourceDefinitions", () => {
     expect(secret.filter((schema) => printing.some((check) => check in schema))).toEqual([]);
   });
 
+  test.each(crds)("no list passes for a text with a format in the spec of %s, as the API server would have it", async (plural) => {
+    const texts = fieldsOf(recordAt(propertiesOf(await schemaOf(plural)), "spec")).flatMap(({ schema }) => textsWithFormat(schema));
+    const bounded = texts.filter((schema) => [schema, notNot(schema)].some((place) => place["minItems"] === 1 && place["maxItems"] === 0));
+    expect(texts.filter((schema) => !bounded.includes(schema))).toEqual([]);
+  });
+
   test("a key and a token have the same scope, but for its description", async () => {
     const [key, token] = await Promise.all(["ownedaccesskeys", "directclusterendpointtokens"].map(scopeOf));
     expect({ ...key, description: "" }).toEqual({ ...token, description: "" });
@@ -82,7 +88,15 @@ function fieldsOf(schema: unknown, prefix = ""): readonly Field[] {
   });
 }
 
-/** The field itself or the values of a map, where they are secret. */
 function secretsIn(schema: Field["schema"]): readonly Field["schema"][] {
-  return [schema, recordAt(schema, "additionalProperties")].filter((place) => stringAt(place, "format") === "password");
+  return textsWithFormat(schema).filter((place) => stringAt(place, "format") === "password");
+}
+
+/** The field itself or the values of a map, where they are strings with a format. */
+function textsWithFormat(schema: Field["schema"]): readonly Field["schema"][] {
+  return [schema, recordAt(schema, "additionalProperties")].filter((place) => stringAt(place, "type") === "string" && "format" in place);
+}
+
+function notNot(schema: Field["schema"]): Field["schema"] {
+  return recordAt(recordAt(schema, "not"), "not");
 }

@@ -27,40 +27,28 @@ export interface DirectClusterEndpointTokenSpec {
 export interface Scope {
   /**
    * Named bundles of management permissions that are in scope.
-   *
-   * @maxItems 256
    */
   roles?: ScopeRole[];
   /**
    * Projects that are in scope, with everything inside them.
-   *
-   * @maxItems 256
    */
   projects?: ScopeProject[];
   /**
    * Spaces that are in scope, with everything inside them.
-   *
-   * @maxItems 256
    */
   spaces?: ScopeSpace[];
   /**
    * Virtual clusters that are in scope, with everything inside them.
-   *
-   * @maxItems 256
    */
   virtualClusters?: ScopeVirtualCluster[];
   /**
    * Connected clusters that are in scope, with everything inside them.
-   *
-   * @maxItems 256
    */
   clusters?: ScopeCluster[];
   /**
    * Requests that are in scope, described one by one; a request is in scope when any rule matches it.
    *
    * Deprecated: use projects, spaces and virtualClusters.
-   *
-   * @maxItems 256
    */
   rules?: ScopeRule[];
   /**
@@ -77,14 +65,10 @@ export interface ScopeRole {
   role?: string;
   /**
    * The projects the role is narrowed to. Empty means no narrowing.
-   *
-   * @maxItems 256
    */
   projects?: string[];
   /**
    * The virtual clusters the role is narrowed to. Empty means no narrowing.
-   *
-   * @maxItems 256
    */
   virtualClusters?: string[];
 }
@@ -123,38 +107,26 @@ export interface ScopeCluster {
 export interface ScopeRule {
   /**
    * The verbs that match. Empty means every verb.
-   *
-   * @maxItems 64
    */
   verbs?: string[];
   /**
    * The kinds that match. Empty means all kinds in all API groups.
-   *
-   * @maxItems 64
    */
   resources?: ScopeRuleResources[];
   /**
    * The names of instances that match; needs resources. Empty means every instance.
-   *
-   * @maxItems 256
    */
   resourceNames?: string[];
   /**
    * The namespaces that match. The empty string matches what is in no namespace. Empty means every namespace.
-   *
-   * @maxItems 256
    */
   namespaces?: string[];
   /**
    * The URL paths that match. A * is allowed only as the whole last step, as in /healthz/*; * alone is every path.
-   *
-   * @maxItems 64
    */
   nonResourceURLs?: string[];
   /**
    * The targets of requests that match, for example Management or Cluster. Empty means every request.
-   *
-   * @maxItems 64
    */
   requestTargets?: string[];
   /**
@@ -163,8 +135,6 @@ export interface ScopeRule {
   cluster?: string;
   /**
    * The virtual clusters that match; only for requests to virtual clusters. Empty means no restriction.
-   *
-   * @maxItems 256
    */
   virtualClusters?: ScopeRuleVirtualCluster[];
 }
@@ -177,8 +147,6 @@ export interface ScopeRuleResources {
    * The resources of the group that match: pods is pods but not their subresources, pods/log is the log of pods,
    * pods/* is every subresource of pods, * /scale is the scale of every resource, * is all resources and subresources.
    * With wildcards, the entries must not overlap. Empty means all resources and subresources of the group.
-   *
-   * @maxItems 64
    */
   resources?: string[];
 }

@@ -33,8 +33,6 @@ export interface SharedSecretSpec {
   };
   /**
    * Who may do what with this object. The rules become Roles and RoleBindings beside it.
-   *
-   * @maxItems 256
    */
   access?: AccessRule[];
 }
@@ -59,26 +57,18 @@ export interface AccessRule {
   name?: string;
   /**
    * The verbs the rule grants: get, list, watch, update, patch and delete. "*" is all six.
-   *
-   * @maxItems 64
    */
   verbs?: string[];
   /**
    * The subresources the rule covers too: status, or "*".
-   *
-   * @maxItems 64
    */
   subresources?: string[];
   /**
    * The users the rule is for. "*" is every authenticated user.
-   *
-   * @maxItems 1024
    */
   users?: string[];
   /**
    * The teams the rule is for. "*" is every authenticated user.
-   *
-   * @maxItems 1024
    */
   teams?: string[];
 }
@@ -165,8 +155,6 @@ export interface SyncStatus {
   failed?: number;
   /**
    * The first ten targets with a conflict or a failure.
-   *
-   * @maxItems 10
    */
   failures?: SyncFailure[];
 }
