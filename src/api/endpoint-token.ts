@@ -1,0 +1,47 @@
+import type { Condition } from "./conditions.ts";
+import type { Metadata } from "./object.ts";
+import { numberAt, parseConditions, recordAt, stringAt } from "./parse.ts";
+import { parseStampedMetadata } from "./requester.ts";
+import { SecretText } from "./secret-text.ts";
+
+/** A DirectClusterEndpointToken (specification, DirectClusterEndpointToken). */
+export interface EndpointToken {
+  readonly metadata: Metadata;
+  readonly spec: {
+    /** Seconds. */
+    readonly ttl?: number;
+    /** JSON text of `spec.scope`; absent only when the spec has none. */
+    readonly scope?: string;
+  };
+  /** As the API server sent it, but for `token`, which is a SecretText. */
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly conditions: readonly Condition[];
+  /** The very SecretText of `status`; undefined when there is none or it is empty. */
+  readonly token: SecretText | undefined;
+  /** The kid of the key that signed the last token. */
+  readonly keyId: string | undefined;
+  /** RFC 3339. */
+  readonly expiresAt: string | undefined;
+}
+
+/** A DirectClusterEndpointToken as the API server sends it; throws a TypeError that names the missing field of metadata. */
+export function parseEndpointToken(raw: unknown): EndpointToken {
+  const spec = recordAt(raw, "spec");
+  const sent = recordAt(raw, "status");
+  const text = stringAt(sent, "token");
+  const token = text === undefined ? undefined : new SecretText(text);
+  const ttl = numberAt(spec, "ttl");
+  const scope = spec["scope"];
+  return {
+    metadata: parseStampedMetadata(raw),
+    spec: {
+      ...(ttl === undefined ? {} : { ttl }),
+      ...(scope === undefined ? {} : { scope: JSON.stringify(scope) }),
+    },
+    status: token === undefined ? sent : { ...sent, token },
+    conditions: parseConditions(sent),
+    token: token === undefined || token.isEmpty ? undefined : token,
+    keyId: stringAt(sent, "keyID"),
+    expiresAt: stringAt(sent, "expiresAt"),
+  };
+}

@@ -1,0 +1,72 @@
+import type { Condition } from "./conditions.ts";
+import type { Metadata } from "./object.ts";
+import { isRecord, isTrueAt, numberAt, parseConditions, recordAt, stringAt } from "./parse.ts";
+import { parseStampedMetadata } from "./requester.ts";
+import { SecretText } from "./secret-text.ts";
+
+/** What decides whose an OwnedAccessKey is and how long it lives (specification, OwnedAccessKey); `ttl` in seconds. */
+export interface OwnedAccessKeyTerms {
+  readonly user?: string;
+  readonly team?: string;
+  readonly subject?: string;
+  readonly disabled: boolean;
+  readonly ttl?: number;
+  readonly ttlAfterLastActivity: boolean;
+  readonly hasScope: boolean;
+}
+
+/** An OwnedAccessKey without its key; `status` is as the API server sent it, `lastActivity` is RFC 3339. */
+interface OwnedAccessKeyBase {
+  readonly metadata: Metadata;
+  readonly spec: OwnedAccessKeyTerms;
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly conditions: readonly Condition[];
+  readonly lastActivity?: string;
+}
+
+/** An OwnedAccessKey; `key` is undefined when `spec.key` is absent or empty. */
+export interface OwnedAccessKey extends OwnedAccessKeyBase {
+  readonly key: SecretText | undefined;
+}
+
+/**
+ * An OwnedAccessKey as it is held in memory: `keyDigest` is the SHA-256 of its key in lower-case hex, undefined without
+ * a key. The digest is for look-ups in memory only: never in a status, a log or a label.
+ */
+export interface OwnedAccessKeySeen extends OwnedAccessKeyBase {
+  readonly keyDigest: string | undefined;
+}
+
+/** An OwnedAccessKey as the API server sends it; throws a TypeError that names the missing field of metadata. */
+export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
+  const spec = recordAt(raw, "spec");
+  const status = recordAt(raw, "status");
+  const key = stringAt(spec, "key") ?? "";
+  const lastActivity = stringAt(status, "lastActivity");
+  return {
+    metadata: parseStampedMetadata(raw),
+    spec: parseTerms(spec),
+    key: key === "" ? undefined : new SecretText(key),
+    status,
+    conditions: parseConditions(status),
+    ...(lastActivity === undefined ? {} : { lastActivity }),
+  };
+}
+
+function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccessKeyTerms {
+  const ttl = numberAt(spec, "ttl");
+  return {
+    ...nonEmpty(spec, "user"),
+    ...nonEmpty(spec, "team"),
+    ...nonEmpty(spec, "subject"),
+    disabled: isTrueAt(spec, "disabled"),
+    ...(ttl === undefined ? {} : { ttl }),
+    ttlAfterLastActivity: isTrueAt(spec, "ttlAfterLastActivity"),
+    hasScope: isRecord(spec["scope"]),
+  };
+}
+
+function nonEmpty(spec: Readonly<Record<string, unknown>>, field: "user" | "team" | "subject"): Record<string, string> {
+  const text = stringAt(spec, field) ?? "";
+  return text === "" ? {} : { [field]: text };
+}

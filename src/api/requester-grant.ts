@@ -1,0 +1,29 @@
+import { isRecord } from "./parse.ts";
+import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "./role.ts";
+
+/** A ClusterRole as it stands; `aggregated` when its rules are gathered from others (Kubernetes RBAC, "Aggregated ClusterRoles"). */
+export interface GrantRole extends RoleSeen {
+  readonly aggregated: boolean;
+}
+
+/** A ClusterRoleBinding as it stands. */
+export type GrantBinding = RoleBindingSeen;
+
+/** The kinds that requesters are granted. */
+export type GrantedKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
+
+/** A key or a token. */
+export interface GrantedObject {
+  readonly kind: GrantedKind;
+  readonly name: string;
+}
+
+/** Reads a ClusterRole; throws a TypeError that names the missing field of metadata. */
+export function parseGrantRole(raw: unknown): GrantRole {
+  return { ...parseRole(raw), aggregated: isRecord(raw) && isRecord(raw["aggregationRule"]) };
+}
+
+/** Reads a ClusterRoleBinding; throws a TypeError that names the missing field of metadata. */
+export function parseGrantBinding(raw: unknown): GrantBinding {
+  return parseRoleBinding(raw);
+}

@@ -1,0 +1,49 @@
+import { annotations } from "./names.ts";
+import type { Metadata } from "./object.ts";
+import { parseMetadata } from "./parse.ts";
+
+/** Who asked for a key or a token, as the policies stamped it on the object. */
+export interface RequesterStamp {
+  readonly name: string;
+  /** Empty when the authenticator gave none. */
+  readonly uid: string;
+  readonly groups: readonly string[];
+  /** The uid of the access key that the request came with; absent when it came with none. */
+  readonly keyId?: string;
+}
+
+/** The requester of an object, or why it is not certain. */
+export type Requester =
+  | ({ readonly kind: "known" } & RequesterStamp)
+  | { readonly kind: "unknown"; readonly why: string };
+
+const stampAnnotations: readonly string[] = [
+  annotations.requester,
+  annotations.requesterUid,
+  annotations.requesterGroups,
+  annotations.requesterKeyId,
+];
+
+/** The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked here. */
+export function stampOf(metadata: Metadata): RequesterStamp | undefined {
+  const name = metadata.annotations[annotations.requester] ?? "";
+  if (name === "") return undefined;
+  const groups = metadata.annotations[annotations.requesterGroups] ?? "";
+  const keyId = metadata.annotations[annotations.requesterKeyId];
+  return {
+    name,
+    uid: metadata.annotations[annotations.requesterUid] ?? "",
+    groups: groups.split("\n").filter((entry) => entry !== ""),
+    ...(keyId === undefined ? {} : { keyId }),
+  };
+}
+
+/**
+ * ObjectMeta with no annotation but the stamp and no label: `last-applied-configuration` repeats the whole object,
+ * its key or token included. Throws a TypeError that names the missing field.
+ */
+export function parseStampedMetadata(raw: unknown): Metadata {
+  const metadata = parseMetadata(raw);
+  const kept = Object.entries(metadata.annotations).filter(([name]) => stampAnnotations.includes(name));
+  return { ...metadata, labels: {}, annotations: Object.fromEntries(kept) };
+}
