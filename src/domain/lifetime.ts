@@ -1,0 +1,58 @@
+import type { Metadata } from "../api/object.ts";
+
+const secondMs = 1000;
+const dayMs = 24 * 60 * 60 * secondMs;
+
+/** A life that ends; instants in milliseconds since the epoch, the instant of the end counts as over. */
+export interface Lifetime {
+  readonly startsAt: number;
+  readonly endsAt: number;
+  /** Whether the configured maximum made it shorter than was asked for. */
+  readonly clamped: boolean;
+}
+
+/** What a life-time follows from (specification, Authentication 4); instants in milliseconds, durations in seconds. */
+export interface LifetimeTerms {
+  readonly createdAt: number;
+  /** 0: none is asked for. */
+  readonly ttl: number;
+  /** The instant that an idle ttl counts from; undefined: it counts from creation. */
+  readonly idleSince?: number | undefined;
+  /** 0: no maximum. */
+  readonly maximumTtl: number;
+}
+
+/** The life that the terms give; undefined when it has no end. Without a ttl, a maximum counts from creation. */
+export function lifetimeOf({ createdAt, ttl, idleSince, maximumTtl }: LifetimeTerms): Lifetime | undefined {
+  if (ttl > 0) return clampedLife(idleSince ?? createdAt, { ttl, maximumTtl });
+  return maximumTtl > 0 ? { ...clampedLife(createdAt, { ttl: maximumTtl, maximumTtl }), clamped: true } : undefined;
+}
+
+/** The life of `ttl` seconds, more than 0, from `startsAt`; never longer than the maximum, if there is one. */
+export function clampedLife(startsAt: number, { ttl, maximumTtl }: Pick<LifetimeTerms, "ttl" | "maximumTtl">): Lifetime {
+  const seconds = maximumTtl > 0 ? Math.min(ttl, maximumTtl) : ttl;
+  return { startsAt, endsAt: startsAt + seconds * secondMs, clamped: seconds < ttl };
+}
+
+/** Whether the life is over; one without end never is. */
+export function isOver(life: Lifetime | undefined, now: number): boolean {
+  return life !== undefined && now >= life.endsAt;
+}
+
+/** When the last tenth of a life longer than a day begins, in milliseconds since the epoch; undefined for shorter ones. */
+export function expiringFrom(life: Lifetime | undefined): number | undefined {
+  if (life === undefined) return undefined;
+  const length = life.endsAt - life.startsAt;
+  return length > dayMs ? life.endsAt - length / 10 : undefined;
+}
+
+/** The instant that an RFC 3339 text names, in milliseconds since the epoch; undefined when it names none. */
+export function instantOf(text: string | undefined): number | undefined {
+  const instant = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(instant) ? undefined : instant;
+}
+
+/** When an object was created, in milliseconds since the epoch; one that cannot be read counts as 1970, so that its life is over. */
+export function createdAt({ creationTimestamp }: Pick<Metadata, "creationTimestamp">): number {
+  return instantOf(creationTimestamp) ?? 0;
+}
