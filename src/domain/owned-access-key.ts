@@ -1,0 +1,61 @@
+import { resources } from "../api/resources.ts";
+import { settleConditions, timestamp } from "./conditions.ts";
+import { holdWrite, isHeld } from "./finalizer.ts";
+import type { GrantState } from "./granted-names.ts";
+import { keyClaims, keyLifetime, type KeyView } from "./key-state.ts";
+import { expiringFrom } from "./lifetime.ts";
+import { nextLook } from "./next-look.ts";
+import { notices } from "./notices.ts";
+import { nothingToDo, type Plan, removal } from "./plan.ts";
+import { planRelease } from "./release.ts";
+import { statusWrites } from "./status-write.ts";
+
+/** What of the configuration bears on keys; seconds. */
+export interface OwnedAccessKeyConfig {
+  /** 0 is no limit. */
+  readonly maximumKeyTtl: number;
+  /** How long the object of an expired key stays; undefined is for ever. */
+  readonly deleteExpiredKeysAfter: number | undefined;
+}
+
+/** An OwnedAccessKey and what bears on it. */
+export interface OwnedAccessKeyView extends KeyView {
+  readonly grant: GrantState;
+  readonly config: OwnedAccessKeyConfig;
+}
+
+const resource = resources.ownedAccessKeys;
+const secondMs = 1000;
+
+/** Keeps an OwnedAccessKey's status true, tells of its end and lets it go; `now` in milliseconds since the epoch. */
+export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan {
+  const { metadata, status, conditions } = view.key;
+  if (metadata.deletionTimestamp !== undefined) return planRelease(resource, metadata, view.grant);
+  if (!isHeld(metadata)) return { ...nothingToDo, steps: [[holdWrite(resource, metadata)]] };
+  const life = keyLifetime(view);
+  const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
+  const claims = keyClaims(view, now);
+  const { generation } = metadata;
+  const writes = statusWrites(resource, view.key, {
+    // What others of Latchkey's processes write, such as lastActivity, stays as it stands.
+    ...status,
+    observedGeneration: generation,
+    conditions: settleConditions(conditions, claims, { generation, now }),
+    expiresAt,
+    keyID: metadata.uid,
+  });
+  const deleteAt = deletionInstant(view, life?.endsAt);
+  if (writes.length === 0 && now >= (deleteAt ?? Infinity)) {
+    return { ...nothingToDo, steps: [[removal(resource, view.key)]] };
+  }
+  const telling = { resource, metadata, standing: conditions, expiresAt };
+  return {
+    steps: [notices(telling, claims, "Warning"), writes].filter((step) => step.length > 0),
+    next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]),
+  };
+}
+
+function deletionInstant({ config }: OwnedAccessKeyView, endsAt: number | undefined): number | undefined {
+  const after = config.deleteExpiredKeysAfter;
+  return after === undefined || endsAt === undefined ? undefined : endsAt + after * secondMs;
+}
