@@ -1,0 +1,118 @@
+import type { ConditionClaim } from "../api/conditions.ts";
+import { resources } from "../api/resources.ts";
+import type { SecretText } from "../api/secret-text.ts";
+import { settleConditions, timestamp } from "./conditions.ts";
+import { holdWrite, isHeld } from "./finalizer.ts";
+import { createdAt } from "./lifetime.ts";
+import { nextLook } from "./next-look.ts";
+import { notices } from "./notices.ts";
+import { nothingToDo, type Plan, removal } from "./plan.ts";
+import { planRelease } from "./release.ts";
+import { statusWrites } from "./status-write.ts";
+import { type TokenClaims, tokenClaims } from "./token-claims.ts";
+import {
+  type EndpointTokenView,
+  expiredClaims,
+  mintedClaims,
+  refusedClaims,
+  type TokenLife,
+  tokenLife,
+  tokenState,
+  waitingClaims,
+} from "./token-state.ts";
+
+/** What a pass over a token does: carry out a plan, or mint first and then carry out {@link planMinted}. */
+export type EndpointTokenDecision =
+  | { readonly kind: "plan"; readonly plan: Plan }
+  | { readonly kind: "mint"; readonly claims: TokenClaims };
+
+/** A token that was signed, and the kid of the key that signed it. */
+export interface MintedToken {
+  readonly token: SecretText;
+  readonly kid: string;
+}
+
+const resource = resources.endpointTokens;
+const secondMs = 1000;
+// A grant comes within a second; a status that says so is only written when it does not.
+const patienceMs = 10_000;
+
+/** Decides about a DirectClusterEndpointToken: hold, then grant, then mint; erase at its end, delete after; `now` in milliseconds since the epoch. */
+export function planEndpointToken(view: EndpointTokenView, now: number): EndpointTokenDecision {
+  const { metadata } = view.token;
+  if (metadata.deletionTimestamp !== undefined) return planned(planRelease(resource, metadata, view.grant));
+  const state = tokenState(view, now);
+  const life = tokenLife(view);
+  if (state.kind !== "expired" && !isHeld(metadata)) return planned({ ...nothingToDo, steps: [[holdWrite(resource, metadata)]] });
+  switch (state.kind) {
+    case "expired":
+      return planned(planExpired(view, life, now));
+    case "refused":
+      return planned(planStatus(view, { life, claims: refusedClaims(life, state) }, now));
+    case "minted":
+      return planned(planMinted(view, undefined, now));
+    case "wanted": {
+      if (!view.grant.granted || view.grant.namedByOthers) return planned(planWaiting(view, life, now));
+      const { issuer, audience } = view.config;
+      return { kind: "mint", claims: tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt }) };
+    }
+  }
+}
+
+/** Puts a token that was minted for this view into its status; without one, the token that stands is kept. */
+export function planMinted(view: EndpointTokenView, minted: MintedToken | undefined, now: number): Plan {
+  const { token, keyId } = view.token;
+  const life = tokenLife(view);
+  const claims = mintedClaims(life, view.config);
+  return planStatus(view, { life, claims, token: minted?.token ?? token, keyID: minted?.kid ?? keyId }, now);
+}
+
+function planned(plan: Plan): EndpointTokenDecision {
+  return { kind: "plan", plan };
+}
+
+function planExpired(view: EndpointTokenView, life: TokenLife, now: number): Plan {
+  const plan = planStatus(view, { life, claims: expiredClaims(life), keyID: view.token.keyId }, now);
+  const due = now >= deletionInstant(view, life);
+  return due && plan.steps.length === 0 ? { ...nothingToDo, steps: [[removal(resource, view.token)]] } : plan;
+}
+
+function planWaiting(view: EndpointTokenView, life: TokenLife, now: number): Plan {
+  const impatientAt = createdAt(view.token.metadata) + patienceMs;
+  if (now < impatientAt) return { steps: [], next: nextLook(now, [impatientAt, life.endsAt]) };
+  return planStatus(view, { life, claims: waitingClaims(life) }, now);
+}
+
+interface Outcome {
+  readonly life: TokenLife;
+  readonly claims: readonly ConditionClaim[];
+  readonly token?: SecretText | undefined;
+  readonly keyID?: string | undefined;
+}
+
+function planStatus(view: EndpointTokenView, { life, claims, token, keyID }: Outcome, now: number): Plan {
+  const { metadata, conditions } = view.token;
+  const { generation } = metadata;
+  const expiresAt = timestamp(life.endsAt);
+  const writes = statusWrites(resource, view.token, {
+    observedGeneration: generation,
+    conditions: settleConditions(conditions, claims, { generation, now }),
+    expiresAt,
+    keyID,
+    token,
+  });
+  const told = notices({ resource, metadata, standing: conditions, expiresAt }, claims.filter(isLasting), "Normal");
+  return {
+    steps: [told, writes].filter((step) => step.length > 0),
+    next: nextLook(now, [life.endsAt, deletionInstant(view, life)]),
+  };
+}
+
+// Waiting is no failure.
+function isLasting({ reason }: ConditionClaim): boolean {
+  return reason !== "WaitingForGrant";
+}
+
+function deletionInstant({ config }: EndpointTokenView, life: TokenLife): number {
+  return life.endsAt + config.deleteExpiredTokensAfter * secondMs;
+}

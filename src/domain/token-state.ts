@@ -1,0 +1,115 @@
+import type { ConditionClaim } from "../api/conditions.ts";
+import type { EndpointToken } from "../api/endpoint-token.ts";
+import type { Requester, RequesterStamp } from "../api/requester.ts";
+import { timestamp } from "./conditions.ts";
+import type { GrantState } from "./granted-names.ts";
+import { clampedLife, createdAt, instantOf } from "./lifetime.ts";
+import { isSystemName } from "./requester.ts";
+
+/** What of the configuration bears on tokens; durations in seconds. */
+export interface EndpointTokenConfig {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly maximumTokenTtl: number;
+  /** How long the object of an expired token stays. */
+  readonly deleteExpiredTokensAfter: number;
+}
+
+/** A DirectClusterEndpointToken and what bears on it. */
+export interface EndpointTokenView {
+  readonly token: EndpointToken;
+  readonly requester: Requester;
+  readonly grant: GrantState;
+  /** The kids of all signing keys that are published or will be. */
+  readonly knownKids: ReadonlySet<string>;
+  readonly config: EndpointTokenConfig;
+}
+
+/** The life of a token; `endsAt` in milliseconds since the epoch, `asked` in seconds. */
+export interface TokenLife {
+  readonly endsAt: number;
+  readonly asked: number;
+  readonly clamped: boolean;
+}
+
+/** What has to be done about a token. */
+export type TokenState =
+  | { readonly kind: "expired" }
+  | { readonly kind: "refused"; readonly reason: "UnknownRequester" | "UnsupportedRequester"; readonly message: string }
+  | { readonly kind: "minted" }
+  | { readonly kind: "wanted"; readonly requester: RequesterStamp };
+
+const defaultTtl = 3600;
+
+/**
+ * The life of a token: its ttl from creation, 1 h without one, never longer than the maximum. One that has been
+ * declared over stays so when the maximum grows.
+ */
+export function tokenLife({ token, config }: EndpointTokenView): TokenLife {
+  const { metadata, spec, conditions } = token;
+  const asked = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
+  const { endsAt, clamped } = clampedLife(createdAt(metadata), { ttl: asked, maximumTtl: config.maximumTokenTtl });
+  const declaredOver = conditions.some(({ type, status }) => type === "Expired" && status === "True");
+  const endedAt = declaredOver ? instantOf(token.expiresAt) : undefined;
+  return { endsAt: Math.min(endsAt, endedAt ?? Infinity), asked, clamped };
+}
+
+/** The state of a token that is not being deleted, at `now` in milliseconds since the epoch. */
+export function tokenState(view: EndpointTokenView, now: number): TokenState {
+  const { token, requester, knownKids } = view;
+  const { endsAt } = tokenLife(view);
+  if (now >= endsAt) return { kind: "expired" };
+  if (requester.kind === "unknown") return { kind: "refused", reason: "UnknownRequester", message: requester.why };
+  const unsupported = unsupportedBecause(requester);
+  if (unsupported !== undefined) return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
+  const standing = token.token !== undefined && knownKids.has(token.keyId ?? "") && token.expiresAt === timestamp(endsAt);
+  return standing ? { kind: "minted" } : { kind: "wanted", requester };
+}
+
+function unsupportedBecause({ name, keyId }: RequesterStamp): string | undefined {
+  if (isSystemName(name)) {
+    return `No token is issued to ${JSON.stringify(name)}: in another cluster the name would mean somebody else. Ask as a user of your own.`;
+  }
+  if (keyId === undefined) return undefined;
+  return "The request came with an access key, and no token is issued on such requests yet. Ask without one.";
+}
+
+/** Conditions of a token that is over. */
+export function expiredClaims(life: TokenLife): readonly ConditionClaim[] {
+  const message = `The token's life ended at ${timestamp(life.endsAt)}. Create another one.`;
+  return [
+    { type: "Ready", status: "False", reason: "Expired", message },
+    { type: "Expired", status: "True", reason: "Expired", message },
+    { type: "Stalled", status: "True", reason: "Expired", message },
+  ];
+}
+
+/** Conditions of a token that is never issued. */
+export function refusedClaims(life: TokenLife, { reason, message }: Extract<TokenState, { kind: "refused" }>): readonly ConditionClaim[] {
+  return [
+    { type: "Ready", status: "False", reason, message },
+    notExpired(life),
+    { type: "Stalled", status: "True", reason, message },
+  ];
+}
+
+/** Conditions of a token whose grant does not come. */
+export function waitingClaims(life: TokenLife): readonly ConditionClaim[] {
+  const message = "The token is issued as soon as its requester alone is granted access to the object.";
+  return [
+    { type: "Ready", status: "False", reason: "WaitingForGrant", message },
+    { type: "Reconciling", status: "True", reason: "WaitingForGrant", message },
+    notExpired(life),
+  ];
+}
+
+/** Conditions of a token that is valid. */
+export function mintedClaims(life: TokenLife, { maximumTokenTtl }: EndpointTokenConfig): readonly ConditionClaim[] {
+  const clamped = life.clamped ? ` A ttl of ${life.asked} seconds is more than the configured maximum of ${maximumTokenTtl} seconds, which applies.` : "";
+  const message = `The token is valid until ${timestamp(life.endsAt)}.${clamped}`;
+  return [{ type: "Ready", status: "True", reason: "Minted", message }, notExpired(life)];
+}
+
+function notExpired(life: TokenLife): ConditionClaim {
+  return { type: "Expired", status: "False", reason: "NotExpired", message: `The life ends at ${timestamp(life.endsAt)}.` };
+}
