@@ -1,0 +1,51 @@
+import { createECDH, createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { stringAt } from "../api/parse.ts";
+
+/** Public members of an ES256 key (RFC 7518 section 6.2.1), coordinates in base64url. */
+export interface PublicEcJwk {
+  readonly kty: "EC";
+  readonly crv: "P-256";
+  readonly x: string;
+  readonly y: string;
+}
+
+/** A key that can sign: what is published of it, and its private part, which refuses to be printed. */
+export interface Es256Key {
+  /** JWK thumbprint with SHA-256 (RFC 7638). */
+  readonly kid: string;
+  readonly publicJwk: PublicEcJwk;
+  readonly privateKey: KeyObject;
+}
+
+/** The key that a private JWK holds; undefined when it holds no P-256 key. The public part follows from `d`. */
+export function es256KeyOf(jwk: unknown): Es256Key | undefined {
+  const d = stringAt(jwk, "d") ?? "";
+  if (stringAt(jwk, "kty") !== "EC" || stringAt(jwk, "crv") !== "P-256" || d === "") return undefined;
+  try {
+    const curve = createECDH("prime256v1");
+    curve.setPrivateKey(Buffer.from(d, "base64url"));
+    const point = curve.getPublicKey();
+    const publicJwk = { kty: "EC", crv: "P-256", x: coordinate(point, 1), y: coordinate(point, 33) } as const;
+    const privateKey = createPrivateKey({ key: { ...publicJwk, d }, format: "jwk" });
+    return { kid: thumbprintOf(publicJwk), publicJwk, privateKey };
+  } catch {
+    // The errors of node:crypto may quote what they were given.
+    return undefined;
+  }
+}
+
+/** A new key pair, private part in a JWK. */
+export function newEs256Jwk(): { readonly kid: string; readonly privateJwk: object } {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { x = "", y = "", d = "" } = privateKey.export({ format: "jwk" });
+  const publicJwk = { kty: "EC", crv: "P-256", x, y } as const;
+  return { kid: thumbprintOf(publicJwk), privateJwk: { ...publicJwk, d } };
+}
+
+function thumbprintOf({ crv, kty, x, y }: PublicEcJwk): string {
+  return createHash("sha256").update(JSON.stringify({ crv, kty, x, y })).digest("base64url");
+}
+
+function coordinate(point: Buffer, start: number): string {
+  return point.subarray(start, start + 32).toString("base64url");
+}

@@ -1,0 +1,119 @@
+import { labels, ownObjects } from "../api/names.ts";
+import type { Manifest } from "../api/object.ts";
+import { listAt, recordAt, stringAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import { SecretText } from "../api/secret-text.ts";
+import { timestamp } from "../domain/conditions.ts";
+import { type Es256Key, es256KeyOf, newEs256Jwk } from "./es256-key.ts";
+
+/** A key is published before it signs (next), signs, and is published until its last token has ended (retired). */
+export type SigningKeyState = "next" | "signing" | "retired";
+
+/** One of Latchkey's signing keys; `createdAt` is RFC 3339. */
+export interface SigningKey extends Es256Key {
+  readonly state: SigningKeyState;
+  readonly createdAt: string;
+}
+
+/** The signing keys as the Secret holds them, exactly one of them signing. */
+export interface SigningKeysSeen {
+  readonly keys: readonly SigningKey[];
+  readonly signing: SigningKey;
+}
+
+/** A public key as it is published (RFC 7517 section 4). */
+export interface PublishedJwk {
+  readonly kty: "EC";
+  readonly crv: "P-256";
+  readonly x: string;
+  readonly y: string;
+  readonly kid: string;
+  readonly use: "sig";
+  readonly alg: "ES256";
+}
+
+/** The Secret of the signing keys cannot be used; the message never holds anything of its contents. */
+export class SigningKeysError extends Error {
+  readonly code = "SigningKeysUnreadable";
+
+  constructor(problem: string) {
+    super(`Secret ${ownObjects.signingKeys}: ${problem}; restore it, or delete it to have new keys made`);
+    this.name = "SigningKeysError";
+  }
+}
+
+const dataKey = "keys.json";
+
+/** Value of the component label on the Secret of the signing keys. */
+export const signingKeysComponent = "signing-keys";
+
+/** The keys in the Secret that the API server sent; throws a SigningKeysError. */
+export function parseSigningKeys(raw: unknown): SigningKeysSeen {
+  const encoded = stringAt(recordAt(raw, "data"), dataKey);
+  if (encoded === undefined) throw new SigningKeysError(`data key ${dataKey} is missing`);
+  const keys = listAt(parseJson(encoded), "keys").map(parseKey);
+  const [signing, second] = keys.filter(({ state }) => state === "signing");
+  if (signing === undefined || second !== undefined) throw new SigningKeysError(`${dataKey} does not have exactly one key with state signing`);
+  if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw new SigningKeysError(`${dataKey} has a key twice`);
+  return { keys, signing };
+}
+
+/** The Secret of a first start, in Latchkey's own namespace: one new key, which signs; `now` in milliseconds since the epoch. */
+export function newSigningKeys({ namespace, now }: { readonly namespace: string; readonly now: number }): Manifest {
+  const keys = [{ ...newEs256Jwk(), state: "signing", createdAt: timestamp(now) }];
+  const encoded = Buffer.from(JSON.stringify({ keys }), "utf8").toString("base64");
+  return {
+    apiVersion: "v1",
+    kind: resources.secrets.kind,
+    metadata: { namespace, name: ownObjects.signingKeys, labels: { [labels.component]: signingKeysComponent } },
+    type: "Opaque",
+    data: { [dataKey]: new SecretText(encoded) },
+  };
+}
+
+/** The kids of all keys, whatever their state. */
+export function knownKids({ keys }: SigningKeysSeen): ReadonlySet<string> {
+  return new Set(keys.map(({ kid }) => kid));
+}
+
+/** The JWK Set to publish (RFC 7517 section 5): public members only. */
+export function publicJwks({ keys }: SigningKeysSeen): { readonly keys: readonly PublishedJwk[] } {
+  return { keys: keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: "sig", alg: "ES256" })) };
+}
+
+/** The discovery document of an issuer (OpenID Connect Discovery 1.0 section 3), as far as kube-apiserver reads it. */
+export function openidConfiguration(issuer: string): Readonly<Record<string, string | readonly string[]>> {
+  return {
+    issuer,
+    jwks_uri: `${issuer.replace(/\/$/, "")}/openid/v1/jwks`,
+    response_types_supported: ["id_token"],
+    subject_types_supported: ["public"],
+    id_token_signing_alg_values_supported: ["ES256"],
+  };
+}
+
+function parseJson(encoded: string): unknown {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(encoded, "base64").toString("utf8"));
+    return parsed;
+  } catch {
+    // The error of JSON.parse quotes the text.
+    throw new SigningKeysError(`${dataKey} is not JSON`);
+  }
+}
+
+function parseKey(raw: unknown, index: number): SigningKey {
+  const where = `${dataKey}, key ${index}`;
+  const state = stateOf(stringAt(raw, "state"));
+  if (state === undefined) throw new SigningKeysError(`${where}: state is not next, signing or retired`);
+  const createdAt = stringAt(raw, "createdAt") ?? "";
+  if (Number.isNaN(Date.parse(createdAt))) throw new SigningKeysError(`${where}: createdAt is not a time`);
+  const key = es256KeyOf(recordAt(raw, "privateJwk"));
+  if (key === undefined) throw new SigningKeysError(`${where}: privateJwk is not a private P-256 key`);
+  if (key.kid !== stringAt(raw, "kid")) throw new SigningKeysError(`${where}: kid is not the thumbprint of the key`);
+  return { ...key, state, createdAt };
+}
+
+function stateOf(text: string | undefined): SigningKeyState | undefined {
+  return (["next", "signing", "retired"] as const).find((state) => state === text);
+}
