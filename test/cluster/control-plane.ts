@@ -44,7 +44,7 @@ export interface ControlPlane {
 /** A control plane that whoever started it must stop. */
 export interface StartedControlPlane extends ControlPlane {
   /** Stops the API server, the controller manager and etcd, in this order, and removes a directory of our making. */
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** What can be chosen about a control plane. */

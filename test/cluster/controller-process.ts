@@ -1,0 +1,142 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { ControlPlane } from "./control-plane.ts";
+import { controllerKubeconfig } from "./controller-account.ts";
+import { eventually } from "./eventually.ts";
+import { freePort } from "./free-port.ts";
+import { repository } from "./install.ts";
+import { logTail, startTiedChild, type Exit, type TiedChild } from "./tied-child.ts";
+
+/** A controller that dies this soon would only spin: it is restarted after this pause, which never grows. */
+const shortestLifeMs = 500;
+
+/** How a controller is run. */
+export interface ControllerOptions {
+  controlPlane: ControlPlane;
+  /** Arguments after `controller`. */
+  args?: readonly string[];
+  /** Variables beside PATH, HOME, KUBECONFIG and those of the HTTP address, the identity and the namespace. */
+  env?: Readonly<Record<string, string>>;
+  /** The program instead of `src/main.ts`. */
+  program?: string;
+  /** `at-once` (unless told) starts it again whenever it dies; `never` leaves that to `start()`. */
+  restart?: "at-once" | "never";
+  /** Name in the Lease; the same after each restart, so that the Lease is taken over without waiting. */
+  identity?: string;
+  /** Where its log, token and kubeconfig go; a new directory in the control plane's unless given. */
+  directory?: string;
+  log?: string;
+  /** A file that holds the pid of the running process. */
+  pidFile?: string;
+  /** Told of each death that nobody asked for. */
+  onDeath?(exit: Exit): void;
+}
+
+/** A controller under supervision; its URL and identity stay the same over restarts. */
+export interface Controller {
+  /** The pid of the node process of now. */
+  readonly pid: number;
+  /** How many times it was started. */
+  readonly starts: number;
+  url: string;
+  identity: string;
+  kubeconfig: string;
+  log: string;
+  /** Settles when the process of now has ended. */
+  exited(): Promise<Exit>;
+  /** Sends a signal to the process of now. */
+  kill(signal: NodeJS.Signals): void;
+  /** Starts it again after a death that `restart: "never"` left alone. */
+  start(): void;
+  /** Waits until /readyz answers 200; the error of a wait in vain ends with the log's last lines. */
+  waitReady(within?: number): Promise<void>;
+  /** SIGTERM, SIGKILL after 30 s; it stays stopped. */
+  stop(): Promise<Exit>;
+}
+
+/** Runs `latchkey controller` as its own service account, on 127.0.0.1 and a port that it keeps. */
+export async function startController(options: ControllerOptions): Promise<Controller> {
+  const directory = options.directory ?? mkdtempSync(join(options.controlPlane.directory, "controller-"));
+  const login = await controllerKubeconfig(options.controlPlane, { directory });
+  const address = `127.0.0.1:${await freePort()}`;
+  const identity = options.identity ?? `supervised-${address}`;
+  const log = options.log ?? join(directory, "controller.log");
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    KUBECONFIG: login.kubeconfig,
+    LATCHKEY_HTTP_ADDRESS: address,
+    LATCHKEY_IDENTITY: identity,
+    LATCHKEY_NAMESPACE: "latchkey-system",
+    ...options.env,
+  };
+  const program = options.program ?? join(repository, "src", "main.ts");
+  const command = [process.execPath, program, "controller", ...(options.args ?? [])];
+  const supervised = supervise(() => startTiedChild(command, { log, env, cwd: repository }), options);
+  const url = `http://${address}`;
+  return {
+    get pid() {
+      return supervised.child().pid;
+    },
+    get starts() {
+      return supervised.starts();
+    },
+    url,
+    identity,
+    kubeconfig: login.kubeconfig,
+    log,
+    exited: () => supervised.child().exited,
+    kill: (signal) => supervised.child().kill(signal),
+    start: () => supervised.start(),
+    waitReady: (within = 60_000) => waitReady({ url, log, within }),
+    stop: async () => {
+      login.close();
+      return supervised.stop();
+    },
+  };
+}
+
+/** A child that is started again and again. */
+interface Supervised {
+  child(): TiedChild;
+  starts(): number;
+  start(): void;
+  stop(): Promise<Exit>;
+}
+
+function supervise(startChild: () => TiedChild, options: ControllerOptions): Supervised {
+  let child: TiedChild;
+  let starts = 0;
+  let stopping = false;
+  const start = () => {
+    const begun = Date.now();
+    child = startChild();
+    starts += 1;
+    if (options.pidFile !== undefined) writeFileSync(options.pidFile, `${child.pid}\n`);
+    void child.exited.then(async (exit) => {
+      if (stopping) return;
+      options.onDeath?.(exit);
+      if (options.restart === "never") return;
+      if (Date.now() - begun < shortestLifeMs) await pause(shortestLifeMs);
+      if (!stopping) start();
+    });
+  };
+  start();
+  const stop = () => {
+    stopping = true;
+    return child.stop(30_000);
+  };
+  return { child: () => child, starts: () => starts, start, stop };
+}
+
+async function waitReady({ url, log, within }: { url: string; log: string; within: number }): Promise<void> {
+  const ready = async () => (await fetch(`${url}/readyz`)).ok;
+  try {
+    await eventually(ready, { what: "the controller to be ready", within });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : "";
+    throw new Error(`${text}; the log is ${log}\n${logTail(log)}`, { cause: error });
+  }
+}
+
