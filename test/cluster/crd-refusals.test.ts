@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, inject, test } from "vitest";
-import { dryApply, dryCreate, installCrds, type KindName } from "./crd-requests.ts";
+import { describe, expect, inject, test } from "vitest";
+import { dryApply, dryCreate, type KindName } from "./crd-requests.ts";
 import { tryKubectl } from "./kubectl.ts";
 import { admin, ask } from "./policy-request.ts";
 
@@ -16,7 +16,6 @@ interface Refusal {
 }
 
 const controlPlane = inject("controlPlane");
-beforeAll(async () => installCrds(controlPlane));
 
 describe("refused, with a message that names the field and keeps secrets", () => {
   const keyRule = ["spec.key", "key must be empty", "64 lower-case hex digits", "16 to 512 characters"];

@@ -1,6 +1,4 @@
-import { fileURLToPath } from "node:url";
 import { apiVersionOf, resources } from "../../src/api/resources.ts";
-import { kubectl, type KubectlAccess } from "./kubectl.ts";
 import { type Ask, patchTypes, unique } from "./policy-request.ts";
 
 /** The three kinds by name. */
@@ -12,14 +10,6 @@ export const kinds = {
 
 /** The name of one of the three kinds. */
 export type KindName = keyof typeof kinds;
-
-/** Applies the CustomResourceDefinitions and waits until they are served. */
-export async function installCrds(access: KubectlAccess): Promise<void> {
-  const directory = fileURLToPath(new URL("../../crds", import.meta.url));
-  const names = Object.values(kinds).map(({ plural, group }) => `crd/${plural}.${group}`);
-  await kubectl(access, ["apply", "--server-side", "--force-conflicts", "--kustomize", directory]);
-  await kubectl(access, ["wait", "--for=condition=Established", ...names]);
-}
 
 /** An object of one of the three kinds, as it is sent; `spec` undefined leaves the spec out. */
 export function objectOf(kind: KindName, name: string, spec: unknown) {

@@ -1,0 +1,151 @@
+import { readFile } from "node:fs/promises";
+import { load } from "js-yaml";
+import { describe, expect, test } from "vitest";
+import type { OwnedAccessKeySpec, Scope } from "../../src/api/generated/owned-access-key.ts";
+import type { SharedSecretSpec } from "../../src/api/generated/shared-secret.ts";
+import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
+import { dryApply, dryCreate, type KindName, kinds } from "./crd-requests.ts";
+import { admin, ask } from "./policy-request.ts";
+
+const fullScope = {
+  roles: [{ role: "serviceCLI", projects: ["web"], virtualClusters: ["vc-1"] }],
+  projects: [{ project: "*" }],
+  spaces: [{ project: "web", space: "*" }],
+  virtualClusters: [{ project: "web", virtualCluster: "*" }],
+  clusters: [{ cluster: "*" }],
+  rules: [
+    {
+      verbs: ["get", "list"],
+      resources: [{ group: "", resources: ["pods", "pods/log", "*/scale"] }, { group: "apps", resources: [] }],
+      resourceNames: ["web-0"],
+      namespaces: ["", "default"],
+      nonResourceURLs: ["*", "/*", "/healthz/*", "/metrics"],
+      requestTargets: ["Management", "Cluster"],
+      cluster: "edge-1",
+      virtualClusters: [{ name: "vc-1", namespace: "spaces" }],
+    },
+  ],
+  allowServiceCli: true,
+} satisfies Scope;
+
+const fullSecret = {
+  displayName: "Orders database",
+  description: "How to reach it",
+  owner: { user: "alice", team: "ops", contact: { chat: "#orders", pager: [1, 2] } },
+  data: { ".dot": "", "-dash_2": "aA==", "UPPER.lower-1": "+/+=", plain: "AAAA" },
+  access: [{ name: "readers", verbs: ["get"], subresources: ["status"], users: ["bob"], teams: ["devs"] }],
+} satisfies SharedSecretSpec;
+
+const fullKey = {
+  displayName: "CI pipeline",
+  description: "Deploys",
+  user: "alice",
+  team: "",
+  subject: "",
+  groups: ["deployers"],
+  key: `sha256:${"0123456789abcdef".repeat(4)}`,
+  disabled: true,
+  ttl: 3600,
+  ttlAfterLastActivity: true,
+  scope: fullScope,
+  type: "User",
+  identity: {
+    userId: "42",
+    username: "alice",
+    preferredUsername: "Alice",
+    email: "alice@example.com",
+    emailVerified: true,
+    groups: ["staff"],
+    connector: "ldap",
+    connectorData: "",
+  },
+  identityRefresh: "2026-11-21T13:00:00Z",
+  oidcProvider: { clientId: "cli", nested: { anything: [true, null, 1.5] } },
+  parent: "login",
+  oidcLogin: { idToken: "id", accessToken: "access", refreshToken: "refresh", lastRefresh: "2026-11-21T13:00:00.123456+02:00" },
+} satisfies OwnedAccessKeySpec;
+
+const full: readonly { kind: KindName; spec: Readonly<Record<string, unknown>> }[] = [
+  { kind: "SharedSecret", spec: fullSecret },
+  { kind: "OwnedAccessKey", spec: fullKey },
+  { kind: "DirectClusterEndpointToken", spec: { ttl: 3600, scope: fullScope } },
+];
+
+describe("every field of the specification", () => {
+  test.each(full)("of $kind is in the object that the next two tests send", async ({ kind, spec }) => {
+    expect(await pathsOfSchema(kind)).toEqual(pathsOf(spec).filter((path) => !/contact|clientId|nested|\.data\./.test(path)));
+  });
+
+  test.each(full)("of $kind comes back from a create as it was sent", async ({ kind, spec }) => {
+    expect((await ask(admin, dryCreate(kind, spec))).spec).toEqual(spec);
+  });
+
+  test.each(full)("of $kind comes back from a server-side apply as it was sent", async ({ kind, spec }) => {
+    expect((await ask(admin, dryApply(kind, spec))).spec).toEqual(spec);
+  });
+});
+
+describe("accepted", () => {
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-";
+  const scoped = (rule: unknown) => ({ scope: { rules: [rule] } });
+  const accepted: readonly { sentence: string; kind: KindName; spec: unknown }[] = [
+    ...Object.keys(kinds).filter(isKind).flatMap((kind) => [
+      { sentence: "no spec", kind, spec: undefined },
+      { sentence: "an empty spec", kind, spec: {} },
+    ]),
+    { sentence: "an empty key, to be generated", kind: "OwnedAccessKey", spec: { key: "" } },
+    { sentence: "a key of 16 characters", kind: "OwnedAccessKey", spec: { key: "x".repeat(16) } },
+    { sentence: "a key of 512 characters", kind: "OwnedAccessKey", spec: { key: "x".repeat(512) } },
+    { sentence: "a key of every character of the alphabet", kind: "OwnedAccessKey", spec: { key: alphabet } },
+    { sentence: "a team beside an empty user", kind: "OwnedAccessKey", spec: { user: "", team: "devs" } },
+    { sentence: "a subject alone", kind: "OwnedAccessKey", spec: { subject: "robot" } },
+    { sentence: "a type beyond the example", kind: "OwnedAccessKey", spec: { type: "System" } },
+    ...[0, 1, 2147483647].flatMap((ttl) => [
+      { sentence: `a ttl of ${ttl}`, kind: "OwnedAccessKey" as const, spec: { ttl } },
+      { sentence: `a ttl of ${ttl}`, kind: "DirectClusterEndpointToken" as const, spec: { ttl } },
+    ]),
+    { sentence: "256 groups", kind: "OwnedAccessKey", spec: { groups: many(256, "g") } },
+    { sentence: "256 scope rules", kind: "OwnedAccessKey", spec: { scope: { rules: many(256, {}) } } },
+    { sentence: "256 access rules", kind: "SharedSecret", spec: { access: many(256, { verbs: ["get"] }) } },
+    { sentence: "an access rule that only a condition can complain about", kind: "SharedSecret", spec: { access: [{}, { verbs: ["create"] }] } },
+    { sentence: "2,000 data keys", kind: "SharedSecret", spec: { data: Object.fromEntries(many(2000, "").map((value, i) => [`key-${i}`, value])) } },
+    { sentence: "a data value of a megabyte", kind: "SharedSecret", spec: { data: { big: "A".repeat(2 ** 20) } } },
+    { sentence: "empty lists in a scope", kind: "DirectClusterEndpointToken", spec: { scope: { roles: [], projects: [], rules: [] } } },
+    { sentence: "resourceNames beside resources", kind: "OwnedAccessKey", spec: scoped({ resources: [{}], resourceNames: ["a"] }) },
+    { sentence: "an empty resourceNames without resources", kind: "OwnedAccessKey", spec: scoped({ resourceNames: [] }) },
+  ];
+
+  test.each(accepted)("$kind: $sentence", async ({ kind, spec }) => {
+    expect(await ask(admin, dryCreate(kind, spec))).toMatchObject({ code: 201 });
+  });
+});
+
+function isKind(name: string): name is KindName {
+  return name in kinds;
+}
+
+/** The paths of the fields of an object, sorted; a list counts as what is in it. */
+function pathsOf(value: unknown, prefix = "spec"): readonly string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap((entry) => pathsOf(entry, prefix)))].toSorted();
+  if (!isRecord(value)) return [];
+  const below = Object.entries(value).flatMap(([name, inner]) => [`${prefix}.${name}`, ...pathsOf(inner, `${prefix}.${name}`)]);
+  return [...new Set(below)].toSorted();
+}
+
+/** The same for a kind's schema. */
+async function pathsOfSchema(kind: KindName): Promise<readonly string[]> {
+  const definition = load(await readFile(new URL(`../../crds/${kinds[kind].plural}.yaml`, import.meta.url), "utf8"));
+  const version = listAt(recordAt(definition, "spec"), "versions")[0];
+  const root = recordAt(recordAt(version, "schema"), "openAPIV3Schema");
+  return pathsOf(fieldsOf(recordAt(recordAt(root, "properties"), "spec")));
+}
+
+function fieldsOf(schema: unknown): unknown {
+  const items = recordAt(schema, "items");
+  const properties = Object.entries(recordAt(Object.keys(items).length > 0 ? items : schema, "properties"));
+  return Object.fromEntries(properties.map(([name, inner]) => [name, fieldsOf(inner)]));
+}
+
+function many<T>(count: number, entry: T): readonly T[] {
+  return Array.from({ length: count }, () => entry);
+}
