@@ -38,7 +38,7 @@ export function accessSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): r
 }
 
 /** The writes that take everything back: bindings, then Roles. */
-export function revokeSteps(seen: Omit<AccessSeen, "strangers">): readonly Step[] {
+export function revokeSteps(seen: Omit<AccessSeen, "strangers" | "secret">): readonly Step[] {
   const bindings = [...seen.bindings, ...seen.leftoverBindings];
   const roles = [...seen.roles, ...seen.leftoverRoles];
   return [
@@ -58,13 +58,15 @@ interface Reading {
 
 function readBinding(seen: AccessSeen, binding: RoleBindingSeen, wanted: readonly DerivedRole[]): Reading {
   const role = wanted.find(({ name }) => name === binding.metadata.name);
-  const staying = keysOf(wanted.flatMap(({ subjects }) => subjects));
+  // Putting a missing or edited Role back revives its binding: then only whom that very Role is wanted for may be in it.
+  const stands = standsAsWritten(seen, binding.roleRef.name);
+  const staying = keysOf(stands ? wanted.flatMap(({ subjects }) => subjects) : (role?.subjects ?? []));
   const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
   const gone = { binding, role, cut: [removal(resources.roleBindings, binding)], left: undefined };
   if (!pointsHome(binding)) return gone;
   if (left.length === binding.subjects.length) return { binding, role, cut: [], left };
   // The API server refuses to update a binding whose Role is missing or grants what the writer does not hold.
-  const writable = standsAsWritten(seen, binding.roleRef.name) && (role !== undefined || left.length > 0);
+  const writable = stands && (role !== undefined || left.length > 0);
   return writable ? { binding, role, cut: [narrowed(binding, left)], left } : gone;
 }
 

@@ -45,6 +45,7 @@ function errorOf(call: Call, answer: Answer, status: unknown): KubeError {
     code: codeOf(answer.status, reason),
     status: answer.status,
     causes,
+    explanation: sentence,
     ...(reason === undefined ? {} : { reason }),
     ...(objectName === undefined ? {} : { objectName }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

@@ -26,6 +26,8 @@ export interface KubeErrorDetails {
   readonly objectName?: string;
   /** Milliseconds that the server asks to wait (Retry-After). */
   readonly retryAfterMs?: number;
+  /** The server's own sentence, without any value of the body that was sent. */
+  readonly explanation?: string;
 }
 
 /** A request to the API server that failed; its message never holds a value of the body that was sent. */
@@ -36,6 +38,7 @@ export class KubeError extends Error {
   readonly causes: readonly string[];
   readonly objectName: string | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly explanation: string;
 
   constructor(message: string, details: KubeErrorDetails) {
     super(message);
@@ -46,6 +49,7 @@ export class KubeError extends Error {
     this.causes = details.causes ?? [];
     this.objectName = details.objectName;
     this.retryAfterMs = details.retryAfterMs;
+    this.explanation = details.explanation ?? message;
   }
 }
 

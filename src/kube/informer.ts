@@ -1,5 +1,6 @@
 import { type Key, keyOf } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
+import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { isKubeError } from "./errors.ts";
@@ -13,6 +14,8 @@ export interface InformerOptions<T> {
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   readonly onChange: (change: Change<T>) => void;
+  /** An API server that does not serve the resource counts as one that holds no such object. */
+  readonly optional?: boolean;
 }
 
 /** What an informer needs around it; `random` is in [0, 1). */
@@ -45,6 +48,10 @@ export class Informer<T> {
     this.#store = new Store(options.indexers);
   }
 
+  get resource(): Resource {
+    return this.#options.selection.resource;
+  }
+
   get store(): ReadStore<T> {
     return this.#store;
   }
@@ -72,7 +79,8 @@ export class Informer<T> {
       } catch (error) {
         failed = true;
         relist ||= isKubeError(error, "Gone");
-        this.#deps.log.warn({ resource: this.#options.selection.resource.plural, error }, "watch interrupted");
+        if (this.#options.optional === true && isKubeError(error, "NotFound")) this.#markSynced();
+        else this.#deps.log.warn({ resource: this.#options.selection.resource.plural, error }, "watch interrupted");
       }
       const livedMs = this.#deps.clock.monotonic() - startedAt;
       if (livedMs >= healthyMs) backoffMs = firstBackoffMs;
@@ -91,6 +99,16 @@ export class Informer<T> {
     if (this.#resourceVersion !== undefined && isOlder(this.#resourceVersion, resourceVersion)) this.#take(raw);
   }
 
+  /** Takes in an object that was read directly, unless one of its name is held. */
+  adopt(raw: unknown): void {
+    if (this.#store.entry(rawKey(raw)) === undefined) this.#put(rawKey(raw), this.#parse(raw));
+  }
+
+  /** Forgets an object that a direct read did not find. */
+  drop(key: Key): void {
+    this.#put(key, undefined);
+  }
+
   async #list(): Promise<void> {
     const present = new Map<Key, Entry<T> | undefined>();
     const resourceVersion = await this.#deps.listWatch.list(this.#options.selection, (items) => {
@@ -106,6 +124,10 @@ export class Informer<T> {
       if (!stays) this.#put(key, undefined);
     }
     this.#resourceVersion = resourceVersion;
+    this.#markSynced();
+  }
+
+  #markSynced(): void {
     this.#isSynced = true;
     this.#synced.resolve();
   }

@@ -1,0 +1,193 @@
+import type { EndpointToken } from "../api/endpoint-token.ts";
+import { annotations, labels } from "../api/names.ts";
+import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
+import { sourceUidOf } from "../domain/derived-role.ts";
+import { grantedNames } from "../domain/granted-names.ts";
+import { isSame } from "../domain/merge-patch.ts";
+import { isPermitted, targetIn } from "../domain/sync-target.ts";
+import type { WorkQueue } from "../kube/queue.ts";
+import type { Change } from "../kube/store.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type ChangeHandlers, hashOn, stampedHash } from "./informers.ts";
+import { candidatesFor, copiesOf, indexes, type Stores, targetsOf } from "./stores.ts";
+
+/** One queue for each kind of pass. */
+export interface Queues {
+  readonly sharedSecret: WorkQueue;
+  readonly copy: WorkQueue;
+  readonly key: WorkQueue;
+  readonly token: WorkQueue;
+  readonly grant: WorkQueue;
+  readonly signingKeys: WorkQueue;
+}
+
+/** The one key of the queue for the signing keys. */
+export const signingKeysKey: Key = "signing-keys";
+
+/** A SharedSecret's status follows its copies at this distance, so that a fan-out does not count them a thousand times. */
+const statusDelayMs = 100;
+
+/** Which passes a change asks for. */
+export interface ChangeDeps {
+  readonly queues: Queues;
+  readonly stores: Stores;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** What puts keys into queues. */
+export interface Changes {
+  readonly handlers: ChangeHandlers;
+  /** Has the status of every source that wants this target counted again. */
+  readonly recount: (target: ObjectRef) => void;
+  /** Puts everything there is into the queues: the first thing a leader does. */
+  readonly addEverything: () => void;
+}
+
+/** Puts the keys of all passes that a change concerns into their queues. */
+export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
+  const addTarget = (target: ObjectRef, urgency: "fresh" | "bulk"): void => queues.copy.add(keyOf(target), urgency);
+  const recount = (target: ObjectRef): void => {
+    for (const { secret } of candidatesFor(target, stores)) queues.sharedSecret.addAt(keyOf(secret.metadata), clock.now() + statusDelayMs);
+  };
+
+  function onSecret({ key, before, after }: Change<CopySeen | StrangerSeen>): void {
+    queues.copy.add(key, "fresh");
+    recount(refOf(key));
+    for (const uid of new Set([before, after].map((seen) => seen?.metadata.labels[labels.sourceUid]))) {
+      const holder = uid === undefined ? undefined : stores.sharedSecrets.by(indexes.uid, uid)[0];
+      if (holder !== undefined) queues.sharedSecret.addAt(keyOf(holder.secret.metadata), clock.now() + statusDelayMs);
+    }
+  }
+
+  const handlers: ChangeHandlers = {
+    sharedSecret({ key, before, after }) {
+      queues.sharedSecret.add(key, "fresh");
+      if (!concernsCopies(before, after)) return;
+      for (const source of [before, after]) {
+        if (source === undefined) continue;
+        const targets = targetsOf(source, stores);
+        for (const target of targets) {
+          addTarget(target, "bulk");
+          recountRivals(source, target);
+        }
+        for (const { metadata } of copiesOf(source, stores)) addTarget(metadata, "bulk");
+      }
+    },
+    namespace({ before, after }) {
+      if (!concernsSync(before, after)) return;
+      const name = (after ?? before)?.name ?? "";
+      for (const source of stores.sharedSecrets.values()) {
+        const touches = [before, after].some((namespace) => namespace !== undefined && isPermitted(source, namespace));
+        if (touches) addTarget(targetIn(name, source), "fresh");
+        if (touches) queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
+      }
+      for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name)) queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
+      for (const { metadata } of [...stores.copies.by(indexes.namespace, name), ...stores.strangers.by(indexes.namespace, name)]) addTarget(metadata, "fresh");
+    },
+    copy: onSecret,
+    stranger: onSecret,
+    role: ({ before, after }) => {
+      for (const seen of [before, after]) {
+        if (seen !== undefined) addOwners(seen);
+      }
+    },
+    grant({ before, after }) {
+      for (const seen of [before, after]) {
+        if (seen === undefined) continue;
+        const hash = hashOn(seen);
+        if (hash !== undefined) queues.grant.add(hash, "fresh");
+        const role = "rules" in seen ? seen : stores.clusterRoles.get(seen.metadata.name);
+        for (const name of role === undefined ? [] : grantedNames(role)) addGranted(name);
+      }
+    },
+    key({ key, before, after }) {
+      queues.key.add(key, "fresh");
+      for (const digest of new Set([before?.keyDigest, after?.keyDigest])) {
+        for (const twin of digest === undefined ? [] : stores.keys.by(indexes.digest, digest)) queues.key.add(keyOf(twin.metadata), "fresh");
+      }
+      addRequesters(before, after);
+    },
+    token({ key, before, after }) {
+      queues.token.add(key, "fresh");
+      addRequesters(before, after);
+    },
+    policy: () => addAllStamped("bulk"),
+    signingKeys() {
+      queues.signingKeys.add(signingKeysKey, "fresh");
+      for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "bulk");
+    },
+  };
+
+  return { handlers, recount, addEverything };
+
+  function addEverything(): void {
+    for (const source of stores.sharedSecrets.values()) {
+      queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
+      for (const target of targetsOf(source, stores)) addTarget(target, "bulk");
+    }
+    for (const store of [stores.copies, stores.strangers]) {
+      for (const { metadata } of store.values()) addTarget(metadata, "bulk");
+    }
+    for (const store of [stores.roles, stores.roleBindings]) {
+      for (const seen of store.values()) addOwners(seen);
+    }
+    handlers.policy();
+    handlers.signingKeys();
+  }
+
+  function addOwners(seen: RoleSeen | RoleBindingSeen): void {
+    const { namespace = "", name, annotations: given } = seen.metadata;
+    const uid = sourceUidOf(seen);
+    const owners = uid === undefined ? stores.sharedSecrets.by(indexes.namespace, namespace) : stores.sharedSecrets.by(indexes.uid, uid);
+    for (const { secret } of owners) queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
+    // Nobody's: any key of the namespace brings the pass that takes leftovers away.
+    if (owners.length === 0 && uid !== undefined) queues.sharedSecret.add(keyOf({ namespace, name: given[annotations.source] ?? name }), "fresh");
+  }
+
+  /** `granted` is `<plural>/<name>`. */
+  function addGranted(granted: string): void {
+    const { namespace: plural, name } = refOf(granted);
+    const queue = plural === "ownedaccesskeys" ? queues.key : queues.token;
+    queue.add(name, "fresh");
+  }
+
+  function addRequesters(...seen: readonly (OwnedAccessKeySeen | EndpointToken | undefined)[]): void {
+    const hashes = new Set(seen.flatMap((object) => (object === undefined ? [] : stampedHash(object.metadata))));
+    for (const hash of hashes) queues.grant.add(hash, "fresh");
+  }
+
+  function addAllStamped(urgency: "fresh" | "bulk"): void {
+    for (const { metadata } of stores.keys.values()) queues.key.add(keyOf(metadata), urgency);
+    for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), urgency);
+    for (const store of [stores.keys, stores.tokens, stores.clusterRoles, stores.clusterRoleBindings]) {
+      for (const hash of store.namesIn(indexes.requester)) queues.grant.add(hash, urgency);
+    }
+  }
+
+  function recountRivals(source: Source, target: ObjectRef): void {
+    for (const { secret } of candidatesFor(target, stores)) {
+      if (secret.metadata.uid !== source.secret.metadata.uid) queues.sharedSecret.add(keyOf(secret.metadata), "bulk");
+    }
+  }
+}
+
+function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
+  if (before === undefined || after === undefined) return true;
+  const same = before.digest === after.digest && isSame(before.options, after.options);
+  return !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp;
+}
+
+function concernsSync(before: Metadata | undefined, after: Metadata | undefined): boolean {
+  const relevant = (namespace: Metadata | undefined): unknown =>
+    namespace && {
+      project: namespace.labels[labels.project],
+      sync: namespace.annotations[annotations.sync],
+      from: namespace.annotations[annotations.syncFrom],
+      deleting: namespace.deletionTimestamp !== undefined,
+      uid: namespace.uid,
+    };
+  return !isSame(relevant(before), relevant(after));
+}

@@ -1,0 +1,150 @@
+import { type Key, type ObjectRef, refOf } from "../api/object.ts";
+import type { Prefixes } from "../domain/access-rules.ts";
+import type { OwnedAccessKeyConfig } from "../domain/owned-access-key.ts";
+import type { Failure } from "../domain/sync-summary.ts";
+import type { EndpointTokenConfig } from "../domain/token-state.ts";
+import type { Client } from "../kube/client.ts";
+import type { EventRecorder } from "../kube/event-recorder.ts";
+import type { ListWatch } from "../kube/list-watch.ts";
+import { type Next, runLoop } from "../kube/loop.ts";
+import { WorkQueue } from "../kube/queue.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { type Changes, createChanges, type Queues } from "./changes.ts";
+import { meetStranger, reconcileCopy } from "./copy.ts";
+import { reconcileEndpointToken } from "./endpoint-token.ts";
+import { type ChangeHandlers, createInformers, type Informers } from "./informers.ts";
+import { reconcileOwnedAccessKey } from "./owned-access-key.ts";
+import { reconcileRequesterGrant } from "./requester-grant.ts";
+import { reconcileSharedSecret } from "./shared-secret.ts";
+import { reconcileSigningKeys } from "./signing-keys.ts";
+
+/** How the controller behaves; durations in seconds. */
+export interface ControllerOptions extends OwnedAccessKeyConfig, EndpointTokenConfig {
+  readonly namespace: string;
+  readonly prefixes: Prefixes;
+  /** Objects of a kind that are worked on at a time. */
+  readonly workers: number;
+  /** Targets that are written at a time. */
+  readonly writers: number;
+}
+
+/** What the controller needs around it; `client` is fenced by the Lease. */
+export interface ControllerDeps {
+  readonly client: Client;
+  readonly listWatch: ListWatch;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** The controller: its informers follow the API server in every process, its loops run in the leader's. */
+export interface Controller {
+  readonly informers: Informers;
+  /** Follows the API server until the signal aborts. */
+  follow(signal: AbortSignal): Promise<void>;
+  /** Keeps everything true until the signal aborts; resolves when the passes in flight have ended. */
+  lead(signal: AbortSignal): Promise<void>;
+}
+
+/** Builds the controller; nothing runs yet. */
+export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
+  let handlers: ChangeHandlers | undefined;
+  const informers = createInformers(deps, { namespace: options.namespace, on: forwardTo(() => handlers) });
+  return {
+    informers,
+    follow: (signal) => informers.run(signal),
+    async lead(signal) {
+      await Promise.race([informers.synced, aborted(signal)]);
+      if (signal.aborted) return;
+      const queues = createQueues(deps);
+      const changes = createChanges({ queues, stores: informers.stores, clock: deps.clock });
+      handlers = changes.handlers;
+      changes.addEverything();
+      try {
+        await runLoops({ options, deps, informers, queues, changes, signal });
+      } finally {
+        handlers = undefined;
+      }
+    },
+  };
+}
+
+interface Leading {
+  readonly options: ControllerOptions;
+  readonly deps: ControllerDeps;
+  readonly informers: Informers;
+  readonly queues: Queues;
+  readonly changes: Changes;
+  readonly signal: AbortSignal;
+}
+
+async function runLoops({ options, deps, informers, queues, changes, signal }: Leading): Promise<void> {
+  const { client, clock, log, metrics, events } = deps;
+  const { stores, strangers } = informers;
+  const refusals = createRefusals(changes.recount);
+  const shared = { ...options, config: options, client, clock, log, stores, observe: informers.observe, tell: events.tell.bind(events) };
+  const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
+  const copying = { ...shared, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
+  const sharing = { ...shared, failureAt: refusals.at, pendingSince: new Map<string, number>() };
+  const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
+    runLoop({ name, queue, reconcile, workers, signal, clock, log, metrics: metrics.controller(name) });
+  await Promise.all([
+    loop("sharedsecret", queues.sharedSecret, (key) => reconcileSharedSecret(key, sharing)),
+    loop("copy", queues.copy, (key) => reconcileCopy(key, copying), options.writers),
+    loop("ownedaccesskey", queues.key, (key) => reconcileOwnedAccessKey(key, shared)),
+    loop("directclusterendpointtoken", queues.token, (key) => reconcileEndpointToken(key, shared)),
+    loop("requestergrant", queues.grant, (key) => reconcileRequesterGrant(key, shared)),
+    loop("signingkeys", queues.signingKeys, () => reconcileSigningKeys(shared), 1),
+  ]);
+}
+
+/** Remembers why targets refused their writes, and has the status of their sources follow. */
+function createRefusals(recount: (target: ObjectRef) => void): { readonly at: (target: Key) => Failure | undefined; readonly set: (target: Key, failure: Failure | undefined) => void } {
+  const failures = new Map<Key, Failure>();
+  return {
+    at: (target) => failures.get(target),
+    set(target, failure) {
+      const before = failures.get(target);
+      if (before?.reason === failure?.reason && before?.message === failure?.message) return;
+      if (failure === undefined) failures.delete(target);
+      else failures.set(target, failure);
+      recount(refOf(target));
+    },
+  };
+}
+
+function createQueues({ clock, random, metrics }: ControllerDeps): Queues {
+  const queue = (name: string): WorkQueue => new WorkQueue({ clock, random, metrics: metrics.queue(name) });
+  return {
+    sharedSecret: queue("sharedsecret"),
+    copy: queue("copy"),
+    key: queue("ownedaccesskey"),
+    token: queue("directclusterendpointtoken"),
+    grant: queue("requestergrant"),
+    signingKeys: queue("signingkeys"),
+  };
+}
+
+/** Handlers that reach whoever leads now, and nobody while nobody does. */
+function forwardTo(current: () => ChangeHandlers | undefined): ChangeHandlers {
+  return {
+    sharedSecret: (change) => current()?.sharedSecret(change),
+    namespace: (change) => current()?.namespace(change),
+    copy: (change) => current()?.copy(change),
+    stranger: (change) => current()?.stranger(change),
+    role: (change) => current()?.role(change),
+    grant: (change) => current()?.grant(change),
+    key: (change) => current()?.key(change),
+    token: (change) => current()?.token(change),
+    policy: () => current()?.policy(),
+    signingKeys: () => current()?.signingKeys(),
+  };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

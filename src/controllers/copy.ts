@@ -1,0 +1,84 @@
+import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
+import { labels } from "../api/names.ts";
+import { resources } from "../api/resources.ts";
+import type { Failure } from "../domain/sync-summary.ts";
+import { targetState, type TargetState, targetSteps } from "../domain/sync.ts";
+import type { Client } from "../kube/client.ts";
+import { isKubeError, type KubeError } from "../kube/errors.ts";
+import type { Next } from "../kube/loop.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { isSourceGone } from "./source-gone.ts";
+import { observeTarget, type Stores } from "./stores.ts";
+
+/** What the passes over targets need. */
+export interface CopyDeps extends CarryOutDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly stores: Stores;
+  /** Remembers why a target refused its write, or that it does no longer. */
+  readonly setFailure: (target: Key, failure: Failure | undefined) => void;
+  /** Makes a Secret that stands in the way known to the stores, or forgets it when it is gone. */
+  readonly meetStranger: (target: ObjectRef) => Promise<void>;
+}
+
+const waitForChange: Next = { kind: "wait-for-change" };
+const askAgainMs = 5_000;
+
+/** One pass over one Secret in a project namespace. */
+export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Next> {
+  const target = refOf(key);
+  const state = targetState(observeTarget(target, deps.stores));
+  if (state.kind === "orphaned" && !(await isOrphan(state, deps.client))) {
+    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+  }
+  try {
+    await carryOut({ steps: targetSteps(target, state) }, deps);
+    deps.setFailure(key, undefined);
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    return await afterRefusal(target, error, deps);
+  }
+  return waitForChange;
+}
+
+function isOrphan({ copy, source }: Extract<TargetState, { kind: "orphaned" }>, client: Client): Promise<boolean> {
+  return isSourceGone(source, copy.metadata.labels[labels.sourceUid], client);
+}
+
+async function afterRefusal(target: ObjectRef, error: KubeError, deps: CopyDeps): Promise<Next> {
+  if (error.code === "AlreadyExists") {
+    await deps.meetStranger(target);
+    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+  }
+  // The namespace is going away, or is gone; its own change brings the next pass.
+  if (error.causes.includes("NamespaceTerminating") || isGoneNamespace(error)) {
+    deps.setFailure(keyOf(target), undefined);
+    return waitForChange;
+  }
+  if (isRefusal(error)) deps.setFailure(keyOf(target), { reason: error.reason ?? error.code, message: error.explanation });
+  throw error;
+}
+
+function isGoneNamespace({ code, message, objectName }: KubeError): boolean {
+  return code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
+}
+
+/** What another try alone does not mend; the others are failures of a machine. */
+function isRefusal(error: KubeError): boolean {
+  return isKubeError(error, "Forbidden", "Invalid", "BadRequest", "ServerError");
+}
+
+/** Makes a Secret in the way known: read twice, so that one that is deleted in between is not remembered for ever. */
+export async function meetStranger(
+  target: ObjectRef,
+  { client, adopt, drop }: { readonly client: Client; readonly adopt: (raw: unknown) => void; readonly drop: (key: Key) => void },
+): Promise<void> {
+  try {
+    adopt(await client.getMetadata(resources.secrets, target));
+    await client.getMetadata(resources.secrets, target);
+  } catch (error) {
+    if (!isKubeError(error, "NotFound")) throw error;
+    drop(keyOf(target));
+  }
+}

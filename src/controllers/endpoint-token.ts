@@ -1,0 +1,41 @@
+import { ownObjects } from "../api/names.ts";
+import { type Key, keyOf } from "../api/object.ts";
+import { planEndpointToken, planMinted } from "../domain/endpoint-token.ts";
+import { nothingToDo, type Plan } from "../domain/plan.ts";
+import type { EndpointTokenConfig, EndpointTokenView } from "../domain/token-state.ts";
+import type { Next } from "../kube/loop.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { mintToken } from "../tokens/jwt.ts";
+import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
+import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { observeGrant, observeRequester } from "./grants.ts";
+import type { Stores } from "./stores.ts";
+
+/** What the passes over DirectClusterEndpointTokens need; `namespace` is Latchkey's own. */
+export interface EndpointTokenDeps extends CarryOutDeps {
+  readonly clock: Clock;
+  readonly config: EndpointTokenConfig;
+  readonly namespace: string;
+  readonly stores: Stores;
+}
+
+/** One pass over a DirectClusterEndpointToken: mint, erase at its end, delete after, and its farewell. */
+export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Next> {
+  const { stores, config, namespace } = deps;
+  const token = stores.tokens.get(name);
+  if (token === undefined) return { kind: "wait-for-change" };
+  const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
+  const requester = observeRequester(token.metadata, stores);
+  const grant = observeGrant({ kind: "DirectClusterEndpointToken", name }, requester, stores);
+  const kids = keys === undefined ? new Set<string>() : knownKids(keys);
+  const plan = await decide({ token, requester, grant, knownKids: kids, config }, keys, deps.clock.now());
+  await carryOut(plan, deps);
+  return plan.next;
+}
+
+/** Without signing keys nothing is minted: their arrival brings the next pass. */
+async function decide(view: EndpointTokenView, keys: SigningKeysSeen | undefined, now: number): Promise<Plan> {
+  const decision = planEndpointToken(view, now);
+  if (decision.kind === "plan") return decision.plan;
+  return keys === undefined ? nothingToDo : planMinted(view, await mintToken(decision.claims, keys), now);
+}

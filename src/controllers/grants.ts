@@ -1,0 +1,27 @@
+import type { Requester } from "../api/requester.ts";
+import type { Metadata } from "../api/object.ts";
+import type { GrantedObject } from "../api/requester-grant.ts";
+import { grantKey, grantState, type GrantState } from "../domain/granted-names.ts";
+import { policiesAge } from "../domain/policy-age.ts";
+import { requesterOf } from "../domain/requester.ts";
+import { indexes, type Stores } from "./stores.ts";
+
+/** Who asked for an object, as far as the policies that stand can tell. */
+export function observeRequester(metadata: Metadata, { requesterPolicies }: Pick<Stores, "requesterPolicies">): Requester {
+  const { stamp, stampBinding, lock, lockBinding } = requesterPolicies;
+  const only = (store: typeof stamp): Metadata | undefined => store.values().next().value;
+  return requesterOf(
+    metadata,
+    policiesAge({ stamp: only(stamp), stampBinding: only(stampBinding), lock: only(lock), lockBinding: only(lockBinding) }),
+  );
+}
+
+/** How the grants of one key or token stand. */
+export function observeGrant(object: GrantedObject, requester: Requester, stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">): GrantState {
+  const roles = stores.clusterRoles.by(indexes.grantedName, grantKey(object));
+  return grantState(object, {
+    requester: requester.kind === "known" ? requester.name : undefined,
+    roles,
+    bindings: roles.flatMap(({ metadata }) => stores.clusterRoleBindings.get(metadata.name) ?? []),
+  });
+}

@@ -1,0 +1,261 @@
+import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
+import { group, labels, ownObjects, requesterPolicies } from "../api/names.ts";
+import { keyOf, type Metadata } from "../api/object.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import { parseMetadata } from "../api/parse.ts";
+import { type GrantBinding, type GrantRole, parseGrantBinding, parseGrantRole } from "../api/requester-grant.ts";
+import { stampOf } from "../api/requester.ts";
+import { type Resource, resources } from "../api/resources.ts";
+import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../api/role.ts";
+import { parseSecret } from "../api/secret.ts";
+import { parseSharedSecret } from "../api/shared-secret.ts";
+import { claimedSource, type CopySeen, type Source, type StrangerSeen } from "../domain/copy.ts";
+import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
+import { grantedNames, requesterHash } from "../domain/granted-names.ts";
+import { syncOptionsOf } from "../domain/sync-options.ts";
+import { projectOf } from "../domain/sync-target.ts";
+import { Informer, type InformerDeps } from "../kube/informer.ts";
+import type { Change } from "../kube/store.ts";
+import { createDataDigest } from "../tokens/data-digest.ts";
+import { slimOwnedAccessKey } from "../tokens/access-key.ts";
+import { parseSigningKeys, type SigningKeysSeen } from "../tokens/signing-keys.ts";
+import { candidatesFor, indexes, type Stores } from "./stores.ts";
+
+/** What is told of each kind; every handler only puts keys into queues. */
+export interface ChangeHandlers {
+  readonly sharedSecret: (change: Change<Source>) => void;
+  readonly namespace: (change: Change<Metadata>) => void;
+  readonly copy: (change: Change<CopySeen>) => void;
+  readonly stranger: (change: Change<StrangerSeen>) => void;
+  readonly role: (change: Change<RoleSeen | RoleBindingSeen>) => void;
+  readonly grant: (change: Change<GrantRole | GrantBinding>) => void;
+  readonly key: (change: Change<OwnedAccessKeySeen>) => void;
+  readonly token: (change: Change<EndpointToken>) => void;
+  readonly policy: () => void;
+  readonly signingKeys: () => void;
+}
+
+/** All informers of the controller. */
+export interface Informers {
+  readonly stores: Stores;
+  /** Follows the API server until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  readonly synced: Promise<void>;
+  /** Kinds that have not been listed yet. */
+  waitingFor(): readonly string[];
+  /** Takes in the answer to a write of our own. */
+  observe(resource: Resource, answer: unknown): void;
+  readonly strangers: Informer<StrangerSeen>;
+}
+
+/** The informers of the controller; `namespace` is Latchkey's own. */
+export function createInformers(deps: InformerDeps, { namespace, on }: { readonly namespace: string; readonly on: ChangeHandlers }): Informers {
+  const digestOf = createDataDigest();
+  const selectOwn = { namespace, fieldSelector: `metadata.name=${ownObjects.signingKeys}` };
+  const labelled = labels.sourceUid;
+
+  const sharedSecrets = new Informer<Source>(
+    {
+      selection: { resource: resources.sharedSecrets },
+      parse(raw) {
+        const secret = parseSharedSecret(raw);
+        return { secret, digest: digestOf(secret.data), options: syncOptionsOf(secret) };
+      },
+      indexers: {
+        [indexes.uid]: ({ secret }) => [secret.metadata.uid],
+        [indexes.namespace]: ({ secret }) => [secret.metadata.namespace ?? ""],
+        [indexes.secretName]: ({ options }) => [options.secretName],
+      },
+      onChange: on.sharedSecret,
+    },
+    deps,
+  );
+  const namespaces = new Informer<Metadata>(
+    {
+      selection: { resource: resources.namespaces, metadataOnly: true },
+      parse: parseMetadata,
+      indexers: { [indexes.project]: (found) => optional(projectOf(found)) },
+      onChange: on.namespace,
+    },
+    deps,
+  );
+  const copies = new Informer<CopySeen>(
+    {
+      selection: { resource: resources.secrets, labelSelector: labelled },
+      parse(raw) {
+        const { data, ...rest } = parseSecret(raw);
+        return { ...rest, digest: digestOf(data) };
+      },
+      indexers: {
+        [indexes.sourceUid]: ({ metadata }) => optional(metadata.labels[labelled]),
+        [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
+      },
+      onChange: on.copy,
+    },
+    deps,
+  );
+  const strangers = new Informer<StrangerSeen>(
+    {
+      selection: { resource: resources.secrets, labelSelector: `!${labelled}`, metadataOnly: true },
+      parse: (raw) => parseStranger(raw, stores),
+      indexers: {
+        [indexes.sourceUid]: ({ metadata }) => optional(claimedKey(metadata)),
+        [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
+      },
+      onChange: on.stranger,
+    },
+    deps,
+  );
+  const derived = <T extends RoleSeen | RoleBindingSeen>(resource: Resource, parse: (raw: unknown) => T): Informer<T> =>
+    new Informer<T>(
+      {
+        selection: { resource },
+        parse(raw) {
+          const seen = parse(raw);
+          const isOurs = sourceUidOf(seen) !== undefined || seen.metadata.name.startsWith(derivedPrefix);
+          return isOurs ? seen : undefined;
+        },
+        indexers: {
+          [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
+          [indexes.sourceUid]: (seen) => optional(sourceUidOf(seen)),
+        },
+        onChange: on.role,
+      },
+      deps,
+    );
+  const roles = derived(resources.roles, parseRole);
+  const roleBindings = derived(resources.roleBindings, parseRoleBinding);
+  const clusterRoles = new Informer<GrantRole>(
+    {
+      selection: { resource: resources.clusterRoles },
+      parse: (raw) => grantOnly(parseGrantRole(raw)),
+      indexers: { [indexes.requester]: (role) => optional(hashOn(role)), [indexes.grantedName]: grantedNames },
+      onChange: on.grant,
+    },
+    deps,
+  );
+  const clusterRoleBindings = new Informer<GrantBinding>(
+    {
+      selection: { resource: resources.clusterRoleBindings },
+      parse: (raw) => grantOnly(parseGrantBinding(raw)),
+      indexers: { [indexes.requester]: (binding) => optional(hashOn(binding)) },
+      onChange: on.grant,
+    },
+    deps,
+  );
+  const keys = new Informer<OwnedAccessKeySeen>(
+    {
+      selection: { resource: resources.ownedAccessKeys },
+      parse: slimOwnedAccessKey,
+      indexers: { [indexes.requester]: ({ metadata }) => stampedHash(metadata), [indexes.digest]: ({ keyDigest }) => optional(keyDigest) },
+      onChange: on.key,
+    },
+    deps,
+  );
+  const tokens = new Informer<EndpointToken>(
+    {
+      selection: { resource: resources.endpointTokens },
+      parse: parseEndpointToken,
+      indexers: { [indexes.requester]: ({ metadata }) => stampedHash(metadata) },
+      onChange: on.token,
+    },
+    deps,
+  );
+  const policy = (resource: Resource, name: string): Informer<Metadata> =>
+    new Informer<Metadata>(
+      {
+        selection: { resource, fieldSelector: `metadata.name=${name}`, metadataOnly: true },
+        parse: parseMetadata,
+        onChange: on.policy,
+        optional: true,
+      },
+      deps,
+    );
+  const stamp = policy(resources.mutatingPolicies, requesterPolicies.stamp);
+  const stampBinding = policy(resources.mutatingPolicyBindings, requesterPolicies.stamp);
+  const lock = policy(resources.validatingPolicies, requesterPolicies.lock);
+  const lockBinding = policy(resources.validatingPolicyBindings, requesterPolicies.lock);
+  const signingKeys = new Informer<SigningKeysSeen>(
+    { selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys },
+    deps,
+  );
+
+  const stores: Stores = {
+    sharedSecrets: sharedSecrets.store,
+    namespaces: namespaces.store,
+    copies: copies.store,
+    strangers: strangers.store,
+    roles: roles.store,
+    roleBindings: roleBindings.store,
+    clusterRoles: clusterRoles.store,
+    clusterRoleBindings: clusterRoleBindings.store,
+    keys: keys.store,
+    tokens: tokens.store,
+    requesterPolicies: { stamp: stamp.store, stampBinding: stampBinding.store, lock: lock.store, lockBinding: lockBinding.store },
+    signingKeys: signingKeys.store,
+  };
+  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, stamp, stampBinding, lock, lockBinding, signingKeys];
+  const all = [...first, strangers];
+  const byResource = new Map<Resource, { observe(raw: unknown): void }>([
+    [resources.sharedSecrets, sharedSecrets],
+    [resources.roles, roles],
+    [resources.roleBindings, roleBindings],
+    [resources.clusterRoles, clusterRoles],
+    [resources.clusterRoleBindings, clusterRoleBindings],
+    [resources.ownedAccessKeys, keys],
+    [resources.endpointTokens, tokens],
+  ]);
+  return {
+    stores,
+    strangers,
+    synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
+    async run(signal) {
+      // Which other Secrets are worth keeping follows from namespaces and SharedSecrets.
+      const later = Promise.all([sharedSecrets.synced, namespaces.synced]).then(() => strangers.run(signal));
+      const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      await Promise.all([...first.map((informer) => informer.run(signal)), Promise.race([later, stopped])]);
+    },
+    waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
+    observe(resource, answer) {
+      if (resource !== resources.secrets) byResource.get(resource)?.observe(answer);
+      else if (parseMetadata(answer).labels[labelled] === undefined) signingKeys.observe(answer);
+      else copies.observe(answer);
+    },
+  };
+}
+
+/** Kept only where a copy is wanted, and whole only where the Secret says that it is Latchkey's copy. */
+function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
+  const metadata = parseMetadata(raw);
+  if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
+  if (claimedSource(metadata) !== undefined) return { metadata };
+  if (candidatesFor(metadata, stores).length === 0) return undefined;
+  const own = Object.entries(metadata.annotations).filter(([name]) => name.startsWith(`${group}/`));
+  return { metadata: { ...metadata, labels: {}, annotations: Object.fromEntries(own) } };
+}
+
+function claimedKey(metadata: Metadata): string | undefined {
+  const claimed = claimedSource(metadata);
+  return claimed === undefined ? undefined : keyOf(claimed);
+}
+
+const grantName = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
+
+/** The requester hash that a ClusterRole or ClusterRoleBinding carries, or that its name has. */
+export function hashOn({ metadata }: GrantRole | GrantBinding): string | undefined {
+  return metadata.labels[labels.requesterHash] ?? grantName.exec(metadata.name)?.[1];
+}
+
+function grantOnly<T extends GrantRole | GrantBinding>(seen: T): T | undefined {
+  return hashOn(seen) === undefined ? undefined : seen;
+}
+
+/** The requester hash of the stamp on a key or a token, if it has one. */
+export function stampedHash(metadata: Metadata): readonly string[] {
+  const stamp = stampOf(metadata);
+  return stamp === undefined ? [] : [requesterHash(stamp.name)];
+}
+
+function optional(value: string | undefined): readonly string[] {
+  return value === undefined ? [] : [value];
+}

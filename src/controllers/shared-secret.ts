@@ -1,0 +1,124 @@
+import { annotations } from "../api/names.ts";
+import { type Key, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
+import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import type { Prefixes } from "../domain/access-rules.ts";
+import { type AccessSeen, revokeSteps } from "../domain/access.ts";
+import type { Source } from "../domain/copy.ts";
+import { sourceUidOf } from "../domain/derived-role.ts";
+import { nothingToDo, type Plan } from "../domain/plan.ts";
+import { planSharedSecret } from "../domain/shared-secret.ts";
+import { type Failure, type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
+import { targetState } from "../domain/sync.ts";
+import type { Client } from "../kube/client.ts";
+import type { Next } from "../kube/loop.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { keyOf } from "../api/object.ts";
+import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { isSourceGone } from "./source-gone.ts";
+import { copiesOf, indexes, observeTarget, type Stores, targetsOf } from "./stores.ts";
+
+/** What the passes over SharedSecrets need. */
+export interface SharedSecretDeps extends CarryOutDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly prefixes: Prefixes;
+  readonly stores: Stores;
+  /** Why the last write to a target was refused. */
+  readonly failureAt: (target: Key) => Failure | undefined;
+  /** Since when targets of a source (by uid) have been waiting, in milliseconds since the epoch. */
+  readonly pendingSince: Map<string, number>;
+}
+
+/** One pass over a SharedSecret: its access, its farewell and its status; its copies have passes of their own. */
+export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): Promise<Next> {
+  const source = deps.stores.sharedSecrets.get(key);
+  const derived = await observeDerived(refOf(key), source, deps);
+  const now = deps.clock.now();
+  const plan = source === undefined ? leftoverPlan(derived) : planFor(source, derived, { ...deps, now });
+  await carryOut(plan, deps);
+  return plan.next;
+}
+
+function planFor(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly now: number }): Plan {
+  const { stores, prefixes, now } = deps;
+  const { namespace = "", uid } = source.secret.metadata;
+  const summary = observeSync(source, deps);
+  const pendingSince = notePending({ uid, summary, now }, deps.pendingSince);
+  return planSharedSecret(
+    {
+      source,
+      access,
+      prefixes,
+      namespaceIsTerminating: stores.namespaces.get(namespace)?.deletionTimestamp !== undefined,
+      copies: source.secret.metadata.deletionTimestamp === undefined ? [] : copiesOf(source, stores),
+      summary,
+      ...(pendingSince === undefined ? {} : { pendingSince }),
+    },
+    now,
+  );
+}
+
+function leftoverPlan({ leftoverRoles, leftoverBindings }: Omit<AccessSeen, "secret">): Plan {
+  const nothing = { roles: [], bindings: [], leftoverRoles, leftoverBindings };
+  return { ...nothingToDo, steps: revokeSteps(nothing) };
+}
+
+function observeSync(source: Source, deps: SharedSecretDeps): SyncSummary {
+  const reports = targetsOf(source, deps.stores).map((target): TargetReport => {
+    const seen = observeTarget(target, deps.stores);
+    const failure = deps.failureAt(keyOf(target));
+    const [, rival] = seen.candidates[0] === source ? seen.candidates : [];
+    return {
+      target,
+      state: targetState(seen),
+      ...(failure === undefined ? {} : { failure }),
+      ...(rival === undefined ? {} : { rival: rival.secret.metadata }),
+    };
+  });
+  return summarize(source, reports);
+}
+
+function notePending({ uid, summary, now }: { readonly uid: string; readonly summary: SyncSummary; readonly now: number }, pendingSince: Map<string, number>): number | undefined {
+  if (summary.pending === 0) pendingSince.delete(uid);
+  else if (!pendingSince.has(uid)) pendingSince.set(uid, now);
+  return pendingSince.get(uid);
+}
+
+/** The derived objects of a namespace, sorted by whose they are; what seems to have no source is confirmed. */
+async function observeDerived({ namespace = "" }: ObjectRef, source: Source | undefined, deps: SharedSecretDeps): Promise<Omit<AccessSeen, "secret">> {
+  const { stores } = deps;
+  const roles = stores.roles.by(indexes.namespace, namespace);
+  const bindings = stores.roleBindings.by(indexes.namespace, namespace);
+  const uid = source?.secret.metadata.uid;
+  const gone = await confirmedGone([...bindings, ...roles], deps);
+  const isLeftover = (seen: RoleSeen | RoleBindingSeen): boolean => gone.has(sourceUidOf(seen) ?? "");
+  const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
+  return {
+    roles: roles.filter((role) => uid !== undefined && sourceUidOf(role) === uid),
+    bindings: bindings.filter((binding) => uid !== undefined && sourceUidOf(binding) === uid),
+    leftoverRoles: roles.filter(isLeftover),
+    leftoverBindings: bindings.filter(isLeftover),
+    strangers: new Set(strangers.map(({ metadata }) => metadata.name)),
+  };
+}
+
+/** The source uids of derived objects whose SharedSecret neither the store nor the API server knows. */
+async function confirmedGone(derived: readonly (RoleSeen | RoleBindingSeen)[], { stores, client }: SharedSecretDeps): Promise<ReadonlySet<string>> {
+  const missing = new Map<string, ObjectRef | undefined>();
+  for (const seen of derived) {
+    const uid = sourceUidOf(seen);
+    const isMissing = uid !== undefined && stores.sharedSecrets.by(indexes.uid, uid).length === 0;
+    if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
+  }
+  const gone = new Set<string>();
+  for (const [uid, ref] of missing) {
+    if (ref === undefined || (await isSourceGone(ref, uid, client))) gone.add(uid);
+  }
+  return gone;
+}
+
+function sourceRefOf(seen: RoleSeen | RoleBindingSeen): ObjectRef | undefined {
+  const { namespace = "", annotations: given }: Metadata = seen.metadata;
+  const name = given[annotations.source] ?? ("rules" in seen ? seen.rules[0]?.resourceNames[0] : undefined);
+  return name === undefined ? undefined : { namespace, name };
+}

@@ -1,0 +1,25 @@
+import { ownObjects } from "../api/names.ts";
+import { keyOf } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
+import type { Next } from "../kube/loop.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { newSigningKeys } from "../tokens/signing-keys.ts";
+import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import type { Stores } from "./stores.ts";
+
+/** What the pass over the signing keys needs; `namespace` is Latchkey's own. */
+export interface SigningKeysDeps extends CarryOutDeps {
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly stores: Stores;
+}
+
+/** Makes the signing keys where there are none. A Secret that cannot be read is in the way and never overwritten. */
+export async function reconcileSigningKeys(deps: SigningKeysDeps): Promise<Next> {
+  const { stores, namespace, clock } = deps;
+  if (stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys })) === undefined) {
+    const object = newSigningKeys({ namespace, now: clock.now() });
+    await carryOut({ steps: [[{ do: "create", resource: resources.secrets, object }]] }, deps);
+  }
+  return { kind: "wait-for-change" };
+}

@@ -1,0 +1,90 @@
+import type { EndpointToken } from "../api/endpoint-token.ts";
+import { labels } from "../api/names.ts";
+import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
+import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
+import { claimedSource } from "../domain/copy.ts";
+import type { TargetSeen } from "../domain/sync.ts";
+import { bySeniority, isOffered, isPermitted, takesCopies, targetIn } from "../domain/sync-target.ts";
+import type { ReadStore } from "../kube/store.ts";
+import type { SigningKeysSeen } from "../tokens/signing-keys.ts";
+
+/** What the informers hold; every decision is made from these. */
+export interface Stores {
+  readonly sharedSecrets: ReadStore<Source>;
+  readonly namespaces: ReadStore<Metadata>;
+  readonly copies: ReadStore<CopySeen>;
+  readonly strangers: ReadStore<StrangerSeen>;
+  readonly roles: ReadStore<RoleSeen>;
+  readonly roleBindings: ReadStore<RoleBindingSeen>;
+  readonly clusterRoles: ReadStore<GrantRole>;
+  readonly clusterRoleBindings: ReadStore<GrantBinding>;
+  readonly keys: ReadStore<OwnedAccessKeySeen>;
+  readonly tokens: ReadStore<EndpointToken>;
+  readonly requesterPolicies: Readonly<Record<"stamp" | "stampBinding" | "lock" | "lockBinding", ReadStore<Metadata>>>;
+  readonly signingKeys: ReadStore<SigningKeysSeen>;
+}
+
+/** Index names of the stores. */
+export const indexes = {
+  uid: "uid",
+  namespace: "namespace",
+  secretName: "secret-name",
+  sourceUid: "source-uid",
+  project: "project",
+  requester: "requester",
+  digest: "digest",
+  grantedName: "granted-name",
+} as const;
+
+/** Namespaces that a source may copy into, by the projects that its globs name. */
+export function targetsOf(source: Source, { namespaces }: Pick<Stores, "namespaces">): readonly (ObjectRef & { readonly namespace: string })[] {
+  if (!isOffered(source)) return [];
+  return [...namespaces.namesIn(indexes.project)]
+    .flatMap((project) => namespaces.by(indexes.project, project))
+    .filter((namespace) => isPermitted(source, namespace))
+    .map(({ name }) => targetIn(name, source));
+}
+
+/** Sources that want the Secret `target`, the senior first. */
+export function candidatesFor(target: ObjectRef, { namespaces, sharedSecrets }: Pick<Stores, "namespaces" | "sharedSecrets">): readonly Source[] {
+  const namespace = namespaces.get(target.namespace ?? "");
+  if (namespace === undefined || !takesCopies(namespace)) return [];
+  return sharedSecrets
+    .by(indexes.secretName, target.name)
+    .filter((source) => isOffered(source) && isPermitted(source, namespace))
+    .sort((one, other) => bySeniority(one.secret, other.secret));
+}
+
+/** All that counts for the Secret `target`. */
+export function observeTarget(target: ObjectRef, stores: Stores): TargetSeen {
+  const key = keyOf(target);
+  const namespace = stores.namespaces.get(target.namespace ?? "");
+  const copy = stores.copies.get(key);
+  const stranger = copy === undefined ? stores.strangers.get(key) : undefined;
+  const holder = holderOf(copy ?? stranger, stores);
+  return {
+    candidates: candidatesFor(target, stores),
+    ...(copy === undefined ? {} : { copy }),
+    ...(stranger === undefined ? {} : { stranger }),
+    ...(holder === undefined ? {} : { holder }),
+    isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
+  };
+}
+
+function holderOf(standing: CopySeen | StrangerSeen | undefined, { sharedSecrets }: Stores): Source | undefined {
+  if (standing === undefined) return undefined;
+  const uid = standing.metadata.labels[labels.sourceUid];
+  if (uid !== undefined) return sharedSecrets.by(indexes.uid, uid)[0];
+  const claimed = claimedSource(standing.metadata);
+  return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
+}
+
+/** Every Secret that is Latchkey's copy of this source, by label or, where that was lost, by what it says of itself. */
+export function copiesOf({ secret }: Source, { copies, strangers }: Pick<Stores, "copies" | "strangers">): readonly (CopySeen | StrangerSeen)[] {
+  const key: Key = keyOf(secret.metadata);
+  const labelled = copies.by(indexes.sourceUid, secret.metadata.uid).filter(({ metadata }) => claimedSource(metadata) !== undefined);
+  return [...labelled, ...strangers.by(indexes.sourceUid, key)];
+}

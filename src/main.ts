@@ -1,0 +1,105 @@
+import { fieldManager, group, ownObjects } from "./api/names.ts";
+import { keyOf } from "./api/object.ts";
+import { createController } from "./controllers/controller.ts";
+import { loadCredentials } from "./kube/credentials.ts";
+import { EventRecorder } from "./kube/event-recorder.ts";
+import { createClient } from "./kube/http-client.ts";
+import { LeaderElection } from "./kube/lease.ts";
+import { createListWatch } from "./kube/list-watch.ts";
+import { createTransport } from "./kube/transport.ts";
+import { ConfigError } from "./runtime/config-values.ts";
+import { type ControllerConfig, controllerHelp, readControllerConfig } from "./runtime/config.ts";
+import { systemClock as clock } from "./runtime/clock.ts";
+import { startHttpServer } from "./runtime/http-server.ts";
+import { createLogger } from "./runtime/log.ts";
+import { createMetrics } from "./runtime/metrics.ts";
+import { healthRoute, metricsRoute, plain, readyRoute, type Route, routed } from "./runtime/routes.ts";
+import { shutdownSignal } from "./runtime/shutdown.ts";
+import { openidConfiguration, publicJwks, type SigningKeysSeen } from "./tokens/signing-keys.ts";
+
+const requestTimeoutMs = 30_000;
+const closeGraceMs = 2_000;
+
+async function runController(config: ControllerConfig): Promise<number> {
+  const log = createLogger({ level: config.logLevel });
+  const metrics = createMetrics();
+  const signal = shutdownSignal({ process, clock, log, exitHard: (code) => process.exit(code) });
+  const credentials = await loadCredentials(config.kubeconfig, clock);
+  const host = new URL(credentials.server).host;
+  const onAnswer = ({ method, code }: { readonly method: string; readonly code: string }): void => metrics.request({ method, code, host });
+  const way = { credentials, clock, timeoutMs: requestTimeoutMs, onAnswer };
+
+  // Renewals have a connection of their own: they must neither be fenced nor wait behind a fan-out.
+  const plainTransport = createTransport({ ...way, connections: 2, timeoutMs: config.renewDeadline });
+  const times = { leaseDuration: config.leaseDuration, renewDeadline: config.renewDeadline, retryPeriod: config.retryPeriod };
+  const plainClient = createClient(plainTransport, fieldManager);
+  const lease = { namespace: config.namespace, name: ownObjects.lease };
+  const election = new LeaderElection({ client: plainClient, clock, random: Math.random, log, metrics, lease, identity: config.identity, times });
+
+  const transport = createTransport({ ...way, connections: config.writeConcurrency, fence: () => election.remainingMs() });
+  const events = new EventRecorder({ client: plainClient, clock, log, reporter: `${group}/latchkey`, identity: config.identity });
+  const prefixes = { user: config.userPrefix, team: config.teamPrefix };
+  const controller = createController(
+    { ...config, prefixes, writers: config.writeConcurrency },
+    { client: createClient(transport, fieldManager), listWatch: createListWatch(transport, clock), events, clock, random: Math.random, log, metrics },
+  );
+
+  const { informers } = controller;
+  const readiness = (): { ready: boolean; reasons: readonly string[] } => {
+    const waiting = informers.waitingFor();
+    return { ready: waiting.length === 0, reasons: waiting.map((plural) => `${plural} not listed yet`) };
+  };
+  const ownKeys = (): SigningKeysSeen | undefined => informers.stores.signingKeys.get(keyOf({ namespace: config.namespace, name: ownObjects.signingKeys }));
+  const routes = [healthRoute(), readyRoute(readiness), metricsRoute(metrics), ...keyRoutes(config.issuer, ownKeys)];
+  const server = await startHttpServer({ ...config.httpAddress, handler: routed(routes), clock, log });
+  log.info({ url: server.url, identity: config.identity, apiServer: credentials.server }, "controller started");
+
+  const following = new AbortController();
+  const followed = controller.follow(following.signal);
+  const end = await election.run({ signal, onLeading: (leading) => controller.lead(leading) });
+  following.abort();
+  await Promise.all([server.close(closeGraceMs), transport.close(), plainTransport.close()]);
+  await followed;
+  log.info({ end }, "controller stopped");
+  return end === "lost" ? 1 : 0;
+}
+
+/** Lets connected clusters fetch the public keys: a minute old at most, so that a new key is known before it signs. */
+function keyRoutes(issuer: string, keys: () => SigningKeysSeen | undefined): readonly Route[] {
+  const published = (answer: (seen: SigningKeysSeen) => unknown) => (): Response => {
+    const seen = keys();
+    if (seen === undefined) return plain(503, "no signing keys yet");
+    return Response.json(answer(seen), { headers: { "cache-control": "public, max-age=60" } });
+  };
+  return [
+    { method: "GET", path: "/.well-known/openid-configuration", handler: published(() => openidConfiguration(issuer)) },
+    { method: "GET", path: "/openid/v1/jwks", handler: published(publicJwks) },
+  ];
+}
+
+const usage = `Usage: latchkey <command> [options]
+
+Commands:
+  controller   keeps SharedSecrets, OwnedAccessKeys and DirectClusterEndpointTokens true
+
+latchkey <command> --help tells the options of a command.
+`;
+
+async function main([command, ...argv]: readonly string[]): Promise<number> {
+  if (command === "controller" && argv.includes("--help")) {
+    process.stdout.write(controllerHelp());
+    return 0;
+  }
+  if (command === "controller") return runController(readControllerConfig(argv));
+  const asked = command === undefined || command === "--help" || command === "help";
+  (asked ? process.stdout : process.stderr).write(asked ? usage : `latchkey: unknown command ${JSON.stringify(command)}\n\n${usage}`);
+  return command === undefined || !asked ? 2 : 0;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const isUserError = error instanceof ConfigError;
+  process.stderr.write(`latchkey: ${error instanceof Error ? (isUserError ? error.message : (error.stack ?? error.message)) : String(error)}\n`);
+  process.exitCode = isUserError ? 2 : 1;
+}

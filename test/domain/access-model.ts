@@ -1,0 +1,124 @@
+import type { Manifest, Metadata, OwnerReference } from "../../src/api/object.ts";
+import { apiVersion, annotations, labels } from "../../src/api/names.ts";
+import { resources } from "../../src/api/resources.ts";
+import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../../src/api/role.ts";
+import type { AccessSeen } from "../../src/domain/access.ts";
+import { subjectKey } from "../../src/domain/access-rules.ts";
+import { type DerivedRole, isAsWritten, sourceUidOf } from "../../src/domain/derived-role.ts";
+import type { Write } from "../../src/domain/plan.ts";
+
+/** The SharedSecret of these tests. */
+export const secret: Metadata = {
+  namespace: "team-a",
+  name: "database",
+  uid: "uid-1",
+  resourceVersion: "1",
+  generation: 1,
+  creationTimestamp: "2026-01-01T00:00:00Z",
+  labels: {},
+  annotations: {},
+  finalizers: [],
+};
+
+/** Who may do what, as `<subject> <verb> <resource>`. */
+export type Rights = ReadonlySet<string>;
+
+/** Roles and RoleBindings of one namespace, with the refusals of the API server that matter here. */
+export class AccessModel {
+  readonly #roles = new Map<string, RoleSeen>();
+  readonly #bindings = new Map<string, RoleBindingSeen>();
+  #version = 1;
+
+  /** Stores an object as the API server would. */
+  put(manifest: Manifest): void {
+    this.#version += 1;
+    const metadata = { creationTimestamp: "2026-01-01T00:00:00Z", uid: `object-${this.#version}`, ...manifest.metadata, resourceVersion: String(this.#version) };
+    const raw = { ...manifest, metadata };
+    if (manifest.kind === "Role") this.#roles.set(metadata.name, parseRole(raw));
+    else this.#bindings.set(metadata.name, parseRoleBinding(raw));
+  }
+
+  removeRole(name: string): void {
+    this.#roles.delete(name);
+  }
+
+  removeBinding(name: string): void {
+    this.#bindings.delete(name);
+  }
+
+  get roles(): readonly RoleSeen[] {
+    return [...this.#roles.values()];
+  }
+
+  get bindings(): readonly RoleBindingSeen[] {
+    return [...this.#bindings.values()];
+  }
+
+  seen(): AccessSeen {
+    const own = (seen: RoleSeen | RoleBindingSeen): boolean => sourceUidOf(seen) === secret.uid;
+    const strangers = [...this.roles, ...this.bindings].filter((seen) => sourceUidOf(seen) === undefined);
+    return {
+      secret,
+      roles: this.roles.filter(own),
+      bindings: this.bindings.filter(own),
+      leftoverRoles: this.roles.filter((role) => sourceUidOf(role) === "uid-0"),
+      leftoverBindings: this.bindings.filter((binding) => sourceUidOf(binding) === "uid-0"),
+      strangers: new Set(strangers.map(({ metadata }) => metadata.name)),
+    };
+  }
+
+  /** Carries out a write; throws where the API server would refuse it. */
+  apply(write: Write): void {
+    if (write.do === "delete") {
+      (write.resource === resources.roles ? this.#roles : this.#bindings).delete(write.ref.name);
+    } else if (write.do === "create" || write.do === "replace") {
+      this.#guard(write);
+      this.put(write.object);
+    }
+  }
+
+  rights(): Rights {
+    const rights = new Set<string>();
+    for (const { roleRef, subjects } of this.bindings) {
+      for (const rule of this.#roles.get(roleRef.name)?.rules ?? []) {
+        for (const subject of subjects) {
+          for (const verb of rule.verbs) {
+            for (const resource of rule.resources) rights.add(`${subjectKey(subject)} ${verb} ${resource}`);
+          }
+        }
+      }
+    }
+    return rights;
+  }
+
+  #guard(write: Extract<Write, { do: "create" | "replace" }>): void {
+    const { name } = write.object.metadata;
+    const held = write.resource === resources.roles ? this.#roles : this.#bindings;
+    if (write.do === "create" && held.has(name)) throw new Error(`${name} exists`);
+    if (write.do === "replace" && !held.has(name)) throw new Error(`${name} is gone`);
+    if (write.resource !== resources.roleBindings) return;
+    const role = this.#roles.get(name);
+    if (role === undefined) throw new Error(`role ${name} is missing: the binding is refused`);
+    if (!isAsWritten(secret, role)) throw new Error(`role ${name} was edited: the binding is refused`);
+  }
+}
+
+/** The rights that the wanted Roles give. */
+export function rightsOf(wanted: readonly DerivedRole[]): Rights {
+  const rights = wanted.flatMap(({ permission, subjects }) =>
+    subjects.flatMap((subject) =>
+      permission.verbs.flatMap((verb) => [
+        `${subjectKey(subject)} ${verb} sharedsecrets`,
+        ...(permission.status ? [`${subjectKey(subject)} ${verb} sharedsecrets/status`] : []),
+      ]),
+    ),
+  );
+  return new Set(rights);
+}
+
+/** Marks as another SharedSecret, gone by now, had put them. */
+export const leftoverMarks: { readonly labels: Record<string, string>; readonly annotations: Record<string, string>; readonly ownerReferences: readonly OwnerReference[] } = {
+  labels: { [labels.sourceUid]: "uid-0" },
+  annotations: { [annotations.source]: "database", [annotations.rules]: "[]" },
+  ownerReferences: [{ apiVersion, kind: "SharedSecret", name: "database", uid: "uid-0", controller: true }],
+};
