@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import { admin, answered, arrange, ask, latchkeyAccount, makeNamespace, patchTypes, unique } from "./policy-request.ts";
 
 const controller = latchkeyAccount("latchkey-controller");
@@ -66,7 +66,7 @@ const deletions: { rule: string; shape: SecretShape; code: number }[] = [
   { rule: "may not delete a labelled helm release", shape: { labels: sourceUid, type: "helm.sh/release.v1" }, code: 403 },
 ];
 
-describe("Latchkey's controller", () => {
+describe.skipIf(!inject("hasPolicies"))("Latchkey's controller", () => {
   it.each(creations)("$rule", async ({ shape, code }) => {
     const answer = await ask(controller, { method: "POST", path: `${secrets}?dryRun=All`, body: secret(shape) });
     expect(answer).toMatchObject(answered(code, `${controller.user} may not create Secret`));

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
 import { allow, answered, arrange, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
 
 const namespaces = "/api/v1/namespaces";
@@ -15,7 +15,7 @@ beforeAll(async () => {
   ]);
 });
 
-describe("a namespace in a project", () => {
+describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
   const creations = [
     { rule: "is created by who may assign to the project", labels: { [label]: web }, code: 201 },
     { rule: "is not created by who may assign to another project", labels: { [label]: pay }, code: 403 },

@@ -8,8 +8,8 @@ export interface Caller {
   user?: string;
   groups?: readonly string[];
   uid?: string;
-  /** Extra of the user, by key. */
-  extra?: Readonly<Record<string, string>>;
+  /** Extra of the user: values by key. */
+  extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** What the API server says: an object, or a metav1.Status with a message. */
@@ -155,6 +155,8 @@ function impersonation({ user, groups = [], uid, extra = {} }: Caller): string[]
     ...(user === undefined ? [] : ["impersonate-user", user]),
     ...(uid === undefined ? [] : ["impersonate-uid", uid]),
     ...groups.flatMap((group) => ["impersonate-group", group]),
-    ...Object.entries(extra).flatMap(([key, value]) => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.flatMap((value) => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
+    ),
   ];
 }

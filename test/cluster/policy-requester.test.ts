@@ -1,5 +1,5 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { admin, arrange, ask, bind, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { admin, answered, arrange, ask, bind, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
 
 const api = "/apis/management.service/v1";
 const key = (suffix: string) => `management.service/requester${suffix}`;
@@ -11,7 +11,7 @@ const forged = {
 };
 const requesters = unique("requesters");
 const alice: Caller = { user: "alice", uid: "4711", groups: ["devs", "ops", requesters] };
-const aliceWithKey: Caller = { ...alice, extra: { "management.service/key-id": "k-17" } };
+const aliceWithKey: Caller = { ...alice, extra: { "management.service/key-id": ["k-17"] } };
 const stampOfAlice = {
   [key("")]: "alice",
   [key("-uid")]: "4711",
@@ -30,7 +30,7 @@ const kinds = [
   { plural: "ownedaccesskeys", kind: "OwnedAccessKey", spec: { user: "alice", disabled: true } },
 ] as const;
 
-describe.each(kinds)("the requester of $plural", ({ plural, kind, spec }) => {
+describe.skipIf(!inject("hasPolicies")).each(kinds)("the requester of $plural", ({ plural, kind, spec }) => {
   const base = { apiVersion: "management.service/v1", kind, spec };
 
   async function made(by: Caller): Promise<string> {
@@ -66,6 +66,13 @@ describe.each(kinds)("the requester of $plural", ({ plural, kind, spec }) => {
       const answer = await ask({ ...admin, user: "alice", groups: ["system:masters"] }, { method: "PATCH", path, body, type: patchTypes.apply });
       expect(answer).toMatchObject({ code: 201 });
       expect(stamp(answer)).toEqual({ [key("")]: "alice", [key("-uid")]: "", [key("-groups")]: "system:masters\nsystem:authenticated" });
+    });
+
+    it("is refused when the request names two keys", async () => {
+      const caller: Caller = { ...alice, extra: { "management.service/key-id": ["k-17", "k-18"] } };
+      const body = { ...base, metadata: { name: unique("stamp") } };
+      const answer = await ask(caller, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+      expect(answer).toMatchObject(answered(403, "exactly one value of the extra management.service/key-id"));
     });
 
     it("leaves other annotations alone", async () => {
@@ -120,7 +127,7 @@ describe.each(kinds)("the requester of $plural", ({ plural, kind, spec }) => {
 
     it("keeps the key id of the creation, whatever key the update comes with", async () => {
       const path = await made(aliceWithKey);
-      const by: Caller = { user: "admin", groups: ["system:masters"], extra: { "management.service/key-id": "k-99" } };
+      const by: Caller = { user: "admin", groups: ["system:masters"], extra: { "management.service/key-id": ["k-99"] } };
       const answer = await ask(by, { method: "PATCH", path, type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } });
       expect(answer).toMatchObject({ code: 200 });
       expect(stamp(answer)).toEqual({ ...stampOfAlice, [key("-key-id")]: "k-17" });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { admin, answered, arrange, ask, latchkeyAccount, patchTypes, unique, type Caller } from "./policy-request.ts";
 
 const api = "/apis/management.service/v1";
@@ -12,7 +12,7 @@ const callers: { who: string; caller: Caller; code: number }[] = [
   { who: "the controller may", caller: latchkeyAccount("latchkey-controller"), code: 200 },
 ];
 
-describe.each(kinds)("status of $plural", ({ plural, kind }) => {
+describe.skipIf(!inject("hasPolicies")).each(kinds)("status of $plural", ({ plural, kind }) => {
   const object = () => ({ apiVersion: "management.service/v1", kind, metadata: { name: unique("status") }, spec: {} });
 
   it.each(callers)("$who write it", async ({ caller, code }) => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { arrange, ask, admin, patchTypes, unique } from "./policy-request.ts";
 
 const api = "/apis/management.service/v1";
@@ -28,7 +28,7 @@ const lists: { entries: string[]; overlap?: string }[] = [
   { entries: ["configmaps", "*/scale", "secrets", "*/scale"], overlap: "*/scale" },
 ];
 
-describe.each(kinds)("scope rules of $plural", ({ plural, kind }) => {
+describe.skipIf(!inject("hasPolicies")).each(kinds)("scope rules of $plural", ({ plural, kind }) => {
   const object = (resources: string[][]) => ({
     apiVersion: "management.service/v1",
     kind,
