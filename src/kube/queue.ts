@@ -1,0 +1,142 @@
+import type { Key } from "../api/object.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { QueueMetrics } from "../runtime/metrics.ts";
+import { Delays } from "./delays.ts";
+import { Fifo } from "./fifo.ts";
+
+/** Fresh work (something changed, an instant has come) goes before bulk work (first list, resync, fan-out). */
+export type Urgency = "fresh" | "bulk";
+
+/** What a queue needs; `random` gives numbers in [0, 1) and spreads retries, nothing else. */
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly metrics?: QueueMetrics;
+}
+
+/** First and longest wait after a failure, in milliseconds, before jitter (client-go, DefaultTypedControllerRateLimiter). */
+const backoff = { first: 5, longest: 1_000_000, jitter: 0.2 } as const;
+
+interface Ticket {
+  readonly key: Key;
+  readonly urgency: Urgency;
+}
+
+/**
+ * Keys that wait for a worker, as in client-go's workqueue: a key waits once; while it is worked on it is handed to nobody
+ * else, and when it is added meanwhile it comes again afterwards.
+ */
+export class WorkQueue {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #metrics: QueueMetrics | undefined;
+  readonly #lines = { fresh: new Fifo<Ticket>(), bulk: new Fifo<Ticket>() };
+  readonly #waiting = new Map<Key, Ticket>();
+  /** Keys in work, with the urgency they were added with meanwhile. */
+  readonly #working = new Map<Key, Urgency | undefined>();
+  readonly #takers = new Fifo<(key: Key | undefined) => void>();
+  readonly #failures = new Map<Key, number>();
+  readonly #instants: Delays;
+  readonly #retries: Delays;
+  #closed = false;
+
+  constructor({ clock, random, metrics }: WorkQueueOptions) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#metrics = metrics;
+    const wakeAfter = clock.wakeAfter.bind(clock);
+    const wake = (key: Key): void => this.add(key, "fresh");
+    this.#instants = new Delays({ now: () => clock.now(), wakeAfter, wake });
+    this.#retries = new Delays({ now: () => clock.monotonic(), wakeAfter, wake });
+  }
+
+  /** How many keys wait for a worker now. */
+  get depth(): number {
+    return this.#waiting.size;
+  }
+
+  /** Asks for `key` to be worked on; a waiting bulk key that becomes fresh moves up. */
+  add(key: Key, urgency: Urgency): void {
+    if (this.#closed) return;
+    if (this.#working.has(key)) {
+      this.#working.set(key, urgent(this.#working.get(key), urgency));
+      return;
+    }
+    const standing = this.#waiting.get(key)?.urgency;
+    if (standing === undefined || urgent(standing, urgency) !== standing) this.#enqueue({ key, urgency });
+  }
+
+  /** Adds `key` as fresh at `at`, in milliseconds since the epoch, never earlier; the earliest instant of a key counts. */
+  addAt(key: Key, at: number): void {
+    if (!this.#closed) this.#instants.set(key, at);
+  }
+
+  /** Adds `key` again after its back-off: 5 ms doubling to 1,000 s with each failure, and no less than `atLeastMs`. */
+  addAfterFailure(key: Key, atLeastMs = 0): void {
+    if (this.#closed) return;
+    const failures = this.#failures.get(key) ?? 0;
+    this.#failures.set(key, failures + 1);
+    const wait = Math.max(Math.min(backoff.first * 2 ** failures, backoff.longest), atLeastMs);
+    this.#retries.set(key, this.#clock.monotonic() + wait * (1 + backoff.jitter * this.#random()));
+    this.#metrics?.retried();
+  }
+
+  /** The key succeeded: its next failure waits 5 ms again. */
+  forget(key: Key): void {
+    this.#failures.delete(key);
+  }
+
+  /** The next key, as soon as there is one; undefined once the queue is closed. Every key taken must be given back with done. */
+  take(): Promise<Key | undefined> {
+    if (this.#closed) return Promise.resolve(undefined);
+    const key = this.#next();
+    if (key !== undefined) return Promise.resolve(key);
+    return new Promise((resolve) => this.#takers.push(resolve));
+  }
+
+  /** Work on `key` has ended; if it was added meanwhile it waits again. */
+  done(key: Key): void {
+    const urgency = this.#working.get(key);
+    this.#working.delete(key);
+    if (urgency !== undefined) this.add(key, urgency);
+  }
+
+  /** Ends all waiting; keys still inside are dropped, because a later life derives them anew. */
+  close(): void {
+    this.#closed = true;
+    this.#instants.clear();
+    this.#retries.clear();
+    this.#waiting.clear();
+    this.#lines.fresh.drain();
+    this.#lines.bulk.drain();
+    for (const resolve of this.#takers.drain()) resolve(undefined);
+  }
+
+  #enqueue(ticket: Ticket): void {
+    this.#waiting.set(ticket.key, ticket);
+    this.#lines[ticket.urgency].push(ticket);
+    this.#metrics?.added(this.depth);
+    const key = this.#takers.size === 0 ? undefined : this.#next();
+    if (key !== undefined) this.#takers.shift()?.(key);
+  }
+
+  #next(): Key | undefined {
+    for (const line of [this.#lines.fresh, this.#lines.bulk]) {
+      for (let ticket = line.shift(); ticket !== undefined; ticket = line.shift()) {
+        if (this.#waiting.get(ticket.key) === ticket) return this.#startWork(ticket.key);
+      }
+    }
+    return undefined;
+  }
+
+  #startWork(key: Key): Key {
+    this.#waiting.delete(key);
+    this.#working.set(key, undefined);
+    this.#metrics?.taken(this.depth);
+    return key;
+  }
+}
+
+function urgent(standing: Urgency | undefined, added: Urgency): Urgency {
+  return standing === "fresh" ? "fresh" : added;
+}

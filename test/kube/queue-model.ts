@@ -1,0 +1,67 @@
+import type { Key } from "../../src/api/object.ts";
+import type { Urgency } from "../../src/kube/queue.ts";
+
+/** The queue as one would explain it: lists that are searched from the front, and time that is told. */
+export class QueueModel {
+  now = 0;
+  waiting: { key: Key; urgency: Urgency }[] = [];
+  readonly working = new Map<Key, Urgency | undefined>();
+  readonly instants = new Map<Key, number>();
+  readonly retries = new Map<Key, number>();
+  readonly failures = new Map<Key, number>();
+
+  add(key: Key, urgency: Urgency): void {
+    if (this.working.has(key)) {
+      if (this.working.get(key) !== "fresh") this.working.set(key, urgency);
+      return;
+    }
+    const standing = this.waiting.find((entry) => entry.key === key);
+    if (standing !== undefined && (standing.urgency === "fresh" || urgency === "bulk")) return;
+    this.waiting = [...this.waiting.filter((entry) => entry.key !== key), { key, urgency }];
+  }
+
+  addAt(key: Key, at: number): void {
+    this.instants.set(key, Math.min(at, this.instants.get(key) ?? Infinity));
+  }
+
+  /** What the next failure of `key` waits at least. */
+  backoff(key: Key): number {
+    return Math.min(5 * 2 ** (this.failures.get(key) ?? 0), 1_000_000);
+  }
+
+  fail(key: Key, waitMs: number): void {
+    this.failures.set(key, (this.failures.get(key) ?? 0) + 1);
+    this.retries.set(key, Math.min(this.now + waitMs, this.retries.get(key) ?? Infinity));
+  }
+
+  take(): Key | undefined {
+    const first = this.waiting.find((entry) => entry.urgency === "fresh") ?? this.waiting[0];
+    if (first === undefined) return undefined;
+    this.waiting = this.waiting.filter((entry) => entry !== first);
+    this.working.set(first.key, undefined);
+    return first.key;
+  }
+
+  done(key: Key): void {
+    const urgency = this.working.get(key);
+    this.working.delete(key);
+    if (urgency !== undefined) this.add(key, urgency);
+  }
+
+  advance(ms: number): void {
+    this.now += ms;
+    const due = [this.instants, this.retries].flatMap((map) => [...map].map(([key, at]) => ({ map, key, at })));
+    for (const { map, key } of due.filter(({ at }) => at <= this.now).sort((a, b) => a.at - b.at)) {
+      map.delete(key);
+      this.add(key, "fresh");
+    }
+  }
+
+  /** The first instant from `at` on at which nothing else wakes: the order of two at one instant is nobody's promise. */
+  freeInstant(at: number): number {
+    const taken = new Set([...this.instants.values(), ...this.retries.values()]);
+    let free = at;
+    while (taken.has(free)) free++;
+    return free;
+  }
+}

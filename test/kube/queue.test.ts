@@ -1,0 +1,237 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { WorkQueue } from "../../src/kube/queue.ts";
+import type { Urgency } from "../../src/kube/queue.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+import { QueueModel } from "./queue-model.ts";
+
+const start = Date.UTC(2026, 0, 1);
+
+function makeQueue(random = 0): { queue: WorkQueue; clock: TestClock } {
+  const clock = new TestClock(start);
+  return { queue: new WorkQueue({ clock, random: () => random }), clock };
+}
+
+async function takeAll(queue: WorkQueue): Promise<string[]> {
+  const keys: string[] = [];
+  while (queue.depth > 0) keys.push((await queue.take()) ?? "closed");
+  return keys;
+}
+
+describe("as in the model, after any history", () => {
+  const key = fc.constantFrom("a", "b", "c", "d");
+  const urgency = fc.constantFrom<Urgency>("fresh", "bulk");
+  const command = fc.oneof(
+    fc.record({ do: fc.constant("add" as const), key, urgency }),
+    fc.record({ do: fc.constant("addAt" as const), key, ms: fc.integer({ min: -100, max: 200_000 }) }),
+    fc.record({ do: fc.constant("take" as const) }),
+    fc.record({ do: fc.constant("succeed" as const), key }),
+    fc.record({ do: fc.constant("fail" as const), key, atLeastMs: fc.integer({ min: 0, max: 5000 }) }),
+    fc.record({ do: fc.constant("advance" as const), ms: fc.integer({ min: 0, max: 100_000 }) }),
+  );
+
+  test("keys come out in the same order", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(command, { maxLength: 80, size: "max" }), async (commands) => {
+        const clock = new TestClock(0);
+        const queue = new WorkQueue({ clock, random: () => 0 });
+        const model = new QueueModel();
+        for (const step of commands) {
+          if (step.do === "add") {
+            queue.add(step.key, step.urgency);
+            model.add(step.key, step.urgency);
+          } else if (step.do === "addAt") {
+            const at = model.freeInstant(Math.max(1, model.now + step.ms));
+            queue.addAt(step.key, at);
+            model.addAt(step.key, at);
+          } else if (step.do === "advance") {
+            clock.advance(step.ms);
+            model.advance(step.ms);
+          } else if (step.do === "take") {
+            const expected = model.take();
+            if (expected !== undefined) expect(await queue.take()).toBe(expected);
+          } else if (model.working.has(step.key)) {
+            if (step.do === "succeed") {
+              queue.forget(step.key);
+              model.failures.delete(step.key);
+            } else {
+              const due = model.freeInstant(model.now + Math.max(model.backoff(step.key), step.atLeastMs));
+              queue.addAfterFailure(step.key, due - model.now);
+              model.fail(step.key, due - model.now);
+            }
+            queue.done(step.key);
+            model.done(step.key);
+          }
+          clock.advance(0);
+          model.advance(0);
+          expect(queue.depth).toBe(model.waiting.length);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("waiting and working", () => {
+  test("a key waits once", async () => {
+    const { queue } = makeQueue();
+    for (const key of ["a", "b", "a"]) queue.add(key, "bulk");
+    expect(await takeAll(queue)).toEqual(["a", "b"]);
+  });
+
+  test("fresh keys go before bulk keys, and a bulk key that becomes fresh moves up", async () => {
+    const { queue } = makeQueue();
+    queue.add("a", "bulk");
+    queue.add("b", "bulk");
+    queue.add("c", "fresh");
+    queue.add("b", "fresh");
+    queue.add("c", "bulk");
+    expect(await takeAll(queue)).toEqual(["c", "b", "a"]);
+  });
+
+  test("a key that is added while it is worked on is handed out again only afterwards", async () => {
+    const { queue } = makeQueue();
+    queue.add("a", "fresh");
+    expect(await queue.take()).toBe("a");
+    queue.add("a", "bulk");
+    queue.add("a", "fresh");
+    expect(queue.depth).toBe(0);
+    queue.add("b", "fresh");
+    queue.done("a");
+    expect(await takeAll(queue)).toEqual(["b", "a"]);
+  });
+
+  test("takers are served in the order they came", async () => {
+    const { queue } = makeQueue();
+    const taken = [queue.take(), queue.take()];
+    queue.add("a", "bulk");
+    queue.add("b", "bulk");
+    expect(await Promise.all(taken)).toEqual(["a", "b"]);
+  });
+
+  test("closing sends every taker home, drops what waits and leaves no timer", async () => {
+    const { queue, clock } = makeQueue();
+    const waiting = queue.take();
+    queue.addAt("later", start + 1000);
+    queue.addAfterFailure("failed");
+    queue.close();
+    queue.add("a", "fresh");
+    queue.addAt("a", start);
+    queue.addAfterFailure("a");
+    expect([await waiting, await queue.take(), queue.depth, clock.pending]).toEqual([undefined, undefined, 0, 0]);
+  });
+});
+
+describe("instants", () => {
+  test("a key comes at its instant and not a millisecond earlier", () => {
+    const { queue, clock } = makeQueue();
+    queue.addAt("a", start + 5000);
+    clock.advance(4999);
+    expect(queue.depth).toBe(0);
+    clock.advance(1);
+    expect(queue.depth).toBe(1);
+  });
+
+  test("the earliest instant of a key counts, and it comes once", async () => {
+    const { queue, clock } = makeQueue();
+    for (const ms of [3000, 1000, 2000]) queue.addAt("a", start + ms);
+    clock.advance(1000);
+    expect(await queue.take()).toBe("a");
+    queue.done("a");
+    clock.advance(10_000);
+    expect(queue.depth).toBe(0);
+  });
+
+  test("an instant that is past comes at once", () => {
+    const { queue, clock } = makeQueue();
+    queue.addAt("a", start - 5000);
+    clock.advance(0);
+    expect(queue.depth).toBe(1);
+  });
+
+  test("a clock that is set back delays, one that is set forward is noticed within a minute", () => {
+    const { queue, clock } = makeQueue();
+    queue.addAt("a", start + 5000);
+    clock.stepWallClock(-3000);
+    clock.advance(7999);
+    expect(queue.depth).toBe(0);
+    clock.advance(1);
+    expect(queue.depth).toBe(1);
+    queue.addAt("b", clock.now() + 3_600_000);
+    clock.stepWallClock(3_600_000);
+    clock.advance(60_000);
+    expect(queue.depth).toBe(2);
+  });
+
+  test("an instant years away is waited for", () => {
+    const { queue, clock } = makeQueue();
+    queue.addAt("a", start + 3 * 86_400_000);
+    clock.advance(3 * 86_400_000 - 1);
+    expect(queue.depth).toBe(0);
+    clock.advance(1);
+    expect(queue.depth).toBe(1);
+  });
+});
+
+describe("failures", () => {
+  function waits(failures: number, random: number): number[] {
+    const { queue, clock } = makeQueue(random);
+    return Array.from({ length: failures }, () => {
+      const began = clock.monotonic();
+      queue.addAfterFailure("a");
+      const depth = queue.depth;
+      while (queue.depth === depth) clock.advance(clock.untilNext ?? 0);
+      void queue.take();
+      queue.done("a");
+      return clock.monotonic() - began;
+    });
+  }
+
+  test("the wait doubles from 5 ms to 1,000 s", () => {
+    const expected = [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960, 81_920, 163_840, 327_680, 655_360];
+    expect(waits(20, 0)).toEqual([...expected, 1_000_000, 1_000_000]);
+  });
+
+  test("chance lengthens a wait by a fifth at most", () => {
+    expect(waits(3, 0.999_999)).toEqual([6, 12, 24]);
+  });
+
+  test("a success begins anew", () => {
+    const { queue, clock } = makeQueue();
+    for (let count = 0; count < 10; count++) queue.addAfterFailure("a");
+    clock.advance(10_000);
+    queue.forget("a");
+    queue.addAfterFailure("b");
+    clock.advance(5);
+    expect(queue.depth).toBe(2);
+  });
+
+  test("a server that asks for time gets it", () => {
+    const { queue, clock } = makeQueue();
+    queue.addAfterFailure("a", 3000);
+    clock.advance(2999);
+    expect(queue.depth).toBe(0);
+    clock.advance(1);
+    expect(queue.depth).toBe(1);
+  });
+
+  test("the wall clock does not matter", () => {
+    const { queue, clock } = makeQueue();
+    queue.addAfterFailure("a");
+    clock.stepWallClock(-3_600_000);
+    clock.advance(5);
+    expect(queue.depth).toBe(1);
+  });
+});
+
+test("a hundred thousand keys go through, all together and in order, from every side", async () => {
+  const { queue, clock } = makeQueue();
+  const keys = Array.from({ length: 100_000 }, (_, index) => `ns/${index}`);
+  for (const key of keys) queue.add(key, "bulk");
+  for (const [index, key] of keys.entries()) queue.addAt(key, start + 1 + index);
+  const first = await takeAll(queue);
+  expect(first).toEqual(keys);
+  for (const key of first) queue.done(key);
+  clock.advance(100_000);
+  expect(await takeAll(queue)).toEqual(keys);
+});
