@@ -1,0 +1,86 @@
+import { setImmediate } from "node:timers/promises";
+import type { Key } from "../api/object.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { ControllerMetrics } from "../runtime/metrics.ts";
+import { isKubeError } from "./errors.ts";
+import type { KubeError } from "./errors.ts";
+import type { WorkQueue } from "./queue.ts";
+
+/** When to look at an object again without a change; `at` is in milliseconds since the epoch. */
+export type Next = { readonly kind: "wait-for-change" } | { readonly kind: "look-again"; readonly at: number };
+
+/** What a controller's loop runs on; `name` goes into every log line. */
+export interface LoopOptions {
+  readonly name: string;
+  readonly queue: WorkQueue;
+  readonly reconcile: (key: Key) => Promise<Next>;
+  /** How many keys are worked on at a time. */
+  readonly workers: number;
+  readonly signal: AbortSignal;
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly log: Logger;
+  readonly metrics: ControllerMetrics;
+}
+
+/** Passes may keep the event loop to themselves this long, in milliseconds, before others have a turn. */
+const turnMs = 10;
+
+/** Gives every key of the queue to `reconcile` until `signal` aborts; resolves when the passes in flight have ended. */
+export async function runLoop(options: LoopOptions): Promise<void> {
+  const { queue, signal } = options;
+  const close = (): void => queue.close();
+  signal.addEventListener("abort", close, { once: true });
+  if (signal.aborted) close();
+  const rest = restAfter(turnMs, options.clock);
+  await Promise.all(Array.from({ length: options.workers }, () => work(options, rest)));
+}
+
+async function work(options: LoopOptions, rest: () => Promise<void>): Promise<void> {
+  const { queue } = options;
+  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+    await pass(key, options);
+    queue.done(key);
+    await rest();
+  }
+}
+
+async function pass(key: Key, options: LoopOptions): Promise<void> {
+  const { queue, metrics, clock } = options;
+  const began = clock.monotonic();
+  const seconds = (): number => (clock.monotonic() - began) / 1000;
+  try {
+    const next = await options.reconcile(key);
+    queue.forget(key);
+    if (next.kind === "look-again") queue.addAt(key, next.at);
+    metrics.ended(next.kind === "look-again" ? "requeue_after" : "success", seconds());
+  } catch (error) {
+    metrics.ended(isKubeError(error, "Fenced") ? "requeue_after" : "error", seconds());
+    if (isKubeError(error)) retry(key, error, options);
+    else reportBug(key, error, options);
+  }
+}
+
+function retry(key: Key, error: KubeError, { name, queue, log }: LoopOptions): void {
+  queue.addAfterFailure(key, error.retryAfterMs);
+  const fields = { controller: name, object: key, code: error.code };
+  if (error.code === "Fenced") log.debug(fields, "no write without the lease; trying again");
+  else if (error.code === "Conflict") log.info(fields, "seen state was stale; trying again");
+  else log.warn(fields, "request failed; trying again");
+}
+
+function reportBug(key: Key, error: unknown, { name, queue, log, metrics }: LoopOptions): void {
+  queue.addAfterFailure(key);
+  metrics.bug();
+  log.error({ controller: name, object: key, error }, "bug in a reconcile; trying again");
+}
+
+/** Passes that never wait for a request run as one chain of promises, which would shut out timers and sockets. */
+function restAfter(ms: number, clock: Pick<Clock, "monotonic">): () => Promise<void> {
+  let turnBegan = clock.monotonic();
+  return async () => {
+    if (clock.monotonic() - turnBegan < ms) return;
+    await setImmediate();
+    turnBegan = clock.monotonic();
+  };
+}

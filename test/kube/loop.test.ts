@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import { KubeError } from "../../src/kube/errors.ts";
+import { runLoop } from "../../src/kube/loop.ts";
+import type { Next } from "../../src/kube/loop.ts";
+import { WorkQueue } from "../../src/kube/queue.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import type { ControllerMetrics } from "../../src/runtime/metrics.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+
+const done: Next = { kind: "wait-for-change" };
+
+function recordingMetrics(): ControllerMetrics & { readonly counts: string[] } {
+  const counts: string[] = [];
+  return { counts, ended: (result, seconds) => void counts.push(`${result} ${seconds}`), bug: () => void counts.push("bug") };
+}
+
+function started(reconcile: (key: string) => Promise<Next>, workers = 2) {
+  const clock = new TestClock();
+  const queue = new WorkQueue({ clock, random: () => 0 });
+  const [log, metrics, stop] = [recordingLog(), recordingMetrics(), new AbortController()];
+  const ended = runLoop({ name: "test", queue, reconcile, workers, signal: stop.signal, clock, log, metrics });
+  return { clock, queue, log, metrics, stop, ended };
+}
+
+test("a pass that is content is not repeated until the key is added again", async () => {
+  const seen: string[] = [];
+  const { clock, queue, metrics } = started(async (key) => {
+    seen.push(key);
+    return done;
+  });
+  queue.add("a", "fresh");
+  await clock.run(10_000);
+  queue.add("a", "fresh");
+  await settled();
+  expect(seen).toEqual(["a", "a"]);
+  expect(metrics.counts).toEqual(["success 0", "success 0"]);
+});
+
+test("a pass that wants to look again does so at exactly that instant", async () => {
+  const seen: number[] = [];
+  const { clock, queue, metrics } = started(async () => {
+    seen.push(clock.now());
+    return seen.length === 1 ? { kind: "look-again", at: clock.now() + 5000 } : done;
+  });
+  queue.add("a", "fresh");
+  await clock.run(60_000);
+  expect(seen.map((at) => at - (seen[0] ?? 0))).toEqual([0, 5000]);
+  expect(metrics.counts).toEqual(["requeue_after 0", "success 0"]);
+});
+
+describe("a failure", () => {
+  const secret = "canary";
+  const retryLater = new KubeError(secret, { code: "TooManyRequests", status: 429, retryAfterMs: 3000 });
+  test.for<[string, unknown, number, string, string[]]>([
+    ["of the machine is tried again after the back-off, at warn", new KubeError(secret, { code: "ServerError", status: 500 }), 5, "warn", ["error 0"]],
+    ["of a stale read is no more than info", new KubeError(secret, { code: "Conflict", status: 409 }), 5, "info", ["error 0"]],
+    ["that asks for time gets it", retryLater, 3000, "warn", ["error 0"]],
+    ["of the fence is no error, only tried again", new KubeError(secret, { code: "Fenced", status: 0 }), 5, "debug", ["requeue_after 0"]],
+  ])("%s", async ([, error, wait, level, counts]) => {
+    const seen: number[] = [];
+    const { clock, queue, log, metrics } = started(async () => {
+      seen.push(clock.monotonic());
+      if (seen.length === 1) throw error;
+      return done;
+    });
+    queue.add("ns/a", "fresh");
+    await clock.run(10_000);
+    expect(seen).toEqual([0, wait]);
+    expect(metrics.counts).toEqual([...counts, "success 0"]);
+    expect(log.lines).toHaveLength(1);
+    expect(log.lines[0]).toMatchObject({ level, fields: { controller: "test", object: "ns/a" } });
+    expect(JSON.stringify(log.lines)).not.toContain(secret);
+  });
+
+  test("that no machine explains is a bug: logged as an error, counted apart, tried again", async () => {
+    let passes = 0;
+    const bug = new TypeError("undefined is not a function");
+    const { clock, queue, log, metrics } = started(async () => {
+      passes++;
+      if (passes === 1) throw bug;
+      return done;
+    });
+    queue.add("a", "fresh");
+    await clock.run(5);
+    expect(passes).toBe(2);
+    expect(metrics.counts).toEqual(["error 0", "bug", "success 0"]);
+    expect(log.lines).toEqual([{ level: "error", fields: { controller: "test", object: "a", error: bug }, message: expect.any(String) }]);
+  });
+
+  test("of one key does not hold up others, and each failure waits longer", async () => {
+    const seen: string[] = [];
+    const { clock, queue } = started(async (key) => {
+      seen.push(`${key}@${clock.monotonic()}`);
+      if (key === "bad") throw new KubeError("no", { code: "Network", status: 0 });
+      return done;
+    }, 1);
+    queue.add("bad", "fresh");
+    queue.add("good", "fresh");
+    await clock.run(40);
+    expect(seen).toEqual(["bad@0", "good@0", "bad@5", "bad@15", "bad@35"]);
+  });
+});
+
+test("as many keys are worked on at a time as there are workers, and never one key twice", async () => {
+  let [now, most] = [0, 0];
+  const { clock, queue } = started(async () => {
+    now++;
+    most = Math.max(most, now);
+    await new Promise<void>((resolve) => clock.wakeAfter(10, resolve));
+    now--;
+    return done;
+  }, 3);
+  for (const key of ["a", "b", "c", "d", "e"]) queue.add(key, "bulk");
+  await settled();
+  queue.add("a", "fresh");
+  expect(now).toBe(3);
+  await clock.run(100);
+  expect([now, most]).toEqual([0, 3]);
+});
+
+test("it ends when told to, after the passes in flight and without beginning another", async () => {
+  const seen: string[] = [];
+  const { clock, queue, stop, ended } = started(async (key) => {
+    await new Promise<void>((resolve) => clock.wakeAfter(100, resolve));
+    seen.push(key);
+    return done;
+  }, 1);
+  queue.add("a", "fresh");
+  queue.add("b", "fresh");
+  await settled();
+  stop.abort();
+  await clock.run(100);
+  await ended;
+  expect(seen).toEqual(["a"]);
+});
+
+test("a loop whose signal is aborted already ends at once", async () => {
+  const stop = new AbortController();
+  stop.abort();
+  const clock = new TestClock();
+  const queue = new WorkQueue({ clock, random: () => 0 });
+  await runLoop({ name: "test", queue, reconcile: async () => done, workers: 2, signal: stop.signal, clock, log: recordingLog(), metrics: recordingMetrics() });
+});
+
+test("passes that wait for nothing let timers through", async () => {
+  const queue = new WorkQueue({ clock: systemClock, random: () => 0 });
+  const stop = new AbortController();
+  const reconcile = async (key: string): Promise<Next> => {
+    queue.add(key, "bulk");
+    return done;
+  };
+  const options = { name: "test", queue, reconcile, workers: 4, signal: stop.signal, clock: systemClock, log: recordingLog(), metrics: recordingMetrics() };
+  for (let key = 0; key < 10; key++) queue.add(String(key), "bulk");
+  setTimeout(() => stop.abort(), 1);
+  await runLoop(options);
+});
