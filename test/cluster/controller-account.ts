@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { ControlPlane } from "./control-plane.ts";
+import type { ControlPlane } from "./control-plane-handle.ts";
 import { writeKubeconfig, writePrivately } from "./kubeconfig.ts";
 import { kubectl } from "./kubectl.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ControlPlane } from "./control-plane.ts";
+import type { ControlPlane } from "./control-plane-handle.ts";
 import { controllerKubeconfig } from "./controller-account.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";

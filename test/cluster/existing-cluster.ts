@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import type { ControlPlane, User } from "./control-plane.ts";
+import type { ControlPlane, User } from "./control-plane-handle.ts";
 import { writePrivately } from "./kubeconfig.ts";
 
 /** Where the kubeconfigs of an existing cluster's users are written, and who they are; the first is the administrator. */

@@ -1,6 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane, type ControlPlane } from "./control-plane.ts";
+import type { ControlPlane } from "./control-plane-handle.ts";
+import { startControlPlane } from "./control-plane.ts";
 import { installLatchkey } from "./install.ts";
 
 declare module "vitest" {

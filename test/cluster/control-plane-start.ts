@@ -1,0 +1,117 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Binaries } from "./binaries.ts";
+import { kubeconfigFor, type ControlPlane, type User } from "./control-plane-handle.ts";
+import { eventually } from "./eventually.ts";
+import { freePort } from "./free-port.ts";
+import { writeKubeconfig, type KubeconfigCluster } from "./kubeconfig.ts";
+import { kubectl } from "./kubectl.ts";
+import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags } from "./program-flags.ts";
+import type { Programs } from "./programs.ts";
+
+/** Everything decided about a control plane; the first user is the administrator. */
+export interface StartSettings {
+  directory: string;
+  users: readonly User[];
+  auditLog?: boolean;
+  extraApiServerFlags?: readonly string[];
+}
+
+const controllerManager: User = { name: "system:kube-controller-manager", groups: [] };
+
+/** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager; each when the one before it serves. */
+export async function startPrograms(
+  binaries: Binaries,
+  programs: Programs,
+  settings: StartSettings,
+): Promise<ControlPlane> {
+  const { directory, users } = settings;
+  const { [controllerManager.name]: managerToken = "", ...tokens } = writeUsers(directory, [...users, controllerManager]);
+  const { cluster, audit } = await startApiServer(binaries, programs, settings);
+  const kubeconfigs = writeKubeconfigs(directory, cluster, tokens);
+  const controlPlane: ControlPlane = {
+    kind: "own",
+    ...cluster,
+    kubectl: binaries.kubectl,
+    adminKubeconfig: kubeconfigFor({ kubeconfigs }, users[0]?.name ?? ""),
+    kubeconfigs,
+    tokens,
+    ...(audit !== undefined && { auditLogPath: audit }),
+    hasControllerManager: binaries.controllerManager !== undefined,
+    directory,
+    logs: programs.logs,
+  };
+  await programs.whileAlive(apiServerReady(controlPlane));
+  if (binaries.controllerManager !== undefined) {
+    const kubeconfig = join(directory, "kube-controller-manager.kubeconfig");
+    writeKubeconfig(kubeconfig, cluster, { [controllerManager.name]: { token: managerToken } });
+    programs.run("kube-controller-manager", binaries.controllerManager, controllerManagerFlags(directory, kubeconfig));
+    await programs.whileAlive(serviceAccountsReady(controlPlane));
+  }
+  return controlPlane;
+}
+
+async function startApiServer(
+  binaries: Binaries,
+  programs: Programs,
+  { directory, auditLog = true, extraApiServerFlags = [] }: StartSettings,
+): Promise<{ cluster: KubeconfigCluster; audit: string | undefined }> {
+  writeServiceAccountKeys(directory);
+  writeFileSync(join(directory, "audit-policy.json"), auditPolicy);
+  const audit = auditLog ? join(programs.logs, "audit.log") : undefined;
+  const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
+  programs.run("etcd", binaries.etcd, etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }));
+  const flags = apiServerFlags({ directory, etcdPort, port, audit });
+  programs.run("kube-apiserver", binaries.apiServer, [...flags, ...extraApiServerFlags]);
+  const certificateAuthority = await programs.whileAlive(certificate(directory));
+  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit };
+}
+
+function writeUsers(directory: string, users: readonly User[]): Record<string, string> {
+  const tokens = Object.fromEntries(users.map(({ name }) => [name, randomBytes(24).toString("base64url")]));
+  const lines = users.map(({ name, groups }) => `${tokens[name]},${name},${name},"${groups.join(",")}"\n`);
+  writeFileSync(join(directory, "users.csv"), lines.join(""), { mode: 0o600 });
+  return tokens;
+}
+
+function writeServiceAccountKeys(directory: string): void {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", {
+    namedCurve: "P-256",
+    privateKeyEncoding: { type: "sec1", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+  });
+  writeFileSync(join(directory, "service-account.key"), privateKey, { mode: 0o600 });
+  writeFileSync(join(directory, "service-account.pub"), publicKey);
+}
+
+function writeKubeconfigs(
+  directory: string,
+  cluster: KubeconfigCluster,
+  tokens: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(tokens).map(([name, token]) => {
+      const path = join(directory, `${name.replaceAll(/[^\w.-]/g, "_")}.kubeconfig`);
+      writeKubeconfig(path, cluster, { [name]: { token } });
+      return [name, path];
+    }),
+  );
+}
+
+/** The API server makes its own certificate at its first start; the file holds the CA too. */
+function certificate(directory: string): Promise<string> {
+  const path = join(directory, "certificates", "apiserver.crt");
+  const look = () => existsSync(path) && existsSync(path.replace(/crt$/, "key")) && readFileSync(path, "utf8");
+  return eventually(look, { what: "kube-apiserver's certificate", every: 50 });
+}
+
+async function apiServerReady(controlPlane: ControlPlane): Promise<void> {
+  const ready = async () => (await kubectl(controlPlane, ["get", "--raw", "/readyz"])) === "ok";
+  await eventually(ready, { what: "kube-apiserver to be ready" });
+}
+
+async function serviceAccountsReady(controlPlane: ControlPlane): Promise<void> {
+  const look = async () => kubectl(controlPlane, ["get", "serviceaccount/default", "configmap/kube-root-ca.crt"]);
+  await eventually(look, { what: "the default namespace's service account" });
+}
