@@ -1,0 +1,239 @@
+import type { ObjectRef } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { sleep } from "../runtime/sleep.ts";
+import type { Client } from "./client.ts";
+import { isKubeError } from "./errors.ts";
+import { newLease, nextLease, parseLease } from "./lease-record.ts";
+import type { LeaseRecord, LeaseSpec } from "./lease-record.ts";
+import { microTime } from "./micro-time.ts";
+
+/** Milliseconds of leader election; `renewDeadline` is shorter than `leaseDuration`, `retryPeriod` shorter than both. */
+export interface LeaseTimes {
+  /** Others wait this long without seeing a renewal before they take the Lease. */
+  readonly leaseDuration: number;
+  /** The holder gives up this long after it sent its last successful renewal. */
+  readonly renewDeadline: number;
+  readonly retryPeriod: number;
+}
+
+/** client-go's defaults. */
+export const defaultLeaseTimes: LeaseTimes = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 };
+
+/** What leader election needs; `client` must not be fenced by the Lease it asks for. */
+export interface LeaseOptions {
+  readonly client: Pick<Client, "get" | "create" | "replace">;
+  readonly clock: Clock;
+  /** Numbers in [0, 1); spreads the candidates' tries. */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics?: Pick<Metrics, "leading">;
+  readonly lease: ObjectRef;
+  /** Names this process; no two processes that run at the same time may share it. */
+  readonly identity: string;
+  readonly times?: LeaseTimes;
+}
+
+/** What to do while leading; its signal aborts when leading ends, and the Lease is kept until its promise ends. */
+export interface Candidacy {
+  readonly signal: AbortSignal;
+  readonly onLeading: (leading: AbortSignal) => Promise<void>;
+}
+
+/** How a candidacy ended: the Lease was never held or has been given back, or it was lost and the process had better exit. */
+export type CandidacyEnd = "released" | "lost";
+
+type Attempt =
+  /** `sentAt` is the monotonic instant before the request that took or renewed the Lease. */
+  | { readonly kind: "ours"; readonly sentAt: number; readonly record: LeaseRecord }
+  | { readonly kind: "theirs" }
+  /** The API server did not say. */
+  | { readonly kind: "unknown" };
+
+/** Leader election over one coordination.k8s.io/v1 Lease, by the rules of client-go's leaderelection. */
+export class LeaderElection {
+  readonly #options: LeaseOptions;
+  readonly #times: LeaseTimes;
+  /** The Lease as we last wrote it, while that is known. */
+  #written: LeaseRecord | undefined;
+  /** What another holder last said, and when (monotonic) we first saw it. */
+  #observed: { readonly spec: string; readonly at: number } | undefined;
+  #renewedAt: number | undefined;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#times = options.times ?? defaultLeaseTimes;
+  }
+
+  /** Milliseconds in which nobody else can hold the Lease: until the renew deadline of the last renewal; 0 when not leading. */
+  remainingMs(): number {
+    if (this.#renewedAt === undefined) return 0;
+    return Math.max(0, this.#renewedAt + this.#times.renewDeadline - this.#options.clock.monotonic());
+  }
+
+  /** Waits for the Lease, leads until `signal` aborts or the Lease is lost; rejects with what `onLeading` rejects with. */
+  async run({ signal, onLeading }: Candidacy): Promise<CandidacyEnd> {
+    this.#tell(false);
+    if (!(await this.#acquire(signal))) return "released";
+    if (signal.aborted) return await this.#release();
+    this.#tell(true);
+    return await this.#lead({ signal, onLeading });
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    const { clock, random } = this.#options;
+    while (!signal.aborted) {
+      const attempt = await this.#attempt();
+      if (attempt.kind === "ours" && this.#renewed(attempt)) return true;
+      this.#renewedAt = undefined;
+      await sleep(this.#times.retryPeriod * (1 + 0.2 * random()), { clock, signal });
+    }
+    return false;
+  }
+
+  async #lead({ signal, onLeading }: Candidacy): Promise<CandidacyEnd> {
+    const leading = new AbortController();
+    const ended = new AbortController();
+    const stop = (): void => leading.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    const work = onLeading(leading.signal).finally(() => ended.abort());
+    // Awaited below, but not when the Lease is lost: then the process is about to exit.
+    work.catch(() => {});
+    try {
+      if ((await this.#keep(ended.signal)) === "lost") return "lost";
+      await this.#release();
+      await work;
+      return "released";
+    } finally {
+      this.#end();
+      stop();
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Renews until `ended` aborts ("kept") or the deadline passes or another holds the Lease ("lost"). */
+  async #keep(ended: AbortSignal): Promise<"kept" | "lost"> {
+    const { clock, log, lease } = this.#options;
+    for (;;) {
+      await sleep(Math.min(this.#times.retryPeriod, this.remainingMs()), { clock, signal: ended });
+      if (ended.aborted) return "kept";
+      const attempt = await this.#attemptInTime();
+      if (attempt.kind === "ours" && this.#renewed(attempt)) continue;
+      if (attempt.kind === "unknown" && this.remainingMs() > 0) continue;
+      log.error({ lease: lease.name, takenByAnother: attempt.kind === "theirs" }, "lease lost");
+      return "lost";
+    }
+  }
+
+  /** An attempt that says "unknown" when the deadline of the last renewal comes first. */
+  async #attemptInTime(): Promise<Attempt> {
+    const left = this.remainingMs();
+    if (left === 0) return { kind: "unknown" };
+    const done = new AbortController();
+    const late = sleep(left, { clock: this.#options.clock, signal: done.signal });
+    try {
+      return await Promise.race([this.#attempt(), late.then((): Attempt => ({ kind: "unknown" }))]);
+    } finally {
+      done.abort();
+    }
+  }
+
+  async #attempt(): Promise<Attempt> {
+    try {
+      return await (this.#written === undefined ? this.#tryToTake() : this.#write(this.#written));
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      this.#written = undefined;
+      const fields = { lease: this.#options.lease.name, code: error.code };
+      if (error.code === "Conflict" || error.code === "AlreadyExists") this.#options.log.info(fields, "lease was written by another");
+      else this.#options.log.warn(fields, "lease request failed; trying again");
+      return { kind: "unknown" };
+    }
+  }
+
+  async #tryToTake(): Promise<Attempt> {
+    const seen = await this.#read();
+    if (seen === undefined) return await this.#write(undefined);
+    const { holderIdentity } = seen.spec;
+    const isFree = holderIdentity === "" || holderIdentity === this.#options.identity;
+    if (this.#renewedAt !== undefined && holderIdentity !== this.#options.identity) return { kind: "theirs" };
+    return isFree || this.#isOver(seen.spec) ? await this.#write(seen) : { kind: "theirs" };
+  }
+
+  async #read(): Promise<LeaseRecord | undefined> {
+    try {
+      return parseLease(await this.#options.client.get(resources.leases, this.#options.lease));
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whether another's Lease stood unchanged before our eyes for as long as its holder said; its clock is not believed. */
+  #isOver(spec: LeaseSpec): boolean {
+    const now = this.#options.clock.monotonic();
+    const text = JSON.stringify(spec);
+    if (this.#observed?.spec !== text) this.#observed = { spec: text, at: now };
+    const duration = spec.leaseDurationSeconds > 0 ? spec.leaseDurationSeconds * 1000 : this.#times.leaseDuration;
+    return now - this.#observed.at >= duration;
+  }
+
+  async #write(seen: LeaseRecord | undefined): Promise<Attempt> {
+    const { client, clock, lease } = this.#options;
+    const sentAt = clock.monotonic();
+    const spec = this.#claim(seen?.spec);
+    const answer = await (seen === undefined
+      ? client.create(resources.leases, newLease(lease, spec))
+      : client.replace(resources.leases, nextLease(seen, spec)));
+    return { kind: "ours", sentAt, record: parseLease(answer) };
+  }
+
+  #claim(seen: LeaseSpec | undefined): LeaseSpec {
+    const { clock, identity } = this.#options;
+    const now = microTime(clock.now());
+    const isOurs = seen?.holderIdentity === identity;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(this.#times.leaseDuration / 1000),
+      acquireTime: (isOurs ? seen.acquireTime : undefined) ?? now,
+      renewTime: now,
+      leaseTransitions: seen === undefined ? 0 : seen.leaseTransitions + (isOurs ? 0 : 1),
+    };
+  }
+
+  /** Gives the Lease back, so that another takes it at once; a failure leaves it to run out. */
+  async #release(): Promise<"released"> {
+    const { client, clock, lease, log } = this.#options;
+    try {
+      const seen = this.#written ?? (await this.#read());
+      const isOurs = seen?.spec.holderIdentity === this.#options.identity;
+      const spec = { holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(clock.now()) };
+      if (isOurs) await client.replace(resources.leases, nextLease(seen, { ...seen.spec, ...spec }));
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      log.warn({ lease: lease.name, code: error.code }, "lease could not be given back; it runs out by itself");
+    } finally {
+      this.#end();
+    }
+    return "released";
+  }
+
+  /** Counts the deadline from a write of ours; false when its answer came after that. */
+  #renewed({ sentAt, record }: { readonly sentAt: number; readonly record: LeaseRecord }): boolean {
+    this.#written = record;
+    this.#renewedAt = sentAt;
+    return this.remainingMs() > 0;
+  }
+
+  #end(): void {
+    this.#renewedAt = undefined;
+    this.#written = undefined;
+    this.#tell(false);
+  }
+
+  #tell(leading: boolean): void {
+    this.#options.metrics?.leading(this.#options.lease.name, leading);
+  }
+}
