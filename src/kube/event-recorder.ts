@@ -1,0 +1,90 @@
+import { createHash } from "node:crypto";
+import { keyOf } from "../api/object.ts";
+import type { Manifest, ObjectRef } from "../api/object.ts";
+import { apiVersionOf, resources } from "../api/resources.ts";
+import type { Resource } from "../api/resources.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Client } from "./client.ts";
+import { isKubeError } from "./errors.ts";
+import { EventBudget } from "./event-budget.ts";
+import { microTime } from "./micro-time.ts";
+
+/** An Event to be told once: the same `subject`, `reason` and `occasion` make the same Event. */
+export interface EventNotice {
+  readonly resource: Resource;
+  readonly subject: ObjectRef & { readonly uid: string };
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  /** What a person reads; cut after 1,024 bytes. */
+  readonly note: string;
+  /** What makes this telling different from the last one, such as the instant of expiry. */
+  readonly occasion: string;
+}
+
+/** What a recorder needs; `reporter` names the program, `identity` this process. */
+export interface EventRecorderOptions {
+  readonly client: Pick<Client, "create">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly reporter: string;
+  readonly identity: string;
+}
+
+/** Limits of the API server (Kubernetes API reference, Event v1). */
+const longest = { note: 1024, instance: 128, name: 253 } as const;
+
+/** Tells events.k8s.io/v1 Events, as well as it can: a failure is logged and never thrown. */
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #budget: EventBudget;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#budget = new EventBudget(options.clock);
+  }
+
+  /** Creates the Event unless it was told before or its object's budget (25, then 1 in 5 minutes) is spent. */
+  async tell(notice: EventNotice): Promise<void> {
+    if (!this.#budget.spend(notice.subject.uid)) return;
+    try {
+      await this.#options.client.create(resources.events, this.#event(notice));
+    } catch (error) {
+      if (isKubeError(error, "AlreadyExists")) return;
+      const about = { object: keyOf(notice.subject), kind: notice.resource.kind, reason: notice.reason };
+      this.#options.log.warn({ ...about, ...(isKubeError(error) ? { code: error.code } : { error }) }, "event could not be told");
+    }
+  }
+
+  #event({ resource, subject, type, reason, note, occasion }: EventNotice): Manifest {
+    const { clock, reporter, identity } = this.#options;
+    return {
+      apiVersion: apiVersionOf(resources.events),
+      kind: resources.events.kind,
+      metadata: { namespace: subject.namespace ?? "default", name: eventName(subject, [reason, occasion]) },
+      eventTime: microTime(clock.now()),
+      reportingController: reporter,
+      reportingInstance: identity.slice(0, longest.instance),
+      action: "Reconcile",
+      type,
+      reason,
+      regarding: { apiVersion: apiVersionOf(resource), kind: resource.kind, ...subject },
+      note: cut(note, longest.note),
+    };
+  }
+}
+
+/** The object's name and 128 bits of a hash of its uid and the parts; a telling after a crash meets its own name. */
+function eventName({ name, uid }: EventNotice["subject"], parts: readonly string[]): string {
+  const hash = createHash("sha256").update(JSON.stringify([uid, ...parts])).digest("hex").slice(0, 32);
+  const prefix = name.slice(0, longest.name - hash.length - 1).replace(/[^a-z0-9]+$/, "");
+  return `${prefix}.${hash}`;
+}
+
+/** The text itself, or as many of its whole characters as fit into `bytes` of UTF-8 together with an ellipsis. */
+function cut(text: string, bytes: number): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
+  const room = new Uint8Array(bytes - Buffer.byteLength("…"));
+  const { read } = new TextEncoder().encodeInto(text, room);
+  return `${text.slice(0, read)}…`;
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import type { Manifest } from "../../src/api/object.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { resources } from "../../src/api/resources.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import type { KubeErrorCode } from "../../src/kube/errors.ts";
+import { EventRecorder } from "../../src/kube/event-recorder.ts";
+import type { EventNotice } from "../../src/kube/event-recorder.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+
+const notice: EventNotice = {
+  resource: resources.sharedSecrets,
+  subject: { namespace: "shop", name: "db", uid: "uid-1" },
+  type: "Warning",
+  reason: "Conflict",
+  note: "Secret web/db was not made by Latchkey",
+  occasion: "1",
+};
+
+function recorder(failure?: unknown) {
+  const events: Manifest[] = [];
+  const [clock, log] = [new TestClock(), recordingLog()];
+  async function create(_resource: unknown, event: Manifest): Promise<unknown> {
+    if (failure !== undefined) throw failure;
+    events.push(event);
+    return event;
+  }
+  const identity = `host_${"x".repeat(200)}`;
+  return { events, clock, log, recorder: new EventRecorder({ client: { create }, clock, log, reporter: "management.service/latchkey", identity }) };
+}
+
+async function told(...changes: Partial<EventNotice>[]): Promise<Manifest[]> {
+  const { events, recorder: teller } = recorder();
+  for (const change of changes) await teller.tell({ ...notice, ...change });
+  return events;
+}
+
+test("an Event has every field that events.k8s.io/v1 asks for", async () => {
+  const [event] = await told({});
+  expect(event).toEqual({
+    apiVersion: "events.k8s.io/v1",
+    kind: "Event",
+    metadata: { namespace: "shop", name: expect.stringMatching(/^db\.[0-9a-f]{32}$/) },
+    eventTime: "2026-01-01T00:00:00.000000Z",
+    reportingController: "management.service/latchkey",
+    reportingInstance: `host_${"x".repeat(123)}`,
+    action: "Reconcile",
+    type: "Warning",
+    reason: "Conflict",
+    regarding: { apiVersion: "management.service/v1", kind: "SharedSecret", namespace: "shop", name: "db", uid: "uid-1" },
+    note: "Secret web/db was not made by Latchkey",
+  });
+});
+
+test("an Event of a cluster-scoped object is in default", async () => {
+  const [event] = await told({ resource: resources.ownedAccessKeys, subject: { name: "ci", uid: "uid-2" } });
+  expect(event?.metadata.namespace).toBe("default");
+  expect(event?.["regarding"]).toEqual({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", name: "ci", uid: "uid-2" });
+});
+
+describe("the name", () => {
+  test.for<[string, Partial<EventNotice>, boolean]>([
+    ["is the same for the same telling in other words", { note: "other words" }, true],
+    ["differs by reason", { reason: "Failed" }, false],
+    ["differs by occasion", { occasion: "2" }, false],
+    ["differs by uid", { subject: { ...notice.subject, uid: "uid-9" } }, false],
+    ["does not mix up reason and occasion", { reason: "Conflict1", occasion: "" }, false],
+  ])("%s", async ([, change, same]) => {
+    const [first, second] = await told({}, change);
+    expect(first?.metadata.name === second?.metadata.name).toBe(same);
+  });
+
+  test("is a valid name also for the longest of objects", async () => {
+    const [event] = await told({ subject: { ...notice.subject, name: `${"a".repeat(219)}.${"b".repeat(33)}` } });
+    expect(event?.metadata.name).toMatch(/^a{219}\.[0-9a-f]{32}$/);
+  });
+});
+
+test("a note is cut to 1,024 bytes between two characters", async () => {
+  const events = await told({ note: "ä".repeat(600) }, { note: "x".repeat(1024), occasion: "2" }, { note: "😀".repeat(300), occasion: "3" });
+  const notes = events.map((event) => stringAt(event, "note") ?? "");
+  expect(notes).toEqual([`${"ä".repeat(510)}…`, "x".repeat(1024), `${"😀".repeat(255)}…`]);
+  for (const note of notes) expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1024);
+});
+
+describe("no failure is thrown", () => {
+  test.for<[KubeErrorCode, number]>([
+    ["AlreadyExists", 0],
+    ["Forbidden", 1],
+    ["Network", 1],
+  ])("%s gives %i warnings", async ([code, warnings]) => {
+    const { log, recorder: teller } = recorder(new KubeError("canary", { code, status: 0 }));
+    await teller.tell(notice);
+    expect(log.lines).toHaveLength(warnings);
+    expect(JSON.stringify(log.lines)).not.toContain("canary");
+    for (const { level, fields } of log.lines) {
+      expect([level, fields]).toEqual(["warn", { object: "shop/db", kind: "SharedSecret", reason: "Conflict", code }]);
+    }
+  });
+});
+
+describe("an object has a budget", () => {
+  test("of 25 Events, then one in five minutes; others have their own", async () => {
+    const { events, clock, recorder: teller } = recorder();
+    const tell = async (times: number, uid: string): Promise<number> => {
+      const before = events.length;
+      for (let count = 0; count < times; count++) await teller.tell({ ...notice, subject: { ...notice.subject, uid }, occasion: `${uid} ${count}` });
+      return events.length - before;
+    };
+    expect(await tell(30, "a")).toBe(25);
+    expect(await tell(30, "b")).toBe(25);
+    clock.advance(299_999);
+    expect(await tell(5, "a")).toBe(0);
+    clock.advance(1);
+    expect(await tell(5, "a")).toBe(1);
+    clock.advance(86_400_000);
+    expect(await tell(30, "a")).toBe(25);
+  });
+
+  test("that is forgotten for the object seen longest ago, after 4,096 others", async () => {
+    const { events, recorder: teller } = recorder();
+    const tell = (uid: string, occasion: string): Promise<void> => teller.tell({ ...notice, subject: { ...notice.subject, uid }, occasion });
+    for (let count = 0; count < 26; count++) await tell("first", String(count));
+    for (let count = 0; count < 4096; count++) await tell(`other-${count}`, "1");
+    await tell("first", "again");
+    const regarding = events.map((event) => stringAt(recordAt(event, "regarding"), "uid"));
+    expect(regarding.filter((uid) => uid === "first")).toHaveLength(26);
+    expect(listAt({ regarding }, "regarding").at(-1)).toBe("first");
+  });
+});
