@@ -140,7 +140,9 @@ test("a loop whose signal is aborted already ends at once", async () => {
   stop.abort();
   const clock = new TestClock();
   const queue = new WorkQueue({ clock, random: () => 0 });
-  await runLoop({ name: "test", queue, reconcile: async () => done, workers: 2, signal: stop.signal, clock, log: recordingLog(), metrics: recordingMetrics() });
+  const options = { name: "test", queue, workers: 2, signal: stop.signal, clock, log: recordingLog(), metrics: recordingMetrics() };
+  await runLoop({ ...options, reconcile: async () => done });
+  expect(await queue.take()).toBeUndefined();
 });
 
 test("passes that wait for nothing let timers through", async () => {
@@ -154,4 +156,5 @@ test("passes that wait for nothing let timers through", async () => {
   for (let key = 0; key < 10; key++) queue.add(String(key), "bulk");
   setTimeout(() => stop.abort(), 1);
   await runLoop(options);
+  expect(options.metrics.counts.length).toBeGreaterThan(0);
 });
