@@ -35,9 +35,9 @@ async function carry(write: Write, deps: Carrying): Promise<void> {
     case "replace":
       return took(write, await deps.client.replace(write.resource, rebased(write.resource, write.object, deps)), deps);
     case "patch":
-      return took(write, await patch(write, deps), deps);
+      return unlessGone(async () => took(write, await patch(write, deps), deps));
     case "delete":
-      return remove(write, deps);
+      return unlessGone(() => remove(write, deps));
     case "tell":
       return deps.tell(write.notice);
   }
@@ -53,8 +53,13 @@ function patch(write: Extract<Write, { do: "patch" }>, { client, own }: Carrying
 async function remove(write: Extract<Write, { do: "delete" }>, { client, own }: Carrying): Promise<void> {
   const { resource, ref, uid } = write;
   const resourceVersion = own.get(ownKey(resource, ref)) ?? write.resourceVersion;
+  await client.delete(resource, ref, { uid, resourceVersion });
+}
+
+/** An object that is gone needs no status, no finalizer and no delete; the watch tells of its end. */
+async function unlessGone(work: () => Promise<void>): Promise<void> {
   try {
-    await client.delete(resource, ref, { uid, resourceVersion });
+    await work();
   } catch (error) {
     if (!isKubeError(error, "NotFound")) throw error;
   }

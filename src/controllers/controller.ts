@@ -89,7 +89,7 @@ async function runLoops({ options, deps, informers, queues, changes, signal }: L
   const shared = { ...options, config: options, client, clock, log, stores, observe: informers.observe, tell: events.tell.bind(events) };
   const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
   const copying = { ...shared, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
-  const sharing = { ...shared, failureAt: refusals.at, pendingSince: new Map<string, number>() };
+  const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };
   const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
     runLoop({ name, queue, reconcile, workers, signal, clock, log, metrics: metrics.controller(name) });
   await Promise.all([

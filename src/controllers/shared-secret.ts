@@ -6,7 +6,7 @@ import { type AccessSeen, revokeSteps } from "../domain/access.ts";
 import type { Source } from "../domain/copy.ts";
 import { sourceUidOf } from "../domain/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan.ts";
-import { planSharedSecret } from "../domain/shared-secret.ts";
+import { isProgressDue, planSharedSecret } from "../domain/shared-secret.ts";
 import { type Failure, type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
 import { targetState } from "../domain/sync.ts";
 import type { Client } from "../kube/client.ts";
@@ -25,8 +25,8 @@ export interface SharedSecretDeps extends CarryOutDeps {
   readonly stores: Stores;
   /** Why the last write to a target was refused. */
   readonly failureAt: (target: Key) => Failure | undefined;
-  /** Since when targets of a source (by uid) have been waiting, in milliseconds since the epoch. */
-  readonly pendingSince: Map<string, number>;
+  /** Since when the status of a source (by uid) has been waiting for its targets, in milliseconds since the epoch. */
+  readonly waitingSince: Map<string, number>;
 }
 
 /** One pass over a SharedSecret: its access, its farewell and its status; its copies have passes of their own. */
@@ -43,7 +43,7 @@ function planFor(source: Source, access: Omit<AccessSeen, "secret">, deps: Share
   const { stores, prefixes, now } = deps;
   const { namespace = "", uid } = source.secret.metadata;
   const summary = observeSync(source, deps);
-  const pendingSince = notePending({ uid, summary, now }, deps.pendingSince);
+  const waitingSince = noteWaiting({ uid, summary, now }, deps.waitingSince);
   return planSharedSecret(
     {
       source,
@@ -52,7 +52,7 @@ function planFor(source: Source, access: Omit<AccessSeen, "secret">, deps: Share
       namespaceIsTerminating: stores.namespaces.get(namespace)?.deletionTimestamp !== undefined,
       copies: source.secret.metadata.deletionTimestamp === undefined ? [] : copiesOf(source, stores),
       summary,
-      ...(pendingSince === undefined ? {} : { pendingSince }),
+      ...(waitingSince === undefined ? {} : { waitingSince }),
     },
     now,
   );
@@ -78,10 +78,12 @@ function observeSync(source: Source, deps: SharedSecretDeps): SyncSummary {
   return summarize(source, reports);
 }
 
-function notePending({ uid, summary, now }: { readonly uid: string; readonly summary: SyncSummary; readonly now: number }, pendingSince: Map<string, number>): number | undefined {
-  if (summary.pending === 0) pendingSince.delete(uid);
-  else if (!pendingSince.has(uid)) pendingSince.set(uid, now);
-  return pendingSince.get(uid);
+/** Since when the status has been waiting; the wait begins anew when this pass tells of progress. */
+function noteWaiting({ uid, summary, now }: { readonly uid: string; readonly summary: SyncSummary; readonly now: number }, waits: Map<string, number>): number | undefined {
+  const since = summary.pending === 0 ? undefined : (waits.get(uid) ?? now);
+  if (since === undefined) waits.delete(uid);
+  else waits.set(uid, isProgressDue(since, now) ? now : since);
+  return since;
 }
 
 /** The derived objects of a namespace, sorted by whose they are; what seems to have no source is confirmed. */

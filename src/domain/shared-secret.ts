@@ -22,12 +22,17 @@ export interface SharedSecretSeen {
   /** Its copies, for the day it is deleted. */
   readonly copies: readonly (CopySeen | StrangerSeen)[];
   readonly summary: SyncSummary;
-  /** Since when some targets have been waiting for their write, in milliseconds since the epoch. */
-  readonly pendingSince?: number;
+  /** Since when the status has been waiting for targets to be written, in milliseconds since the epoch. */
+  readonly waitingSince?: number;
 }
 
-/** How long a fan-out may take before the status tells of its progress. */
+/** How long the status waits for a fan-out before it tells of its progress, and between two such tellings. */
 const patienceMs = 1_000;
+
+/** Whether a status that has waited since then (milliseconds since the epoch) tells of progress now. */
+export function isProgressDue(waitingSince: number, now: number): boolean {
+  return now >= waitingSince + patienceMs;
+}
 
 /** What to do for a SharedSecret; `now` is in milliseconds since the epoch. */
 export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
@@ -42,7 +47,7 @@ export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
 function planFarewell({ source, access, copies }: SharedSecretSeen): Plan {
   const { metadata } = source.secret;
   const steps = [
-    ...revokeSteps({ ...access, secret: metadata }),
+    ...revokeSteps(access),
     copies.map((copy) => removal(resources.secrets, copy)),
     [releaseWrite(resources.sharedSecrets, metadata)],
   ];
@@ -58,8 +63,8 @@ function planLife(seen: SharedSecretSeen, now: number): Plan {
   const found: Findings = { source, wanted, ruleProblems: problems, nameConflicts, summary };
   const steps = accessSteps({ ...access, secret: metadata }, wanted);
   const waiting = summary.pending > 0 && !source.options.paused;
-  const patience = (seen.pendingSince ?? now) + patienceMs;
-  if (waiting && now < patience) return { steps, next: { kind: "look-again", at: patience } };
+  const since = seen.waitingSince ?? now;
+  if (waiting && !isProgressDue(since, now)) return { steps, next: { kind: "look-again", at: since + patienceMs } };
   const report = reportSteps(found, now);
   return { steps: [...steps, ...report], next: waiting ? { kind: "look-again", at: now + patienceMs } : { kind: "wait-for-change" } };
 }

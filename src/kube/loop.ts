@@ -63,7 +63,7 @@ async function pass(key: Key, options: LoopOptions): Promise<void> {
 
 function retry(key: Key, error: KubeError, { name, queue, log }: LoopOptions): void {
   queue.addAfterFailure(key, error.retryAfterMs);
-  const fields = { controller: name, object: key, code: error.code };
+  const fields = { controller: name, object: key, code: error.code, why: error.message };
   if (error.code === "Fenced") log.debug(fields, "no write without the lease; trying again");
   else if (error.code === "Conflict") log.info(fields, "seen state was stale; trying again");
   else log.warn(fields, "request failed; trying again");
