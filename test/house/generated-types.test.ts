@@ -1,10 +1,9 @@
 import { readFile, readdir } from "node:fs/promises";
-import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { generateTypes, generatedDirectory } from "../../crds/generate.ts";
-import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { type Field, fieldsOf, plurals, schemaOf, versionOf } from "./crd-schema.ts";
 
-const crds = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"];
 const files = await generateTypes();
 
 describe("the generated types", () => {
@@ -19,25 +18,25 @@ describe("the generated types", () => {
 });
 
 describe("the CustomResourceDefinitions", () => {
-  test.each(crds)("every field of %s has a description", async (plural) => {
+  test.each(plurals)("every field of %s has a description", async (plural) => {
     const undescribed = fieldsOf(await schemaOf(plural)).filter(({ schema }) => stringAt(schema, "description") === undefined);
     expect(undescribed.map(({ path }) => path)).toEqual(["metadata"]);
   });
 
-  test.each(crds)("no column of %s shows a field that holds a secret", async (plural) => {
+  test.each(plurals)("no column of %s shows a field that holds a secret", async (plural) => {
     const secret = fieldsOf(await schemaOf(plural)).filter(({ schema }) => secretsIn(schema).length > 0);
     const shown = listAt(await versionOf(plural), "additionalPrinterColumns").map((column) => stringAt(column, "jsonPath"));
     expect(secret).not.toEqual([]);
     expect(secret.filter(({ path }) => shown.some((jsonPath) => jsonPath?.startsWith(`.${path}`)))).toEqual([]);
   });
 
-  test.each(crds)("no rule or pattern stands at a secret of %s, because the API server would print its value", async (plural) => {
+  test.each(plurals)("no rule or pattern stands at a secret of %s, because the API server would print its value", async (plural) => {
     const secret = fieldsOf(await schemaOf(plural)).flatMap(({ schema }) => secretsIn(schema));
     const printing = ["pattern", "enum", "minLength", "x-kubernetes-validations"];
     expect(secret.filter((schema) => printing.some((check) => check in schema))).toEqual([]);
   });
 
-  test.each(crds)("no list passes for a text with a format in the spec of %s, as the API server would have it", async (plural) => {
+  test.each(plurals)("no list passes for a text with a format in the spec of %s, as the API server would have it", async (plural) => {
     const texts = fieldsOf(recordAt(propertiesOf(await schemaOf(plural)), "spec")).flatMap(({ schema }) => textsWithFormat(schema));
     const bounded = texts.filter((schema) => [schema, notNot(schema)].some((place) => place["minItems"] === 1 && place["maxItems"] === 0));
     expect(texts.filter((schema) => !bounded.includes(schema))).toEqual([]);
@@ -49,24 +48,10 @@ describe("the CustomResourceDefinitions", () => {
   });
 
   test("all three kinds have the same conditions", async () => {
-    const [first, ...others] = await Promise.all(crds.map(conditionsOf));
+    const [first, ...others] = await Promise.all(plurals.map(conditionsOf));
     expect(others).toEqual([first, first]);
   });
 });
-
-interface Field {
-  readonly path: string;
-  readonly schema: Readonly<Record<string, unknown>>;
-}
-
-async function versionOf(plural: string): Promise<unknown> {
-  const text = await readFile(new URL(`../../crds/${plural}.yaml`, import.meta.url), "utf8");
-  return listAt(recordAt(load(text), "spec"), "versions")[0];
-}
-
-async function schemaOf(plural: string) {
-  return recordAt(recordAt(await versionOf(plural), "schema"), "openAPIV3Schema");
-}
 
 async function scopeOf(plural: string) {
   return recordAt(propertiesOf(recordAt(propertiesOf(await schemaOf(plural)), "spec")), "scope");
@@ -80,14 +65,7 @@ function propertiesOf(schema: unknown) {
   return recordAt(schema, "properties");
 }
 
-function fieldsOf(schema: unknown, prefix = ""): readonly Field[] {
-  const inner = isRecord(recordAt(schema, "items")["properties"]) ? recordAt(schema, "items") : schema;
-  return Object.entries(propertiesOf(inner)).flatMap(([name, value]) => {
-    const field = { path: `${prefix}${name}`, schema: isRecord(value) ? value : {} };
-    return [field, ...fieldsOf(value, `${field.path}.`)];
-  });
-}
-
+/** The field itself or the values of a map, where they are secret. */
 function secretsIn(schema: Field["schema"]): readonly Field["schema"][] {
   return textsWithFormat(schema).filter((place) => stringAt(place, "format") === "password");
 }

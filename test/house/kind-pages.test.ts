@@ -1,0 +1,39 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { conditionTypes, reasons } from "../../src/api/conditions.ts";
+import { fieldsOf, schemaOf } from "./crd-schema.ts";
+
+const pages = [
+  { page: "shared-secret.md", plural: "sharedsecrets" },
+  { page: "owned-access-key.md", plural: "ownedaccesskeys" },
+  { page: "direct-cluster-endpoint-token.md", plural: "directclusterendpointtokens" },
+];
+
+/** Values of fields that look like reasons. */
+const values = ["Opaque", "User", "Management", "Cluster"];
+
+describe.each(pages)("docs/$page", ({ page, plural }) => {
+  test("explains every field, but for those of a condition and of a scope that another page explains", async () => {
+    const text = await read(page);
+    const fields = fieldsOf(await schemaOf(plural)).map(({ path }) => path).filter((path) => /^(spec|status)\./.test(path));
+    const elsewhere = text.includes("owned-access-key.md#scope") ? "spec.scope." : "status.conditions[].";
+    const own = fields.filter((path) => !path.startsWith(elsewhere) && !path.startsWith("status.conditions[]."));
+    expect(own.filter((path) => !text.includes(`\n| \`${path}\` | `))).toEqual([]);
+  });
+
+  test("names no condition, reason or field that does not exist", async () => {
+    const text = await read(page);
+    const known = [...Object.keys(conditionTypes), ...Object.keys(reasons), ...values];
+    const fields = fieldsOf(await schemaOf(plural)).map(({ path }) => path);
+    expect(wordsOf(text, /`((?:[A-Z][a-z]+)+)`/g).filter((word) => !known.includes(word))).toEqual([]);
+    expect(wordsOf(text, /\| `((?:spec|status)\.[^`]+)` \|/g).filter((path) => !fields.includes(path))).toEqual([]);
+  });
+});
+
+async function read(page: string): Promise<string> {
+  return readFile(new URL(`../../docs/${page}`, import.meta.url), "utf8");
+}
+
+function wordsOf(text: string, pattern: RegExp): readonly string[] {
+  return [...text.matchAll(pattern)].map((match) => match[1] ?? "");
+}
