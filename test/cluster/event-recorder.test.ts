@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { resources } from "../../src/api/resources.ts";
+import { loadCredentials } from "../../src/kube/credentials.ts";
+import { EventRecorder } from "../../src/kube/event-recorder.ts";
+import type { EventNotice } from "../../src/kube/event-recorder.ts";
+import { createClient } from "../../src/kube/http-client.ts";
+import { createTransport } from "../../src/kube/transport.ts";
+import type { Transport } from "../../src/kube/transport.ts";
+import { systemClock as clock } from "../../src/runtime/clock.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { arrange, makeNamespace, unique } from "./policy-request.ts";
+
+const log = recordingLog();
+let transport: Transport;
+let recorder: EventRecorder;
+
+beforeAll(async () => {
+  const credentials = await loadCredentials(inject("controlPlane").adminKubeconfig, clock);
+  transport = createTransport({ credentials, clock, connections: 4, timeoutMs: 10_000 });
+  const client = createClient(transport, "test");
+  recorder = new EventRecorder({ client, clock, log, reporter: "management.service/latchkey", identity: "host_1" });
+});
+
+afterAll(() => transport.close());
+
+const notice = { type: "Warning", reason: "Conflict", note: "ä".repeat(2000), occasion: "1" } as const;
+
+async function eventsAbout(namespace: string, uid: string): Promise<unknown> {
+  const { items } = await arrange({ method: "GET", path: `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.uid=${uid}` });
+  return items;
+}
+
+test("an Event is told once, and kubectl finds it beside its object", async () => {
+  const subject = { namespace: await makeNamespace(), name: "db", uid: unique("uid") };
+  const about: EventNotice = { ...notice, resource: resources.sharedSecrets, subject };
+  await recorder.tell(about);
+  await recorder.tell(about);
+  expect(log.lines).toEqual([]);
+  expect(await eventsAbout(subject.namespace, subject.uid)).toMatchObject([
+    { type: "Warning", reason: "Conflict", involvedObject: { kind: "SharedSecret", ...subject }, reportingComponent: "management.service/latchkey" },
+  ]);
+});
+
+test("an Event of a cluster-scoped object is told in default", async () => {
+  const subject = { name: `${"k".repeat(200)}.${"x".repeat(40)}`, uid: unique("uid") };
+  await recorder.tell({ ...notice, type: "Normal", reason: "Expired", resource: resources.ownedAccessKeys, subject });
+  expect(log.lines).toEqual([]);
+  expect(await eventsAbout("default", subject.uid)).toMatchObject([{ type: "Normal", reason: "Expired", involvedObject: { kind: "OwnedAccessKey", ...subject } }]);
+});
