@@ -1,51 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { KubeConfig } from "@kubernetes/client-node";
-import { Pool, type Dispatcher } from "undici";
 import { expect, inject } from "vitest";
+import { admin, connect, send, type Answer, type Ask, type Caller, type Connection } from "./cluster-connection.ts";
 
-/** Who asks: the administrator, or whom the administrator impersonates. */
-export interface Caller {
-  user?: string;
-  groups?: readonly string[];
-  uid?: string;
-  /** Extra of the user: values by key. */
-  extra?: Readonly<Record<string, readonly string[]>>;
-}
+export { admin, patchTypes, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 
-/** What the API server says: an object, or a metav1.Status with a message. */
-export interface Answer {
-  code: number;
-  message: string;
-  metadata: {
-    name?: string;
-    resourceVersion?: string;
-    annotations?: Record<string, string>;
-    labels?: Record<string, string>;
-    finalizers?: string[];
-    [field: string]: unknown;
-  };
-  spec?: Record<string, unknown>;
-  status?: unknown;
-  [field: string]: unknown;
-}
-
-/** One request: JSON unless a content type is given. */
-export interface Ask {
-  method: Dispatcher.HttpMethod;
-  path: string;
-  body?: unknown;
-  type?: string;
-}
-
-/** Media types of the three patches (Kubernetes API reference, Patch). */
-export const patchTypes = {
-  merge: "application/merge-patch+json",
-  json: "application/json-patch+json",
-  apply: "application/apply-patch+yaml",
-} as const;
-
-/** The administrator, in system:masters. */
-export const admin: Caller = {};
+let connected: Promise<Connection> | undefined;
 
 /** A service account of latchkey-system with the groups it has when it logs in. */
 export function latchkeyAccount(name: "latchkey-controller" | "latchkey-webhook" | "latchkey-gateway"): Caller {
@@ -61,16 +20,9 @@ export function unique(prefix: string): string {
 }
 
 /** Sends one request to the control plane of the test run as the caller. */
-export async function ask(caller: Caller, { method, path, body, type = "application/json" }: Ask): Promise<Answer> {
-  const { pool, headers } = await connection();
-  const response = await pool.request({
-    method,
-    path,
-    headers: [...headers, ...impersonation(caller), ...(body === undefined ? [] : ["content-type", type])],
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  const answer: Answer = JSON.parse(await response.body.text());
-  return { ...answer, code: response.statusCode };
+export async function ask(caller: Caller, request: Ask): Promise<Answer> {
+  connected ??= connect(inject("controlPlane").adminKubeconfig);
+  return send(await connected, caller, request);
 }
 
 /** What a test expects of an answer: its code, and of a refusal what its message says. */
@@ -127,36 +79,4 @@ export async function makeNamespace(): Promise<string> {
   const name = unique("policy");
   await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });
   return name;
-}
-
-let connected: Promise<{ pool: Pool; headers: string[] }> | undefined;
-
-function connection(): Promise<{ pool: Pool; headers: string[] }> {
-  connected ??= connect();
-  return connected;
-}
-
-async function connect(): Promise<{ pool: Pool; headers: string[] }> {
-  const config = new KubeConfig();
-  config.loadFromFile(inject("controlPlane").adminKubeconfig);
-  const { headers = {}, ca, cert, key } = await credentials(config);
-  const pool = new Pool(config.getCurrentCluster()?.server ?? "", { allowH2: false, connect: { ca, cert, key } });
-  return { pool, headers: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]) };
-}
-
-async function credentials(config: KubeConfig) {
-  const options: Parameters<KubeConfig["applyToHTTPSOptions"]>[0] = { headers: {} };
-  await config.applyToHTTPSOptions(options);
-  return options;
-}
-
-function impersonation({ user, groups = [], uid, extra = {} }: Caller): string[] {
-  return [
-    ...(user === undefined ? [] : ["impersonate-user", user]),
-    ...(uid === undefined ? [] : ["impersonate-uid", uid]),
-    ...groups.flatMap((group) => ["impersonate-group", group]),
-    ...Object.entries(extra).flatMap(([key, values]) =>
-      values.flatMap((value) => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
-    ),
-  ];
 }

@@ -1,0 +1,91 @@
+import { KubeConfig } from "@kubernetes/client-node";
+import { Pool, type Dispatcher } from "undici";
+
+/** Who asks: the administrator, or whom the administrator impersonates. */
+export interface Caller {
+  user?: string;
+  groups?: readonly string[];
+  uid?: string;
+  /** Extra of the user: values by key. */
+  extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What the API server says: an object, or a metav1.Status with a message. */
+export interface Answer {
+  code: number;
+  message: string;
+  metadata: {
+    name?: string;
+    resourceVersion?: string;
+    annotations?: Record<string, string>;
+    labels?: Record<string, string>;
+    finalizers?: string[];
+    [field: string]: unknown;
+  };
+  spec?: Record<string, unknown>;
+  status?: unknown;
+  [field: string]: unknown;
+}
+
+/** One request: JSON unless a content type is given. */
+export interface Ask {
+  method: Dispatcher.HttpMethod;
+  path: string;
+  body?: unknown;
+  type?: string;
+}
+
+/** An administrator's connection to an API server. */
+export interface Connection {
+  pool: Pool;
+  headers: readonly string[];
+}
+
+/** Media types of the three patches (Kubernetes API reference, Patch). */
+export const patchTypes = {
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+  apply: "application/apply-patch+yaml",
+} as const;
+
+/** The administrator, in system:masters. */
+export const admin: Caller = {};
+
+/** Connects as the current user of a kubeconfig. */
+export async function connect(kubeconfig: string): Promise<Connection> {
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const { headers = {}, ca, cert, key } = await credentials(config);
+  const pool = new Pool(config.getCurrentCluster()?.server ?? "", { allowH2: false, connect: { ca, cert, key } });
+  return { pool, headers: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]) };
+}
+
+/** Sends one request as the caller. */
+export async function send({ pool, headers }: Connection, caller: Caller, request: Ask): Promise<Answer> {
+  const { method, path, body, type = "application/json" } = request;
+  const response = await pool.request({
+    method,
+    path,
+    headers: [...headers, ...impersonation(caller), ...(body === undefined ? [] : ["content-type", type])],
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const answer: Answer = JSON.parse(await response.body.text());
+  return { ...answer, code: response.statusCode };
+}
+
+async function credentials(config: KubeConfig) {
+  const options: Parameters<KubeConfig["applyToHTTPSOptions"]>[0] = { headers: {} };
+  await config.applyToHTTPSOptions(options);
+  return options;
+}
+
+function impersonation({ user, groups = [], uid, extra = {} }: Caller): string[] {
+  return [
+    ...(user === undefined ? [] : ["impersonate-user", user]),
+    ...(uid === undefined ? [] : ["impersonate-uid", uid]),
+    ...groups.flatMap((group) => ["impersonate-group", group]),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.flatMap((value) => [`impersonate-extra-${encodeURIComponent(key)}`, value]),
+    ),
+  ];
+}
