@@ -13,8 +13,8 @@ export interface Placement {
 export function placeNames({ standing, wanted, blocked }: Placement): ReadonlyMap<number, ReadonlySet<string>> {
   const left = new Set(wanted);
   const shards = new Map<number, Set<string>>();
-  for (const number of [...standing.keys()].sort((one, other) => one - other)) {
-    if (!blocked.has(number)) shards.set(number, takeOut(left, standing.get(number) ?? []));
+  for (const [number, names] of [...standing].sort(([one], [other]) => one - other)) {
+    if (!blocked.has(number)) shards.set(number, takeOut(left, names));
   }
   for (let number = 0; left.size > 0; number += 1) {
     if (blocked.has(number)) continue;

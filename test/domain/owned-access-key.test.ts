@@ -1,0 +1,241 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseConditions } from "../../src/api/parse.ts";
+import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
+import { holderOf, olderHolder } from "../../src/domain/key-holder.ts";
+import { type OwnedAccessKeyView, planOwnedAccessKey } from "../../src/domain/owned-access-key.ts";
+import type { Plan } from "../../src/domain/plan.ts";
+import { applyStatus, notesOf, statusPatch } from "./plan-model.ts";
+import { born, goingMetadata, sightedMetadata } from "./sightings.ts";
+
+const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
+const day = 86_400;
+
+interface Changes extends Partial<Omit<OwnedAccessKeyView, "key" | "config">> {
+  readonly key?: Partial<OwnedAccessKeySeen>;
+  readonly spec?: Partial<OwnedAccessKeySeen["spec"]>;
+  /** Whose the key is; alice's if not said. */
+  readonly owner?: { readonly user?: string; readonly team?: string; readonly subject?: string };
+  readonly config?: Partial<OwnedAccessKeyView["config"]>;
+}
+
+function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, ...rest }: Changes = {}): OwnedAccessKeyView {
+  return {
+    key: {
+      metadata: sightedMetadata(),
+      spec: { ...owner, disabled: false, ttlAfterLastActivity: false, hasScope: false, ...spec },
+      keyDigest: "d1",
+      status: { observedGeneration: -1 },
+      conditions: [],
+      ...key,
+    },
+    requester: alice,
+    grant: { granted: true, named: true, namedByOthers: false },
+    olderHolder: undefined,
+    config: { maximumKeyTtl: 0, deleteExpiredKeysAfter: undefined, ...config },
+    ...rest,
+  };
+}
+
+/** The view after the plan's status write was carried out. */
+function after(view: OwnedAccessKeyView, plan: Plan): OwnedAccessKeyView {
+  const status = applyStatus(view.key.status, plan);
+  return { ...view, key: { ...view.key, status, conditions: parseConditions(status) } };
+}
+
+function conditionsOf(view: OwnedAccessKeyView, now: number): Record<string, string> {
+  const { conditions } = after(view, planOwnedAccessKey(view, now)).key;
+  return Object.fromEntries(conditions.map(({ type, status, reason }) => [type, `${status}/${reason}`]));
+}
+
+const failed = (reason: string) => ({ Ready: `False/${reason}`, Active: `False/${reason}`, Stalled: `True/${reason}` });
+const lasting = { Expired: "False/NotExpired", Expiring: "False/NotExpiring" };
+const active = { Ready: "True/Active", Active: "True/Active", ...lasting };
+const ended = { ...failed("Expired"), Expired: "True/Expired", Expiring: "False/Expired" };
+const unknown = { kind: "unknown", why: "nobody knows" } as const;
+
+describe("the conditions of a key", () => {
+  test.each<[string, Changes, number, Record<string, string>]>([
+    ["say Active while it works", {}, born, active],
+    ["say Active for a team's key", { owner: { team: "t" } }, born, active],
+    ["say Active for a generic subject", { owner: { subject: "s" } }, born, active],
+    ["say Active up to its end", { spec: { ttl: 5 } }, born + 4_999, active],
+    ["say Expired from the instant of its end", { spec: { ttl: 5 } }, born + 5_000, ended],
+    ["say Expiring in the last tenth", { spec: { ttl: 10 * day } }, born + 9 * day * 1000, { ...active, Expiring: "True/Expiring" }],
+    ["say Disabled and are ready", { spec: { disabled: true } }, born, { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" }],
+    ["say UnknownRequester", { requester: unknown }, born, { ...lasting, ...failed("UnknownRequester") }],
+    ["say MissingKey", { key: { keyDigest: undefined } }, born, { ...lasting, ...failed("MissingKey") }],
+    ["say MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
+    ["say DuplicateKey", { olderHolder: "two" }, born, { ...lasting, ...failed("DuplicateKey") }],
+    ["put Expired before all else", { spec: { ttl: 5, disabled: true }, requester: unknown, olderHolder: "two" }, born + 5_000, ended],
+    ["put UnknownRequester before a missing key", { requester: unknown, key: { keyDigest: undefined } }, born, { ...lasting, ...failed("UnknownRequester") }],
+    ["put a failure before Disabled", { spec: { disabled: true }, olderHolder: "two" }, born, { ...lasting, ...failed("DuplicateKey") }],
+  ])("%s", (_rule, changes, now, conditions) => {
+    expect(conditionsOf(viewOf(changes), now)).toEqual(conditions);
+  });
+
+  test.each<[string, Changes, string]>([
+    ["names the older object, not the key", { olderHolder: "two" }, `The older OwnedAccessKey "two" holds the same key. Set another spec.key.`],
+    ["tells the end", { spec: { ttl: 60 } }, "The key is accepted. Its life ends at 2026-01-01T00:01:00Z."],
+    ["says that there is none", {}, "The key is accepted. Its life has no end."],
+    [
+      "says that the maximum applies",
+      { spec: { ttl: 60 }, config: { maximumKeyTtl: 30 } },
+      "The key is accepted. Its life ends at 2026-01-01T00:00:30Z. The configured maximum of 30 seconds applies.",
+    ],
+  ])("the message %s", (_rule, changes, message) => {
+    const view = viewOf(changes);
+    expect(after(view, planOwnedAccessKey(view, born)).key.conditions.find(({ type }) => type === "Ready")?.message).toBe(message);
+  });
+});
+
+describe("the status of a key", () => {
+  test("holds generation, end and id, and leaves lastActivity alone", () => {
+    const lastActivity = "2026-01-01T00:00:02Z";
+    const view = viewOf({ spec: { ttl: 5, ttlAfterLastActivity: true }, key: { lastActivity, status: { observedGeneration: -1, lastActivity } } });
+    const { status } = after(view, planOwnedAccessKey(view, born)).key;
+    expect(status).toMatchObject({ observedGeneration: 3, expiresAt: "2026-01-01T00:00:07Z", keyID: "uid-one", lastActivity });
+    expect(statusPatch(planOwnedAccessKey(view, born))).not.toHaveProperty("lastActivity");
+  });
+
+  test("does not count from the last use unless the spec asks for it", () => {
+    const view = viewOf({ spec: { ttl: 5 }, key: { lastActivity: "2026-01-01T00:00:02Z" } });
+    expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: "2026-01-01T00:00:05Z" });
+  });
+
+  test("loses its end when the ttl goes", () => {
+    const view = viewOf({ key: { status: { expiresAt: "2026-01-01T00:00:05Z" } } });
+    expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: null });
+  });
+
+  test("is written once and never holds the digest", () => {
+    fc.assert(
+      fc.property(views(), fc.integer({ min: 0, max: 20 * day * 1000 }), (view, age) => {
+        const first = planOwnedAccessKey(view, born + age);
+        const second = planOwnedAccessKey(after(view, first), born + age);
+        expect(second.steps.flat().filter(({ do: what }) => what !== "delete")).toEqual([]);
+        expect(JSON.stringify(first)).not.toContain("digest-of-the-key");
+      }),
+    );
+  });
+
+  test("says Expired from the instant of the end on, and the pass before wakes at that very instant", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.integer({ min: 0, max: 2 ** 41 }), (ttl, age) => {
+        const view = viewOf({ spec: { ttl } });
+        const over = age >= ttl * 1000;
+        expect(conditionsOf(view, born + age)["Expired"]).toBe(over ? "True/Expired" : "False/NotExpired");
+        const { next } = planOwnedAccessKey(view, born + age);
+        const wakesInTime = next.kind === "look-again" && next.at > born + age && next.at <= born + ttl * 1000;
+        expect(wakesInTime).toBe(!over);
+      }),
+    );
+  });
+});
+
+function views(): fc.Arbitrary<OwnedAccessKeyView> {
+  return fc
+    .record({
+      ttl: fc.constantFrom(0, 5, 10 * day),
+      disabled: fc.boolean(),
+      keyDigest: fc.constantFrom(undefined, "digest-of-the-key"),
+      olderHolder: fc.constantFrom(undefined, "two"),
+      requester: fc.constantFrom(alice, unknown),
+      maximumKeyTtl: fc.constantFrom(0, 3),
+      deleteExpiredKeysAfter: fc.constantFrom(undefined, 0, 60),
+    })
+    .map(({ ttl, disabled, keyDigest, maximumKeyTtl, deleteExpiredKeysAfter, ...rest }) =>
+      viewOf({ ...rest, spec: { ttl, disabled }, key: { keyDigest }, config: { maximumKeyTtl, deleteExpiredKeysAfter } }),
+    );
+}
+
+describe("Events about a key", () => {
+  test.each<[string, Changes, number, readonly string[]]>([
+    ["tell nothing of a key that works", {}, born, []],
+    ["tell nothing of a disabled key", { spec: { disabled: true } }, born, []],
+    ["warn of the end, on the occasion of that end", { spec: { ttl: 5 } }, born + 5_000, ["Warning Expired 2026-01-01T00:00:05Z"]],
+    ["announce the end", { spec: { ttl: 10 * day } }, born + 9 * day * 1000, ["Normal Expiring 2026-01-11T00:00:00Z"]],
+    ["warn of another failure, on the occasion of the generation", { olderHolder: "two" }, born, ["Warning DuplicateKey generation 3"]],
+  ])("%s", (_rule, changes, now, notes) => {
+    expect(notesOf(planOwnedAccessKey(viewOf(changes), now))).toEqual(notes);
+  });
+
+  test("come before the status that stops them", () => {
+    const { steps } = planOwnedAccessKey(viewOf({ spec: { ttl: 5 } }), born + 5_000);
+    expect(steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+  });
+
+  test("are told again when the reason changes", () => {
+    const first = viewOf({ olderHolder: "two" });
+    const second = { ...after(first, planOwnedAccessKey(first, born)), requester: unknown };
+    expect(notesOf(planOwnedAccessKey(second, born))).toEqual(["Warning UnknownRequester generation 3"]);
+  });
+});
+
+describe("the stay of a key", () => {
+  const settled = (changes: Changes, now: number) => {
+    const view = viewOf(changes);
+    return after(view, planOwnedAccessKey(view, now));
+  };
+
+  test("begins with the finalizer and nothing else", () => {
+    const plan = planOwnedAccessKey(viewOf({ key: { metadata: sightedMetadata({ finalizers: ["x"] }) } }), born);
+    expect(plan.steps).toMatchObject([[{ do: "patch", body: { metadata: { resourceVersion: "7", finalizers: ["x", "management.service/cleanup"] } } }]]);
+  });
+
+  test.each<[string, Partial<Changes>, unknown]>([
+    ["lasts while a grant names it", {}, []],
+    ["ends when none does", { grant: { granted: false, named: false, namedByOthers: false } }, [[{ do: "patch", body: { metadata: { finalizers: [] } } }]]],
+  ])("%s, once it is being deleted", (_rule, changes, steps) => {
+    const plan = planOwnedAccessKey(viewOf({ key: { metadata: goingMetadata }, ...changes }), born);
+    expect(plan).toMatchObject({ steps, next: { kind: "wait-for-change" } });
+  });
+
+  test("is not Latchkey's matter any more once it was released", () => {
+    const grant = { granted: false, named: false, namedByOthers: false };
+    const plan = planOwnedAccessKey(viewOf({ key: { metadata: { ...goingMetadata, finalizers: ["x"] } }, grant }), born);
+    expect(plan.steps).toEqual([]);
+  });
+
+  const opted = { spec: { ttl: 5 }, config: { deleteExpiredKeysAfter: 60 } };
+
+  test.each<[string, Changes, number, object]>([
+    ["is for ever by default", { spec: { ttl: 5 } }, born + 1e9, { steps: [], next: { kind: "wait-for-change" } }],
+    ["without an end is for ever, opted in or not", { config: { deleteExpiredKeysAfter: 60 } }, born + 1e9, { steps: [], next: { kind: "wait-for-change" } }],
+    ["lasts for the opted time after the end", opted, born + 64_999, { steps: [], next: { kind: "look-again", at: born + 65_000 } }],
+    ["is ended then, if it is still the same object", opted, born + 65_000, { steps: [[{ do: "delete", uid: "uid-one", resourceVersion: "7" }]] }],
+  ])("%s", (_rule, changes, now, plan) => {
+    expect(planOwnedAccessKey(settled(changes, now), now)).toMatchObject(plan);
+  });
+
+  test("is not ended before its end was told", () => {
+    expect(notesOf(planOwnedAccessKey(viewOf(opted), born + 65_000))).toEqual(["Warning Expired 2026-01-01T00:00:05Z"]);
+  });
+});
+
+describe("a key that several objects hold", () => {
+  const at = (second: number, uid: string) => sightedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z`, uid, name: `n-${uid}` });
+
+  test.each([
+    ["the older", [at(2, "a"), at(1, "b")], "n-b"],
+    ["of two as old the one with the lower uid", [at(1, "b"), at(1, "a")], "n-a"],
+  ])("belongs to %s", (_rule, objects, holder) => {
+    expect(holderOf(objects)?.name).toBe(holder);
+  });
+
+  test("belongs to nobody when there is no object", () => {
+    expect(holderOf([])).toBeUndefined();
+  });
+
+  test("belongs to exactly one, whoever asks", () => {
+    const objects = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.string({ minLength: 1 })), { selector: ([, uid]) => uid, minLength: 1 });
+    fc.assert(
+      fc.property(objects, (pairs) => {
+        const all = pairs.map(([second, uid]) => at(second, uid));
+        const holders = all.filter((own) => olderHolder(own, all) === undefined);
+        expect(holders).toEqual([holderOf(all)]);
+        expect(all.every((own) => olderHolder(own, all.filter((other) => other !== own)) === olderHolder(own, all))).toBe(true);
+      }),
+    );
+  });
+});

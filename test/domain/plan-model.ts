@@ -1,0 +1,24 @@
+import { isRecord, recordAt } from "../../src/api/parse.ts";
+import type { Plan } from "../../src/domain/plan.ts";
+
+/** The status patch of a plan; an empty one when it writes none. */
+export function statusPatch(plan: Plan): Readonly<Record<string, unknown>> {
+  const write = plan.steps.flat().find((entry) => entry.do === "patch" && entry.subresource === "status");
+  return write?.do === "patch" ? recordAt(write.body, "status") : {};
+}
+
+/** The status after the plan: its merge patch (RFC 7386) applied. */
+export function applyStatus(status: Readonly<Record<string, unknown>>, plan: Plan): Readonly<Record<string, unknown>> {
+  const after: Record<string, unknown> = { ...status };
+  for (const [field, value] of Object.entries(statusPatch(plan))) {
+    if (isRecord(value)) throw new Error(`the model does not merge ${field}`);
+    if (value === null) delete after[field];
+    else after[field] = value;
+  }
+  return after;
+}
+
+/** Type, reason and occasion of the Events that a plan tells. */
+export function notesOf(plan: Plan): readonly string[] {
+  return plan.steps.flat().flatMap((write) => (write.do === "tell" ? [`${write.notice.type} ${write.notice.reason} ${write.notice.occasion}`] : []));
+}

@@ -1,0 +1,65 @@
+import { annotations, cleanupFinalizer, labels } from "../../src/api/names.ts";
+import type { Metadata } from "../../src/api/object.ts";
+import type { GrantBinding, GrantRole } from "../../src/api/requester-grant.ts";
+import { requesterHash } from "../../src/domain/granted-names.ts";
+
+/** When every object of these tests was created. */
+export const born = Date.parse("2026-01-01T00:00:00Z");
+
+/** Metadata of an object that Latchkey holds. */
+export function sightedMetadata(changes: Partial<Metadata> = {}): Metadata {
+  return {
+    name: "one",
+    uid: "uid-one",
+    resourceVersion: "7",
+    generation: 3,
+    creationTimestamp: "2026-01-01T00:00:00Z",
+    labels: {},
+    annotations: {},
+    finalizers: [cleanupFinalizer],
+    ...changes,
+  };
+}
+
+/** Metadata as it is when somebody has asked for its deletion. */
+export const goingMetadata = sightedMetadata({ deletionTimestamp: "2026-01-01T00:01:00Z" });
+
+/** A requester's ClusterRole that names these objects, `<plural>/<name>` each. */
+export function sightedRole(requester: string, number: number, names: readonly string[]): GrantRole {
+  const plurals = [...new Set(names.map((name) => name.slice(0, name.indexOf("/"))))].sort();
+  return {
+    metadata: marked(requester, number),
+    ownerReferences: [],
+    aggregated: false,
+    rules: plurals.map((plural) => ({
+      apiGroups: ["management.service"],
+      resources: [plural],
+      resourceNames: names.filter((name) => name.startsWith(`${plural}/`)).map((name) => name.slice(plural.length + 1)).sort(),
+      nonResourceURLs: [],
+      verbs: ["delete", "get", "watch"],
+    })),
+  };
+}
+
+/** The ClusterRoleBinding beside it. */
+export function sightedBinding(requester: string, number: number): GrantBinding {
+  const metadata = marked(requester, number);
+  const apiGroup = "rbac.authorization.k8s.io";
+  return {
+    metadata,
+    ownerReferences: [],
+    roleRef: { apiGroup, kind: "ClusterRole", name: metadata.name },
+    subjects: [{ kind: "User", apiGroup, name: requester }],
+  };
+}
+
+function marked(requester: string, number: number): Metadata {
+  const hash = requesterHash(requester);
+  return sightedMetadata({
+    name: `latchkey-requester-${hash}-${number}`,
+    uid: `uid-${number}`,
+    finalizers: [],
+    labels: { [labels.requesterHash]: hash },
+    annotations: { [annotations.requester]: requester },
+  });
+}

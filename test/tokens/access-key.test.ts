@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { digestOf, slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
+
+const metadata = { name: "k", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+// FIPS 180-2, appendix B.1: SHA-256 of "abc".
+const ofAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+describe("the digest of a key", () => {
+  test("is SHA-256 in hex", () => {
+    expect(digestOf(new SecretText("abc"))).toBe(ofAbc);
+  });
+
+  test.each([
+    ["a plain key", "abc", ofAbc],
+    ["its digest", `sha256:${ofAbc}`, ofAbc],
+    ["an empty key", "", undefined],
+    ["no key", undefined, undefined],
+  ])("is what is held of %s", (_rule, key, digest) => {
+    const slim = slimOwnedAccessKey({ metadata, spec: { key } });
+    expect(slim.keyDigest).toBe(digest);
+    expect(slim).not.toHaveProperty("key");
+  });
+
+  test("of a digest as it would be presented is another one", () => {
+    expect(digestOf(new SecretText(`sha256:${ofAbc}`))).not.toBe(ofAbc);
+  });
+});
