@@ -94,7 +94,6 @@ describe("the controller's account", () => {
     { verb: "patch", group: management, resource: "directclusterendpointtokens", subresource: "status" },
     { verb: "create", resource: "secrets", namespace: "default" },
     { verb: "update", ...lease },
-    { verb: "get", ...crd, name: "sharedsecrets.management.service" },
     { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" },
   ];
   it.each(allowed)("may $verb $resource", async (access) => {
@@ -109,7 +108,7 @@ describe("the controller's account", () => {
     { verb: "update", resource: "namespaces" },
     { verb: "update", ...lease, namespace: "kube-system" },
     { verb: "delete", ...lease },
-    { verb: "get", ...crd, name: "widgets.example.com" },
+    { verb: "get", ...crd, name: "sharedsecrets.management.service" },
     { verb: "update", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies" },
     { verb: "list", resource: "pods" },
     { verb: "create", resource: "serviceaccounts", subresource: "token", namespace: "default" },
