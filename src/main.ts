@@ -10,6 +10,7 @@ import { createTransport } from "./kube/transport.ts";
 import { ConfigError } from "./runtime/config-values.ts";
 import { type ControllerConfig, controllerHelp, readControllerConfig } from "./runtime/config.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
+import { wantsHelp } from "./runtime/flags.ts";
 import { startHttpServer } from "./runtime/http-server.ts";
 import { createLogger } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
@@ -29,15 +30,17 @@ async function runController(config: ControllerConfig): Promise<number> {
   const onAnswer = ({ method, code }: { readonly method: string; readonly code: string }): void => metrics.request({ method, code, host });
   const way = { credentials, clock, timeoutMs: requestTimeoutMs, onAnswer };
 
-  // Renewals have a connection of their own: they must neither be fenced nor wait behind a fan-out.
-  const plainTransport = createTransport({ ...way, connections: 2, timeoutMs: config.renewDeadline });
+  // Renewals have a connection of their own: they must neither be fenced nor wait behind anything. A socket that hangs
+  // may use up half of the deadline, so that another try is left.
+  const leaseTransport = createTransport({ ...way, connections: 1, timeoutMs: config.renewDeadline / 2 });
   const times = { leaseDuration: config.leaseDuration, renewDeadline: config.renewDeadline, retryPeriod: config.retryPeriod };
-  const plainClient = createClient(plainTransport, fieldManager);
+  const leaseClient = createClient(leaseTransport, fieldManager);
   const lease = { namespace: config.namespace, name: ownObjects.lease };
-  const election = new LeaderElection({ client: plainClient, clock, random: Math.random, log, metrics, lease, identity: config.identity, times });
+  const election = new LeaderElection({ client: leaseClient, clock, random: Math.random, log, metrics, lease, identity: config.identity, times });
 
   const transport = createTransport({ ...way, connections: config.writeConcurrency, fence: () => election.remainingMs() });
-  const events = new EventRecorder({ client: plainClient, clock, log, reporter: `${group}/latchkey`, identity: config.identity });
+  const eventTransport = createTransport({ ...way, connections: 2 });
+  const events = new EventRecorder({ client: createClient(eventTransport, fieldManager), clock, log, reporter: `${group}/latchkey`, identity: config.identity });
   const prefixes = { user: config.userPrefix, team: config.teamPrefix };
   const controller = createController(
     { ...config, prefixes, writers: config.writeConcurrency },
@@ -57,11 +60,13 @@ async function runController(config: ControllerConfig): Promise<number> {
   const following = new AbortController();
   const followed = controller.follow(following.signal);
   const end = await election.run({ signal, onLeading: (leading) => controller.lead(leading) });
+  log.info({ end }, "controller stops");
+  // What is still in flight when the Lease is lost must not keep the process alive.
+  if (end === "lost") process.exit(1);
   following.abort();
-  await Promise.all([server.close(closeGraceMs), transport.close(), plainTransport.close()]);
+  await Promise.all([server.close(closeGraceMs), ...[transport, eventTransport, leaseTransport].map((open) => open.close())]);
   await followed;
-  log.info({ end }, "controller stopped");
-  return end === "lost" ? 1 : 0;
+  return 0;
 }
 
 /** Lets connected clusters fetch the public keys: a minute old at most, so that a new key is known before it signs. */
@@ -86,7 +91,7 @@ latchkey <command> --help tells the options of a command.
 `;
 
 async function main([command, ...argv]: readonly string[]): Promise<number> {
-  if (command === "controller" && argv.includes("--help")) {
+  if (command === "controller" && wantsHelp(argv)) {
     process.stdout.write(controllerHelp());
     return 0;
   }

@@ -1,6 +1,8 @@
+import { Fifo } from "./fifo.ts";
+
 /** Lets at most `limit` holders in at a time, in the order they came. */
 export class Gate {
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting = new Fifo<() => void>();
   #free: number;
 
   constructor(limit: number) {
