@@ -1,7 +1,7 @@
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
 import { planEndpointToken, planMinted } from "../domain/endpoint-token.ts";
-import { nothingToDo, type Plan } from "../domain/plan.ts";
+import type { Plan } from "../domain/plan.ts";
 import type { EndpointTokenConfig, EndpointTokenView } from "../domain/token-state.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -37,5 +37,5 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
 async function decide(view: EndpointTokenView, keys: SigningKeysSeen | undefined, now: number): Promise<Plan> {
   const decision = planEndpointToken(view, now);
   if (decision.kind === "plan") return decision.plan;
-  return keys === undefined ? nothingToDo : planMinted(view, await mintToken(decision.claims, keys), now);
+  return keys === undefined ? decision.otherwise : planMinted(view, await mintToken(decision.claims, keys), now);
 }

@@ -21,10 +21,13 @@ import {
   waitingClaims,
 } from "./token-state.ts";
 
-/** What a pass over a token does: carry out a plan, or mint first and then carry out {@link planMinted}. */
+/**
+ * What a pass over a token does: carry out a plan, or mint first and then carry out {@link planMinted}; `otherwise` is the
+ * plan when nothing can be minted, for want of a signing key.
+ */
 export type EndpointTokenDecision =
   | { readonly kind: "plan"; readonly plan: Plan }
-  | { readonly kind: "mint"; readonly claims: TokenClaims };
+  | { readonly kind: "mint"; readonly claims: TokenClaims; readonly otherwise: Plan };
 
 /** A token that was signed, and the kid of the key that signed it. */
 export interface MintedToken {
@@ -54,7 +57,8 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
     case "wanted": {
       if (!view.grant.granted || view.grant.namedByOthers) return planned(planWaiting(view, life, now));
       const { issuer, audience } = view.config;
-      return { kind: "mint", claims: tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt }) };
+      const claims = tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt });
+      return { kind: "mint", claims, otherwise: { steps: [], next: nextLook(now, [life.endsAt]) } };
     }
   }
 }

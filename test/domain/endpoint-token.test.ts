@@ -98,6 +98,11 @@ describe("the order of a token's steps", () => {
     expect(plan.steps).toMatchObject([[{ do: "patch", body: { metadata: { finalizers: [] } } }]]);
   });
 
+  test("a token that cannot be minted is looked at again at its end, so that it does not outlive it", () => {
+    const missing = planEndpointToken({ ...mintedView(), knownKids: new Set() }, born);
+    expect(missing).toMatchObject({ kind: "mint", otherwise: { steps: [], next: { kind: "look-again", at: born + hour } } });
+  });
+
   test("a grant that does not come shows in the status after 10 s, and not before", () => {
     const waiting = viewOf({ grant: { granted: false, named: false, namedByOthers: false } });
     expect(planEndpointToken(waiting, born + 9_999)).toEqual({ kind: "plan", plan: { steps: [], next: { kind: "look-again", at: born + 10_000 } } });

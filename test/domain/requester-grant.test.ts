@@ -17,6 +17,12 @@ const role = (number: number, ...names: string[]) => sightedRole("alice", number
 const binding = (number: number) => sightedBinding("alice", number);
 const wide: GrantRole["rules"][number] = { apiGroups: [""], resources: ["secrets"], resourceNames: [], nonResourceURLs: [], verbs: ["get"] };
 
+/** A role with one more rule, which opens all tokens. */
+function open(number: number, ...names: string[]): GrantRole {
+  const { rules, ...rest } = role(number, ...names);
+  return { ...rest, rules: [...rules, ...rules.map((rule) => ({ ...rule, resourceNames: [] }))] };
+}
+
 function stranger<T extends GrantRole | GrantBinding>(entry: T): T {
   return { ...entry, metadata: { ...entry.metadata, labels: {} } };
 }
@@ -42,6 +48,7 @@ describe("the grant of a requester", () => {
     ["loses names before it gains some", [role(0, "a"), role(1, "b", "x")], [binding(0), binding(1)], [token("a"), token("b"), token("c")], ["0: replace Role 1", "1: replace Role 0"]],
     ["loses and gains names of one role at once", [role(0, "a", "x")], [binding(0)], [token("a"), token("b")], ["0: replace Role 0"]],
     ["takes from one before it trades in another", [role(0, "x"), role(1, "b", "y")], [binding(0), binding(1)], [token("b")], ["0: delete RoleBinding 0", "0: replace Role 1", "1: delete Role 0"]],
+    ["loses a rule without names before it gains some", [role(0, "a"), open(1, "b")], [binding(0), binding(1)], [token("a"), token("b"), token("c")], ["0: replace Role 1", "1: replace Role 0"]],
     ["is bound again", [role(0, "a")], [], [token("a")], ["0: create RoleBinding 0"]],
     ["has its role again", [], [binding(0)], [token("a")], ["0: create Role 0"]],
     ["names an object once", [role(0, "a"), role(1, "a", "b")], [binding(0), binding(1)], [token("a"), token("b")], ["0: replace Role 1"]],
