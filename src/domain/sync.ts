@@ -3,11 +3,11 @@ import type { Metadata, ObjectRef } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import { type CopySeen, claimedSource, copyManifest, isCurrent, isPasted, type Source, type StrangerSeen } from "./copy.ts";
 import { removal, type Write } from "./plan.ts";
+import { bySeniority } from "./sync-target.ts";
 import { isPaused } from "./sync-options.ts";
 
 /** All that counts for one Secret in one project namespace. */
 export interface TargetSeen {
-  readonly target: ObjectRef;
   /** Sources that are offered and permitted here, the senior first. */
   readonly candidates: readonly Source[];
   /** The Secret that stands here, if it carries Latchkey's label. */
@@ -40,7 +40,14 @@ export type TargetState =
 export function targetState(seen: TargetSeen): TargetState {
   if (seen.isTerminating) return { kind: "not-wanted" };
   const [source] = seen.candidates;
-  return source === undefined ? unwanted(seen) : wanted(seen, source);
+  if (source === undefined) return unwanted(seen);
+  // A typo at the senior must not hand its targets to the junior.
+  return isKeptBySenior(seen, source) ? unwanted(seen) : wanted(seen, source);
+}
+
+function isKeptBySenior({ copy, holder }: TargetSeen, source: Source): boolean {
+  if (copy === undefined || holder?.options.problem === undefined || claimedSource(copy.metadata) === undefined) return false;
+  return holder.secret.metadata.deletionTimestamp === undefined && bySeniority(holder.secret, source.secret) < 0;
 }
 
 function wanted({ copy, stranger }: TargetSeen, source: Source): TargetState {
