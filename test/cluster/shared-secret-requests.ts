@@ -1,0 +1,134 @@
+import { expect } from "vitest";
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
+import type { ObjectRef } from "../../src/api/object.ts";
+import { numberAt, parseConditions, recordAt } from "../../src/api/parse.ts";
+import { eventually } from "./eventually.ts";
+import { admin, arrange, ask, patchTypes, unique, type Answer, type Caller } from "./policy-request.ts";
+
+/** A SharedSecret that a test has made. */
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly path: string;
+}
+
+/** What a test wants of a SharedSecret; its name is unique unless told. */
+export interface Wanted {
+  readonly namespace: string;
+  readonly name?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+/** The base64 of a text, as it stands in `data`. */
+export function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}
+
+/** The path of SharedSecrets in a namespace, or of one of them. */
+export function sharedSecretPath(namespace: string, name?: string): string {
+  return `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets${name === undefined ? "" : `/${name}`}`;
+}
+
+/** Creates a SharedSecret as the administrator. */
+export async function makeSharedSecret({ namespace, name = unique("shared"), annotations: given = {}, spec = {} }: Wanted): Promise<Place> {
+  const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: given }, spec };
+  const { metadata } = await arrange({ method: "POST", path: sharedSecretPath(namespace), body });
+  return { namespace, name, uid: String(metadata.uid), path: sharedSecretPath(namespace, name) };
+}
+
+/** Merges a change into an object as the administrator. */
+export function change(path: string, body: unknown): Promise<Answer> {
+  return arrange({ method: "PATCH", path, type: patchTypes.merge, body });
+}
+
+/** Deletes an object as the administrator; `Orphan` leaves to nobody what it owns. */
+export function remove(path: string, propagationPolicy: "Background" | "Orphan" = "Background"): Promise<Answer> {
+  return arrange({ method: "DELETE", path, body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy } });
+}
+
+/** What an object's path answers to the administrator: 404 is an answer too. */
+export function look(path: string): Promise<Answer> {
+  return ask(admin, { method: "GET", path });
+}
+
+/** The status of a SharedSecret in the form that tests ask about. */
+export interface View {
+  /** Whether the status is about the spec of now. */
+  readonly settled: boolean;
+  /** By type. */
+  readonly conditions: Readonly<Record<string, { readonly status: string; readonly reason: string; readonly message: string }>>;
+  readonly access: unknown;
+  readonly sync: unknown;
+  readonly keys: unknown;
+}
+
+/** Reads the status of a SharedSecret. */
+export async function view({ path }: Pick<Place, "path">): Promise<View> {
+  const { metadata, status } = await arrange({ method: "GET", path });
+  const record = recordAt({ status }, "status");
+  return {
+    settled: numberAt(record, "observedGeneration") === metadata.generation,
+    conditions: Object.fromEntries(parseConditions(record).map((condition) => [condition.type, condition])),
+    access: record.access,
+    sync: record.sync,
+    keys: record.keys,
+  };
+}
+
+/** Waits until what is seen matches: objects by the fields that are expected, anything else by equality. */
+export async function becomes(what: string, see: () => Promise<unknown>, expected: unknown): Promise<void> {
+  const matches = async () => {
+    const seen = await see();
+    if (typeof expected === "object" && expected !== null) expect(seen).toMatchObject(expected);
+    else expect(seen).toEqual(expected);
+    return true;
+  };
+  await eventually(matches, { what });
+}
+
+/** Waits until the status is about the spec of now and says Ready=True. */
+export function becomesReady(place: Place): Promise<void> {
+  return becomes(`${place.name} to be ready`, () => view(place), { settled: true, conditions: { Ready: { status: "True" } } });
+}
+
+/** Waits until nothing answers at a path. */
+export function becomesGone(path: string): Promise<void> {
+  return becomes(`${path} to be gone`, () => look(path), { code: 404 });
+}
+
+/** What of a SharedSecret is asked for. */
+export interface Deed extends ObjectRef {
+  readonly verb: string;
+  readonly subresource?: string;
+}
+
+/** Whether the API server would let the caller do it (SubjectAccessReview). */
+export async function may({ user, groups = [] }: Caller, deed: Deed): Promise<boolean> {
+  const resourceAttributes = { group: "management.service", resource: "sharedsecrets", ...deed };
+  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  const isAnonymous = groups.includes("system:unauthenticated");
+  const spec = { user, groups: isAnonymous ? groups : ["system:authenticated", ...groups], resourceAttributes };
+  const { status } = await arrange({ method: "POST", path, body: { spec } });
+  return recordAt({ status }, "status").allowed === true;
+}
+
+/** Creates a namespace that belongs to a project and takes copies, of every source unless `from` narrows it. */
+export async function makeTarget(project: string, from?: string): Promise<string> {
+  const name = unique("target");
+  const given = { [annotations.sync]: "enabled", ...(from !== undefined && { [annotations.syncFrom]: from }) };
+  const metadata = { name, labels: { [labels.project]: project }, annotations: given };
+  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
+  return name;
+}
+
+/** The path of a core Secret. */
+export function secretPath(namespace: string, name: string): string {
+  return `/api/v1/namespaces/${namespace}/secrets/${name}`;
+}
+
+/** The path of a Role or a RoleBinding. */
+export function rbacPath(plural: "roles" | "rolebindings", namespace: string, name?: string): string {
+  return `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
+}
