@@ -59,10 +59,13 @@ export function tokenState(view: EndpointTokenView, now: number): TokenState {
   const { token, requester, knownKids } = view;
   const { endsAt } = tokenLife(view);
   if (now >= endsAt) return { kind: "expired" };
-  if (requester.kind === "unknown") return { kind: "refused", reason: "UnknownRequester", message: requester.why };
+  const standing = token.token !== undefined && knownKids.has(token.keyId ?? "") && token.expiresAt === timestamp(endsAt);
+  if (requester.kind === "unknown") {
+    // Only Latchkey can have signed what stands: policies that are installed anew must not take everybody's tokens away.
+    return standing ? { kind: "minted" } : { kind: "refused", reason: "UnknownRequester", message: requester.why };
+  }
   const unsupported = unsupportedBecause(requester);
   if (unsupported !== undefined) return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
-  const standing = token.token !== undefined && knownKids.has(token.keyId ?? "") && token.expiresAt === timestamp(endsAt);
   return standing ? { kind: "minted" } : { kind: "wanted", requester };
 }
 

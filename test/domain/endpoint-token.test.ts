@@ -84,6 +84,7 @@ describe("the order of a token's steps", () => {
     ["a wiped status is minted again", {}, born + hour - 1, "mint"],
     ["what is past its end is never minted", {}, born + hour, "status"],
     ["a token for nobody certain is never minted", { requester: unknown }, born, "status"],
+    ["a token that stands outlives the certainty about its requester", { token: mintedView().token, requester: unknown }, born, "wait"],
     ["what is being deleted is never minted", { token: { metadata: goingMetadata } }, born, "wait"],
   ])("%s", (_rule, changes, now, step) => {
     const decision = planEndpointToken(viewOf(changes), now);
@@ -203,7 +204,7 @@ describe("the status of a token", () => {
     ["Kubernetes itself", { ...alice, name: "system:admin" }, "UnsupportedRequester", `"system:admin"`],
     ["whoever came with an access key", { ...alice, keyId: "k" }, "UnsupportedRequester", "came with an access key"],
   ])("of %s says so, is told and holds no token", (_rule, requester, reason, message) => {
-    const view = { ...mintedView(), requester };
+    const view = { ...mintedView(), knownKids: new Set(["kid-2"]), requester };
     const plan = planOf(planEndpointToken(view, born));
     expect(statusPatch(plan)).toMatchObject({ token: null, keyID: null });
     expect(summary(after(view, plan).token.conditions)).toEqual({ Ready: `False/${reason}`, Expired: "False/NotExpired", Stalled: `True/${reason}` });
