@@ -29,6 +29,8 @@ export interface InformerDeps {
 const firstBackoffMs = 800;
 const longestBackoffMs = 30_000;
 const healthyMs = 5_000;
+/** A resource that is not served yet is looked for this often: its CRD may be on its way. */
+const unservedMs = 5_000;
 
 /**
  * Keeps a store equal to what the API server holds, for ever: resumes at the last resourceVersion after any failure
@@ -72,21 +74,26 @@ export class Informer<T> {
     while (!signal.aborted) {
       const startedAt = this.#deps.clock.monotonic();
       let failed = false;
+      let longestMs = longestBackoffMs;
       try {
         if (relist) await this.#list();
         relist = false;
         await this.#watch(signal);
       } catch (error) {
         failed = true;
-        relist ||= isKubeError(error, "Gone");
-        if (this.#options.optional === true && isKubeError(error, "NotFound")) this.#markSynced();
-        else this.#deps.log.warn({ resource: this.#options.selection.resource.plural, error }, "watch interrupted");
+        relist ||= isKubeError(error, "Gone", "NotFound");
+        if (!isKubeError(error, "NotFound")) this.#report(error);
+        else if (this.#options.optional === true) this.#markSynced();
+        else {
+          longestMs = unservedMs;
+          this.#report(error);
+        }
       }
       const livedMs = this.#deps.clock.monotonic() - startedAt;
       if (livedMs >= healthyMs) backoffMs = firstBackoffMs;
       if (!failed && livedMs >= firstBackoffMs) continue;
       await this.#pause(backoffMs * (0.5 + this.#deps.random()), signal);
-      backoffMs = Math.min(backoffMs * 2, longestBackoffMs);
+      backoffMs = Math.min(backoffMs * 2, longestMs);
     }
   }
 
@@ -164,7 +171,7 @@ export class Informer<T> {
       if (value === undefined) return undefined;
       return { uid: stringAt(metadata, "uid") ?? "", resourceVersion: stringAt(metadata, "resourceVersion") ?? "", value };
     } catch (error) {
-      this.#deps.log.error({ resource: this.#options.selection.resource.plural, object: rawKey(raw), error }, "object cannot be read");
+      this.#deps.log.error({ resource: this.resource.plural, object: rawKey(raw), error }, "object cannot be read");
       return undefined;
     }
   }
@@ -182,6 +189,11 @@ export class Informer<T> {
     if (entry === undefined) this.#store.remove(key);
     else this.#store.set(key, entry);
     this.#options.onChange({ key, before: held?.value, after: entry?.value });
+  }
+
+  #report(error: unknown): void {
+    const resource = this.resource.plural;
+    this.#deps.log.warn(isKubeError(error) ? { resource, code: error.code, why: error.message } : { resource, error }, "watch interrupted");
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
