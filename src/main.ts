@@ -1,6 +1,7 @@
 import { fieldManager, group, ownObjects } from "./api/names.ts";
 import { keyOf } from "./api/object.ts";
 import { createController } from "./controllers/controller.ts";
+import { publishedKeyRoutes } from "./controllers/published-keys.ts";
 import { loadCredentials } from "./kube/credentials.ts";
 import { EventRecorder } from "./kube/event-recorder.ts";
 import { createClient } from "./kube/http-client.ts";
@@ -14,9 +15,9 @@ import { wantsHelp } from "./runtime/flags.ts";
 import { startHttpServer } from "./runtime/http-server.ts";
 import { createLogger } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
-import { healthRoute, metricsRoute, plain, readyRoute, type Route, routed } from "./runtime/routes.ts";
+import { healthRoute, metricsRoute, readyRoute, routed } from "./runtime/routes.ts";
 import { shutdownSignal } from "./runtime/shutdown.ts";
-import { openidConfiguration, publicJwks, type SigningKeysSeen } from "./tokens/signing-keys.ts";
+import type { SigningKeysSeen } from "./tokens/signing-keys.ts";
 
 const requestTimeoutMs = 30_000;
 const closeGraceMs = 2_000;
@@ -53,7 +54,7 @@ async function runController(config: ControllerConfig): Promise<number> {
     return { ready: waiting.length === 0, reasons: waiting.map((plural) => `${plural} not listed yet`) };
   };
   const ownKeys = (): SigningKeysSeen | undefined => informers.stores.signingKeys.get(keyOf({ namespace: config.namespace, name: ownObjects.signingKeys }));
-  const routes = [healthRoute(), readyRoute(readiness), metricsRoute(metrics), ...keyRoutes(config.issuer, ownKeys)];
+  const routes = [healthRoute(), readyRoute(readiness), metricsRoute(metrics), ...publishedKeyRoutes(config.issuer, ownKeys)];
   const server = await startHttpServer({ ...config.httpAddress, handler: routed(routes), clock, log });
   log.info({ url: server.url, identity: config.identity, apiServer: credentials.server }, "controller started");
 
@@ -67,19 +68,6 @@ async function runController(config: ControllerConfig): Promise<number> {
   await Promise.all([server.close(closeGraceMs), ...[transport, eventTransport, leaseTransport].map((open) => open.close())]);
   await followed;
   return 0;
-}
-
-/** Lets connected clusters fetch the public keys: a minute old at most, so that a new key is known before it signs. */
-function keyRoutes(issuer: string, keys: () => SigningKeysSeen | undefined): readonly Route[] {
-  const published = (answer: (seen: SigningKeysSeen) => unknown) => (): Response => {
-    const seen = keys();
-    if (seen === undefined) return plain(503, "no signing keys yet");
-    return Response.json(answer(seen), { headers: { "cache-control": "public, max-age=60" } });
-  };
-  return [
-    { method: "GET", path: "/.well-known/openid-configuration", handler: published(() => openidConfiguration(issuer)) },
-    { method: "GET", path: "/openid/v1/jwks", handler: published(publicJwks) },
-  ];
 }
 
 const usage = `Usage: latchkey <command> [options]
