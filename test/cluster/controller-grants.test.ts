@@ -1,0 +1,152 @@
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { listAt } from "../../src/api/parse.ts";
+import { eventually } from "./eventually.ts";
+import { changesIn, clusterRbacPath, grantsIn, grantsOf, make, tryToMake, viewOf, type Own, type OwnKind } from "./keys-and-tokens.ts";
+import { arrange, ask, bind, unique, type Caller } from "./policy-request.ts";
+import { becomes, becomesGone, change, look, remove } from "./shared-secret-requests.ts";
+
+const requesters = unique("requesters");
+const requester = (name: string): Caller => ({ user: unique(name), groups: [requesters] });
+const kinds: readonly OwnKind[] = ["OwnedAccessKey", "DirectClusterEndpointToken"];
+const wholeVerbs = ["delete", "get", "watch"];
+
+beforeAll(() => bind({ kind: "Group", name: requesters }, "latchkey-requester"));
+
+const get = (by: Caller, { path }: Pick<Own, "path">) => ask(by, { method: "GET", path });
+
+/** The name of the ClusterRole that grants the object to its requester, once the requester can read it. */
+async function granted(by: Caller, own: Own): Promise<string> {
+  await becomes(`${own.name} to be granted to ${by.user}`, () => get(by, own), { code: 200 });
+  const grants = await grantsOf(own);
+  expect(grants).toHaveLength(1);
+  return grants[0]?.role ?? "";
+}
+
+async function makeGranted(kind: OwnKind, by: Caller): Promise<{ own: Own; role: string }> {
+  const own = await make(kind, { by });
+  return { own, role: await granted(by, own) };
+}
+
+describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent: true }, () => {
+  it.each(kinds)("lets it get, watch and delete its own %s and nothing else", async (kind) => {
+    const alice = requester("alice");
+    const { own, role } = await makeGranted(kind, alice);
+    const { rules } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) });
+    const resources = [kind === "OwnedAccessKey" ? "ownedaccesskeys" : "directclusterendpointtokens"];
+    expect(rules).toEqual([{ apiGroups: ["management.service"], resources, resourceNames: [own.name], verbs: wholeVerbs }]);
+    const { roleRef, subjects } = await arrange({ method: "GET", path: clusterRbacPath("clusterrolebindings", role) });
+    expect(roleRef).toMatchObject({ kind: "ClusterRole", name: role });
+    expect(subjects).toEqual([{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: alice.user }]);
+  });
+
+  it("is one ClusterRole for many objects of both kinds", async () => {
+    const alice = requester("alice");
+    const made = await Promise.all(Array.from({ length: 20 }, (_, index) => make(kinds[index % 2] ?? "OwnedAccessKey", { by: alice })));
+    const roles = await Promise.all(made.map((own) => granted(alice, own)));
+    expect(new Set(roles).size).toBe(1);
+    const { names } = grantsIn(await arrange({ method: "GET", path: clusterRbacPath("clusterroles", roles[0]) }));
+    expect(Object.values(names).flat().toSorted()).toEqual(made.map(({ name }) => name).toSorted());
+  });
+
+  it("names a token no more before the token can go", async () => {
+    const alice = requester("alice");
+    const kept = await make("DirectClusterEndpointToken", { by: alice });
+    const gone = await make("DirectClusterEndpointToken", { by: alice, finalizers: ["test.example/hold"] });
+    const role = await granted(alice, gone);
+    await granted(alice, kept);
+    expect(await ask(alice, { method: "DELETE", path: gone.path })).toMatchObject({ code: 200 });
+    await becomes("Latchkey to let go", () => viewOf(gone), { finalizers: ["test.example/hold"] });
+    const { names, resourceVersion } = grantsIn(await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) }));
+    expect(Object.values(names).flat()).toEqual([kept.name]);
+    expect(BigInt(resourceVersion)).toBeLessThan(BigInt((await viewOf(gone)).resourceVersion));
+    await change(gone.path, { metadata: { finalizers: [] } });
+    await becomesGone(gone.path);
+  });
+
+  it.each(kinds)("does not open the %s that bob makes under a name that alice had", { timeout: 180_000 }, async (kind) => {
+    const [alice, bob] = [requester("alice"), requester("bob")];
+    for (let round = 0; round < 5; round += 1) {
+      const { own } = await makeGranted(kind, alice);
+      await ask(alice, { method: "DELETE", path: own.path });
+      await eventually(async () => (await tryToMake(kind, { by: bob, name: own.name })).code === 201, { what: "the name to be free", every: 5 });
+      expect(await get(alice, own)).toMatchObject({ code: 403 });
+      await becomes("bob to be granted", () => get(bob, own), { code: 200 });
+      expect(await get(alice, own)).toMatchObject({ code: 403 });
+      expect(await grantsOf(own)).toHaveLength(1);
+    }
+  });
+
+  it("goes with the last object, and never stands without names", async () => {
+    const alice = requester("alice");
+    const { metadata } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles") });
+    const { own: one, role } = await makeGranted("DirectClusterEndpointToken", alice);
+    const { own: other } = await makeGranted("OwnedAccessKey", alice);
+    for (const { path } of [one, other]) await remove(path);
+    for (const plural of ["clusterroles", "clusterrolebindings"] as const) await becomesGone(clusterRbacPath(plural, role));
+    const changes = await changesIn(clusterRbacPath("clusterroles"), { resourceVersion: metadata.resourceVersion ?? "", fieldSelector: `metadata.name=${role}` });
+    const types = changes.map(({ type }) => type);
+    expect([types[0], types.at(-1)]).toEqual(["ADDED", "DELETED"]);
+    for (const { object } of changes) {
+      const rules = listAt(object, "rules");
+      expect(rules.length).toBeGreaterThan(0);
+      for (const rule of rules) expect(listAt(rule, "resourceNames")).not.toEqual([]);
+    }
+  });
+
+  const edits: { edit: string; plural: "clusterroles" | "clusterrolebindings"; body: (own: Own) => unknown }[] = [
+    {
+      edit: "names another object",
+      plural: "clusterroles",
+      body: ({ name }) => ({ rules: [{ apiGroups: ["management.service"], resources: ["directclusterendpointtokens"], resourceNames: [name, "of-others"], verbs: wholeVerbs }] }),
+    },
+    {
+      edit: "grants every verb",
+      plural: "clusterroles",
+      body: ({ name }) => ({ rules: [{ apiGroups: ["management.service"], resources: ["directclusterendpointtokens"], resourceNames: [name], verbs: ["*"] }] }),
+    },
+    {
+      edit: "names no object, which is all of them",
+      plural: "clusterroles",
+      body: () => ({ rules: [{ apiGroups: ["management.service"], resources: ["directclusterendpointtokens"], verbs: wholeVerbs }] }),
+    },
+    { edit: "grants nothing", plural: "clusterroles", body: () => ({ rules: [] }) },
+    { edit: "is aggregated", plural: "clusterroles", body: () => ({ aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "test.example/nobody": "x" } }] } }) },
+    { edit: "has lost its label", plural: "clusterroles", body: () => ({ metadata: { labels: null } }) },
+    { edit: "is for somebody else, too", plural: "clusterrolebindings", body: () => ({ subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "mallory" }] }) },
+    { edit: "is for nobody", plural: "clusterrolebindings", body: () => ({ subjects: null }) },
+    { edit: "has lost its label", plural: "clusterrolebindings", body: () => ({ metadata: { labels: null } }) },
+  ];
+  it.each(edits)("is put right when one of its $plural $edit", async ({ plural, body }) => {
+    const alice = requester("alice");
+    const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
+    const path = clusterRbacPath(plural, role);
+    const before = await look(path);
+    await change(path, body(own));
+    await becomes("the grant to be as before", () => look(path), meaningOf(before));
+    expect((await look(path)).aggregationRule).toBeUndefined();
+    await becomes("alice to read her token", () => get(alice, own), { code: 200 });
+  });
+
+  it.each(["clusterroles", "clusterrolebindings"] as const)("is put back when its object among %s is deleted", async (plural) => {
+    const alice = requester("alice");
+    const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
+    const path = clusterRbacPath(plural, role);
+    const { metadata } = await look(path);
+    await remove(path);
+    await becomes("another one", async () => ![undefined, metadata.uid].includes((await look(path)).metadata.uid), true);
+    await becomes("alice to read her token", () => get(alice, own), { code: 200 });
+  });
+
+  it("is not made for a service account", async () => {
+    const account = { user: "system:serviceaccount:default:ci", groups: [requesters] };
+    const own = await make("OwnedAccessKey", { by: account, spec: { user: "system:serviceaccount:default:ci", key: unique("lk.plain") } });
+    await becomes("a verdict", async () => (await viewOf(own)).settled, true);
+    expect(await grantsOf(own)).toEqual([]);
+  });
+});
+
+/** What of a ClusterRole or ClusterRoleBinding has a meaning, without what the API server counts. */
+function meaningOf({ metadata, rules, roleRef, subjects }: Awaited<ReturnType<typeof look>>): object {
+  const { labels, annotations } = metadata;
+  return { code: 200, metadata: { labels, annotations }, ...(rules === undefined ? { roleRef, subjects } : { rules }) };
+}

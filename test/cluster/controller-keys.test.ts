@@ -1,0 +1,151 @@
+import { createHash } from "node:crypto";
+import { describe, expect, inject, it } from "vitest";
+import { eventually } from "./eventually.ts";
+import { eventsAbout, historyOf, make, viewIn, viewOf, type Own, type OwnView } from "./keys-and-tokens.ts";
+import { kubectl } from "./kubectl.ts";
+import { arrange, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
+import { becomes, change, look, remove } from "./shared-secret-requests.ts";
+
+const makeKey = (spec: Readonly<Record<string, unknown>>) => make("OwnedAccessKey", { spec });
+const plainKey = () => unique("lk.plain");
+const digestOf = (key: string) => `sha256:${createHash("sha256").update(key).digest("hex")}`;
+const instant = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
+const seconds = (count: number) => count * 1000;
+
+const accepted = { Ready: { status: "True", reason: "Active" }, Active: { status: "True" }, Expired: { status: "False" } };
+const over = {
+  Ready: { status: "False", reason: "Expired" },
+  Active: { status: "False", reason: "Expired" },
+  Expired: { status: "True" },
+  Stalled: { status: "True" },
+};
+
+function becomesKey(what: string, key: Own, expected: object): Promise<void> {
+  return becomes(`${key.name} to be ${what}`, () => viewOf(key), { settled: true, ...expected });
+}
+
+/** A later pass has looked at the key: its description went up and its status followed. */
+async function afterAnotherPass(key: Own): Promise<OwnView> {
+  await change(key.path, { spec: { description: unique("looked at again") } });
+  return eventually(async () => {
+    const view = await viewOf(key);
+    return view.settled && view;
+  }, { what: `another pass over ${key.name}` });
+}
+
+/** The webhook will write this status, but has no rights yet: the name is its own, the rights are an administrator's. */
+const webhook: Caller = { user: "system:serviceaccount:latchkey-system:latchkey-webhook", groups: ["system:masters"] };
+
+async function wasUsed(key: Own, at: number): Promise<void> {
+  const body = { status: { lastActivity: instant(at) } };
+  const answer = await ask(webhook, { method: "PATCH", path: `${key.path}/status`, type: patchTypes.merge, body });
+  expect(answer).toMatchObject({ code: 200 });
+}
+
+describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true }, () => {
+  const specs: { rule: string; spec: () => Record<string, unknown>; conditions: object }[] = [
+    { rule: "with a plain key is accepted", spec: () => ({ user: "alice", key: plainKey() }), conditions: accepted },
+    { rule: "with a digest is accepted", spec: () => ({ user: "alice", key: digestOf(plainKey()) }), conditions: accepted },
+    { rule: "of a team is accepted", spec: () => ({ team: "devs", key: plainKey() }), conditions: accepted },
+    { rule: "of a subject is accepted", spec: () => ({ subject: "ci", key: plainKey() }), conditions: accepted },
+    {
+      rule: "that is disabled is in order and not accepted",
+      spec: () => ({ user: "alice", key: plainKey(), disabled: true }),
+      conditions: { Ready: { status: "True", reason: "Disabled" }, Active: { status: "False", reason: "Disabled" } },
+    },
+    {
+      rule: "without a key says so",
+      spec: () => ({ user: "alice" }),
+      conditions: { Ready: { status: "False", reason: "MissingKey" }, Active: { status: "False" }, Stalled: { status: "True" } },
+    },
+    {
+      rule: "of nobody says so",
+      spec: () => ({ key: plainKey() }),
+      conditions: { Ready: { status: "False", reason: "MissingSubject" }, Active: { status: "False" }, Stalled: { status: "True" } },
+    },
+  ];
+  it.each(specs)("$rule", async ({ spec, conditions }) => {
+    const key = await makeKey(spec());
+    await becomesKey("judged", key, { conditions, keyID: key.uid, expiresAt: undefined });
+  });
+
+  it("says until when it is accepted", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 3600 });
+    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(3600)) });
+  });
+
+  it("of five seconds is accepted until they are over and expires without anything touching it", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 5 });
+    await becomesKey("expired", key, { conditions: over });
+    const end = key.createdAt + seconds(5);
+    const states = (await historyOf(key)).map(({ object }) => viewIn(object));
+    expect(states.at(-1)).toMatchObject({ conditions: over, expiresAt: instant(end) });
+    expect(states.at(-2)).toMatchObject({ conditions: accepted, expiresAt: instant(end) });
+    expect(Date.parse(states.at(-1)?.conditions.Expired?.lastTransitionTime ?? "")).toBeGreaterThanOrEqual(end);
+    expect(Date.parse(states.at(-2)?.conditions.Active?.lastTransitionTime ?? "")).toBeLessThan(end);
+  });
+
+  it("that has expired is kept and told of once", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
+    await becomesKey("expired", key, { conditions: over });
+    expect(await afterAnotherPass(key)).toMatchObject({ conditions: over });
+    expect(await look(key.path)).toMatchObject({ code: 200, metadata: { name: key.name, uid: key.uid } });
+    await becomes("the Event", () => eventsAbout(key), ["Expired"]);
+    const described = await kubectl(inject("controlPlane"), ["describe", "ownedaccesskey", key.name]);
+    expect(described.slice(described.lastIndexOf("Events:"))).toMatch(/Warning\s+Expired/);
+  });
+
+  it("that has expired lives again when it is given a longer life", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
+    await becomesKey("expired", key, { conditions: over });
+    await change(key.path, { spec: { ttl: 3600 } });
+    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(3600)) });
+  });
+
+  it("with an idle ttl lives on from its last use", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 600, ttlAfterLastActivity: true });
+    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(600)) });
+    await wasUsed(key, key.createdAt + seconds(100));
+    await becomesKey("moved", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(700)) });
+    await wasUsed(key, key.createdAt - seconds(700));
+    await becomesKey("expired", key, { conditions: over, expiresAt: instant(key.createdAt - seconds(100)) });
+    expect((await arrange({ method: "GET", path: key.path })).status).toMatchObject({ lastActivity: instant(key.createdAt - seconds(700)) });
+  });
+
+  it("without an idle ttl lives from its creation whenever it is used", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 600 });
+    await wasUsed(key, key.createdAt + seconds(100));
+    await afterAnotherPass(key);
+    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(600)) });
+  });
+
+  it("is refused as soon as it is disabled, and accepted again", async () => {
+    const key = await makeKey({ user: "alice", key: plainKey() });
+    await becomesKey("accepted", key, { conditions: accepted });
+    await change(key.path, { spec: { disabled: true } });
+    await becomesKey("disabled", key, { conditions: { Ready: { status: "True", reason: "Disabled" }, Active: { status: "False" } } });
+    await change(key.path, { spec: { disabled: false } });
+    await becomesKey("accepted", key, { conditions: accepted });
+  });
+
+  it("keeps its key from younger ones, and leaves it to the next when it goes", async () => {
+    const text = plainKey();
+    const made = [await makeKey({ user: "alice", key: text }), await makeKey({ user: "bob", key: digestOf(text) })];
+    const [older, younger] = made.toSorted((one, other) => one.createdAt - other.createdAt || (one.uid < other.uid ? -1 : 1));
+    if (older === undefined || younger === undefined) throw new Error("unreachable: two keys were made");
+    const duplicate = { status: "False", reason: "DuplicateKey" };
+    await becomesKey("refused", younger, { conditions: { Ready: duplicate, Active: duplicate, Stalled: { status: "True" } } });
+    await becomesKey("accepted", older, { conditions: accepted });
+    expect((await viewOf(younger)).conditions.Ready?.message).toContain(older.name);
+    await remove(older.path);
+    await becomesKey("accepted", younger, { conditions: accepted });
+  });
+
+  it("keeps its key from younger ones even when it is over", async () => {
+    const text = plainKey();
+    const older = await makeKey({ user: "alice", key: text, ttl: 1 });
+    await becomesKey("expired", older, { conditions: over });
+    const younger = await makeKey({ user: "alice", key: text });
+    await becomesKey("refused", younger, { conditions: { Ready: { status: "False", reason: "DuplicateKey" } } });
+  });
+});

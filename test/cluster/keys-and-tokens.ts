@@ -1,0 +1,147 @@
+import { inject } from "vitest";
+import type { Condition } from "../../src/api/conditions.ts";
+import { labels } from "../../src/api/names.ts";
+import { listAt, numberAt, parseConditions, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import { collectionOf, objectOf } from "./crd-requests.ts";
+import { kubectl } from "./kubectl.ts";
+import { admin, arrange, ask, unique, type Answer, type Caller } from "./policy-request.ts";
+
+/** A kind whose objects belong to who made them. */
+export type OwnKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
+
+/** A key or token that a test has made. */
+export interface Own {
+  readonly name: string;
+  readonly uid: string;
+  readonly path: string;
+  readonly resourceVersion: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+/** What a test wants of a key or token: made by the administrator under a unique name unless told. */
+export interface WantedOwn {
+  readonly by?: Caller;
+  readonly name?: string;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+}
+
+/** Creates a key or token; throws when it is refused. */
+export async function make(kind: OwnKind, wanted: WantedOwn = {}): Promise<Own> {
+  const answer = await tryToMake(kind, wanted);
+  if (answer.code !== 201) throw new Error(`create ${kind} ${wanted.name}: ${answer.code} ${answer.message}`);
+  const { name = "", uid, resourceVersion = "", creationTimestamp } = answer.metadata;
+  return { name, uid: String(uid), path: pathOf(kind, name), resourceVersion, createdAt: Date.parse(String(creationTimestamp)) };
+}
+
+/** Asks to create a key or token and answers what came of it. */
+export function tryToMake(kind: OwnKind, { by = admin, name = unique("own"), spec = {}, annotations, finalizers }: WantedOwn): Promise<Answer> {
+  const object = objectOf(kind, name, spec);
+  return ask(by, { method: "POST", path: collectionOf(kind), body: { ...object, metadata: { name, annotations, finalizers } } });
+}
+
+/** The path of a key or token. */
+export function pathOf(kind: OwnKind, name: string): string {
+  return `${collectionOf(kind)}/${name}`;
+}
+
+/** The status of a key or token in the form that tests ask about. */
+export interface OwnView {
+  readonly resourceVersion: string;
+  /** Whether the status is about the spec of now. */
+  readonly settled: boolean;
+  /** By type. */
+  readonly conditions: Readonly<Record<string, Condition>>;
+  readonly expiresAt: string | undefined;
+  readonly keyID: string | undefined;
+  readonly token: string | undefined;
+  readonly finalizers: readonly string[];
+}
+
+/** Reads the status of a key or token as the administrator. */
+export async function viewOf({ path }: Pick<Own, "path">): Promise<OwnView> {
+  return viewIn(await arrange({ method: "GET", path }));
+}
+
+/** The status in an object that the API server has sent. */
+export function viewIn(object: unknown): OwnView {
+  const metadata = recordAt(object, "metadata");
+  const status = recordAt(object, "status");
+  return {
+    resourceVersion: stringAt(metadata, "resourceVersion") ?? "",
+    settled: numberAt(status, "observedGeneration") === metadata.generation,
+    conditions: Object.fromEntries(parseConditions(status).map((condition) => [condition.type, condition])),
+    expiresAt: stringAt(status, "expiresAt"),
+    keyID: stringAt(status, "keyID"),
+    token: stringAt(status, "token"),
+    finalizers: stringsAt(metadata, "finalizers"),
+  };
+}
+
+/** Every state of an object after its creation, in order, out of the API server's watch history. */
+export function historyOf({ path, name, resourceVersion }: Own): Promise<readonly Change[]> {
+  return changesIn(path.slice(0, path.lastIndexOf("/")), { fieldSelector: `metadata.name=${name}`, resourceVersion });
+}
+
+/** An entry of a watch. */
+export interface Change {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: Answer;
+}
+
+/** What has happened in a collection since a resourceVersion, out of the API server's watch history. */
+export async function changesIn(
+  collection: string,
+  selection: { readonly resourceVersion: string; readonly fieldSelector?: string; readonly labelSelector?: string },
+): Promise<readonly Change[]> {
+  const query = new URLSearchParams({ watch: "true", timeoutSeconds: "2", ...selection }).toString();
+  const lines = await kubectl(inject("controlPlane"), ["get", "--raw", `${collection}?${query}`]);
+  return lines.split("\n").filter((line) => line !== "").map((line) => {
+    const change: Change = JSON.parse(line);
+    return change;
+  });
+}
+
+/** Reason of each Event about an object. */
+export async function eventsAbout({ uid }: Pick<Own, "uid">): Promise<readonly string[]> {
+  const list = await arrange({ method: "GET", path: "/apis/events.k8s.io/v1/namespaces/default/events" });
+  const about = listAt(list, "items").filter((event) => stringAt(recordAt(event, "regarding"), "uid") === uid);
+  return about.map((event) => stringAt(event, "reason") ?? "");
+}
+
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+
+/** The path of a ClusterRole or ClusterRoleBinding, or of all of them. */
+export function clusterRbacPath(plural: "clusterroles" | "clusterrolebindings", name?: string): string {
+  return `${rbac}/${plural}${name === undefined ? "" : `/${name}`}`;
+}
+
+/** The rules of one ClusterRole. */
+export interface NamedGrants {
+  readonly role: string;
+  readonly resourceVersion: string;
+  /** Names that it grants, by plural. */
+  readonly names: Readonly<Record<string, readonly string[]>>;
+  readonly rules: readonly unknown[];
+}
+
+/** Every ClusterRole that Latchkey has made for a requester and that names this object. */
+export async function grantsOf({ name }: Pick<Own, "name">): Promise<readonly NamedGrants[]> {
+  const list = await arrange({ method: "GET", path: `${clusterRbacPath("clusterroles")}?labelSelector=${encodeURIComponent(labels.requesterHash)}` });
+  return listAt(list, "items").map(grantsIn).filter(({ names }) => Object.values(names).flat().includes(name));
+}
+
+/** What a ClusterRole grants. */
+export function grantsIn(role: unknown): NamedGrants {
+  const metadata = recordAt(role, "metadata");
+  const rules = listAt(role, "rules");
+  const names = rules.flatMap((rule) => stringsAt(rule, "resources").map((plural) => [plural, stringsAt(rule, "resourceNames")] as const));
+  return {
+    role: stringAt(metadata, "name") ?? "",
+    resourceVersion: stringAt(metadata, "resourceVersion") ?? "",
+    names: Object.fromEntries(names),
+    rules,
+  };
+}
