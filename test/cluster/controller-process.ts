@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ControlPlane } from "./control-plane-handle.ts";
@@ -6,6 +6,7 @@ import { controllerKubeconfig } from "./controller-account.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { repository } from "./install.ts";
+import { writePrivately } from "./kubeconfig.ts";
 import { logTail, startTiedChild, type Exit, type TiedChild } from "./tied-child.ts";
 
 /** A controller that dies this soon would only spin: it is restarted after this pause, which never grows. */
@@ -113,7 +114,7 @@ function supervise(startChild: () => TiedChild, options: ControllerOptions): Sup
     const begun = Date.now();
     child = startChild();
     starts += 1;
-    if (options.pidFile !== undefined) writeFileSync(options.pidFile, `${child.pid}\n`);
+    if (options.pidFile !== undefined) writePrivately(options.pidFile, `${child.pid}\n`);
     void child.exited.then(async (exit) => {
       if (stopping) return;
       options.onDeath?.(exit);

@@ -1,0 +1,69 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { inject, describe, expect, it } from "vitest";
+import { findOrBuildControlPlane } from "./binaries.ts";
+import { startControlPlane } from "./control-plane.ts";
+import { eventually } from "./eventually.ts";
+import { kubectl, tryKubectl } from "./kubectl.ts";
+
+const silent = () => {};
+const own = inject("controlPlane").kind === "own";
+
+/** The command lines that mention a directory, of processes that are not yet reaped zombies (proc(5)). */
+function processesOf(directory: string): string[] {
+  const commands = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(commandLine);
+  return commands.filter((command) => command.includes(directory));
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return "";
+  }
+}
+
+describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of our own", () => {
+  it("stands beside another one, and both stop without leaving a process or a file", async () => {
+    const source = await findOrBuildControlPlane(silent);
+    const pair = await Promise.all([startControlPlane(source), startControlPlane(source, { auditLog: false })]);
+    const [first, second] = pair;
+    await kubectl(first, ["create", "namespace", "only-here"]);
+    const elsewhere = await tryKubectl(second, ["get", "namespace", "only-here"]);
+    const groups = await kubectl(second, ["auth", "whoami", "--output=jsonpath={.status.userInfo.groups}"], { user: "alice" });
+    await Promise.all(pair.map(async ({ stop }) => stop()));
+
+    expect(elsewhere.stderr).toContain("not found");
+    expect(JSON.parse(groups)).toEqual(["devs", "ops", "system:authenticated"]);
+    expect(pair.flatMap(({ directory }) => processesOf(directory))).toEqual([]);
+    expect(pair.filter(({ directory }) => existsSync(directory))).toEqual([]);
+  });
+
+  it("dies with a parent that is killed, and its files go, too", async () => {
+    const program = join(import.meta.dirname, "start-and-wait.ts");
+    const parent = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
+    const directory = await new Promise<string>((resolve, reject) => {
+      parent.stdout.setEncoding("utf8").once("data", (line: string) => resolve(line.trim()));
+      parent.once("exit", () => reject(new Error("the parent ended before its control plane was ready")));
+    });
+    const before = processesOf(directory);
+    parent.kill("SIGKILL");
+    expect(before).not.toEqual([]);
+    await eventually(() => processesOf(directory).length === 0 && !existsSync(directory), { what: "everything to be gone" });
+  });
+
+  it("records who asked, and never what was in it", async () => {
+    const { auditLogPath = "", ...controlPlane } = inject("controlPlane");
+    const literal = `canary-${process.pid}-${Date.now()}`;
+    const create = ["create", "secret", "generic", literal, `--from-literal=key=value-of-${literal}`];
+    await kubectl(controlPlane, create);
+    const records = await eventually(
+      () => readFileSync(auditLogPath, "utf8").split("\n").filter((line) => line.includes(literal)),
+      { what: "the audit record" },
+    );
+
+    expect(records.some((record) => record.includes('"verb":"create"') && record.includes('"username":"admin"'))).toBe(true);
+    expect(records.filter((record) => record.includes(`value-of-${literal}`))).toEqual([]);
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { startController, type Controller } from "./controller-process.ts";
+import { eventually } from "./eventually.ts";
+import { tryKubectl } from "./kubectl.ts";
+
+/** Answers every request with its pid; what a controller does beyond that is not the supervisor's business. */
+const stub = `
+import { createServer } from "node:http";
+const [host, port] = process.env.LATCHKEY_HTTP_ADDRESS.split(":");
+createServer((_, answer) => answer.end(String(process.pid))).listen(Number(port), host);
+process.on("SIGTERM", () => process.exit(0));
+`;
+
+const controlPlane = inject("controlPlane");
+
+describe("a supervised controller", () => {
+  let controller: Controller;
+  let pidFile: string;
+
+  beforeAll(async () => {
+    const directory = mkdtempSync(join(controlPlane.directory, "stub-"));
+    const program = join(directory, "stub.mjs");
+    pidFile = join(directory, "controller.pid");
+    writeFileSync(program, stub);
+    controller = await startController({ controlPlane, directory, program, pidFile });
+    await controller.waitReady();
+  });
+
+  afterAll(async () => {
+    await controller.stop();
+  });
+
+  it("is logged in as its service account", async () => {
+    const kubeconfigs = { controller: controller.kubeconfig };
+    const whoami = ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"];
+    const { stdout } = await tryKubectl({ ...controlPlane, kubeconfigs }, whoami, { user: "controller" });
+    expect(stdout).toBe("system:serviceaccount:latchkey-system:latchkey-controller");
+  });
+
+  it("comes back on its port after SIGKILL, and the pid file follows", async () => {
+    const killed = controller.pid;
+    controller.kill("SIGKILL");
+    const pid = await eventually(async () => {
+      const answer = await (await fetch(controller.url)).text();
+      return answer !== String(killed) && answer;
+    }, { what: "another process on the same port" });
+    expect([readFileSync(pidFile, "utf8").trim(), controller.pid]).toEqual([pid, Number(pid)]);
+  });
+
+  it("stays stopped when it is stopped", async () => {
+    const { starts } = controller;
+    expect(await controller.stop()).toEqual({ code: 0, signal: null });
+    await expect(fetch(controller.url)).rejects.toThrow("fetch failed");
+    expect(controller.starts).toBe(starts);
+  });
+});
