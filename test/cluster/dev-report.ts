@@ -1,0 +1,41 @@
+import { labels } from "../../src/api/names.ts";
+import type { ControlPlane } from "./control-plane-handle.ts";
+import { devPaths } from "./dev-directory.ts";
+import { kubectl } from "./kubectl.ts";
+
+const tables = [
+  "get sharedsecrets --all-namespaces",
+  "get ownedaccesskeys",
+  "get directclusterendpointtokens",
+  `get secrets --all-namespaces --selector=${labels.sourceUid}`,
+];
+
+const tries = `
+Paste this into another shell:
+
+  . ${devPaths.env}
+
+and try:
+
+  kubectl --context alice -n team-a get sharedsecret database   # access names alice and the team devs
+  kubectl --context bob -n team-a get sharedsecret database     # bob is in devs
+  kubectl --context bob -n team-a get sharedsecrets             # but may read this one only
+  kubectl -n web-dev delete secret database                     # comes back at once
+  kubectl -n web-dev get secret database
+  kubectl create namespace web-test                             # and let it become one of the project web
+  kubectl label namespace web-test management.service/project=web
+  kubectl -n web-test get secrets
+  echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"mine"}}' |
+    kubectl --context alice create -f -
+  kubectl --context alice get directclusterendpointtoken mine   # hers; bob may create tokens too, but not see this one
+  kubectl describe ownedaccesskey ci-pipeline
+  curl -s "$LATCHKEY_CONTROLLER_URL/metrics"
+`;
+
+/** What `make dev` prints when all samples are ready: what to paste and try, and tables of what is there. */
+export async function devReport(controlPlane: ControlPlane): Promise<string> {
+  const printed = await Promise.all(
+    tables.map(async (command) => `$ kubectl ${command}\n${await kubectl(controlPlane, command.split(" "))}`),
+  );
+  return [tries, ...printed].join("\n");
+}

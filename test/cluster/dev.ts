@@ -1,0 +1,96 @@
+import { findOrBuildControlPlane } from "./binaries.ts";
+import { startControlPlane } from "./control-plane.ts";
+import { startController } from "./controller-process.ts";
+import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
+import { devReport } from "./dev-report.ts";
+import { applySamples } from "./dev-samples.ts";
+import { applyLatchkey, policiesCount } from "./install.ts";
+import { kubectl, type KubectlAccess } from "./kubectl.ts";
+import type { HeldLock } from "./lock-file.ts";
+import { describeExit } from "./tied-child.ts";
+
+/** What was started, in this order; it is stopped in the opposite one. */
+const started: (() => Promise<unknown>)[] = [];
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** In the development cluster the group devs may ask for keys and tokens, so that there is something to try. */
+const requesters = JSON.stringify({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRoleBinding",
+  metadata: { name: "dev-requesters" },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "latchkey-requester" },
+  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "devs" }],
+});
+
+async function bindRequesters(access: KubectlAccess): Promise<void> {
+  await kubectl(access, ["apply", "--server-side", "--filename=-"], { input: requesters });
+}
+
+async function up(fail: (what: string) => void): Promise<void> {
+  const source = await findOrBuildControlPlane(say);
+  say("starting the control plane");
+  const controlPlane = await startControlPlane(source, { directory: devDirectory, logs: devPaths.logs, onDeath: fail });
+  started.push(() => controlPlane.stop());
+  say("installing the CRDs, RBAC and policies");
+  const { policies } = await applyLatchkey(controlPlane, say);
+  await bindRequesters(controlPlane);
+  say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
+  const controller = await startController({
+    controlPlane,
+    directory: devDirectory,
+    log: devPaths.controllerLog,
+    pidFile: devPaths.controllerPid,
+    onDeath: (exit) => say(`the controller died (${describeExit(exit)}), starting it again; ${devPaths.controllerLog}`),
+  });
+  started.push(() => controller.stop());
+  writeDevFiles(controlPlane, controller.url);
+  await controller.waitReady();
+  if (policies) {
+    say("waiting until the policies are 10 s old: before, nobody can be sure who asked for a key");
+    await policiesCount(controlPlane);
+  }
+  say("applying the samples");
+  await applySamples(controlPlane);
+  say(await devReport(controlPlane));
+  say("Ctrl-C stops everything.");
+  say("Latchkey is ready");
+}
+
+/** Settles when this process shall end: a signal, the death of the npm that started it, or a failure. */
+function ending(): { asked: Promise<string>; fail: (what: string) => void; failed: Promise<never> } {
+  const asked = new Promise<string>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(signal));
+    const parent = process.ppid;
+    const orphaned = () => process.ppid !== parent && resolve("npm is gone");
+    if (process.env.npm_lifecycle_event !== undefined) setInterval(orphaned, 500).unref();
+  });
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => {});
+  return { asked, failed, fail: (what) => reject(new Error(what)) };
+}
+
+async function down(): Promise<void> {
+  for (const stop of started.toReversed()) await stop();
+}
+
+async function main(): Promise<number> {
+  const { asked, fail, failed } = ending();
+  let lock: HeldLock | undefined;
+  let code = 0;
+  try {
+    lock = claimDevDirectory();
+    await Promise.race([asked, failed, up(fail).then(() => Promise.race([asked, failed]))]);
+    say("stopping");
+  } catch (error) {
+    say(`Latchkey is not ready: ${error instanceof Error ? error.message : String(error)}`);
+    code = 1;
+  }
+  await down();
+  lock?.release();
+  return code;
+}
+
+process.exit(await main());
