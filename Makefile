@@ -1,0 +1,25 @@
+# Everything runs through npm, which puts the Node 24 of node_modules first on PATH.
+export npm_config_update_notifier = false
+run = npm run --silent
+
+.PHONY: dev test check generate build
+
+dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
+	@$(run) dev
+
+test: check ## unit, cluster and house tests
+	@$(run) test -- $(VITEST_FLAGS)
+
+check: node_modules/.package-lock.json ## types and lint
+	@$(run) check
+
+generate: node_modules/.package-lock.json ## types from the CRDs
+	@$(run) generate
+
+build: node_modules/.package-lock.json ## the bundle that goes into the image
+	@$(run) build
+
+# npm writes this file last, so it is older than the lock file unless the installation is whole and fresh.
+node_modules/.package-lock.json: package-lock.json
+	@npm ci --loglevel=error --no-audit --no-fund
+	@touch $@
