@@ -26,7 +26,7 @@ export function findGo(env: NodeJS.ProcessEnv): Go | undefined {
     return { version, platform: `${os}-${architecture}` };
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw new Error("go is on PATH but does not work here", { cause: error });
+    throw new Error(`go is on PATH but does not work here: ${String(error)}`, { cause: error });
   }
 }
 
