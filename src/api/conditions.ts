@@ -44,7 +44,6 @@ export const reasons = {
   Progressing: "Work is left to do.",
   Conflict: "A target holds something that Latchkey did not make.",
   Failed: "A target refused the write.",
-  Deleting: "The object is being deleted.",
   WaitingForGrant: "The requester's grant comes before the token.",
   NotExpired: "The life-time is not over.",
   NotExpiring: "The end of the life-time is not near.",
@@ -60,7 +59,6 @@ export const reasons = {
   DuplicateKey: "An older object holds the same key.",
   UnknownRequester: "Who asked for the object is not certain.",
   UnsupportedRequester: "No token can be issued to this requester.",
-  InvalidScope: "The scope cannot be read.",
 } as const;
 
 /** Name of a reason. */
