@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { roomOf, sourceFiles } from "./source-files.ts";
+
+interface Door {
+  readonly room: string;
+  /** Rooms of ours beside its own. */
+  readonly rooms: readonly string[];
+  readonly packages: readonly string[];
+}
+
+const inner = ["api", "domain", "tokens", "kube", "runtime"];
+
+const doors: readonly Door[] = [
+  { room: "api", rooms: [], packages: ["node:util"] },
+  { room: "domain", rooms: ["api"], packages: ["node:crypto"] },
+  { room: "tokens", rooms: ["api", "domain"], packages: ["jose", "node:crypto"] },
+  { room: "runtime", rooms: [], packages: ["node:crypto", "node:http", "node:os", "node:util", "pino", "prom-client"] },
+  {
+    room: "kube",
+    rooms: ["api", "runtime"],
+    packages: ["@kubernetes/client-node", "js-yaml", "node:crypto", "node:fs", "node:https", "node:path", "node:timers/promises", "undici"],
+  },
+  { room: "controllers", rooms: inner, packages: [] },
+  { room: "main.ts", rooms: [...inner, "controllers"], packages: [] },
+];
+
+describe("a file imports only through the doors of its room", () => {
+  test.each(doors)("$room", ({ room, rooms, packages }) => {
+    const files = sourceFiles.filter(({ path }) => roomOf(path) === room);
+    const trespasses = files.flatMap(({ path, imports }) =>
+      imports
+        .filter((found) => (found.kind === "ours" ? ![room, ...rooms].includes(roomOf(found.path)) : !packages.includes(found.name)))
+        .map((found) => `${path} imports ${found.kind === "ours" ? found.path : found.name}`),
+    );
+    expect(files).not.toEqual([]);
+    expect(trespasses).toEqual([]);
+  });
+});
+
+test("every room has doors", () => {
+  const rooms = new Set(sourceFiles.map(({ path }) => roomOf(path)));
+  expect([...rooms].filter((room) => !doors.some((door) => door.room === room))).toEqual([]);
+});
+
+test("what domain takes from node:crypto is a hash, no chance", () => {
+  const lines = sourceFiles.filter(({ path }) => roomOf(path) === "domain").flatMap(({ text }) => text.match(/^.*"node:crypto".*$/gm) ?? []);
+  expect(new Set(lines)).toEqual(new Set(['import { createHash } from "node:crypto";']));
+});
+
+test("no import leads back to where it began", () => {
+  const importsOf = new Map(sourceFiles.map(({ path, imports }) => [path, imports.flatMap((found) => (found.kind === "ours" ? [found.path] : []))]));
+  const settled = new Set<string>();
+  const cycles: string[] = [];
+  function visit(path: string, way: readonly string[]): void {
+    if (way.includes(path)) cycles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+    if (way.includes(path) || settled.has(path)) return;
+    for (const next of importsOf.get(path) ?? []) visit(next, [...way, path]);
+    settled.add(path);
+  }
+  for (const path of importsOf.keys()) visit(path, []);
+  expect(cycles).toEqual([]);
+});

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+
+/** A file of `src`, read as text. */
+export interface SourceFile {
+  /** Below `src`, such as `kube/store.ts`. */
+  readonly path: string;
+  readonly text: string;
+  /** The text without comments, and with nothing inside its quoted strings. */
+  readonly code: string;
+  readonly imports: readonly Import[];
+}
+
+/** What a file imports: a path below `src`, or a package. */
+export type Import = { readonly kind: "ours"; readonly path: string } | { readonly kind: "package"; readonly name: string };
+
+// A regular expression literal stands where a value may begin; templates are kept, for what is inside `${}` is code.
+const tokens = /\/\*[^]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(?<=[(,=:[!&|?{};>\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
+
+const root = new URL("../../", import.meta.url);
+
+/** Paths of all TypeScript files below a directory of the project, relative to it. */
+export function typeScriptIn(directory: string): readonly string[] {
+  const entries = readdirSync(new URL(directory, root), { recursive: true, encoding: "utf8" });
+  return entries.filter((path) => path.endsWith(".ts")).sort();
+}
+
+/** Every file of `src`, but for those that are generated. */
+export const sourceFiles: readonly SourceFile[] = typeScriptIn("src/")
+  .filter((path) => !path.startsWith("api/generated/"))
+  .map((path) => sourceFile(path, readFileSync(new URL(`src/${path}`, root), "utf8")));
+
+/** A text as a file of `src` of that path. */
+export function sourceFile(path: string, text: string): SourceFile {
+  return { path, text, code: codeOf(text), imports: importsOf(path, text) };
+}
+
+/** The room that a file of `src` is in; `main.ts` is a room of its own. */
+export function roomOf(path: string): string {
+  return path.split("/")[0] ?? "";
+}
+
+/** Lines of code in which a pattern occurs, as `path:line: text`. */
+export function linesWith({ path, code }: SourceFile, pattern: RegExp): readonly string[] {
+  return code.split("\n").flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
+}
+
+function codeOf(text: string): string {
+  return text.replaceAll(tokens, (token) => {
+    if (token.startsWith("//")) return "";
+    if (token.startsWith("/*")) return token.replaceAll(/[^\n]/g, "");
+    return token.startsWith('"') || token.startsWith("'") ? '""' : token;
+  });
+}
+
+function importsOf(path: string, text: string): readonly Import[] {
+  const named = text.matchAll(/^(?:import|export)\s[^;"]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm);
+  return [...named].map(([, from, bare, dynamic]) => {
+    const name = from ?? bare ?? dynamic ?? "";
+    return name.startsWith(".") ? { kind: "ours", path: posix.join(posix.dirname(path), name) } : { kind: "package", name };
+  });
+}

@@ -1,0 +1,36 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { conditionTypes, reasons } from "../../src/api/conditions.ts";
+import { metricTable } from "../../src/runtime/metrics.ts";
+import { sourceFiles } from "./source-files.ts";
+
+const docs = new URL("../../docs/", import.meta.url);
+const kindPages = ["shared-secret.md", "owned-access-key.md", "direct-cluster-endpoint-token.md"];
+const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
+
+test("the pages of the kinds tell what each condition means", () => {
+  expect(untold(Object.keys(conditionTypes), kindPages)).toEqual([]);
+});
+
+test("the pages of the kinds tell what each reason means", () => {
+  expect(untold(Object.keys(reasons), kindPages)).toEqual([]);
+});
+
+test("a page tells what each metric counts", () => {
+  expect(untold(Object.values(metricTable).map(({ name }) => name), pages)).toEqual([]);
+});
+
+test("each reason is given somewhere", () => {
+  const others = sourceFiles.filter(({ path }) => path !== "api/conditions.ts");
+  expect(Object.keys(reasons).filter((reason) => !others.some(({ text }) => text.includes(`"${reason}"`)))).toEqual([]);
+});
+
+test("metrics are made from the table alone", () => {
+  const makers = sourceFiles.filter(({ path, code }) => path !== "runtime/metrics.ts" && /\bnew (?:Counter|Gauge|Histogram|Summary)\b/.test(code));
+  expect(makers.map(({ path }) => path)).toEqual([]);
+});
+
+function untold(words: readonly string[], names: readonly string[]): readonly string[] {
+  const text = names.map((name) => readFileSync(new URL(name, docs), "utf8")).join("\n");
+  return words.filter((word) => !text.includes(`\`${word}\``));
+}
