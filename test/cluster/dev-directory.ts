@@ -33,7 +33,7 @@ export function claimDevDirectory(): HeldLock {
 
 /** Writes the kubeconfig with the contexts admin, alice and bob, and the file to be sourced. */
 export function writeDevFiles(controlPlane: ControlPlane, controllerUrl: string): void {
-  const kubeconfig = controlPlane.kind === "own" ? devPaths.kubeconfig : controlPlane.adminKubeconfig;
+  const kubeconfig = controlPlane.kind === "own" ? devPaths.kubeconfig : Object.values(controlPlane.kubeconfigs).join(":");
   if (controlPlane.kind === "own") {
     const users = Object.entries(controlPlane.tokens).map(([name, token]) => [name, { token }] as const);
     writeKubeconfig(devPaths.kubeconfig, controlPlane, Object.fromEntries(users));

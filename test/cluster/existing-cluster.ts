@@ -12,6 +12,8 @@ export interface ExistingClusterOptions {
 
 /** The parts of `kubectl config view --output=json` that change from user to user. */
 interface Kubeconfig {
+  "current-context": string;
+  contexts: { name: string; context: Record<string, unknown> }[];
   clusters: { cluster: { server: string; "certificate-authority-data"?: string } }[];
   users: { name: string; user: Record<string, unknown> }[];
 }
@@ -28,7 +30,7 @@ export async function useExistingCluster(
   const kubeconfigs = Object.fromEntries(
     users.map((user, position) => {
       const path = join(directory, `${user.name}.kubeconfig`);
-      writePrivately(path, JSON.stringify(position === 0 ? current : impersonating(current, user)));
+      writePrivately(path, JSON.stringify(loggedIn(current, user.name, position === 0 ? {} : { as: user.name, "as-groups": user.groups })));
       return [user.name, path];
     }),
   );
@@ -46,8 +48,12 @@ export async function useExistingCluster(
   };
 }
 
-/** The API server adds system:authenticated to an impersonated user's groups by itself. */
-function impersonating(current: Kubeconfig, { name, groups }: User): Kubeconfig {
-  const users = current.users.map((entry) => ({ ...entry, user: { ...entry.user, as: name, "as-groups": groups } }));
-  return { ...current, users };
+/** Context and user are named alike, so that the files of several users can be merged (KUBECONFIG=a:b). */
+function loggedIn(current: Kubeconfig, name: string, impersonation: Record<string, unknown>): Kubeconfig {
+  return {
+    ...current,
+    "current-context": name,
+    contexts: current.contexts.map(({ context }) => ({ name, context: { ...context, user: name } })),
+    users: current.users.map(({ user }) => ({ name, user: { ...user, ...impersonation } })),
+  };
 }
