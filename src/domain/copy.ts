@@ -62,7 +62,7 @@ export function isCurrent(copy: CopySeen, source: Source): boolean {
 }
 
 /** The copy as it is written; over a standing Secret, what others have put beside stays. */
-export function copyManifest(source: Source, target: ObjectRef, over?: CopySeen | StrangerSeen): Manifest {
+export function copyManifest(source: Source, target: ObjectRef, over?: CopySeen): Manifest {
   return {
     apiVersion: apiVersionOf(resources.secrets),
     kind: resources.secrets.kind,
@@ -73,18 +73,18 @@ export function copyManifest(source: Source, target: ObjectRef, over?: CopySeen 
       annotations: { ...withoutError(over?.metadata.annotations), [annotations.copyOf]: copyOfText(source.secret.metadata, target) },
     },
     type: source.options.secretType,
-    ...(over !== undefined && "immutable" in over && over.immutable ? { immutable: true } : {}),
+    ...(over?.immutable === true ? { immutable: true } : {}),
     data: source.secret.data,
   };
 }
 
-function standingMetadata(over: CopySeen | StrangerSeen): Partial<Manifest["metadata"]> {
-  const { uid, resourceVersion, finalizers } = over.metadata;
+function standingMetadata({ metadata, ownerReferences }: CopySeen): Partial<Manifest["metadata"]> {
+  const { uid, resourceVersion, finalizers } = metadata;
   return {
     uid,
     resourceVersion,
     ...(finalizers.length === 0 ? {} : { finalizers }),
-    ...("ownerReferences" in over && over.ownerReferences.length > 0 ? { ownerReferences: over.ownerReferences } : {}),
+    ...(ownerReferences.length === 0 ? {} : { ownerReferences }),
   };
 }
 

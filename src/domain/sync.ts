@@ -27,7 +27,9 @@ export type TargetState =
   | { readonly kind: "paused" }
   | { readonly kind: "conflict"; readonly source: Source }
   | { readonly kind: "missing"; readonly source: Source }
-  | { readonly kind: "differs"; readonly source: Source; readonly over: CopySeen | StrangerSeen }
+  /** A copy by its own word: what else is inside is seen once the label is back. */
+  | { readonly kind: "unlabelled"; readonly source: Source; readonly stranger: StrangerSeen }
+  | { readonly kind: "differs"; readonly source: Source; readonly copy: CopySeen }
   | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: CopySeen }
   /** The source lives but cannot be followed: the copy stays and says why. */
   | { readonly kind: "stuck"; readonly copy: CopySeen; readonly why: string }
@@ -54,12 +56,12 @@ function wanted({ copy, stranger }: TargetSeen, source: Source): TargetState {
   const standing = copy ?? stranger;
   if (source.options.paused || (standing !== undefined && isPaused(standing.metadata))) return { kind: "paused" };
   if (standing === undefined) return { kind: "missing", source };
-  if (copy === undefined) return claimedSource(standing.metadata) === undefined ? { kind: "conflict", source } : { kind: "differs", source, over: standing };
+  if (copy === undefined) return claimedSource(standing.metadata) === undefined ? { kind: "conflict", source } : { kind: "unlabelled", source, stranger: standing };
   if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
   if (isCurrent(copy, source)) return { kind: "current", source };
   const sealed = copy.immutable && copy.digest !== source.digest;
   const retyped = copy.type !== source.options.secretType;
-  return sealed || retyped ? { kind: "to-recreate", source, copy } : { kind: "differs", source, over: copy };
+  return sealed || retyped ? { kind: "to-recreate", source, copy } : { kind: "differs", source, copy };
 }
 
 /** By label and annotation; where somebody took the annotation off, by the label of the very source that goes here. */
@@ -89,24 +91,20 @@ export function targetSteps(target: ObjectRef, state: TargetState): readonly (re
       return [];
     case "missing":
       return [[{ do: "create", resource: resources.secrets, object: copyManifest(state.source, target) }]];
+    case "unlabelled":
+      return [[marking(state.stranger.metadata, { labels: { [labels.sourceUid]: state.source.secret.metadata.uid } })]];
     case "differs":
-      return [[{ do: "replace", resource: resources.secrets, object: copyManifest(state.source, target, state.over) }]];
+      return [[{ do: "replace", resource: resources.secrets, object: copyManifest(state.source, target, state.copy) }]];
     case "to-recreate":
       return [[removal(resources.secrets, state.copy)], [{ do: "create", resource: resources.secrets, object: copyManifest(state.source, target) }]];
     case "stuck":
-      return state.copy.metadata.annotations[annotations.syncError] === state.why ? [] : [[noteWrite(state.copy.metadata, state.why)]];
+      return state.copy.metadata.annotations[annotations.syncError] === state.why ? [] : [[marking(state.copy.metadata, { annotations: { [annotations.syncError]: state.why } })]];
     case "withdrawn":
     case "orphaned":
       return [[removal(resources.secrets, state.copy)]];
   }
 }
 
-function noteWrite(metadata: Metadata, why: string): Write {
-  const { resourceVersion } = metadata;
-  return {
-    do: "patch",
-    resource: resources.secrets,
-    ref: metadata,
-    body: { metadata: { resourceVersion, annotations: { [annotations.syncError]: why } } },
-  };
+function marking(metadata: Metadata, marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>): Write {
+  return { do: "patch", resource: resources.secrets, ref: metadata, body: { metadata: { resourceVersion: metadata.resourceVersion, ...marks } } };
 }

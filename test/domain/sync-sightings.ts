@@ -1,0 +1,71 @@
+import { annotations, labels } from "../../src/api/names.ts";
+import type { Metadata } from "../../src/api/object.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import type { SharedSecret } from "../../src/api/shared-secret.ts";
+import { type CopySeen, copyOfText, type Source, type StrangerSeen } from "../../src/domain/copy.ts";
+import type { SyncOptions } from "../../src/domain/sync-options.ts";
+import { sightedMetadata } from "./sightings.ts";
+
+/** The Secret of these tests. */
+export const target = { namespace: "pay", name: "db" } as const;
+
+/** What a source of these tests may differ in. */
+export interface SourceChanges {
+  readonly metadata?: Partial<Metadata>;
+  readonly options?: Partial<SyncOptions>;
+  readonly secret?: Partial<SharedSecret>;
+  /** Stands for the data, in digests as in the one data key. */
+  readonly data?: string;
+}
+
+/** The SharedSecret `team/db`, which is offered to every project. */
+export function sightedSource({ metadata, options, secret, data = "new" }: SourceChanges = {}): Source {
+  return {
+    secret: {
+      metadata: sightedMetadata({ namespace: "team", name: "db", uid: "uid-db", ...metadata }),
+      data: { password: new SecretText(data) },
+      owner: {},
+      access: [],
+      status: {},
+      conditions: [],
+      ...secret,
+    },
+    digest: data,
+    options: { projects: ["*"], secretName: "db", secretType: "Opaque", paused: false, ...options },
+  };
+}
+
+/** What a copy of these tests may differ in; a label or annotation that is undefined is not there. */
+export interface CopyChanges extends Partial<Omit<CopySeen, "metadata">> {
+  readonly labels?: Readonly<Record<string, string | undefined>>;
+  readonly annotations?: Readonly<Record<string, string | undefined>>;
+}
+
+/** A current copy of `source` as {@link target}, but for the changes. */
+export function sightedCopy(source: Source, changes: CopyChanges = {}): CopySeen {
+  const { labels: labelChanges, annotations: annotationChanges, ...rest } = changes;
+  return {
+    metadata: sightedMetadata({
+      ...target,
+      uid: "uid-copy",
+      finalizers: [],
+      labels: given({ team: "blue", [labels.sourceUid]: source.secret.metadata.uid, ...labelChanges }),
+      annotations: given({ note: "kept", [annotations.copyOf]: copyOfText(source.secret.metadata, target), ...annotationChanges }),
+    }),
+    ownerReferences: [],
+    type: source.options.secretType,
+    immutable: false,
+    digest: source.digest,
+    ...rest,
+  };
+}
+
+/** A current copy that has lost its label, but for the changes. */
+export function sightedStranger(source: Source, changes: CopyChanges = {}): StrangerSeen {
+  const { metadata } = sightedCopy(source, { ...changes, labels: { [labels.sourceUid]: undefined, ...changes.labels } });
+  return { metadata };
+}
+
+function given(entries: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(entries).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+}
