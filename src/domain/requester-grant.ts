@@ -73,6 +73,10 @@ function roleWrites(shards: Shards, roles: readonly GrantRole[]): readonly [Writ
     const role = byName.get(name);
     if (role === undefined) {
       gaining.push({ do: "create", resource, object: shardRole(shard) });
+    } else if (role.aggregated) {
+      // Only who may do everything may change a role that has an aggregation rule, even to take the rule away.
+      losing.push(removal(resource, role));
+      gaining.push({ do: "create", resource, object: shardRole(shard) });
     } else if (!isAsWanted(shard, role)) {
       const step = !grantsTooMuch(shard, role) ? gaining : grantsTooLittle(shard, role) ? trading : losing;
       step.push({ do: "replace", resource, object: shardRole(shard, role) });
@@ -93,7 +97,7 @@ function isAsWanted(shard: GrantShard, { metadata, rules, aggregated }: GrantRol
 }
 
 function grantsTooMuch({ names }: GrantShard, role: GrantRole): boolean {
-  return role.aggregated || !role.rules.every(isGrantRule) || grantedNames(role).some((name) => !names.has(name));
+  return !role.rules.every(isGrantRule) || grantedNames(role).some((name) => !names.has(name));
 }
 
 function grantsTooLittle({ names }: GrantShard, role: GrantRole): boolean {

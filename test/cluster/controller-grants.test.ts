@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
 import { changesIn, clusterRbacPath, grantsIn, grantsOf, make, tryToMake, viewOf, type Own, type OwnKind } from "./keys-and-tokens.ts";
-import { arrange, ask, bind, unique, type Caller } from "./policy-request.ts";
+import { arrange, ask, bind, unique, type Answer, type Caller } from "./policy-request.ts";
 import { becomes, becomesGone, change, look, remove } from "./shared-secret-requests.ts";
 
 const requesters = unique("requesters");
@@ -111,10 +111,8 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     },
     { edit: "grants nothing", plural: "clusterroles", body: () => ({ rules: [] }) },
     { edit: "is aggregated", plural: "clusterroles", body: () => ({ aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "test.example/nobody": "x" } }] } }) },
-    { edit: "has lost its label", plural: "clusterroles", body: () => ({ metadata: { labels: null } }) },
     { edit: "is for somebody else, too", plural: "clusterrolebindings", body: () => ({ subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "mallory" }] }) },
     { edit: "is for nobody", plural: "clusterrolebindings", body: () => ({ subjects: null }) },
-    { edit: "has lost its label", plural: "clusterrolebindings", body: () => ({ metadata: { labels: null } }) },
   ];
   it.each(edits)("is put right when one of its $plural $edit", async ({ plural, body }) => {
     const alice = requester("alice");
@@ -122,9 +120,19 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     const path = clusterRbacPath(plural, role);
     const before = await look(path);
     await change(path, body(own));
-    await becomes("the grant to be as before", () => look(path), meaningOf(before));
-    expect((await look(path)).aggregationRule).toBeUndefined();
+    await becomes("the grant to be as before", async () => meaningOf(await look(path)), meaningOf(before));
     await becomes("alice to read her token", () => get(alice, own), { code: 200 });
+  });
+
+  it.each(["clusterroles", "clusterrolebindings"] as const)("moves to others when one of its %s has lost its label, and ends with its object", async (plural) => {
+    const [alice, bob] = [requester("alice"), requester("bob")];
+    const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
+    await change(clusterRbacPath(plural, role), { metadata: { labels: null } });
+    await becomes("another role", async () => (await grantsOf(own)).some((grant) => grant.role !== role), true);
+    await becomes("alice to read her token", () => get(alice, own), { code: 200 });
+    await remove(own.path);
+    await eventually(async () => (await tryToMake("DirectClusterEndpointToken", { by: bob, name: own.name })).code === 201, { what: "the name to be free", every: 5 });
+    expect(await get(alice, own)).toMatchObject({ code: 403 });
   });
 
   it.each(["clusterroles", "clusterrolebindings"] as const)("is put back when its object among %s is deleted", async (plural) => {
@@ -146,7 +154,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
 });
 
 /** What of a ClusterRole or ClusterRoleBinding has a meaning, without what the API server counts. */
-function meaningOf({ metadata, rules, roleRef, subjects }: Awaited<ReturnType<typeof look>>): object {
+function meaningOf({ code, metadata, rules, aggregationRule, roleRef, subjects }: Answer): object {
   const { labels, annotations } = metadata;
-  return { code: 200, metadata: { labels, annotations }, ...(rules === undefined ? { roleRef, subjects } : { rules }) };
+  return { code, labels, annotations, rules, aggregationRule, roleRef, subjects };
 }

@@ -45,6 +45,7 @@ export class GrantModel {
     const standing = (isRole ? this.roles : this.bindings).get(name);
     if ((standing === undefined) !== (how === "create")) throw new Error(`${how} of ${object.kind} ${name}: it is ${standing === undefined ? "not there" : "there"}`);
     if (how === "replace" && standing?.metadata.resourceVersion !== object.metadata.resourceVersion) throw new Error(`stale ${name}`);
+    if (standing !== undefined && "aggregated" in standing && standing.aggregated) throw new Error(`aggregated ${name}`);
     this.#version += 1;
     const metadata = { uid: `u${this.#version}`, creationTimestamp: "2026-01-01T00:00:00Z", ...object.metadata, resourceVersion: `${this.#version}` };
     if (isRole) this.roles.set(name, parseGrantRole({ ...object, metadata }));

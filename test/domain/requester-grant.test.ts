@@ -52,6 +52,7 @@ describe("the grant of a requester", () => {
     ["is bound again", [role(0, "a")], [], [token("a")], ["0: create RoleBinding 0"]],
     ["has its role again", [], [binding(0)], [token("a")], ["0: create Role 0"]],
     ["names an object once", [role(0, "a"), role(1, "a", "b")], [binding(0), binding(1)], [token("a"), token("b")], ["0: replace Role 1"]],
+    ["has its role made anew when it gathers rules from others, which nobody but an administrator may change", [{ ...role(0, "a"), aggregated: true }], [binding(0)], [token("a")], ["0: delete Role 0", "1: create Role 0"]],
     ["loses a role of a derived label and another name", [role(0, "a"), { ...role(0, "a"), metadata: { ...role(0).metadata, name: "mine" } }], [binding(0)], [token("a")], ["0: delete Role undefined"]],
   ])("%s", (_rule, roles, bindings, wanted, writes) => {
     expect(told(new GrantModel(roles, bindings).plan("alice", wanted))).toEqual(writes);
@@ -64,7 +65,6 @@ describe("the grant of a requester", () => {
     ["more resources", { ...role(0, "a"), rules: role(0, "a").rules.map((rule) => ({ ...rule, resources: [tokenKey, "pods"] })) }],
     ["another resource", { ...role(0, "a"), rules: role(0, "a").rules.map((rule) => ({ ...rule, resources: ["pods"] })) }],
     ["no rules", { ...role(0, "a"), rules: [] }],
-    ["rules gathered from others", { ...role(0, "a"), aggregated: true }],
     ["no annotation", { ...role(0, "a"), metadata: { ...role(0).metadata, annotations: {} } }],
   ])("is put back when its role has %s", (_edit, edited) => {
     expect(told(new GrantModel([edited], [binding(0)]).plan("alice", [token("a")]))).toEqual(["0: replace Role 0"]);
@@ -147,8 +147,8 @@ describe("shards of a grant", () => {
   });
 });
 
-type Edit = "none" | "role gone" | "role widened" | "binding gone" | "bob bound" | "wrong roleRef" | "label lost";
-const edits: readonly Edit[] = ["none", "role gone", "role widened", "binding gone", "bob bound", "wrong roleRef", "label lost"];
+type Edit = "none" | "role gone" | "role widened" | "role aggregated" | "binding gone" | "bob bound" | "wrong roleRef" | "label lost";
+const edits: readonly Edit[] = ["none", "role gone", "role widened", "role aggregated", "binding gone", "bob bound", "wrong roleRef", "label lost"];
 const objects = fc.uniqueArray(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 12 })), { selector: String, maxLength: 14 }).map((pairs) => pairs.map(([isKey, n]) => (isKey ? key(`n${n}`) : token(`n${n}`))));
 const everything = [...Array(13).keys()].flatMap((n) => [key(`n${n}`), token(`n${n}`)]);
 
@@ -160,7 +160,7 @@ function leftBehind(before: readonly GrantedObject[], made: readonly Edit[]): Gr
   made.forEach((edit, number) => {
     const names = (parts[number] ?? []).map(({ kind, name }) => `${plurals[kind]}/${name}`);
     const whole = sightedRole("alice", number, names);
-    const seen = edit === "label lost" ? stranger(whole) : edit === "role widened" ? { ...whole, rules: [...whole.rules, wide] } : whole;
+    const seen = edit === "label lost" ? stranger(whole) : edit === "role widened" ? { ...whole, rules: [...whole.rules, wide] } : { ...whole, aggregated: edit === "role aggregated" };
     const bound = { "bob bound": { subjects: [{ kind: "User", name: "bob" }] }, "wrong roleRef": { roleRef: { ...binding(number).roleRef, name: "cluster-admin" } } };
     if (edit !== "role gone") model.roles.set(seen.metadata.name, seen);
     if (edit !== "binding gone") model.bindings.set(shard(number), { ...binding(number), ...(edit === "bob bound" || edit === "wrong roleRef" ? bound[edit] : {}) });
