@@ -69,11 +69,6 @@ describe.skipIf(!inject("hasPolicies"))("a DirectClusterEndpointToken", { concur
     expect(decodeJwt(token)).toMatchObject({ sub: "alice", groups: ["devs", "ops", requesters] });
   });
 
-  it("names the access key that the request came with", async () => {
-    const { token } = await minted({ by: { ...alice, extra: { "management.service/key-id": ["k-17"] } } });
-    expect(decodeJwt(token)["management.service"]).toMatchObject({ keyID: "k-17" });
-  });
-
   it("carries no scope when none is asked for", async () => {
     const { own, token } = await minted();
     expect(decodeJwt(token)["management.service"]).toEqual({ name: own.name });
@@ -105,8 +100,11 @@ describe.skipIf(!inject("hasPolicies"))("a DirectClusterEndpointToken", { concur
     expect(await look(own.path)).toMatchObject({ code: 200 });
   });
 
-  it("is never minted for a service account", async () => {
-    const by = { user: "system:serviceaccount:default:ci", groups: ["system:serviceaccounts", requesters] };
+  const unsupported: { who: string; by: Caller }[] = [
+    { who: "a service account", by: { user: "system:serviceaccount:default:ci", groups: ["system:serviceaccounts", requesters] } },
+    { who: "a request that came with an access key", by: { ...alice, extra: { "management.service/key-id": ["k-17"] } } },
+  ];
+  it.each(unsupported)("is never minted for $who", async ({ by }) => {
     const own = await make(kind, { by });
     const Ready = { status: "False", reason: "UnsupportedRequester" };
     await becomes("the refusal", () => viewOf(own), { settled: true, token: undefined, conditions: { Ready, Stalled: { status: "True" } } });
@@ -150,6 +148,13 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     const { own, token } = await minted();
     const read = ["get", "dcet", own.name, "--output=jsonpath={.status.token}", ...kubectlAs(alice)];
     expect(await kubectl(inject("controlPlane"), read)).toBe(token);
+  });
+
+  it("can be waited for by alice with kubectl wait", async () => {
+    const own = await make(kind, { by: alice });
+    await becomes("the grant", () => ask(alice, { method: "GET", path: own.path }), { code: 200 });
+    const wait = ["wait", "--for=condition=Ready", "--timeout=60s", `dcet/${own.name}`, ...kubectlAs(alice)];
+    expect(await kubectl(inject("controlPlane"), wait)).toContain("condition met");
   });
 
   const deeds = [
