@@ -40,7 +40,7 @@ function errorOf(call: Call, answer: Answer, status: unknown): KubeError {
   const objectName = stringAt(details, "name");
   const seconds = numberAt(details, "retryAfterSeconds");
   const retryAfterMs = answer.retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000);
-  const sentence = redact(stringAt(status, "message") ?? "no explanation", call.body);
+  const sentence = sentenceOf(call, status);
   return new KubeError(`${call.method} ${call.path}: ${answer.status} ${sentence}`, {
     code: codeOf(answer.status, reason),
     status: answer.status,
@@ -50,6 +50,12 @@ function errorOf(call: Call, answer: Answer, status: unknown): KubeError {
     ...(objectName === undefined ? {} : { objectName }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
+}
+
+/** An admission policy may quote the object: what was sent whole is redacted, what was patched or deleted is not repeated. */
+function sentenceOf({ method, body }: Call, status: unknown): string {
+  if (method === "PATCH" || method === "DELETE") return stringAt(status, "reason") ?? "no explanation";
+  return redact(stringAt(status, "message") ?? "no explanation", body);
 }
 
 const codes: Readonly<Record<number, KubeErrorCode>> = {
