@@ -61,17 +61,20 @@ type Verdict =
   | ({ readonly kind: "conflict" | "failed" } & Failure);
 
 function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
-  const winner = "source" in state && "options" in state.source ? state.source : undefined;
-  if (winner !== undefined && winner.secret.metadata.uid !== source.secret.metadata.uid) {
-    const { namespace = "", name } = winner.secret.metadata;
-    return { kind: "conflict", reason: "OlderSource", message: `the older SharedSecret ${namespace}/${name} has this target` };
-  }
+  const winner = "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
+  if (winner !== undefined && winner.uid !== source.secret.metadata.uid) return lostTo(winner);
+  // A source that cannot be followed has no reports of its own: the copy is kept by an older one.
+  if (state.kind === "stuck") return lostTo(state.source);
   if (state.kind === "current") return { kind: "synced" };
   if (state.kind === "paused") return { kind: "opted-out" };
   if (state.kind === "conflict") {
     return { kind: "conflict", reason: "NotOurs", message: "a Secret of this name is not Latchkey's and is left alone; rename or delete it" };
   }
   return failure === undefined ? { kind: "pending" } : { kind: "failed", ...failure };
+}
+
+function lostTo({ namespace = "", name }: ObjectRef): Verdict {
+  return { kind: "conflict", reason: "OlderSource", message: `the older SharedSecret ${namespace}/${name} has this target` };
 }
 
 function entryOf({ namespace = "", name }: ObjectRef, verdict: Verdict): readonly FailureEntry[] {

@@ -32,7 +32,7 @@ export type TargetState =
   | { readonly kind: "differs"; readonly source: Source; readonly copy: CopySeen }
   | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: CopySeen }
   /** The source lives but cannot be followed: the copy stays and says why. */
-  | { readonly kind: "stuck"; readonly copy: CopySeen; readonly why: string }
+  | { readonly kind: "stuck"; readonly copy: CopySeen; readonly source: ObjectRef; readonly why: string }
   /** No agreement any more between a living source and the namespace. */
   | { readonly kind: "withdrawn"; readonly copy: CopySeen | StrangerSeen }
   /** The source is gone as far as can be seen; to be confirmed before the copy goes. */
@@ -78,7 +78,7 @@ function unwanted({ copy, stranger, holder }: TargetSeen): TargetState {
   // The pass over a source that is being deleted takes its own copies away.
   if (holder.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
   if (holder.options.problem === undefined || copy === undefined) return { kind: "withdrawn", copy: standing };
-  return { kind: "stuck", copy, why: holder.options.problem.message };
+  return { kind: "stuck", copy, source: claimed, why: holder.options.problem.message };
 }
 
 /** The writes that a state asks for, one step after the other. */

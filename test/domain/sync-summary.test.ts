@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import { summarize, type TargetReport } from "../../src/domain/sync-summary.ts";
+import { sightedCopy } from "./sync-sightings.ts";
+import { live, older } from "./sync-situations.ts";
+
+const junior = older;
+const at = (name: string) => ({ namespace: "pay", name });
+const report = (name: string, state: TargetReport["state"], more: Partial<TargetReport> = {}): TargetReport => ({ target: at(name), state, ...more });
+const failure = { reason: "Forbidden", message: "exceeded quota" };
+
+const nothing = { desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0, failures: [], contested: { targets: 0 } };
+
+describe("a target counts", () => {
+  test.for<[string, TargetReport, object]>([
+    ["as synced when it is current", report("db", { kind: "current", source: live }), { synced: 1 }],
+    ["as pending while it is to be written", report("db", { kind: "missing", source: live }), { pending: 1 }],
+    ["as pending while its label is to be put back", report("db", { kind: "unlabelled", source: live, stranger: sightedCopy(live) }), { pending: 1 }],
+    ["as failed when its write was refused", report("db", { kind: "missing", source: live }, { failure }), { failed: 1, failures: [{ ...at("db"), ...failure }] }],
+    ["as synced when it is current, whatever failed before", report("db", { kind: "current", source: live }, { failure }), { synced: 1 }],
+    [
+      "as a conflict when a foreign Secret is there",
+      report("db", { kind: "conflict", source: live }),
+      { conflicts: 1, failures: [{ ...at("db"), reason: "NotOurs", message: expect.stringContaining("is not Latchkey's") }] },
+    ],
+    [
+      "as a conflict when an older source has it",
+      report("db", { kind: "current", source: older }),
+      { conflicts: 1, failures: [{ ...at("db"), reason: "OlderSource", message: "the older SharedSecret team/older has this target" }] },
+    ],
+    [
+      "as a conflict when an older source that cannot be followed keeps it",
+      report("db", { kind: "stuck", copy: sightedCopy(older), source: older.secret.metadata, why: "a typo" }),
+      { conflicts: 1, failures: [{ ...at("db"), reason: "OlderSource", message: "the older SharedSecret team/older has this target" }] },
+    ],
+  ])("%s", ([, seen, expected]) => {
+    expect(summarize(live, [seen])).toEqual({ ...nothing, desired: 1, ...expected });
+  });
+
+  test("not at all when its copy pauses itself", () => {
+    expect(summarize(live, [report("db", { kind: "paused" })])).toEqual(nothing);
+  });
+});
+
+test("the first ten conflicts and failures are told, by place, with at most 256 characters each", () => {
+  const names = Array.from({ length: 12 }, (_, index) => `db-${String.fromCodePoint(97 + index)}`);
+  const long = { reason: "Invalid", message: "x".repeat(1000) };
+  const reports = names.toReversed().map((name) => report(name, { kind: "missing", source: live }, { failure: long }));
+  const { failed, failures } = summarize(live, reports);
+  expect(failed).toBe(12);
+  expect(failures.map(({ name }) => name)).toEqual(names.slice(0, 10));
+  expect(new Set(failures.map(({ message }) => message.length))).toEqual(new Set([256]));
+});
+
+test("who else wants a target is counted, and the first one named", () => {
+  const rival = junior.secret.metadata;
+  const contested = summarize(live, [report("a", { kind: "current", source: live }, { rival }), report("b", { kind: "current", source: live })]);
+  expect(contested.contested).toEqual({ targets: 1, rival });
+});
