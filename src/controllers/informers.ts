@@ -44,7 +44,7 @@ export interface Informers {
   /** Kinds that have not been listed yet. */
   waitingFor(): readonly string[];
   /** Takes in the answer to a write of our own. */
-  observe(resource: Resource, answer: unknown): void;
+  readonly observe: (resource: Resource, answer: unknown) => void;
   readonly strangers: Informer<StrangerSeen>;
 }
 
