@@ -46,7 +46,8 @@ export function currentCopy({ uid, namespace, name }: Place, data: object): obje
 export async function becomesCurrent({ source, copy }: Pick<Synced, "source" | "copy">, data: Record<string, string> = dataOf("first", "second")): Promise<void> {
   const see = async () => {
     const seen = await look(copy);
-    return { ...seen, keys: Object.keys(recordAt(seen, "data")).sort() };
+    const held = recordAt(seen, "data");
+    return { ...seen, data: held, keys: Object.keys(held).sort() };
   };
   await becomes("the copy to be current", see, { ...currentCopy(source, data), keys: Object.keys(data).sort() });
 }

@@ -1,0 +1,138 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, describe, expect, it } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
+import { makeNamespace, patchTypes, unique, arrange } from "./policy-request.ts";
+import { base64, becomes, becomesReady, change, look, makeSharedSecret, makeTarget, remove, secretPath, view } from "./shared-secret-requests.ts";
+import { afterAnotherPass, becomesCurrent, dataOf, makeSecret, makeSynced, stateOf, to, type Synced } from "./sync-fixture.ts";
+
+afterAll(expectNoTrouble);
+
+interface Edit {
+  rule: string;
+  edit: (synced: Synced) => Promise<unknown>;
+}
+
+const relabel = (given: Record<string, string | null> | null) => ({ metadata: { labels: given } });
+const reannotate = (given: Record<string, string | null> | null) => ({ metadata: { annotations: given } });
+
+const edits: Edit[] = [
+  { rule: "a value is changed", edit: ({ copy }) => change(copy, { data: dataOf("first", "second"), stringData: { first: "other" } }) },
+  { rule: "a key is added", edit: ({ copy }) => change(copy, { data: dataOf("third") }) },
+  { rule: "a key is taken out", edit: ({ copy }) => change(copy, { data: { first: null } }) },
+  { rule: "all data is taken out", edit: ({ copy }) => change(copy, { data: null }) },
+  { rule: "the label is lost", edit: ({ copy }) => change(copy, relabel(null)) },
+  { rule: "the label is lost and a value changed", edit: ({ copy }) => change(copy, { ...relabel(null), data: { first: base64("other") } }) },
+  { rule: "the label names another", edit: ({ copy }) => change(copy, relabel({ [labels.sourceUid]: "another" })) },
+  { rule: "the annotation alone is lost", edit: ({ copy }) => change(copy, reannotate(null)) },
+  { rule: "the annotation cannot be read", edit: ({ copy }) => change(copy, reannotate({ [annotations.copyOf]: "nothing" })) },
+  { rule: "a stale complaint stands there", edit: ({ copy }) => change(copy, reannotate({ [annotations.syncError]: "long ago" })) },
+  { rule: "it is deleted", edit: ({ copy }) => remove(copy) },
+  {
+    rule: "it is made again by hand with another type",
+    edit: async ({ source, target, copy }) => {
+      const { labels: given, annotations: notes } = (await look(copy)).metadata;
+      await remove(copy);
+      // The controller may be faster; then nothing is to be repaired any more.
+      await makeSecret(target, source.name, { metadata: { name: source.name, labels: given, annotations: notes }, type: "example.com/other" }).catch(() => undefined);
+    },
+  },
+];
+
+describe.concurrent("a copy is restored when", () => {
+  it.each(edits)("$rule", async ({ edit }) => {
+    const synced = await makeSynced();
+    await edit(synced);
+    await becomesCurrent(synced);
+    await becomes("no complaint to be left", async () => JSON.stringify(await look(synced.copy)).includes(annotations.syncError), false);
+    expect((await look(synced.copy)).type).toBe("Opaque");
+    await becomesReady(synced.source);
+  });
+
+  it("it is immutable and its source changes: it is made anew", async () => {
+    const { source, copy } = await makeSynced();
+    const { uid } = (await change(copy, { immutable: true })).metadata;
+    await change(copy, relabel({ [labels.sourceUid]: null }));
+    await becomesCurrent({ source, copy });
+    expect(await look(copy)).toMatchObject({ immutable: true, metadata: { uid } });
+    await change(source.path, { spec: { data: dataOf("third") } });
+    await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
+    expect((await look(copy)).metadata.uid).not.toBe(uid);
+  });
+});
+
+describe.concurrent("what others put on a copy", () => {
+  const theirs = { labels: { team: "a" }, annotations: { "example.com/note": "b" } };
+
+  it("is kept and causes no write", async () => {
+    const synced = await makeSynced();
+    await change(synced.copy, { metadata: theirs });
+    const before = await stateOf(synced.copy);
+    await afterAnotherPass(synced);
+    expect(await stateOf(synced.copy)).toEqual(before);
+    expect(writesTo(synced.target, synced.source.name) ?? ["create"]).toEqual(["create"]);
+  });
+
+  it("is kept by a repair and by a change of the source", async () => {
+    const { source, copy } = await makeSynced();
+    await change(copy, { metadata: { ...theirs, finalizers: ["example.com/hold"] }, data: { first: null } });
+    await becomesCurrent({ source, copy });
+    await change(source.path, { spec: { data: dataOf("third") } });
+    await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
+    expect(await look(copy)).toMatchObject({ metadata: { ...theirs, finalizers: ["example.com/hold"] } });
+    await change(copy, { metadata: { finalizers: null } });
+  });
+
+  it("is not taken from the source, whose labels and annotations stay there", async () => {
+    const synced = await makeSynced({ "example.com/note": "mine" });
+    await change(synced.source.path, { metadata: { labels: { mine: "yes" } } });
+    await afterAnotherPass(synced);
+    const { labels: given, annotations: notes, ownerReferences } = (await look(synced.copy)).metadata;
+    expect(Object.keys(given ?? {})).toEqual([labels.sourceUid]);
+    expect(Object.keys(notes ?? {})).toEqual([annotations.copyOf]);
+    expect(ownerReferences).toBeUndefined();
+    expect(writesTo(synced.target, synced.source.name) ?? ["create"]).toEqual(["create"]);
+  });
+});
+
+describe.concurrent("the data of a copy", () => {
+  const binary = {
+    "every.byte": Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString("base64"),
+    random: randomBytes(10_001).toString("base64"),
+    "not-utf8": Buffer.from([0xff, 0xfe, 0x00, 0xc3, 0x28]).toString("base64"),
+    line_breaks: base64("canary-one\r\ncanary-two\n\n"),
+    ".dots..inside.": base64("canary-dots"),
+    empty: "",
+    "-": base64("canary-dash"),
+  };
+
+  it("is that of its source, byte for byte", async () => {
+    const [namespace, project] = [await makeNamespace(), unique("project")];
+    const copy = secretPath(await makeTarget(project, namespace), "binary");
+    const source = await makeSharedSecret({ namespace, name: "binary", annotations: to(project), spec: { data: binary } });
+    await becomesReady(source);
+    expect((await look(copy)).data).toEqual(binary);
+    expect(await view(source)).toMatchObject({ keys: Object.keys(binary).length });
+  });
+
+  it("changes in one write, whatever number of keys change", async () => {
+    const synced = await makeSynced();
+    const { source, target, copy } = synced;
+    const body = [{ op: "replace", path: "/spec/data", value: dataOf("third", "fourth", "fifth") }];
+    await arrange({ method: "PATCH", path: source.path, type: patchTypes.json, body });
+    await becomesCurrent({ source, copy }, dataOf("third", "fourth", "fifth"));
+    await change(source.path, { spec: { data: null } });
+    await becomesCurrent({ source, copy }, {});
+    await afterAnotherPass(synced);
+    expect(writesTo(target, source.name) ?? ["create", "update", "update"]).toEqual(["create", "update", "update"]);
+  });
+
+  it("is not written again when only texts and access of the source change", async () => {
+    const synced = await makeSynced();
+    const before = await stateOf(synced.copy);
+    await change(synced.source.path, { spec: { description: "new words", access: [{ users: ["carol"], verbs: ["get"] }] } });
+    await becomesReady(synced.source);
+    await afterAnotherPass(synced);
+    expect(await stateOf(synced.copy)).toEqual(before);
+  });
+});
