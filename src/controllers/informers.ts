@@ -42,7 +42,7 @@ export interface Informers {
   run(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
   /** Kinds that have not been listed yet. */
-  waitingFor(): readonly string[];
+  readonly waitingFor: () => readonly string[];
   /** Takes in the answer to a write of our own. */
   readonly observe: (resource: Resource, answer: unknown) => void;
   readonly strangers: Informer<StrangerSeen>;

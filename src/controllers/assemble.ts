@@ -1,0 +1,78 @@
+import { fieldManager, group, ownObjects } from "../api/names.ts";
+import type { Credentials } from "../kube/credentials.ts";
+import { EventRecorder } from "../kube/event-recorder.ts";
+import { createClient } from "../kube/http-client.ts";
+import { type CandidacyEnd, LeaderElection, type LeaseTimes } from "../kube/lease.ts";
+import { createListWatch } from "../kube/list-watch.ts";
+import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import { type ControllerOptions, createController } from "./controller.ts";
+import type { Informers } from "./informers.ts";
+
+/** How a controller process behaves; `identity` names it in the Lease. */
+export interface AssemblyOptions extends ControllerOptions {
+  readonly identity: string;
+  readonly lease: LeaseTimes;
+}
+
+/** What a controller process is made of. */
+export interface AssemblyDeps {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** A controller with its ways to the API server and its Lease. */
+export interface Assembly {
+  readonly informers: Informers;
+  /** Follows the API server, waits for the Lease and leads, until the signal aborts or the Lease is lost. */
+  run(signal: AbortSignal): Promise<CandidacyEnd>;
+  /** Ends every connection, whatever is in flight. */
+  close(): Promise<void>;
+}
+
+const requestTimeoutMs = 30_000;
+
+/** Builds a controller process without its HTTP server; nothing runs yet. */
+export function assembleController(options: AssemblyOptions, deps: AssemblyDeps): Assembly {
+  const { credentials, clock, random, log, metrics } = deps;
+  const host = new URL(credentials.server).host;
+  const transports: Transport[] = [];
+  const open = (rest: Pick<TransportOptions, "connections" | "fence"> & { readonly timeoutMs?: number }): Transport => {
+    const transport = createTransport({ credentials, clock, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }), ...rest });
+    transports.push(transport);
+    return transport;
+  };
+
+  // Renewals have a connection of their own: they must neither be fenced nor wait behind anything. A socket that hangs
+  // may use up half of the deadline, so that another try is left.
+  const leaseClient = createClient(open({ connections: 1, timeoutMs: options.lease.renewDeadline / 2 }), fieldManager);
+  const lease = { namespace: options.namespace, name: ownObjects.lease };
+  const election = new LeaderElection({ client: leaseClient, clock, random, log, metrics, lease, identity: options.identity, times: options.lease });
+
+  const fenced = open({ connections: options.writers, fence: () => election.remainingMs() });
+  const eventClient = createClient(open({ connections: 2 }), fieldManager);
+  const events = new EventRecorder({ client: eventClient, clock, log, reporter: `${group}/latchkey`, identity: options.identity });
+  const controller = createController(options, { client: createClient(fenced, fieldManager), listWatch: createListWatch(fenced, clock), events, clock, random, log, metrics });
+
+  let followed = Promise.resolve();
+  return {
+    informers: controller.informers,
+    async run(signal) {
+      const following = new AbortController();
+      followed = controller.follow(following.signal);
+      const end = await election.run({ signal, onLeading: (leading) => controller.lead(leading) });
+      following.abort();
+      return end;
+    },
+    async close() {
+      await Promise.all(transports.map((transport) => transport.close()));
+      await followed;
+    },
+  };
+}
