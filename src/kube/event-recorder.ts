@@ -68,10 +68,15 @@ export class EventRecorder {
       action: "Reconcile",
       type,
       reason,
-      regarding: { apiVersion: apiVersionOf(resource), kind: resource.kind, ...subject },
+      regarding: { apiVersion: apiVersionOf(resource), kind: resource.kind, ...referenceTo(subject) },
       note: cut(note, longest.note),
     };
   }
+}
+
+/** A subject may be a whole metadata, of which an Event takes these three fields and the API server refuses any other. */
+function referenceTo({ namespace, name, uid }: EventNotice["subject"]): EventNotice["subject"] {
+  return { ...(namespace === undefined ? {} : { namespace }), name, uid };
 }
 
 /** The object's name and 128 bits of a hash of its uid and the parts; a telling after a crash meets its own name. */

@@ -59,6 +59,12 @@ test("an Event of a cluster-scoped object is in default", async () => {
   expect(event?.["regarding"]).toEqual({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", name: "ci", uid: "uid-2" });
 });
 
+test("an Event points at its object and takes nothing else of its metadata along", async () => {
+  const subject = { ...notice.subject, resourceVersion: "7", labels: { team: "a" } };
+  const [event] = await told({ subject });
+  expect(event?.["regarding"]).toEqual({ apiVersion: "management.service/v1", kind: "SharedSecret", ...notice.subject });
+});
+
 describe("the name", () => {
   test.for<[string, Partial<EventNotice>, boolean]>([
     ["is the same for the same telling in other words", { note: "other words" }, true],
