@@ -1,0 +1,81 @@
+import { afterAll, describe, expect, inject, it } from "vitest";
+import { annotations } from "../../src/api/names.ts";
+import { eventually } from "./eventually.ts";
+import { expectNoCanary, expectNoTrouble } from "./controller-oracle.ts";
+import { kubectl } from "./kubectl.ts";
+import { arrange, makeNamespace, unique } from "./policy-request.ts";
+import { becomes, becomesReady, change, look, makeSharedSecret, makeTarget, view } from "./shared-secret-requests.ts";
+import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
+
+afterAll(expectNoTrouble);
+
+const run = (...args: string[]) => kubectl(inject("controlPlane"), args);
+
+describe.concurrent("no value of the data is shown", () => {
+  const tables = [["-o", "wide"], ["--show-labels"], ["-o", "name"], ["-o", "jsonpath={.status}"], ["-o", "jsonpath={.metadata}"]];
+  it.each(tables)("by kubectl get %s %s", async (...output) => {
+    const { source, target } = await makeSynced();
+    expectNoCanary(await run("get", "shsec", source.name, "-n", source.namespace, ...output));
+    expectNoCanary(await run("get", "secret", source.name, "-n", target, ...output));
+  });
+
+  it("by kubectl describe of the copy", async () => {
+    const { source, target } = await makeSynced();
+    const described = await run("describe", "secret", source.name, "-n", target);
+    expect(described).toContain("first:");
+    expectNoCanary(described);
+  });
+
+  it("by kubectl describe of the SharedSecret outside its spec", async () => {
+    const { source } = await makeSynced();
+    const described = await run("describe", "shsec", source.name, "-n", source.namespace);
+    const spec = /^Spec:\n(?: .*\n)*/m;
+    expect(described).toMatch(spec);
+    expectNoCanary(described.replace(spec, ""));
+  });
+
+  it("by status, Events and copies when things go wrong", async () => {
+    const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
+    const [taken, free] = [await makeTarget(project, namespace), await makeTarget(project, namespace)];
+    await makeSecret(taken, name);
+    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
+    await becomes("the conflict to be told", () => view(source), { conditions: { Synced: { reason: "Conflict" } } });
+    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } } });
+    await becomes("the refusal to be told", () => view(source), { sync: { failed: 1, conflicts: 1 } });
+    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "helm.sh/release.v1" } }, spec: { access: [{ name: "wrong", verbs: ["fly"] }] } });
+    await becomes("the mistakes to be told", () => view(source), { settled: true, conditions: { Stalled: { reason: "InvalidAccessRule" } } });
+
+    const { status } = await look(source.path);
+    expectNoCanary(JSON.stringify(status));
+    const events = await eventually(async () => {
+      const text = JSON.stringify(await arrange({ method: "GET", path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events` }));
+      return text.includes("InvalidAccessRule") && text.includes("Conflict") && text;
+    }, { what: "the Events" });
+    expectNoCanary(events);
+    expect(await look(`/api/v1/namespaces/${free}/secrets/${name}`)).toMatchObject({ code: 404 });
+  });
+
+  it("by the controller's metrics", async () => {
+    const synced = await makeSynced();
+    await becomesCurrent(synced);
+    const metrics = await (await fetch(`${inject("controller").url}/metrics`)).text();
+    expect(metrics).toContain("controller_runtime_reconcile_total");
+    expectNoCanary(metrics);
+  });
+});
+
+describe("kubectl get shows what an administrator asks for", () => {
+  it("whether it is ready, why, and how many copies there are", async () => {
+    const { source } = await makeSynced();
+    await becomesReady(source);
+    const rows = (await run("get", "sharedsecret", source.name, "-n", source.namespace)).split("\n").map((line) => line.split(/\s+/));
+    expect(rows[0]).toEqual(["NAME", "READY", "REASON", "SYNCED", "DESIRED", "AGE", ""].filter(Boolean));
+    expect(rows[1]?.slice(0, 5)).toEqual([source.name, "True", "Ready", "1", "1"]);
+  });
+
+  it("and kubectl wait ends when the SharedSecret is ready", async () => {
+    const namespace = await makeNamespace();
+    const { name } = await makeSharedSecret({ namespace });
+    expect(await run("wait", "--for=condition=Ready", "--timeout=60s", `shsec/${name}`, "-n", namespace)).toContain("condition met");
+  });
+});

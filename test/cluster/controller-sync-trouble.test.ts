@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, describe, expect, inject, it } from "vitest";
+import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
+import { expectNoTrouble } from "./controller-oracle.ts";
+import { arrange, makeNamespace, patchTypes, unique } from "./policy-request.ts";
+import { becomes, becomesGone, becomesReady, change, look, makeSharedSecret, makeTarget, remove, secretPath, view, type Place } from "./shared-secret-requests.ts";
+import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
+
+afterAll(expectNoTrouble);
+
+const hasControllerManager = inject("controlPlane").hasControllerManager;
+
+function replaceData({ path }: Place, value: object): Promise<unknown> {
+  return arrange({ method: "PATCH", path, type: patchTypes.json, body: [{ op: "replace", path: "/spec/data", value }] });
+}
+
+describe.concurrent("data that no Secret can hold", () => {
+  const most = 1024 * 1024;
+  const misfits = [
+    { rule: "a byte more than a Secret may have", reason: "TooLarge", data: () => ({ big: randomBytes(most + 1).toString("base64") }), says: `${most + 1} bytes` },
+    { rule: "values that are too large together", reason: "TooLarge", data: () => ({ a: randomBytes(most).toString("base64"), b: "QQ==" }), says: `${most + 1} bytes` },
+    { rule: "a key of two dots", reason: "InvalidKey", data: () => ({ "..": "QQ==" }), says: '".."' },
+    { rule: "a key that begins with two dots", reason: "InvalidKey", data: () => ({ "..data": "QQ==", good: "QQ==" }), says: '"..data"' },
+    { rule: "a key of one dot", reason: "InvalidKey", data: () => ({ ".": "QQ==" }), says: '"."' },
+    { rule: "a key of 254 characters", reason: "InvalidKey", data: () => ({ ["k".repeat(254)]: "QQ==" }), says: '"kkk' },
+  ];
+  it.each(misfits)("stalls the source and spares its copies: $rule", async ({ reason, data, says }) => {
+    const { source, copy } = await makeSynced();
+    await replaceData(source, data());
+    const trouble = { reason, message: expect.stringContaining(says) };
+    await becomes("the trouble to be told", () => view(source), {
+      settled: true,
+      conditions: { Ready: { status: "False", ...trouble }, Synced: { status: "False", ...trouble }, Stalled: { status: "True", ...trouble } },
+    });
+    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, { [annotations.syncError]: expect.stringContaining(says) });
+    expect((await look(copy)).data).toEqual(dataOf("first", "second"));
+    await replaceData(source, dataOf("third"));
+    await becomesCurrent({ source, copy }, dataOf("third"));
+    await becomesReady(source);
+  });
+
+  it("is as much as a Secret may hold, and a key as long: that arrives", async () => {
+    const { source, copy } = await makeSynced();
+    const data = { ["k".repeat(253)]: randomBytes(most).toString("base64") };
+    await replaceData(source, data);
+    await becomesReady(source);
+    expect((await look(copy)).data).toEqual(data);
+  });
+
+  it("is no trouble where nothing is synced", async () => {
+    const source = await makeSharedSecret({ namespace: await makeNamespace(), spec: { data: { "..": "QQ==" } } });
+    await becomesReady(source);
+  });
+});
+
+describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is used up", () => {
+  it("fails in the status, holds up no other, and heals when the quota is raised", async () => {
+    const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
+    const target = await makeTarget(project, namespace);
+    const free = await makeTarget(project, namespace);
+    const quotas = `/api/v1/namespaces/${target}/resourcequotas`;
+    await makeSecret(target, "the-only-one");
+    await arrange({ method: "POST", path: quotas, body: { metadata: { name: "few" }, spec: { hard: { secrets: "1" } } } });
+    await becomes("the quota to count", () => look(`${quotas}/few`), { status: { used: { secrets: "1" } } });
+
+    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
+    const copy = secretPath(target, name);
+    const failure = { namespace: target, name, reason: "Forbidden", message: expect.stringContaining("exceeded quota: few") };
+    await becomes("the refusal to be told", () => view(source), {
+      conditions: { Ready: { status: "True", message: expect.stringContaining(target) }, Synced: { status: "False", reason: "Failed" } },
+      sync: { desired: 2, synced: 1, failed: 1, failures: [failure] },
+    });
+    await becomesCurrent({ source, copy: secretPath(free, name) }, dataOf("first"));
+    expect(await look(copy)).toMatchObject({ code: 404 });
+
+    await change(`${quotas}/few`, { spec: { hard: { secrets: "2" } } });
+    await becomesCurrent({ source, copy }, dataOf("first"));
+    await becomes("the status to follow", () => view(source), { conditions: { Synced: { status: "True" } }, sync: { synced: 2, failed: 0 } });
+  });
+});
+
+describe.skipIf(!hasControllerManager).concurrent("a namespace that is going away", () => {
+  /** Holds a namespace in its terminating state until it is let go. */
+  async function hold(namespace: string): Promise<() => Promise<unknown>> {
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    await arrange({ method: "POST", path, body: { metadata: { name: "hold", finalizers: ["example.com/hold"] } } });
+    return () => change(`${path}/hold`, { metadata: { finalizers: null } });
+  }
+
+  it("is no target any more and blocks nothing", async () => {
+    const { source, project, target, copy } = await makeSynced();
+    const letGo = await hold(target);
+    await remove(`/api/v1/namespaces/${target}`);
+    await becomes("the target not to count", () => view(source), { conditions: { Ready: { status: "True" }, Synced: { status: "True" } }, sync: { desired: 0, failed: 0 } });
+    await becomesGone(copy);
+    await change(source.path, { spec: { data: dataOf("third") } });
+    const fresh = await makeTarget(project, source.namespace);
+    await becomesCurrent({ source, copy: secretPath(fresh, source.name) }, dataOf("first", "second", "third"));
+    await becomes("the status to follow", () => view(source), { settled: true, conditions: { Ready: { status: "True" } }, sync: { desired: 1, synced: 1, failed: 0 } });
+    expect(await look(copy)).toMatchObject({ code: 404 });
+    await remove(source.path);
+    await becomesGone(source.path);
+    await letGo();
+    await becomesGone(`/api/v1/namespaces/${target}`);
+  });
+
+  it("with the source inside takes all copies along, and ends", async () => {
+    const { source, copy } = await makeSynced();
+    await remove(`/api/v1/namespaces/${source.namespace}`);
+    await becomesGone(copy);
+    await becomesGone(`/api/v1/namespaces/${source.namespace}`);
+  });
+
+  it("is a target again when it is made anew", async () => {
+    const { source, target, copy } = await makeSynced();
+    const { metadata } = await look(`/api/v1/namespaces/${target}`);
+    await remove(`/api/v1/namespaces/${target}`);
+    await becomesGone(`/api/v1/namespaces/${target}`);
+    const { labels, annotations: given } = metadata;
+    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: target, labels, annotations: given } } });
+    await becomesCurrent({ source, copy });
+  });
+});
+
+describe.concurrent("a source that is deleted", () => {
+  it("takes its copies along, those that lost the label, are paused or immutable too", async () => {
+    const { source, project, copy } = await makeSynced();
+    const targets = await Promise.all([1, 2, 3].map(() => makeTarget(project, source.namespace)));
+    const copies = targets.map((target) => secretPath(target, source.name));
+    for (const path of copies) await becomesCurrent({ source, copy: path });
+    const [paused = "", sealed = "", unlabelled = ""] = copies;
+    await change(paused, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
+    await change(sealed, { immutable: true });
+    await change(unlabelled, { metadata: { labels: null } });
+    await remove(source.path);
+    await becomesGone(source.path);
+    for (const path of [copy, ...copies]) await becomesGone(path);
+  });
+
+  it("does not wait for copies that others hold", async () => {
+    const { source, copy } = await makeSynced();
+    await change(copy, { metadata: { finalizers: ["example.com/hold"] } });
+    await remove(source.path);
+    await becomesGone(source.path);
+    expect(await look(copy)).toMatchObject({ code: 200, metadata: { deletionTimestamp: expect.any(String) } });
+    await change(copy, { metadata: { finalizers: null } });
+    await becomesGone(copy);
+  });
+
+  it("is made again under its name, and its copies are those of the new one", async () => {
+    const { source, project, copy } = await makeSynced();
+    await remove(source.path);
+    await becomesGone(source.path);
+    const again = await makeSharedSecret({ ...source, annotations: to(project), spec: { data: dataOf("again") } });
+    await becomesCurrent({ source: again, copy }, dataOf("again"));
+  });
+
+  it("leaves no copy behind when its finalizer was stripped off", async () => {
+    const { source, copy } = await makeSynced();
+    expect((await look(source.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
+    await change(source.path, { metadata: { finalizers: null } });
+    await remove(source.path, "Orphan");
+    await becomesGone(source.path);
+    await becomesGone(copy);
+  });
+});
