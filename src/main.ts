@@ -2,7 +2,7 @@ import { ownObjects } from "./api/names.ts";
 import { keyOf } from "./api/object.ts";
 import { assembleController } from "./controllers/assemble.ts";
 import { publishedKeyRoutes } from "./controllers/published-keys.ts";
-import { loadCredentials } from "./kube/credentials.ts";
+import { CredentialsError, loadCredentials } from "./kube/credentials.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { ConfigError } from "./runtime/config-values.ts";
 import { type ControllerConfig, controllerHelp, readControllerConfig } from "./runtime/config.ts";
@@ -64,7 +64,7 @@ async function main([command, ...argv]: readonly string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  const isUserError = error instanceof ConfigError;
+  const isUserError = error instanceof ConfigError || error instanceof CredentialsError;
   process.stderr.write(`latchkey: ${error instanceof Error ? (isUserError ? error.message : (error.stack ?? error.message)) : String(error)}\n`);
   process.exitCode = isUserError ? 2 : 1;
 }

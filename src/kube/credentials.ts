@@ -27,16 +27,22 @@ export interface Credentials {
 
 const freshMs = 60_000;
 
+/** There is no usable way to an API server; the message names the file and what is wrong with it. */
+export class CredentialsError extends Error {
+  constructor(problem: string) {
+    super(`${problem}; name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a pod with a service account`);
+    this.name = "CredentialsError";
+  }
+}
+
 /**
  * Credentials of the current context of a kubeconfig file (its user's `tokenFile` included, which the library leaves
- * out), or of the pod's service account when no file is named. Throws an Error that names the file and what it lacks.
+ * out), or of the pod's service account when no file is named. Throws a CredentialsError.
  */
 export async function loadCredentials(path: string | undefined, clock: Clock): Promise<Credentials> {
-  const config = new KubeConfig();
-  if (path === undefined) config.loadFromCluster();
-  else config.loadFromFile(path);
+  const config = loadConfig(path);
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new Error(`the kubeconfig ${path ?? "of the pod"} has no current context with a cluster`);
+  if (cluster === null) throw new CredentialsError(`the kubeconfig ${path ?? "of the pod"} has no current context with a cluster`);
   const tokenFile = path === undefined ? undefined : tokenFileOf(path, config.getCurrentUser()?.name);
   const options = await optionsOf(config);
   let cached: { readonly header: string | undefined; readonly readAt: number } | undefined;
@@ -54,6 +60,20 @@ export async function loadCredentials(path: string | undefined, clock: Clock): P
       cached = undefined;
     },
   };
+}
+
+function loadConfig(path: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (path === undefined) config.loadFromCluster();
+    else config.loadFromFile(path);
+  } catch (error) {
+    // What the parser says may quote the file.
+    const code = error instanceof Error && "code" in error ? String(error.code) : "it is no valid kubeconfig";
+    throw new CredentialsError(`the kubeconfig ${path ?? "of the pod"} cannot be read: ${code}`);
+  }
+  if (path === undefined && !URL.canParse(config.getCurrentCluster()?.server ?? "")) throw new CredentialsError("this is no pod, and no kubeconfig is named");
+  return config;
 }
 
 async function optionsOf(config: KubeConfig): Promise<RequestOptions> {
