@@ -80,7 +80,7 @@ function syncSentence({ desired, synced, conflicts, failed, failures, contested 
   if (failed > 0) parts.push(`${failed} failed`);
   const [first] = failures;
   if (first !== undefined) parts.push(`first: ${keyOf(first)}: ${first.message}`);
-  if (contested.rival !== undefined) parts.push(`${contested.targets} also wanted by the younger SharedSecret ${keyOf({ namespace: contested.rival.namespace ?? "", name: contested.rival.name })}`);
+  if (contested.rival !== undefined) parts.push(`${contested.targets} also wanted by the younger SharedSecret ${keyOf(contested.rival)}`);
   return parts.join(", ");
 }
 

@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { cleanupFinalizer } from "../../src/api/names.ts";
+import type { Condition } from "../../src/api/conditions.ts";
+import { parseConditions } from "../../src/api/parse.ts";
+import { parseRole, parseRoleBinding } from "../../src/api/role.ts";
+import type { AccessSeen } from "../../src/domain/access.ts";
+import { accessOf } from "../../src/domain/access-rules.ts";
+import { bindingManifest, derivedRoles, roleManifest } from "../../src/domain/derived-role.ts";
+import type { Plan } from "../../src/domain/plan.ts";
+import { isProgressDue, planSharedSecret, type SharedSecretSeen } from "../../src/domain/shared-secret.ts";
+import type { SyncSummary } from "../../src/domain/sync-summary.ts";
+import { notesOf, statusPatch } from "./plan-model.ts";
+import { born, sightedMetadata } from "./sightings.ts";
+import { sightedCopy, sightedSource, sightedStranger, type SourceChanges } from "./sync-sightings.ts";
+
+const settled: SyncSummary = { desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0, failures: [], contested: { targets: 0 } };
+const nothing: Omit<AccessSeen, "secret"> = { roles: [], bindings: [], leftoverRoles: [], leftoverBindings: [], strangers: new Set() };
+const prefixes = { user: "", team: "" };
+const waiting = { desired: 1, pending: 1 };
+
+type Changes = Partial<Omit<SharedSecretSeen, "source" | "summary">> & { readonly source?: SourceChanges; readonly summary?: Partial<SyncSummary> };
+
+function seen({ source, summary, ...rest }: Changes = {}): SharedSecretSeen {
+  const base = { access: nothing, prefixes, namespaceIsTerminating: false, copies: [] };
+  return { ...base, source: sightedSource(source), summary: { ...settled, ...summary }, ...rest };
+}
+
+function derived(): Omit<AccessSeen, "secret"> {
+  const { secret } = sightedSource({ secret: { owner: { user: "ann" } } });
+  const raw = (manifest: object & { readonly metadata: object }) => ({ ...manifest, metadata: { uid: "uid-role", resourceVersion: "3", creationTimestamp: "2026-01-01T00:00:00Z", ...manifest.metadata } });
+  const roles = derivedRoles(secret.metadata, accessOf(secret, prefixes).grants);
+  return {
+    ...nothing,
+    roles: roles.map((role) => parseRole(raw(roleManifest(secret.metadata, role)))),
+    bindings: roles.map((role) => parseRoleBinding(raw(bindingManifest(secret.metadata, role, role.subjects)))),
+  };
+}
+
+function outline({ steps }: Plan): readonly string[] {
+  return steps.map((step) => step.map((write) => `${write.do} ${write.do === "tell" ? write.notice.reason : write.resource.plural}${write.do === "patch" ? ` ${write.subresource ?? "metadata"}` : ""}`).join(", "));
+}
+
+describe("before anything else", () => {
+  test("the finalizer is put on, and nothing more is done in that pass", () => {
+    const plan = planSharedSecret(seen({ source: { metadata: { finalizers: ["theirs"] }, secret: { owner: { user: "ann" } } } }), born);
+    expect(outline(plan)).toEqual(["patch sharedsecrets metadata"]);
+    expect(plan.steps[0]?.[0]).toMatchObject({ body: { metadata: { resourceVersion: "7", finalizers: ["theirs", cleanupFinalizer] } } });
+    expect(plan.next).toEqual({ kind: "wait-for-change" });
+  });
+
+  test("nothing is done in a namespace that goes away", () => {
+    expect(planSharedSecret(seen({ namespaceIsTerminating: true, source: { metadata: { finalizers: [] } } }), born).steps).toEqual([]);
+    expect(planSharedSecret(seen({ namespaceIsTerminating: true }), born).steps).toEqual([]);
+  });
+});
+
+describe("the farewell", () => {
+  const deletionTimestamp = "2026-01-01T00:01:00Z";
+  const source = { metadata: { deletionTimestamp } };
+
+  test("cuts off who could read, then takes copies away, then lets the object go", () => {
+    const { source: { secret } } = seen();
+    const copies = [sightedCopy(sightedSource()), sightedStranger(sightedSource())];
+    const leftover = sightedMetadata({ name: "latchkey-left", namespace: "team" });
+    const access = { ...derived(), leftoverRoles: [{ metadata: leftover, ownerReferences: [], rules: [] }] };
+    const plan = planSharedSecret(seen({ source, copies, access }), born);
+    expect(outline(plan)).toEqual(["delete rolebindings", "delete roles, delete roles", "delete secrets, delete secrets", "patch sharedsecrets metadata"]);
+    expect(plan.steps.at(-1)?.[0]).toMatchObject({ ref: { name: secret.metadata.name }, body: { metadata: { finalizers: [] } } });
+  });
+
+  test("happens in a namespace that goes away, too", () => {
+    expect(outline(planSharedSecret(seen({ source, namespaceIsTerminating: true }), born)).at(-1)).toBe("patch sharedsecrets metadata");
+  });
+
+  test("is over once the finalizer is off, whoever else holds the object", () => {
+    expect(planSharedSecret(seen({ source: { metadata: { deletionTimestamp, finalizers: ["theirs"] } } }), born).steps).toEqual([]);
+  });
+});
+
+describe("a pass", () => {
+  test("puts access up before it writes the status", () => {
+    const plan = planSharedSecret(seen({ source: { secret: { owner: { user: "ann" } } } }), born);
+    expect(outline(plan)).toEqual(["create roles", "create rolebindings", "patch sharedsecrets status"]);
+    expect(statusPatch(plan)).toMatchObject({ observedGeneration: 3, keys: 1, access: { roles: 1, bindings: 1 } });
+  });
+
+  test("does nothing when nothing has changed", () => {
+    const source = { secret: { owner: { user: "ann" } } };
+    const status = statusPatch(planSharedSecret(seen({ source }), born));
+    const conditions = parseConditions(status);
+    const again = seen({ source: { secret: { ...source.secret, status, conditions } }, access: derived() });
+    expect(planSharedSecret(again, born + 60_000)).toEqual({ steps: [], next: { kind: "wait-for-change" } });
+  });
+
+  test("leaves a Role of a derived name to whoever made it, and says so", () => {
+    const [role] = derived().roles;
+    const plan = planSharedSecret(seen({ source: { secret: { owner: { user: "ann" } } }, access: { ...nothing, strangers: new Set([role?.metadata.name ?? ""]) } }), born);
+    expect(outline(plan)).toEqual(["tell NameConflict", "patch sharedsecrets status"]);
+    expect(statusPatch(plan)).toMatchObject({ access: { roles: 0, bindings: 0 } });
+  });
+
+  test("applies the rules that are right beside one that is wrong", () => {
+    const rule = { verbs: ["get"], subresources: [], users: ["ann"], teams: [] };
+    const plan = planSharedSecret(seen({ source: { secret: { access: [{ ...rule, verbs: [] }, rule] } } }), born);
+    expect(outline(plan)).toEqual(["create roles", "create rolebindings", "tell InvalidAccessRule", "patch sharedsecrets status"]);
+  });
+});
+
+describe("the status of a fan-out", () => {
+  test.for<[string, Changes, number, readonly string[], object]>([
+    ["is not written at once: it will soon be another", { summary: waiting }, born, [], { kind: "look-again", at: born + 1000 }],
+    ["waits a second from the first pass", { summary: waiting, waitingSince: born }, born + 999, [], { kind: "look-again", at: born + 1000 }],
+    ["tells of progress then, and again after a second", { summary: waiting, waitingSince: born }, born + 1000, ["patch sharedsecrets status"], { kind: "look-again", at: born + 2000 }],
+    ["is written once all is written", { summary: { desired: 1, synced: 1 }, waitingSince: born }, born + 5, ["patch sharedsecrets status"], { kind: "wait-for-change" }],
+    ["waits for nothing that pauses", { summary: waiting, source: { options: { paused: true } } }, born, ["patch sharedsecrets status"], { kind: "wait-for-change" }],
+  ])("%s", ([, changes, now, steps, next]) => {
+    const plan = planSharedSecret(seen(changes), now);
+    expect(outline(plan)).toEqual(steps);
+    expect(plan.next).toEqual(next);
+  });
+
+  test("is due after exactly a second", () => {
+    expect([isProgressDue(born, born + 999), isProgressDue(born, born + 1000)]).toEqual([false, true]);
+  });
+});
+
+describe("trouble is told as a Warning", () => {
+  const problem = { reason: "TooLarge", message: "split it" } as const;
+  const condition = (type: string, status: "True" | "False", reason: string): Condition => ({ type, status, reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" });
+
+  test.for<[string, readonly Condition[], Changes, readonly string[]]>([
+    ["when Ready and Synced turn False", [], { source: { options: { problem } } }, ["Warning TooLarge Synced 3", "Warning TooLarge Ready 3"]],
+    ["when they were True", [condition("Ready", "True", "Ready")], { source: { options: { problem } } }, ["Warning TooLarge Synced 3", "Warning TooLarge Ready 3"]],
+    ["once", [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "TooLarge")], { source: { options: { problem } } }, []],
+    ["again for another reason", [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "Failed")], { source: { options: { problem } } }, ["Warning TooLarge Synced 3"]],
+    ["about targets, while Ready stays True", [], { summary: { desired: 1, conflicts: 1 } }, ["Warning Conflict Synced 3"]],
+    ["but not while work goes on", [], { summary: waiting, waitingSince: born - 5000 }, []],
+    ["but not about a pause", [], { source: { options: { paused: true } } }, []],
+    ["but not when all is well", [], {}, []],
+  ])("%s", ([, conditions, changes, notes]) => {
+    const source = { ...changes.source, secret: { conditions } };
+    expect(notesOf(planSharedSecret(seen({ ...changes, source }), born))).toEqual(notes);
+  });
+});
