@@ -9,7 +9,7 @@ export function encodeBody(body: unknown): string {
   });
 }
 
-/** `text` without any secret of `body`, neither as it was sent nor decoded from base64. */
+/** `text` without any secret of `body`, neither as it was sent nor decoded from base64, nor as either looks inside quotes. */
 export function redact(text: string, body: unknown): string {
   return secretsIn(body)
     .filter((secret) => secret.length >= shortestRedacted)
@@ -23,8 +23,13 @@ const shortestRedacted = 3;
 function secretsIn(body: unknown): readonly string[] {
   if (body instanceof SecretText) {
     const text = SecretText.reveal(body);
-    return [text, Buffer.from(text, "base64").toString("utf8")];
+    const decoded = Buffer.from(text, "base64").toString("utf8");
+    return [text, decoded, quoted(text), quoted(decoded)];
   }
   if (typeof body !== "object" || body === null) return [];
   return Object.values(body).flatMap((inner: unknown) => secretsIn(inner));
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }

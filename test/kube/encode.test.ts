@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { encodeBody, redact } from "../../src/kube/encode.ts";
+
+const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64");
+
+describe("a body", () => {
+  test("has its secrets in clear, at any depth, and the rest as JSON.stringify has it", () => {
+    const body = { a: new SecretText("one"), b: [{ c: new SecretText('two"\n') }, new SecretText("")], d: new Date(0), e: undefined, f: null };
+    expect(JSON.parse(encodeBody(body))).toEqual({ a: "one", b: [{ c: 'two"\n' }, ""], d: "1970-01-01T00:00:00.000Z", f: null });
+  });
+
+  test("may be a secret itself", () => {
+    expect(encodeBody(new SecretText("one"))).toBe('"one"');
+  });
+
+  test("shows nothing when anything else writes it", () => {
+    expect(JSON.stringify({ a: new SecretText("one") })).toBe('{"a":"[secret]"}');
+  });
+});
+
+describe("a text about a body", () => {
+  const secrets = fc.string({ minLength: 3, maxLength: 20, unit: fc.constantFrom("Q", "W", "7", "ü", "\n", '"', "\\", "$", "&") });
+
+  test("holds no secret of it: plain, in base64, decoded or quoted", () => {
+    fc.assert(
+      fc.property(fc.array(secrets, { minLength: 1, maxLength: 4 }), fc.boolean(), (values, encoded) => {
+        const sent = values.map((value) => (encoded ? base64(value) : value));
+        const body = { data: Object.fromEntries(sent.map((value, index) => [`k${index}`, new SecretText(value)])), list: [sent[0]] };
+        const forms = [...sent, ...values, ...values.map((value) => JSON.stringify(value))];
+        const clean = redact(`Invalid value: ${forms.join(" ")}: must be other`, body);
+        for (const form of [...sent, ...values, ...values.map((value) => JSON.stringify(value).slice(1, -1))]) expect(clean).not.toContain(form);
+        expect(clean).toMatch(/^Invalid value: .*: must be other$/s);
+      }),
+    );
+  });
+
+  test.for<[string, unknown, string]>([
+    ["stays where the body has no secret", { a: "visible" }, "visible is bad"],
+    ["stays where there is no body", undefined, "visible is bad"],
+    ["stays where a secret is too short to tell from words", { a: new SecretText("is") }, "visible is bad"],
+    ["loses the longest secret first", { a: new SecretText("visible"), b: new SecretText("visible is") }, "[secret] bad"],
+  ])("%s", ([, body, text]) => {
+    expect(redact("visible is bad", body)).toBe(text);
+  });
+});
