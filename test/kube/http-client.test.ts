@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { resources } from "../../src/api/resources.ts";
+import type { Client } from "../../src/kube/client.ts";
+import { createClient } from "../../src/kube/http-client.ts";
+import type { Answer, Call } from "../../src/kube/transport.ts";
+
+const ref = { namespace: "ns", name: "one" };
+const object = { apiVersion: "v1", kind: "Secret", metadata: { ...ref, resourceVersion: "7" } };
+const base = "/api/v1/namespaces/ns/secrets";
+const writing = "fieldManager=tester&fieldValidation=Strict";
+
+function client(answer: Answer) {
+  const calls: Call[] = [];
+  const transport = {
+    async request(call: Call) {
+      calls.push(call);
+      return answer;
+    },
+    stream: () => Promise.reject(new Error("no stream")),
+    close: async () => {},
+  };
+  return { calls, client: createClient(transport, "tester") };
+}
+
+describe("a call", () => {
+  test.for<[string, (client: Client) => Promise<unknown>, Call]>([
+    ["get reads one object", (to) => to.get(resources.secrets, ref), { method: "GET", path: `${base}/one` }],
+    [
+      "getMetadata reads its metadata alone",
+      (to) => to.getMetadata(resources.secrets, ref),
+      { method: "GET", path: `${base}/one`, accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" },
+    ],
+    ["create posts to the collection", (to) => to.create(resources.secrets, object), { method: "POST", path: `${base}?${writing}`, body: object }],
+    ["replace puts the object with what it was decided on", (to) => to.replace(resources.secrets, object), { method: "PUT", path: `${base}/one?${writing}`, body: object }],
+    [
+      "patch is a merge patch",
+      (to) => to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } }),
+      { method: "PATCH", path: `${base}/one?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json" },
+    ],
+    [
+      "patch of a status goes to the subresource",
+      (to) => to.patch(resources.secrets, ref, { subresource: "status", body: { metadata: { resourceVersion: "7" } } }),
+      { method: "PATCH", path: `${base}/one/status?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json" },
+    ],
+    [
+      "delete names what it was decided on",
+      (to) => to.delete(resources.secrets, ref, { uid: "u", resourceVersion: "7" }),
+      {
+        method: "DELETE",
+        path: `${base}/one`,
+        body: { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: "u", resourceVersion: "7" }, propagationPolicy: "Background" },
+      },
+    ],
+  ])("%s", async ([, send, call]) => {
+    const { calls, client: to } = client({ status: 200, text: "{}" });
+    await send(to);
+    expect(calls).toEqual([call]);
+  });
+
+  test("answers the object, and throws what a refusal stands for", async () => {
+    expect(await client({ status: 200, text: '{"a":1}' }).client.get(resources.secrets, ref)).toEqual({ a: 1 });
+    const refusing = client({ status: 404, text: '{"reason":"NotFound"}' }).client;
+    await expect(refusing.delete(resources.secrets, ref, { uid: "u" })).rejects.toMatchObject({ code: "NotFound" });
+  });
+});

@@ -1,0 +1,52 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Store } from "../../src/kube/store.ts";
+
+interface Thing {
+  readonly name: string;
+  readonly tags: readonly string[];
+}
+
+const tagged = () => new Store<Thing>({ tag: ({ tags }) => tags });
+const entry = (name: string, tags: readonly string[]) => ({ uid: name, resourceVersion: "1", value: { name, tags } });
+
+describe("a store", () => {
+  test("finds objects by key and by every name that an index gives them", () => {
+    const store = tagged();
+    store.set("a", entry("a", ["x", "y"]));
+    store.set("b", entry("b", ["y"]));
+    expect(store.get("a")?.name).toBe("a");
+    expect(store.entry("b")?.uid).toBe("b");
+    expect(store.by("tag", "y").map(({ name }) => name)).toEqual(["a", "b"]);
+    expect([store.size, store.keys(), [...store.values()].length]).toEqual([2, ["a", "b"], 2]);
+  });
+
+  test("has nothing under names that nobody has", () => {
+    const store = tagged();
+    store.remove("a");
+    expect([store.get("a"), store.by("tag", "x"), [...store.namesIn("tag")]]).toEqual([undefined, [], []]);
+  });
+
+  test("does not guess at an index that it does not have", () => {
+    expect(() => new Store<Thing>().by("tag", "x")).toThrow("the store has no index tag");
+  });
+
+  test("has indexes that say what a search through all objects would, after any changes", () => {
+    const change = fc.record({ key: fc.constantFrom("a", "b", "c"), tags: fc.option(fc.subarray(["x", "y", "z"]), { nil: undefined }) });
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+        const store = tagged();
+        for (const { key, tags } of changes) {
+          if (tags === undefined) store.remove(key);
+          else store.set(key, entry(key, tags));
+        }
+        const values = [...store.values()];
+        const names = ["x", "y", "z"].filter((tag) => values.some(({ tags }) => tags.includes(tag)));
+        expect([...store.namesIn("tag")].toSorted()).toEqual(names);
+        for (const tag of ["x", "y", "z"]) {
+          expect(new Set(store.by("tag", tag))).toEqual(new Set(values.filter(({ tags }) => tags.includes(tag))));
+        }
+      }),
+    );
+  });
+});
