@@ -3,6 +3,7 @@ import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
+import { sleep } from "../runtime/sleep.ts";
 import { isKubeError } from "./errors.ts";
 import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
 import { type Change, type Entry, type Indexer, type ReadStore, Store } from "./store.ts";
@@ -83,7 +84,7 @@ export class Informer<T> {
         failed = true;
         relist ||= isKubeError(error, "Gone", "NotFound");
         if (!isKubeError(error, "NotFound")) this.#report(error);
-        else if (this.#options.optional === true) this.#markSynced();
+        else if (this.#options.optional === true) this.#markEmpty();
         else {
           longestMs = unservedMs;
           this.#report(error);
@@ -92,7 +93,7 @@ export class Informer<T> {
       const livedMs = this.#deps.clock.monotonic() - startedAt;
       if (livedMs >= healthyMs) backoffMs = firstBackoffMs;
       if (!failed && livedMs >= firstBackoffMs) continue;
-      await this.#pause(backoffMs * (0.5 + this.#deps.random()), signal);
+      await sleep(backoffMs * (0.5 + this.#deps.random()), { clock: this.#deps.clock, signal });
       backoffMs = Math.min(backoffMs * 2, longestMs);
     }
   }
@@ -131,6 +132,11 @@ export class Informer<T> {
       if (!stays) this.#put(key, undefined);
     }
     this.#resourceVersion = resourceVersion;
+    this.#markSynced();
+  }
+
+  #markEmpty(): void {
+    for (const key of this.#store.keys()) this.#put(key, undefined);
     this.#markSynced();
   }
 
@@ -194,20 +200,6 @@ export class Informer<T> {
   #report(error: unknown): void {
     const resource = this.resource.plural;
     this.#deps.log.warn(isKubeError(error) ? { resource, code: error.code, why: error.message } : { resource, error }, "watch interrupted");
-  }
-
-  async #pause(ms: number, signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resume) => {
-      const cancel = this.#deps.clock.wakeAfter(ms, () => {
-        signal.removeEventListener("abort", abort);
-        resume();
-      });
-      const abort = (): void => {
-        cancel();
-        resume();
-      };
-      signal.addEventListener("abort", abort, { once: true });
-    });
   }
 }
 

@@ -1,0 +1,291 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { numberAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { resources } from "../../src/api/resources.ts";
+import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
+import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";
+
+const secret = "canary";
+
+/** A Secret; its size stands for what is inside. */
+function thing(name: string, resourceVersion: number, { uid = `uid-${name}`, size = 0 }: { readonly uid?: string; readonly size?: number } = {}) {
+  return { metadata: { namespace: "ns", name, uid, resourceVersion: String(resourceVersion) }, size };
+}
+
+function parse(raw: unknown): number | undefined {
+  const size = numberAt(raw, "size") ?? 0;
+  if (size === 13) throw new TypeError("metadata.uid is missing");
+  return size < 0 ? undefined : size;
+}
+
+const failure = (code: KubeErrorCode) => new KubeError(code, { code, status: 0 });
+const listed = (resourceVersion: number, ...pages: readonly (readonly unknown[])[]): ListAnswer => ({ resourceVersion: String(resourceVersion), pages });
+
+const stops: AbortController[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort();
+});
+
+async function following(lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}) {
+  const [clock, log, listWatch, stop] = [new TestClock(), recordingLog(), new ScriptedListWatch(...lists), new AbortController()];
+  const changes: string[] = [];
+  const informer = new Informer<number>(
+    {
+      selection: { resource: resources.secrets },
+      parse,
+      onChange: ({ key, before, after }) => void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
+      ...options,
+    },
+    { listWatch, clock, log, random: () => 0.5 },
+  );
+  stops.push(stop);
+  const ended = informer.run(stop.signal);
+  await settled();
+  const news = (): readonly string[] => changes.splice(0);
+  return { clock, log, listWatch, informer, stop, ended, news };
+}
+
+test("what is listed, page by page, is in the store before it counts as synced, and is then watched", async () => {
+  const { informer, listWatch, news } = await following([listed(7, [thing("a", 3, { size: 1 })], [thing("b", 5, { size: 2 })])]);
+  expect(informer.isSynced).toBe(true);
+  await informer.synced;
+  expect([informer.store.get("ns/a"), informer.store.get("ns/b"), informer.store.size]).toEqual([1, 2, 2]);
+  expect(news()).toEqual(["ns/a: - -> 1", "ns/b: - -> 2"]);
+  expect(listWatch.calls).toEqual(["list", "watch 7"]);
+  expect(informer.resource).toBe(resources.secrets);
+});
+
+describe("an event of the watch", () => {
+  test.for<[string, readonly (readonly [string, unknown])[], readonly string[]]>([
+    ["adds an object", [["ADDED", thing("b", 8, { size: 2 })]], ["ns/b: - -> 2"]],
+    ["changes an object", [["MODIFIED", thing("a", 8, { size: 2 })]], ["ns/a: 1 -> 2"]],
+    ["deletes an object", [["DELETED", thing("a", 8, { size: 1 })]], ["ns/a: 1 -> -"]],
+    ["deletes what is not held without a word", [["DELETED", thing("b", 8)]], []],
+    ["tells a new uid under an old name as a deletion and an addition", [["MODIFIED", thing("a", 8, { uid: "new", size: 2 })]], ["ns/a: 1 -> -", "ns/a: - -> 2"]],
+    ["takes out what is not to be held any more", [["MODIFIED", thing("a", 8, { size: -1 })]], ["ns/a: 1 -> -"]],
+    ["never brings in what is not to be held", [["ADDED", thing("b", 8, { size: -1 })]], []],
+    ["is ignored when it comes again", [["ADDED", thing("a", 3, { size: 9 })]], []],
+    ["is ignored when it is older", [["MODIFIED", thing("a", 2, { size: 9 })], ["DELETED", thing("a", 2)]], []],
+    ["counts its version as a number", [["MODIFIED", thing("a", 10, { size: 2 })], ["MODIFIED", thing("a", 9, { size: 3 })]], ["ns/a: 1 -> 2"]],
+    ["takes out what cannot be read, and the others go on", [["MODIFIED", thing("a", 8, { size: 13 })], ["ADDED", thing("b", 9, { size: 2 })]], ["ns/a: 1 -> -", "ns/b: - -> 2"]],
+    ["is a bookmark that changes nothing", [["BOOKMARK", thing("", 9)]], []],
+  ])("%s", async ([, events, changes]) => {
+    const { listWatch, news } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
+    news();
+    listWatch.send(...events);
+    expect(news()).toEqual(changes);
+  });
+
+  test("that cannot be read is logged by name, and nothing of it", async () => {
+    const { listWatch, log } = await following([listed(7)]);
+    listWatch.send(["ADDED", { ...thing("b", 8, { size: 13 }), data: { secret } }]);
+    expect(log.lines).toMatchObject([{ level: "error", fields: { resource: "secrets", object: "ns/b" } }]);
+    expect(JSON.stringify(log.lines)).not.toContain(secret);
+  });
+});
+
+describe("after an interruption", () => {
+  test.for<[string, Error | undefined]>([
+    ["a failure of the network", failure("Network")],
+    ["a failure of the server", failure("ServerError")],
+    ["a bug", new TypeError("undefined is not a function")],
+    ["an end of its own", undefined],
+  ])("by %s it resumes at the last version it has seen, a bookmark's too", async ([, error]) => {
+    const { clock, listWatch } = await following([listed(7)]);
+    await clock.run(10_000);
+    listWatch.send(["ADDED", thing("a", 8)], ["BOOKMARK", thing("", 12)]);
+    listWatch.end(error);
+    await clock.run(800);
+    expect(listWatch.calls).toEqual(["list", "watch 7", "watch 12"]);
+  });
+
+  test.for<KubeErrorCode>(["Gone", "NotFound"])("by %s it lists again", async (code) => {
+    const { clock, listWatch } = await following([listed(7), listed(20)]);
+    await clock.run(10_000);
+    listWatch.end(failure(code));
+    await clock.run(800);
+    expect(listWatch.calls).toEqual(["list", "watch 7", "list", "watch 20"]);
+  });
+
+  test("in the first list it lists again, and is synced only then", async () => {
+    const { clock, listWatch, informer } = await following([failure("ServerError"), listed(7)]);
+    expect([listWatch.calls, informer.isSynced]).toEqual([["list"], false]);
+    await clock.run(800);
+    expect([listWatch.calls, informer.isSynced]).toEqual([["list", "list", "watch 7"], true]);
+  });
+
+  test("it waits longer each time, half a minute at most, and starts afresh once a watch has lived", async () => {
+    const { clock, listWatch } = await following([listed(7)]);
+    const waits: (number | undefined)[] = [];
+    for (let time = 0; time < 8; time++) {
+      listWatch.end(failure("Network"));
+      await settled();
+      waits.push(clock.untilNext);
+      await clock.run(clock.untilNext ?? 0);
+    }
+    expect(waits).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+    await clock.run(5000);
+    listWatch.end(failure("Network"));
+    await settled();
+    expect(clock.untilNext).toBe(800);
+  });
+
+  test("of a watch that ended at once it waits, so that an API server that closes watches is not stormed", async () => {
+    const { clock, listWatch } = await following([listed(7)]);
+    listWatch.end();
+    await settled();
+    expect([listWatch.calls.length, clock.untilNext]).toEqual([2, 800]);
+  });
+});
+
+describe("a list after the first", () => {
+  async function relisted(before: readonly unknown[], again: ListAnswer, between: (around: Awaited<ReturnType<typeof following>>) => void = () => {}) {
+    const around = await following([listed(7, before), again]);
+    between(around);
+    around.news();
+    around.listWatch.end(failure("Gone"));
+    await around.clock.run(800);
+    return around;
+  }
+
+  test("finds what was deleted, added and changed in between, and says nothing of the rest", async () => {
+    const { news } = await relisted([thing("a", 3, { size: 1 }), thing("b", 4, { size: 2 }), thing("c", 5)], listed(20, [thing("b", 4, { size: 2 }), thing("c", 15, { size: 3 }), thing("d", 16, { size: 4 })]));
+    expect(news().toSorted()).toEqual(["ns/a: 1 -> -", "ns/c: 0 -> 3", "ns/d: - -> 4"]);
+  });
+
+  test("finds another object under an old name", async () => {
+    const { news } = await relisted([thing("a", 3, { size: 1 })], listed(20, [thing("a", 15, { uid: "new", size: 2 })]));
+    expect(news()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 2"]);
+  });
+
+  test("does not take back what was observed after it", async () => {
+    const observing = ({ informer }: Awaited<ReturnType<typeof following>>) => {
+      informer.observe(thing("new", 30, { size: 3 }));
+      informer.observe(thing("a", 31, { size: 4 }));
+    };
+    const { news, informer } = await relisted([thing("a", 3, { size: 1 })], listed(20, [thing("a", 15, { size: 2 })]), observing);
+    expect(news()).toEqual([]);
+    expect([informer.store.get("ns/a"), informer.store.get("ns/new")]).toEqual([4, 3]);
+  });
+
+  test("that is older than what was seen is the truth: the history was reset by a restored backup", async () => {
+    const { news } = await relisted([thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })], listed(5, [thing("a", 2, { size: 9 })]));
+    expect(news()).toEqual(["ns/a: 1 -> 9", "ns/b: 2 -> -"]);
+  });
+});
+
+describe("the answer to a write of our own", () => {
+  test.for<[string, unknown, readonly string[]]>([
+    ["is taken in before the watch tells", thing("b", 8, { size: 2 }), ["ns/b: - -> 2"]],
+    ["is left to a watch that has passed it: the object may be gone since", thing("b", 7, { size: 2 }), []],
+    ["is ignored without a version", { metadata: { namespace: "ns", name: "b" } }, []],
+  ])("%s", async ([, answer, changes]) => {
+    const { informer, news } = await following([listed(7)]);
+    informer.observe(answer);
+    expect(news()).toEqual(changes);
+  });
+
+  test("is not told again by the watch", async () => {
+    const { informer, listWatch, news } = await following([listed(7)]);
+    informer.observe(thing("b", 8, { size: 2 }));
+    listWatch.send(["ADDED", thing("b", 8, { size: 2 })]);
+    expect(news()).toEqual(["ns/b: - -> 2"]);
+  });
+
+  test("is not undone by the deletion of the object that it replaced", async () => {
+    const { informer, listWatch, news } = await following([listed(7, [thing("b", 3, { uid: "old", size: 1 })])]);
+    news();
+    informer.observe(thing("b", 9, { uid: "new", size: 2 }));
+    listWatch.send(["DELETED", thing("b", 8, { uid: "old", size: 1 })]);
+    expect(news()).toEqual(["ns/b: 1 -> -", "ns/b: - -> 2"]);
+    expect(informer.store.get("ns/b")).toBe(2);
+  });
+
+  test("waits for the first list", async () => {
+    const { informer, news } = await following([failure("Network")]);
+    informer.observe(thing("b", 8));
+    expect(news()).toEqual([]);
+  });
+});
+
+describe("an object that was read directly", () => {
+  test("is taken in unless one of its name is held", async () => {
+    const { informer, news } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
+    news();
+    informer.adopt(thing("a", 9, { size: 2 }));
+    informer.adopt(thing("b", 2, { size: 2 }));
+    expect(news()).toEqual(["ns/b: - -> 2"]);
+  });
+
+  test("is forgotten when it is not there", async () => {
+    const { informer, news } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
+    news();
+    informer.drop("ns/a");
+    informer.drop("ns/b");
+    expect(news()).toEqual(["ns/a: 1 -> -"]);
+  });
+});
+
+describe("a resource that is not served", () => {
+  test("counts as empty where it may be missing, and is asked for again without a warning", async () => {
+    const { informer, clock, listWatch, log } = await following([failure("NotFound"), listed(7, [thing("a", 3)])], { optional: true });
+    expect([informer.isSynced, informer.store.size, log.lines]).toEqual([true, 0, []]);
+    await clock.run(800);
+    expect([listWatch.calls, informer.store.size]).toEqual([["list", "list", "watch 7"], 1]);
+  });
+
+  test("any more holds nothing any more, where it may be missing", async () => {
+    const { informer, clock, listWatch, news } = await following([listed(7, [thing("a", 3)]), failure("NotFound")], { optional: true });
+    news();
+    listWatch.end(failure("NotFound"));
+    await clock.run(800);
+    expect([informer.store.size, news()]).toEqual([0, ["ns/a: 0 -> -"]]);
+  });
+
+  test("is waited for where it may not, and what was held stays", async () => {
+    const { informer, clock, listWatch, log } = await following([listed(7, [thing("a", 3)]), failure("NotFound")]);
+    listWatch.end(failure("NotFound"));
+    await clock.run(800);
+    expect([informer.store.size, log.lines.length]).toEqual([1, 2]);
+    const unsynced = await following([failure("NotFound")]);
+    expect(unsynced.informer.isSynced).toBe(false);
+  });
+});
+
+describe("it ends when told to", () => {
+  test("while it watches", async () => {
+    const { stop, ended, clock } = await following([listed(7)]);
+    stop.abort();
+    await ended;
+    expect(clock.pending).toBe(0);
+  });
+
+  test("while it waits to try again", async () => {
+    const { stop, ended, clock } = await following([failure("Network")]);
+    stop.abort();
+    await ended;
+    expect(clock.pending).toBe(0);
+  });
+
+  test("at once when its call fails for that reason", async () => {
+    const { stop, ended, listWatch, clock } = await following([listed(7)]);
+    listWatch.end(failure("Network"));
+    stop.abort();
+    await ended;
+    expect(clock.pending).toBe(0);
+  });
+
+  test("before it has begun", async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const listWatch = new ScriptedListWatch();
+    const informer = new Informer<string>(
+      { selection: { resource: resources.secrets }, parse: (raw) => stringAt(recordAt(raw, "metadata"), "name"), onChange: () => {} },
+      { listWatch, clock: new TestClock(), log: recordingLog(), random: () => 0 },
+    );
+    await informer.run(stop.signal);
+    expect(listWatch.calls).toEqual([]);
+  });
+});

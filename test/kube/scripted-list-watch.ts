@@ -1,0 +1,49 @@
+import type { ListWatch, Selection, WatchEvent } from "../../src/kube/list-watch.ts";
+
+/** A list as the API server would answer it, or the failure of the call. */
+export type ListAnswer = { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] } | Error;
+
+/** Lists and watches that a test plays: lists answer what was prepared, a watch stays open until it is ended. */
+export class ScriptedListWatch implements ListWatch {
+  readonly #lists: ListAnswer[];
+  #watch: { readonly onEvents: (events: readonly WatchEvent[]) => void; readonly end: (failure?: Error) => void } | undefined;
+  /** The calls so far, such as `list` and `watch 7`. */
+  readonly calls: string[] = [];
+
+  constructor(...lists: readonly ListAnswer[]) {
+    this.#lists = [...lists];
+  }
+
+  /** Prepares the answer to one more list. */
+  willList(answer: ListAnswer): void {
+    this.#lists.push(answer);
+  }
+
+  async list(_selection: Selection, onPage: (items: readonly unknown[]) => void): Promise<string> {
+    this.calls.push("list");
+    const answer = this.#lists.shift() ?? new Error("the script has no more lists");
+    if (answer instanceof Error) throw answer;
+    for (const page of answer.pages) onPage(page);
+    return answer.resourceVersion;
+  }
+
+  watch(_selection: Selection, from: { readonly resourceVersion: string; readonly signal: AbortSignal }, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
+    this.calls.push(`watch ${from.resourceVersion}`);
+    return new Promise((resolve, reject) => {
+      this.#watch = { onEvents, end: (failure) => (failure === undefined ? resolve() : reject(failure)) };
+      from.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  /** Sends events over the open watch. */
+  send(...events: readonly (readonly [type: string, object: unknown])[]): void {
+    if (this.#watch === undefined) throw new Error("no watch is open");
+    this.#watch.onEvents(events.map(([type, object]) => ({ type, object })));
+  }
+
+  /** Ends the open watch, with a failure if one is given. */
+  end(failure?: Error): void {
+    this.#watch?.end(failure);
+    this.#watch = undefined;
+  }
+}
