@@ -60,8 +60,9 @@ export function createTransport(options: TransportOptions): Transport {
   const gate = new Gate(options.connections);
 
   async function send(call: Call): Promise<Answer> {
-    const allowedMs = timeAllowed(call, options);
     const authorization = await credentials.authorization();
+    // The fence is asked last: a credential may take its time, and nothing may wait between the fence and the request.
+    const allowedMs = timeAllowed(call, options);
     const timeout = new AbortController();
     const stopClock = options.clock.wakeAfter(allowedMs, () => timeout.abort());
     try {

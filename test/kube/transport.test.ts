@@ -1,0 +1,244 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { type Call, createTransport, type Transport, type TransportOptions } from "../../src/kube/transport.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+import { type Arrival, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
+
+const token = "canary-token";
+const get: Call = { method: "GET", path: "/api/v1/secrets" };
+const post: Call = { method: "POST", path: "/api/v1/secrets", body: { a: 1 } };
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+interface Around {
+  readonly peer: SocketPeer;
+  readonly transport: Transport;
+  readonly clock: TestClock;
+  /** What was counted, as `<method> <code>`. */
+  readonly counted: string[];
+  readonly forgotten: () => number;
+}
+
+type Changes = Partial<TransportOptions> & { readonly tokens?: readonly string[]; readonly prefix?: string };
+
+async function over(onRequest: ((arrival: Arrival) => void) | undefined, { tokens = [token], prefix = "", ...changes }: Changes = {}): Promise<Around> {
+  const peer = await startPeer(onRequest);
+  const [clock, counted] = [new TestClock(), new Array<string>()];
+  let forgotten = 0;
+  const credentials = {
+    server: peer.url + prefix,
+    tls: { rejectUnauthorized: true },
+    authorization: async () => `Bearer ${tokens[Math.min(forgotten, tokens.length - 1)] ?? ""}`,
+    forget: () => void forgotten++,
+  };
+  const onAnswer = ({ method, code }: { method: string; code: string }): void => void counted.push(`${method} ${code}`);
+  const transport = createTransport({ credentials, clock, connections: 3, timeoutMs: 30_000, onAnswer, ...changes });
+  closing.push(() => peer.close(), () => transport.close());
+  return { peer, transport, clock, counted, forgotten: () => forgotten };
+}
+
+describe("a request", () => {
+  test("carries the credential, its body with secrets in clear, and what it accepts", async () => {
+    const { peer, transport, counted } = await over(answerWith(201, "made"), { prefix: "/clusters/one/" });
+    const answer = await transport.request({ ...post, body: { a: new SecretText("b") }, accept: "application/x", contentType: "application/y" });
+    expect(answer).toEqual({ status: 201, text: "made" });
+    expect(peer.arrivals[0]).toMatchObject({
+      method: "POST",
+      url: "/clusters/one/api/v1/secrets",
+      body: '{"a":"b"}',
+      headers: { authorization: `Bearer ${token}`, accept: "application/x", "content-type": "application/y", "user-agent": "latchkey" },
+    });
+    expect(counted).toEqual(["POST 201"]);
+  });
+
+  test("without a body or a credential has no headers for them", async () => {
+    const credentials = { server: "", tls: { rejectUnauthorized: true }, authorization: async () => undefined, forget: () => {} };
+    const peer = await startPeer(answerWith(200));
+    const transport = createTransport({ credentials: { ...credentials, server: peer.url }, clock: new TestClock(), connections: 1, timeoutMs: 1000 });
+    closing.push(() => peer.close(), () => transport.close());
+    await transport.request(get);
+    await transport.request(post);
+    expect(peer.arrivals[0]?.headers).not.toHaveProperty("authorization");
+    expect(peer.arrivals[0]?.headers).not.toHaveProperty("content-type");
+    expect(peer.arrivals.map(({ headers }) => [headers.accept, headers["content-type"]])).toEqual([
+      ["application/json", undefined],
+      ["application/json", "application/json"],
+    ]);
+  });
+
+  test.for<[string | undefined, number | undefined]>([
+    ["3", 3000],
+    ["0", undefined],
+    ["Wed, 21 Oct 2026 07:28:00 GMT", undefined],
+    [undefined, undefined],
+  ])("with Retry-After %s asks for %s ms", async ([header, expected]) => {
+    const { transport } = await over(answerWith(429, "", header === undefined ? {} : { "retry-after": header }));
+    expect((await transport.request(get)).retryAfterMs).toBe(expected);
+  });
+});
+
+describe("the fence", () => {
+  test("keeps every write in while the Lease is not held, and lets reads out", async () => {
+    const { peer, transport, counted } = await over(answerWith(200), { fence: () => 0 });
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
+      await expect(transport.request({ ...post, method })).rejects.toMatchObject({ code: "Fenced", status: 0 });
+    }
+    await transport.request(get);
+    expect([peer.arrivals.length, counted]).toEqual([1, ["GET 200"]]);
+  });
+
+  test("ends a write that is under way when it falls, and no read", async () => {
+    const { peer, transport, clock } = await over(undefined, { fence: () => 500 });
+    const results = [post, get].map((call) => transport.request(call).catch((error: unknown) => error));
+    await peer.arrived(2);
+    clock.advance(499);
+    await settled();
+    expect(clock.pending).toBe(2);
+    clock.advance(1);
+    expect(await results[0]).toMatchObject({ code: "Network" });
+    expect(clock.pending).toBe(1);
+    clock.advance(29_500);
+    expect(await results[1]).toMatchObject({ code: "Network", message: "GET /api/v1/secrets: no answer" });
+  });
+
+  test("gives a write no more than its own time", async () => {
+    const { peer, transport, clock } = await over(undefined, { fence: () => 60_000, timeoutMs: 1000 });
+    const result = transport.request(post).catch((error: unknown) => error);
+    await peer.arrived(1);
+    clock.advance(1000);
+    expect(await result).toMatchObject({ code: "Network" });
+  });
+
+  test("is asked again for a write that had to wait for a connection", async () => {
+    let leftMs = 1000;
+    const { peer, transport } = await over(undefined, { connections: 1, fence: () => leftMs });
+    const first = transport.request(post);
+    const second = transport.request(post).catch((error: unknown) => error);
+    await peer.arrived(1);
+    leftMs = 0;
+    peer.arrivals[0]?.answer.end("{}");
+    await first;
+    expect(await second).toMatchObject({ code: "Fenced" });
+    expect(peer.arrivals).toHaveLength(1);
+  });
+
+  test("is asked again after a credential that took its time", async () => {
+    const clock = new TestClock();
+    const slow = { tls: { rejectUnauthorized: true }, forget: () => {}, authorization: () => new Promise<string>((resolve) => clock.wakeAfter(10_000, () => resolve("Bearer x"))) };
+    const peer = await startPeer(answerWith(200));
+    const transport = createTransport({ credentials: { ...slow, server: peer.url }, clock, connections: 1, timeoutMs: 30_000, fence: () => 5000 - clock.monotonic() });
+    closing.push(() => peer.close(), () => transport.close());
+    const result = transport.request(post).catch((error: unknown) => error);
+    await clock.run(10_000);
+    expect(await result).toMatchObject({ code: "Fenced" });
+    expect(peer.arrivals).toEqual([]);
+  });
+});
+
+describe("a 401", () => {
+  const onlyNew = (arrival: Arrival): void => answerWith(arrival.headers.authorization === "Bearer new" ? 200 : 401)(arrival);
+
+  test("has the credential read afresh, and the request tried once more", async () => {
+    const { transport, forgotten, counted } = await over(onlyNew, { tokens: ["old", "new"] });
+    expect((await transport.request(post)).status).toBe(200);
+    expect([forgotten(), counted]).toEqual([1, ["POST 200"]]);
+  });
+
+  test("that comes again is the answer", async () => {
+    const { peer, transport, forgotten } = await over(answerWith(401));
+    expect((await transport.request(post)).status).toBe(401);
+    expect([forgotten(), peer.arrivals.length]).toEqual([1, 2]);
+  });
+
+  test("does the same for a stream", async () => {
+    const { transport, forgotten } = await over(onlyNew, { tokens: ["old", "new"] });
+    expect((await transport.stream(get)).status).toBe(200);
+    expect(forgotten()).toBe(1);
+  });
+});
+
+test("no more requests are under way than there are connections, and those are kept", async () => {
+  let [now, most] = [0, 0];
+  const { peer, transport } = await over(() => void (most = Math.max(most, ++now)));
+  const count = 20;
+  const results = Array.from({ length: count }, () => transport.request(post));
+  for (let next = 0; next < count; next++) {
+    await peer.arrived(Math.min(next + 3, count));
+    now--;
+    peer.arrivals[next]?.answer.end("{}");
+  }
+  await Promise.all(results);
+  expect(most).toBe(3);
+  expect(new Set(peer.arrivals.map(({ socket }) => socket)).size).toBe(3);
+});
+
+describe("a stream", () => {
+  test("takes no connection from the requests, and hands over its bytes as they come", async () => {
+    const { peer, transport } = await over((arrival) => (arrival.url === get.path ? arrival.answer.writeHead(200).write("one") : answerWith(200)(arrival)), { connections: 1 });
+    const { status, chunks } = await transport.stream(get);
+    expect(status).toBe(200);
+    await transport.request({ ...get, path: "/api/v1/other" });
+    const texts: string[] = [];
+    for await (const chunk of chunks) {
+      texts.push(Buffer.from(chunk).toString("utf8"));
+      peer.arrivals[0]?.answer.end();
+    }
+    expect(texts).toEqual(["one"]);
+  });
+
+  test("ends when its signal aborts", async () => {
+    const stop = new AbortController();
+    const { transport } = await over(({ answer }) => void answer.writeHead(200).write("one"));
+    const { chunks } = await transport.stream({ ...get, signal: stop.signal });
+    const reading = (async () => {
+      for await (const _ of chunks) stop.abort();
+    })();
+    await expect(reading).rejects.toThrow("abort");
+  });
+
+  test("has no time limit", async () => {
+    const { peer, transport, clock } = await over(undefined);
+    const stream = transport.stream(get);
+    await peer.arrived(1);
+    expect(clock.pending).toBe(0);
+    peer.arrivals[0]?.answer.end();
+    expect((await stream).status).toBe(200);
+  });
+});
+
+describe("a failure", () => {
+  test.for<[string, (arrival: Arrival) => void, string]>([
+    ["before the answer", ({ socket }) => void socket.destroy(), "UND_ERR_SOCKET"],
+    ["that is no HTTP", ({ socket }) => void socket.end("canary\r\n\r\n"), "no answer"],
+  ])("%s is told by its code, without header or body", async ([, onRequest, code]) => {
+    const { transport, counted } = await over(onRequest);
+    const error = await transport.request({ ...post, body: { a: new SecretText("canary-secret") } }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "Network", status: 0, message: `POST /api/v1/secrets: ${code}` });
+    expect(allOf(error)).not.toContain("canary");
+    expect(counted).toEqual(["POST <error>"]);
+  });
+
+  test("to connect is one of the network", async () => {
+    const { peer, transport } = await over(undefined);
+    await peer.close();
+    await expect(transport.request(get)).rejects.toMatchObject({ code: "Network", message: "GET /api/v1/secrets: ECONNREFUSED" });
+    await expect(transport.stream(get)).rejects.toMatchObject({ code: "Network" });
+  });
+});
+
+test("closing ends what is under way", async () => {
+  const { peer, transport } = await over(undefined);
+  const result = transport.request(get).catch((error: unknown) => error);
+  await peer.arrived(1);
+  await transport.close();
+  expect(await result).toMatchObject({ code: "Network" });
+});
+
+/** Everything that a log or a debugger could show of an error. */
+function allOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return [error.stack, JSON.stringify(error), JSON.stringify(Object.getOwnPropertyDescriptors(error)), String(error.cause)].join("\n");
+}
