@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 
 /** The parts of an audit.k8s.io/v1 Event at level Metadata that tests ask about. */
 export interface AuditRecord {
@@ -23,7 +23,7 @@ export function auditLength(path: string): number {
 
 /** Everything that Latchkey's accounts have asked for, from that byte on; a line that is still being written waits. */
 export function latchkeyRecords(path: string, from = 0): readonly AuditRecord[] {
-  const text = readFileSync(path).subarray(from).toString("utf8");
+  const text = textFrom(path, from);
   const lines = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
   return lines.filter((line) => line.includes(accounts)).map(parse).filter(({ user }) => user.username.startsWith(accounts));
 }
@@ -48,6 +48,17 @@ export function shortcomings(records: readonly AuditRecord[]): readonly string[]
 /** A record in one line, for the message of a failing test. */
 export function sentence({ user, verb, requestURI, responseStatus }: AuditRecord): string {
   return `${user.username.slice(accounts.length)}: ${verb} ${requestURI}: ${responseStatus?.code ?? "?"} ${responseStatus?.message ?? ""}`;
+}
+
+function textFrom(path: string, from: number): string {
+  const file = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(file).size - from));
+    const length = readSync(file, bytes, 0, bytes.length, from);
+    return bytes.toString("utf8", 0, length);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function parse(line: string): AuditRecord {

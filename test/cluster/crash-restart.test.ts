@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { auditLength, latchkeyRecords, mutations, shortcomings } from "./audit-log.ts";
+import type { Controller } from "./controller-process.ts";
+import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
+import { scenario } from "./crash-scenario.ts";
+import { reasonsOf, snapshotOf, type Snapshot } from "./crash-snapshot.ts";
+import { eventually } from "./eventually.ts";
+import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
+
+const seed = Number(process.env.LATCHKEY_TEST_SEED ?? Date.now() % 1_000_000);
+const kills = 20;
+
+let cluster: LoneCluster;
+let controller: Controller;
+let undisturbed: Snapshot;
+
+/** How the scenario ends. */
+const verdicts = {
+  "SharedSecret api": "Ready",
+  "SharedSecret broken": "InvalidAccessRule",
+  "SharedSecret db": "Ready",
+  "SharedSecret reborn": "Ready",
+  "SharedSecret taken": "Ready",
+  "SharedSecret tls": "Ready",
+  "OwnedAccessKey accounts": "Active",
+  "OwnedAccessKey digest": "Active",
+  "OwnedAccessKey long": "Active",
+  "OwnedAccessKey nothing": "MissingKey",
+  "OwnedAccessKey paused": "Disabled",
+  "OwnedAccessKey plain": "Active",
+  "OwnedAccessKey short": "Expired",
+  "OwnedAccessKey younger": "DuplicateKey",
+  "DirectClusterEndpointToken accounts": "UnsupportedRequester",
+  "DirectClusterEndpointToken bobs": "Minted",
+  "DirectClusterEndpointToken long": "Minted",
+  "DirectClusterEndpointToken reborn": "Minted",
+  "DirectClusterEndpointToken short": "Expired",
+};
+
+/** Those, 16 copies, a foreign Secret, 6 Roles with their bindings, 2 requesters' grants and an Event for each end. */
+const objects = Object.keys(verdicts).length + 16 + 1 + 6 * 2 + 2 * 2 + 2;
+
+/** Numbers in [0, 1) that follow from the seed (mulberry32). */
+function randomFrom(start: number): () => number {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** When to kill: right after so many writes since the last start, or after so many milliseconds of it. */
+type Point = { readonly writes: number } | { readonly ms: number };
+
+function points(): readonly Point[] {
+  const random = randomFrom(seed);
+  return Array.from({ length: kills }, () => (random() < 0.75 ? { writes: 1 + Math.floor(random() * 24) } : { ms: Math.floor(random() * 1_500) }));
+}
+
+async function reached(point: Point, since: number): Promise<void> {
+  const begun = Date.now();
+  const look = () => ("ms" in point ? Date.now() >= begun + point.ms : mutations(latchkeyRecords(cluster.audit, since)).length >= point.writes);
+  await eventually(look, { what: `the point ${JSON.stringify(point)}`, every: 3 });
+}
+
+/** Kills the controller at each point and starts it again at once. */
+async function killAt(all: readonly Point[]): Promise<void> {
+  for (const point of all) {
+    await reached(point, auditLength(cluster.audit));
+    const exited = controller.exited();
+    controller.kill("SIGKILL");
+    expect(await exited).toMatchObject({ signal: "SIGKILL" });
+    controller.start();
+  }
+}
+
+beforeAll(async () => {
+  if (!hasLoneClusters) return;
+  cluster = await startLoneCluster();
+  await allowRequesters(cluster);
+  controller = await cluster.run();
+});
+
+afterAll(() => cluster?.stop());
+
+describe.skipIf(!hasLoneClusters)("a busy controller", () => {
+  it("that nobody disturbs brings everything to an end", async () => {
+    await playGrounds(cluster, "calm");
+    await playBeginning(cluster, "calm");
+    const { stir, end } = scenario("calm");
+    await play(cluster, [...stir(0), ...end]);
+    await shortLivesOver(cluster, "calm");
+    await settled(controller);
+    undisturbed = await snapshotOf(cluster, "calm");
+    expect(await reasonsOf(cluster, "calm")).toEqual(verdicts);
+    expect(undisturbed).toHaveLength(objects);
+  });
+
+  it(`that is killed ${kills} times ends in the same state (LATCHKEY_TEST_SEED=${seed})`, async () => {
+    const { stir, end } = scenario("wild");
+    await playGrounds(cluster, "wild");
+    let over = false;
+    const killing = killAt(points()).finally(() => (over = true));
+    const stirring = (async () => {
+      await playBeginning(cluster, "wild");
+      for (let round = 0; !over; round += 1) await play(cluster, stir(round));
+      await play(cluster, end);
+    })();
+    await Promise.all([killing, stirring]);
+    await shortLivesOver(cluster, "wild");
+    await controller.waitReady();
+    await settled(controller);
+    expect(await snapshotOf(cluster, "wild")).toEqual(undisturbed);
+    expect(controller.starts).toBe(kills + 1);
+  });
+
+  it("never asks for what its account may not, and never meets a bug", () => {
+    expect(shortcomings(latchkeyRecords(cluster.audit))).toEqual([]);
+    const lines = readFileSync(controller.log, "utf8").split("\n");
+    expect(lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);
+  });
+});

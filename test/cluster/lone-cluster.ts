@@ -1,0 +1,86 @@
+import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
+import { findOrBuildControlPlane } from "./binaries.ts";
+import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
+import { startController, type Controller, type ControllerOptions } from "./controller-process.ts";
+import { eventually } from "./eventually.ts";
+import { installLatchkey } from "./install.ts";
+
+/** False where tests cannot have control planes of their own: on an existing cluster, and without a controller manager. */
+export const hasLoneClusters = process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
+
+/** A control plane that one test file has for itself. */
+export interface LoneCluster {
+  readonly controlPlane: StartedControlPlane;
+  /** Path of the audit log. */
+  readonly audit: string;
+  ask(caller: Caller, request: Ask): Promise<Answer>;
+  /** As the administrator; throws when it is refused. */
+  arrange(request: Ask): Promise<Answer>;
+  /** Starts a controller that stays dead when it dies. */
+  run(options?: Partial<ControllerOptions>): Promise<Controller>;
+  /** Stops the controllers, then the control plane. */
+  stop(): Promise<void>;
+}
+
+/** How a lone cluster begins. */
+export interface LoneClusterOptions {
+  /** False leaves the installation to the test. */
+  readonly install?: boolean;
+}
+
+/** Starts a control plane and installs Latchkey; no controller runs. */
+export async function startLoneCluster({ install = true }: LoneClusterOptions = {}): Promise<LoneCluster> {
+  const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
+  const controlPlane = await startControlPlane(await findOrBuildControlPlane(report));
+  const connection = await connect(controlPlane.adminKubeconfig);
+  const controllers: Controller[] = [];
+  const stop = async () => {
+    await Promise.all(controllers.map((controller) => controller.stop()));
+    await connection.pool.destroy();
+    await controlPlane.stop();
+  };
+  const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
+  try {
+    if (install) await installLatchkey(controlPlane, report);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    controlPlane,
+    audit: controlPlane.auditLogPath ?? "",
+    ask,
+    async arrange(request) {
+      const answer = await ask(admin, request);
+      if (answer.code >= 300) throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
+      return answer;
+    },
+    async run(options = {}) {
+      const controller = await startController({ controlPlane, restart: "never", ...options });
+      controllers.push(controller);
+      return controller;
+    },
+    stop,
+  };
+}
+
+/** Waits until the controller leads, no key waits for a worker, and no pass has ended for a second. */
+export async function settled(controller: Pick<Controller, "url">, within = 60_000): Promise<void> {
+  const quiet = { looks: 0, passes: Number.NaN };
+  const look = async () => {
+    const metrics = await (await fetch(`${controller.url}/metrics`)).text();
+    const sum = (name: string) => valuesOf(metrics, name).reduce((total, value) => total + value, 0);
+    const passes = sum("controller_runtime_reconcile_total");
+    const isQuiet = sum("leader_election_master_status") === 1 && sum("workqueue_depth") === 0 && passes > 0 && passes === quiet.passes;
+    quiet.passes = passes;
+    quiet.looks = isQuiet ? quiet.looks + 1 : 0;
+    return quiet.looks >= 10;
+  };
+  await eventually(look, { what: "the controller to have nothing to do", within });
+}
+
+/** The values of a metric in Prometheus' text format, whatever their labels. */
+export function valuesOf(metrics: string, name: string): readonly number[] {
+  const lines = metrics.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  return lines.map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
+}
