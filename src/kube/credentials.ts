@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
+import { dirname, resolve } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 import { load } from "js-yaml";
 import { listAt, recordAt, stringAt } from "../api/parse.ts";
@@ -104,5 +105,6 @@ function textOf(material: unknown): string | undefined {
 function tokenFileOf(path: string, userName: string | undefined): string | undefined {
   const users = listAt(load(readFileSync(path, "utf8")), "users");
   const user = users.find((entry) => stringAt(entry, "name") === userName);
-  return stringAt(recordAt(user, "user"), "tokenFile");
+  const tokenFile = stringAt(recordAt(user, "user"), "tokenFile");
+  return tokenFile === undefined ? undefined : resolve(dirname(path), tokenFile);
 }
