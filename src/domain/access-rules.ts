@@ -102,11 +102,18 @@ function readSubjects(
   return { subjects: distinct(read.filter((entry) => typeof entry !== "string")) };
 }
 
-const serviceAccountUser = /^system:serviceaccount:([a-z0-9]([-a-z0-9]*[a-z0-9])?):([a-z0-9]([-.a-z0-9]*[a-z0-9])?)$/;
+const serviceAccountUser = /^system:serviceaccount:([^:]*):([^:]*)$/;
+const dnsLabel = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
+const namespaceForm = new RegExp(`^${dnsLabel}$`);
+const accountForm = new RegExp(`^${dnsLabel}(?:\\.${dnsLabel})*$`);
+const longestNamespace = 63;
+const longestAccount = 253;
 
+/** Undefined for what no ServiceAccount can be called: the API server refuses the whole binding for it. */
 function serviceAccount(user: string): Subject | undefined {
-  const [, namespace, , name] = serviceAccountUser.exec(user) ?? [];
-  if (namespace === undefined || name === undefined) return undefined;
+  const [, namespace = "", name = ""] = serviceAccountUser.exec(user) ?? [];
+  if (!namespaceForm.test(namespace) || namespace.length > longestNamespace) return undefined;
+  if (!accountForm.test(name) || name.length > longestAccount) return undefined;
   return { kind: "ServiceAccount", namespace, name };
 }
 

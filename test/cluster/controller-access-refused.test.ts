@@ -1,7 +1,10 @@
-import { describe, expect, inject, it } from "vitest";
+import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
+import { expectNoTrouble } from "./controller-oracle.ts";
 import { ask, makeNamespace, patchTypes, type Caller } from "./policy-request.ts";
 import { base64, becomes, becomesReady, change, look, makeSharedSecret, may, view } from "./shared-secret-requests.ts";
+
+afterAll(expectNoTrouble);
 
 interface Mistake {
   rule: string;
@@ -24,6 +27,12 @@ const mistakes: Mistake[] = [
   { rule: "system:masters as a team", spec: bad({ verbs: ["get"], teams: ["system:masters"] }), says: ['spec.access[1] ("wrong")', '"system:masters"'] },
   { rule: "a user of the system", spec: bad({ verbs: ["get"], users: ["mallory", "system:kube-scheduler"] }), says: ['"system:kube-scheduler"'] },
   { rule: "an empty name", spec: bad({ verbs: ["get"], users: ["mallory", ""] }), says: ["empty name"] },
+  { rule: "a service account that cannot be", spec: bad({ verbs: ["get"], users: ["mallory", "system:serviceaccount:default:a..b"] }), says: ['"system:serviceaccount:default:a..b"'] },
+  {
+    rule: "a service account with too long a name",
+    spec: bad({ verbs: ["get"], users: ["mallory", `system:serviceaccount:default:${"a".repeat(254)}`] }),
+    says: ['spec.access[1] ("wrong")', "system:serviceaccount:default:aaa"],
+  },
   { rule: "an owner of the system", spec: { ...bad({ verbs: ["get"] }), owner: { user: "mallory", team: "system:masters" } }, says: ["spec.owner", '"system:masters"'] },
 ];
 
