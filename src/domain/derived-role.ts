@@ -19,6 +19,9 @@ export interface DerivedRole {
 /** Every derived Role begins so, which is how a stranger of a derived name is noticed. */
 export const derivedPrefix = "latchkey-";
 
+/** The names of 256 rules, so shortened, fit into an annotation (the API server takes 256 KiB of annotations). */
+const longestLabel = 64;
+
 const longestPart = 63 - derivedPrefix.length - 1 - 16;
 
 /** Name of the Role for a permission: another permission is another Role, at most 63 characters. */
@@ -43,7 +46,7 @@ function merged(name: string, grants: readonly Grant[]): DerivedRole {
     name,
     permission: grants[0]?.permission ?? { verbs: [], status: false },
     subjects: distinct(grants.flatMap((grant) => grant.subjects)),
-    rules: JSON.stringify([...new Set(grants.flatMap((grant) => grant.label ?? []))].sort()),
+    rules: JSON.stringify([...new Set(grants.flatMap((grant) => grant.label?.slice(0, longestLabel) ?? []))].sort()),
   };
 }
 

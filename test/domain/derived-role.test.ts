@@ -52,6 +52,13 @@ describe("grants become Roles", () => {
     expect(roles).toHaveLength(2);
   });
 
+  test("whose annotation stays below what the API server takes, whatever the rules are called", () => {
+    const grants = Array.from({ length: 256 }, (_, index) => ({ ...readers, label: `${index} ${"\u0001".repeat(5_000)}` }));
+    const [{ rules } = { rules: "" }] = derivedRoles(secret, grants);
+    expect(Buffer.byteLength(rules)).toBeLessThan(200 * 1024);
+    expect(JSON.parse(rules)).toHaveLength(256);
+  });
+
   test("that name this one object, its status only where it is asked for", () => {
     expect(roleManifest(secret, role)["rules"]).toEqual([
       { apiGroups: ["management.service"], resources: ["sharedsecrets"], resourceNames: ["database"], verbs: ["get"] },
