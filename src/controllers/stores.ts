@@ -7,7 +7,7 @@ import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { claimedSource } from "../domain/copy.ts";
 import type { TargetSeen } from "../domain/sync.ts";
-import { bySeniority, isOffered, isPermitted, takesCopies, targetIn } from "../domain/sync-target.ts";
+import { bySeniority, isOffered, isPermitted, isRuledOut, takesCopies, targetIn } from "../domain/sync-target.ts";
 import type { ReadStore } from "../kube/store.ts";
 import type { SigningKeysSeen } from "../tokens/signing-keys.ts";
 
@@ -65,11 +65,12 @@ export function observeTarget(target: ObjectRef, stores: Stores): TargetSeen {
   const copy = stores.copies.get(key);
   const stranger = copy === undefined ? stores.strangers.get(key) : undefined;
   const holder = holderOf(copy ?? stranger, stores);
+  const holderIsRuledOut = holder !== undefined && namespace !== undefined && isRuledOut(holder, namespace);
   return {
     candidates: candidatesFor(target, stores),
     ...(copy === undefined ? {} : { copy }),
     ...(stranger === undefined ? {} : { stranger }),
-    ...(holder === undefined ? {} : { holder }),
+    ...(holder === undefined ? {} : { holder, holderIsRuledOut }),
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
   };
 }

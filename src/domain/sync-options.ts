@@ -67,8 +67,13 @@ function fits(text: string, glob: string): boolean {
   return from + last.length <= text.length;
 }
 
+/** The first entry that is neither a project name nor a glob, if there is one. */
+export function unreadableProject(projects: readonly string[]): string | undefined {
+  return projects.find((entry) => !projectGlob.test(entry));
+}
+
 function optionProblem(options: Omit<SyncOptions, "problem">, disableSync: string | undefined): string | undefined {
-  const glob = options.projects.find((entry) => !projectGlob.test(entry));
+  const glob = unreadableProject(options.projects);
   if (glob !== undefined) return `${annotations.syncToProjects}: ${quote(glob)} is no project name or glob; write names of letters, digits, '-', '_', '.' and '*', with commas between`;
   if (!dnsName.test(options.secretName) || options.secretName.length > longestName) return `${annotations.syncSecretName}: ${quote(options.secretName)} is no name for a Secret; use lower-case letters, digits, '-' and '.'`;
   if (isRefusedType(options.secretType)) return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed; a copy must not become a credential of the cluster itself`;

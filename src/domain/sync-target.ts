@@ -1,7 +1,7 @@
 import { annotations, labels } from "../api/names.ts";
 import type { Metadata, ObjectRef } from "../api/object.ts";
 import type { Source } from "./copy.ts";
-import { fitsAny, listOf } from "./sync-options.ts";
+import { fitsAny, listOf, unreadableProject } from "./sync-options.ts";
 
 /** The project a namespace belongs to. */
 export function projectOf(namespace: Metadata): string | undefined {
@@ -19,11 +19,22 @@ export function takesCopies(namespace: Metadata): boolean {
 
 /** Whether both sides agree that this namespace receives this SharedSecret. */
 export function isPermitted(source: Source, namespace: Metadata): boolean {
-  const project = projectOf(namespace);
-  if (project === undefined || !takesCopies(namespace)) return false;
+  return isWelcome(source, namespace) && fitsAny(projectOf(namespace) ?? "", source.options.projects);
+}
+
+/**
+ * Whether what can be read leaves no agreement on this SharedSecret here: the namespace does not want it, or the source
+ * does not name the project. A list of projects with a mistake in it may have meant to.
+ */
+export function isRuledOut(source: Source, namespace: Metadata): boolean {
+  const { projects } = source.options;
+  const named = unreadableProject(projects) !== undefined || fitsAny(projectOf(namespace) ?? "", projects);
+  return !named || !isWelcome(source, namespace);
+}
+
+function isWelcome({ secret }: Source, namespace: Metadata): boolean {
   const from = namespace.annotations[annotations.syncFrom];
-  const welcome = from === undefined || listOf(from).includes(source.secret.metadata.namespace ?? "");
-  return welcome && fitsAny(project, source.options.projects);
+  return takesCopies(namespace) && (from === undefined || listOf(from).includes(secret.metadata.namespace ?? ""));
 }
 
 /** Whether a source asks for copies at all: it is not being deleted and its annotations can be followed. */

@@ -16,6 +16,8 @@ export interface TargetSeen {
   readonly stranger?: StrangerSeen;
   /** The SharedSecret whose uid the copy carries, if there is one. */
   readonly holder?: Source;
+  /** Whether nothing that can be read lets the holder keep a copy here, were it only followed. */
+  readonly holderIsRuledOut?: boolean;
   /** Whether the namespace is going away, and with it all that is inside. */
   readonly isTerminating: boolean;
 }
@@ -47,8 +49,8 @@ export function targetState(seen: TargetSeen): TargetState {
   return isKeptBySenior(seen, source) ? unwanted(seen) : wanted(seen, source);
 }
 
-function isKeptBySenior({ copy, holder }: TargetSeen, source: Source): boolean {
-  if (copy === undefined || holder?.options.problem === undefined || claimedSource(copy.metadata) === undefined) return false;
+function isKeptBySenior({ copy, holder, holderIsRuledOut = false }: TargetSeen, source: Source): boolean {
+  if (copy === undefined || holderIsRuledOut || holder?.options.problem === undefined || claimedSource(copy.metadata) === undefined) return false;
   return holder.secret.metadata.deletionTimestamp === undefined && bySeniority(holder.secret, source.secret) < 0;
 }
 
@@ -70,14 +72,14 @@ function isOurs(metadata: Metadata, source: Source): boolean {
   return !isPasted(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid;
 }
 
-function unwanted({ copy, stranger, holder }: TargetSeen): TargetState {
+function unwanted({ copy, stranger, holder, holderIsRuledOut = false }: TargetSeen): TargetState {
   const standing = copy ?? stranger;
   const claimed = standing === undefined ? undefined : claimedSource(standing.metadata);
   if (standing === undefined || claimed === undefined) return { kind: "not-wanted" };
   if (holder === undefined) return { kind: "orphaned", copy: standing, source: claimed };
   // The pass over a source that is being deleted takes its own copies away.
   if (holder.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
-  if (holder.options.problem === undefined || copy === undefined) return { kind: "withdrawn", copy: standing };
+  if (holder.options.problem === undefined || holderIsRuledOut || copy === undefined) return { kind: "withdrawn", copy: standing };
   return { kind: "stuck", copy, source: claimed, why: holder.options.problem.message };
 }
 

@@ -39,6 +39,23 @@ describe.concurrent("data that no Secret can hold", () => {
     await becomesReady(source);
   });
 
+  it("keeps no copy where the namespace has left", async () => {
+    const { source, project, target, copy } = await makeSynced();
+    const other = secretPath(await makeTarget(project, source.namespace), source.name);
+    await becomesCurrent({ source, copy: other });
+    await replaceData(source, { "..": "QQ==" });
+    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, { [annotations.syncError]: expect.any(String) });
+    await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { "management.service/project": null } } });
+    await becomesGone(copy);
+    expect(await look(other)).toMatchObject({ code: 200, data: dataOf("first", "second") });
+  });
+
+  it("keeps no copy where the source names the project no more", async () => {
+    const { source, copy } = await makeSynced();
+    await change(source.path, { metadata: { annotations: to("another") }, spec: { data: { "..": "QQ==" } } });
+    await becomesGone(copy);
+  });
+
   it("is as much as a Secret may hold, and a key as long: that arrives", async () => {
     const { source, copy } = await makeSynced();
     const data = { ["k".repeat(253)]: randomBytes(most).toString("base64") };
@@ -135,6 +152,18 @@ describe.concurrent("a source that is deleted", () => {
     await remove(source.path);
     await becomesGone(source.path);
     for (const path of [copy, ...copies]) await becomesGone(path);
+  });
+
+  it("takes its copies along while it is paused or stalled", async () => {
+    const [paused, stalled] = [await makeSynced(), await makeSynced()];
+    await change(paused.source.path, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
+    await change(stalled.source.path, { metadata: { annotations: { [annotations.disableSync]: "perhaps" } } });
+    for (const { source, copy } of [paused, stalled]) {
+      await becomes("the option to be seen", () => view(source), { conditions: { Synced: { status: "False" } } });
+      await remove(source.path);
+      await becomesGone(source.path);
+      await becomesGone(copy);
+    }
   });
 
   it("does not wait for copies that others hold", async () => {

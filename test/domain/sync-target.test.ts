@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
-import { bySeniority, isOffered, isPermitted, projectOf, takesCopies, targetIn } from "../../src/domain/sync-target.ts";
+import { bySeniority, isOffered, isPermitted, isRuledOut, projectOf, takesCopies, targetIn } from "../../src/domain/sync-target.ts";
 import { sightedMetadata } from "./sightings.ts";
 import { sightedSource, type SourceChanges } from "./sync-sightings.ts";
 
@@ -46,6 +46,20 @@ describe("both sides agree", () => {
   ])("%s", ([, projects, from, expected]) => {
     const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
     expect(isPermitted(sightedSource({ options: { projects } }), given)).toBe(expected);
+  });
+});
+
+describe("a copy of a source that cannot be followed is ruled out", () => {
+  test.for<[string, readonly string[], Metadata, boolean]>([
+    ["when the namespace has left", ["web"], namespace({ sync: "enabled" }), true],
+    ["when the namespace asks for none", ["web"], namespace({ project: "web" }), true],
+    ["when the namespace wants others", ["web"], namespace({ ...willing, from: "other" }), true],
+    ["when the source names the project no more", ["pay"], namespace(willing), true],
+    ["when the source names no project", [], namespace(willing), true],
+    ["but not while both agree", ["web"], namespace(willing), false],
+    ["but not when a misspelt list may have named the project", ["web!"], namespace(willing), false],
+  ])("%s", ([, projects, given, expected]) => {
+    expect(isRuledOut(sightedSource({ options: { projects } }), given)).toBe(expected);
   });
 });
 

@@ -97,6 +97,12 @@ describe("a target that two sources want", () => {
     expect(targetState({ candidates: [live], copy, holder, isTerminating: false }).kind).toBe(kind);
   });
 
+  test("is not kept by a senior with a typo that is ruled out here", () => {
+    const around = { copy: sightedCopy(seniorWithTypo), holder: seniorWithTypo, holderIsRuledOut: true, isTerminating: false };
+    expect(targetState({ candidates: [live], ...around }).kind).toBe("differs");
+    expect(targetState({ candidates: [], ...around }).kind).toBe("withdrawn");
+  });
+
   test("is not kept by a senior whose label somebody put on a Secret of their own", () => {
     const copy = sightedCopy(seniorWithTypo, { annotations: nothing });
     expect(targetState({ candidates: [live], copy, holder: seniorWithTypo, isTerminating: false }).kind).toBe("conflict");
