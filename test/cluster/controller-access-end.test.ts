@@ -1,11 +1,14 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
 import type { RoleBindingSeen, RoleSeen } from "../../src/api/role.ts";
 import { apiVersionOf, resources } from "../../src/api/resources.ts";
+import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
 import { derivedIn, type Derived } from "./derived-objects.ts";
 import { arrange, makeNamespace, unique } from "./policy-request.ts";
 import { base64, becomes, becomesGone, becomesReady, change, look, makeSharedSecret, makeTarget, may, rbacPath, remove, secretPath, type Place } from "./shared-secret-requests.ts";
+
+afterAll(expectNoTrouble);
 
 const access = [
   { users: ["carol"], teams: ["readers"], verbs: ["get"] },
@@ -128,7 +131,7 @@ async function restore(namespace: string, { roles, bindings }: Derived, withOwne
     return { name, labels, annotations: given, ...(withOwner && { ownerReferences }) };
   };
   for (const role of roles) {
-    const rules = role.rules.map(({ nonResourceURLs: _, ...rule }) => rule);
+    const rules = role.rules.map((rule) => ({ ...rule, nonResourceURLs: undefined }));
     const body = { apiVersion: apiVersionOf(resources.roles), kind: "Role", metadata: metadataOf(role), rules };
     await arrange({ method: "POST", path: rbacPath("roles", namespace), body });
   }

@@ -1,9 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { derivedName } from "../../src/domain/derived-role.ts";
+import { expectNoTrouble } from "./controller-oracle.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { arrange, makeNamespace } from "./policy-request.ts";
 import { becomes, becomesReady, change, look, makeSharedSecret, may, rbacPath, remove, view, type Place } from "./shared-secret-requests.ts";
+
+afterAll(expectNoTrouble);
 
 const access = [
   { name: "readers", users: ["carol"], verbs: ["get"] },
@@ -101,6 +104,19 @@ describe.concurrent("a foreign object of a derived name", () => {
     await becomes("the grants to be as written", () => grantsOf(place), asWritten);
     await becomesReady(place);
     await becomes("carol to be let in", () => held("carol"), true);
+  });
+
+  it("is Latchkey's own by its marks, and made anew where it points elsewhere", async () => {
+    const namespace = await makeNamespace();
+    const place = await makeSharedSecret({ namespace });
+    await becomesReady(place);
+    const name = derivedName(place, { verbs: ["get"], status: false });
+    const roleRef = { apiGroup: eve.apiGroup, kind: "ClusterRole", name: "view" };
+    await arrange({ method: "POST", path: rbacPath("rolebindings", namespace), body: { metadata: { name, labels: { [labels.sourceUid]: place.uid } }, roleRef, subjects: [eve] } });
+    await change(place.path, { spec: { access } });
+    await becomes("the grants to be as written", () => grantsOf(place), asWritten);
+    await becomesReady(place);
+    await becomes("eve to be shut out", () => may({ user: "eve" }, { verb: "get", namespace, name: place.name }), false);
   });
 
   it("stays when the SharedSecret goes", async () => {

@@ -1,7 +1,10 @@
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { expectNoTrouble } from "./controller-oracle.ts";
 import { tryKubectl } from "./kubectl.ts";
 import { ask, makeNamespace, type Caller } from "./policy-request.ts";
 import { base64, becomes, becomesReady, change, makeSharedSecret, may, view, type Place } from "./shared-secret-requests.ts";
+
+afterAll(expectNoTrouble);
 
 const sixVerbs = ["get", "list", "watch", "update", "patch", "delete"];
 const neverGranted = ["create", "deletecollection"];
@@ -96,6 +99,12 @@ const namings: Naming[] = [
     spec: () => ({ access: [{ teams: ["Payments Team"], ...read }] }),
     named: () => ({ user: "erin", groups: ["Payments Team"] }),
     others: () => ({ user: "Payments Team" }),
+  },
+  {
+    rule: "a user as an identity provider writes it",
+    spec: () => ({ access: [{ users: ["oidc:Ann O'Neill <ann@example.com>", "\u{1F511} key"], ...read }] }),
+    named: () => ({ user: "oidc:Ann O'Neill <ann@example.com>" }),
+    others: () => ({ user: "ann@example.com" }),
   },
   {
     rule: "everybody who is logged in, by * in users",

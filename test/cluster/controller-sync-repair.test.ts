@@ -49,7 +49,7 @@ describe.concurrent("a copy is restored when", () => {
     await becomesReady(synced.source);
   });
 
-  it("it is immutable and its source changes: it is made anew", async () => {
+  it("its source changes and it is immutable: it is made anew", async () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await change(copy, { immutable: true })).metadata;
     await change(copy, relabel({ [labels.sourceUid]: null }));
