@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { parseData, parseSharedSecret } from "../../src/api/shared-secret.ts";
+
+const metadata = { namespace: "ns", name: "a", uid: "u", resourceVersion: "7", creationTimestamp: "2026-01-01T00:00:00Z" };
+
+describe("a SharedSecret", () => {
+  test("without a spec holds nothing, belongs to nobody and grants nothing", () => {
+    expect(parseSharedSecret({ metadata })).toMatchObject({ data: {}, owner: {}, access: [], status: {}, conditions: [] });
+  });
+
+  test("is read whole, its data under cover", () => {
+    const access = [{ name: "readers", verbs: ["get"], subresources: ["status"], users: ["ann"], teams: ["devs"] }];
+    const condition = { type: "Ready", status: "True", reason: "Ready", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const seen = parseSharedSecret({
+      metadata,
+      spec: { data: { password: "Y2FuYXJ5" }, owner: { user: "ann", team: "devs" }, access },
+      status: { observedGeneration: 1, conditions: [condition] },
+    });
+    expect(seen).toMatchObject({ owner: { user: "ann", team: "devs" }, access, status: { observedGeneration: 1 }, conditions: [condition] });
+    expect(SecretText.reveal(seen.data["password"] ?? new SecretText(""))).toBe("Y2FuYXJ5");
+    expect(JSON.stringify(seen)).not.toContain("Y2FuYXJ5");
+  });
+
+  test("has rules with empty lists where they are left out, and no name where it has none", () => {
+    expect(parseSharedSecret({ metadata, spec: { owner: { user: 1 }, access: [{}] } })).toMatchObject({
+      owner: {},
+      access: [{ verbs: [], subresources: [], users: [], teams: [] }],
+    });
+  });
+
+  test("without metadata is refused", () => {
+    expect(() => parseSharedSecret({ spec: {} })).toThrow("metadata.name is missing");
+  });
+});
+
+test("data that is no text is left out", () => {
+  expect(Object.keys(parseData({ data: { a: "YQ==", b: 1, c: null } }))).toEqual(["a"]);
+});
