@@ -50,6 +50,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
       }
     },
     async watch(selection, { resourceVersion, timeoutSeconds, signal }, onEvents) {
+      if (signal.aborted) return;
       const ended = new AbortController();
       const stop = (): void => ended.abort();
       signal.addEventListener("abort", stop, { once: true });

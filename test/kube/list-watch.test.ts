@@ -162,6 +162,14 @@ describe("a watch", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("does not begin when it was told to end before", async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const { calls, clock, listWatch } = over({ stream: () => new Promise(() => {}) });
+    await listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, signal: stop.signal }, () => {});
+    expect([calls, clock.pending]).toEqual([[], 0]);
+  });
+
   test("ends when told to, and leaves no timer behind", async () => {
     const { chunks } = talking();
     const { clock, stop, ended } = watching(chunks);
