@@ -10,7 +10,7 @@ const otherKeys = [
   // The audience of direct tokens, an option.
   "runtime/config.ts: management.service/direct",
   // Who reports Events.
-  "main.ts: ${group}/latchkey",
+  "controllers/assemble.ts: ${group}/latchkey",
   // The beginning of all of Latchkey's annotations.
   "controllers/informers.ts: ${group}/",
 ];
