@@ -1,0 +1,143 @@
+import { describe, expect, test } from "vitest";
+import { annotations, labels, ownObjects } from "../../src/api/names.ts";
+import { recordAt } from "../../src/api/parse.ts";
+import { resources } from "../../src/api/resources.ts";
+import { createInformers, hashOn, stampedHash } from "../../src/controllers/informers.ts";
+import { indexes } from "../../src/controllers/stores.ts";
+import { requesterHash } from "../../src/domain/granted-names.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import type { ListWatch } from "../../src/kube/list-watch.ts";
+import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
+import { sightedBinding, sightedMetadata, sightedRole } from "../domain/sightings.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+import { copied, deaf, offered, ownNamespace, projectNamespace, told } from "./told-controller.ts";
+import { raw, ToldListWatch } from "./told-list-watch.ts";
+
+const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) => [...values].map(({ metadata }) => metadata.name).toSorted();
+
+test("every kind is waited for, and none any more once all are listed", async () => {
+  const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), log: recordingLog(), random: () => 0 };
+  expect(createInformers(deps, { namespace: ownNamespace, on: deaf }).waitingFor()).toHaveLength(15);
+  const { informers } = await told({});
+  expect(informers.waitingFor()).toEqual([]);
+});
+
+describe("a SharedSecret is held", () => {
+  test("with its options, found by uid, namespace and the name of its copies", async () => {
+    const { informers } = await told({ sharedsecrets: [offered("db", { metadata: { annotations: { [annotations.syncSecretName]: "other" } } })] });
+    const { sharedSecrets } = informers.stores;
+    for (const [index, name] of [[indexes.uid, "uid-db"], [indexes.namespace, "team"], [indexes.secretName, "other"]] as const) {
+      expect(names(sharedSecrets.by(index, name).map(({ secret }) => secret))).toEqual(["db"]);
+    }
+  });
+
+  test("with a digest that is equal for equal data", async () => {
+    const { informers } = await told({ sharedsecrets: [offered("a"), offered("b"), offered("c", { data: { password: "b3RoZXI=" } })], secrets: [copied("a", "pay")] });
+    const digests = ["team/a", "team/b", "team/c"].map((key) => informers.stores.sharedSecrets.get(key)?.digest);
+    expect(new Set(digests).size).toBe(2);
+    expect(informers.stores.copies.get("pay/a")?.digest).toBe(digests[0]);
+  });
+});
+
+describe("of other Secrets nothing is held", () => {
+  const around = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
+  const stranger = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
+    raw({ namespace: "pay", name, labels: { theirs: "x" }, annotations: { theirs: "y" }, ...metadata }, { data: { password: "Y2FuYXJ5" } });
+
+  test("but what stands where a copy is wanted, stripped of what is not Latchkey's", async () => {
+    const paused = { annotations: { theirs: "y", [annotations.disableSync]: "true" } };
+    const { informers } = await told({ ...around, secrets: [stranger("db", paused), stranger("else"), raw({ namespace: "other", name: "db" })] });
+    expect(names(informers.stores.strangers.values())).toEqual(["db"]);
+    expect(informers.stores.strangers.get("pay/db")?.metadata).toMatchObject({ labels: {}, annotations: { [annotations.disableSync]: "true" } });
+  });
+
+  test("but what says that it is a copy at its very place, whole, found by its source", async () => {
+    const annotation = (place: string) => ({ annotations: { theirs: "y", [annotations.copyOf]: `gone/db -> ${place}` } });
+    const { informers } = await told({ secrets: [stranger("lost", annotation("pay/lost")), stranger("pasted", annotation("pay/lost"))] });
+    expect(names(informers.stores.strangers.values())).toEqual(["lost"]);
+    expect(names(informers.stores.strangers.by(indexes.sourceUid, "gone/db"))).toEqual(["lost"]);
+    expect(informers.stores.strangers.get("pay/lost")?.metadata).toMatchObject({ labels: { theirs: "x" }, annotations: { theirs: "y" } });
+  });
+
+  test("and no data is held anywhere", async () => {
+    const { informers } = await told({ ...around, secrets: [stranger("db"), copied("db", "play")] });
+    const held = [...informers.stores.strangers.values(), ...informers.stores.copies.values()];
+    expect(held).toHaveLength(2);
+    expect(held.map((seen) => "data" in seen)).toEqual([false, false]);
+  });
+});
+
+describe("a Role or RoleBinding is held", () => {
+  const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) => raw({ namespace: "team", name, ...metadata }, { rules: [] });
+  test("when it is derived from a SharedSecret, or has a name that a derived one might have", async () => {
+    const owner = { apiVersion: "management.service/v1", kind: "SharedSecret", name: "db", uid: "uid-db" };
+    const { informers } = await told({
+      roles: [role("a", { labels: { [labels.sourceUid]: "uid-db" } }), role("b", { ownerReferences: [owner] }), role("latchkey-c"), role("d")],
+    });
+    expect(names(informers.stores.roles.values())).toEqual(["a", "b", "latchkey-c"]);
+    expect(names(informers.stores.roles.by(indexes.sourceUid, "uid-db"))).toEqual(["a", "b"]);
+  });
+});
+
+describe("a ClusterRole or ClusterRoleBinding is held", () => {
+  test("when it is a requester's, by its label or by its name", async () => {
+    const hash = requesterHash("ann");
+    const { informers } = await told({ clusterroles: [raw({ name: "a", labels: { [labels.requesterHash]: hash } }), raw({ name: `latchkey-requester-${hash}-0` }), raw({ name: "view" })] });
+    expect(names(informers.stores.clusterRoles.by(indexes.requester, hash))).toEqual(["a", `latchkey-requester-${hash}-0`]);
+    expect(informers.stores.clusterRoles.size).toBe(2);
+    expect([hashOn(sightedRole("ann", 0, [])), hashOn(sightedBinding("ann", 0))]).toEqual([hash, hash]);
+  });
+});
+
+test("keys and tokens are found by the hash of their requester's name, which a stamp alone gives", async () => {
+  const stamp = { annotations: { [annotations.requester]: "ann" } };
+  const { informers } = await told({ ownedaccesskeys: [raw({ name: "k", ...stamp }, { spec: { key: "canary-canary-canary" } }), raw({ name: "none" })], directclusterendpointtokens: [raw({ name: "t", ...stamp })] });
+  expect(names(informers.stores.keys.by(indexes.requester, requesterHash("ann")))).toEqual(["k"]);
+  expect(names(informers.stores.tokens.by(indexes.requester, requesterHash("ann")))).toEqual(["t"]);
+  const digest = informers.stores.keys.get("k")?.keyDigest ?? "";
+  expect(names(informers.stores.keys.by(indexes.digest, digest))).toEqual(["k"]);
+  expect(stampedHash(sightedMetadata())).toEqual([]);
+});
+
+describe("the answer to a write is taken in", () => {
+  const signingKeys = (): unknown => {
+    const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
+    return raw(recordAt(made, "metadata"), { data: recordAt(made, "data") });
+  };
+
+  test("by the store of its kind", async () => {
+    const { informers } = await told({});
+    informers.observe(resources.sharedSecrets, offered("db"));
+    informers.observe(resources.roles, raw({ namespace: "team", name: "latchkey-a" }));
+    informers.observe(resources.events, raw({ name: "e" }));
+    expect([informers.stores.sharedSecrets.size, informers.stores.roles.size]).toEqual([1, 1]);
+  });
+
+  test("among the copies for a Secret with Latchkey's label, else among the signing keys", async () => {
+    const { informers } = await told({});
+    informers.observe(resources.secrets, copied("db", "pay"));
+    informers.observe(resources.secrets, signingKeys());
+    expect([names(informers.stores.copies.values()), informers.stores.signingKeys.size]).toEqual([["db"], 1]);
+  });
+});
+
+test("signing keys that cannot be read are logged by name, without a word of them", async () => {
+  const { informers, log } = await told({ secrets: [raw({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: { "keys.json": "Y2FuYXJ5" } })] });
+  expect(informers.stores.signingKeys.size).toBe(0);
+  expect(log.lines).toHaveLength(1);
+  expect(JSON.stringify(log.lines)).not.toMatch(/canary|Y2FuYXJ5/);
+});
+
+test("it ends when told to, before Secrets of others are followed, too", async () => {
+  const stop = new AbortController();
+  const listWatch = new ToldListWatch({});
+  const list: ListWatch["list"] = (selection, onPage) => (selection.resource === resources.namespaces ? Promise.reject(new Error("no")) : listWatch.list(selection, onPage));
+  const watch = listWatch.watch.bind(listWatch);
+  const informers = createInformers({ listWatch: { list, watch }, clock: new TestClock(), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, on: deaf });
+  const ended = informers.run(stop.signal);
+  await settled();
+  expect(informers.waitingFor()).toEqual(["namespaces", "secrets"]);
+  stop.abort();
+  await ended;
+});

@@ -1,0 +1,66 @@
+import type { Manifest, ObjectRef } from "../../src/api/object.ts";
+import { keyOf } from "../../src/api/object.ts";
+import type { Resource } from "../../src/api/resources.ts";
+import type { Client, DeletePreconditions, Patch } from "../../src/kube/client.ts";
+import { KubeError, type KubeErrorCode, type KubeErrorDetails } from "../../src/kube/errors.ts";
+
+/** A request as it was made; `body` is the object, the patch or the preconditions. */
+export interface Request {
+  readonly verb: keyof Client;
+  readonly resource: Resource;
+  readonly ref: ObjectRef;
+  readonly body?: unknown;
+}
+
+/** A client whose answers a test decides; it remembers nothing but the requests. */
+export class ScriptedClient implements Client {
+  readonly requests: Request[] = [];
+  readonly #answer: (request: Request) => unknown;
+
+  /** `answer` gives the answer to a request, or the error that it fails with. */
+  constructor(answer: (request: Request) => unknown = () => ({})) {
+    this.#answer = answer;
+  }
+
+  /** The requests so far, such as `create secrets ns/name`. */
+  get lines(): readonly string[] {
+    return this.requests.map(({ verb, resource, ref }) => `${verb} ${resource.plural} ${keyOf(ref)}`);
+  }
+
+  get(resource: Resource, ref: ObjectRef): Promise<unknown> {
+    return this.#send({ verb: "get", resource, ref });
+  }
+
+  getMetadata(resource: Resource, ref: ObjectRef): Promise<unknown> {
+    return this.#send({ verb: "getMetadata", resource, ref });
+  }
+
+  create(resource: Resource, object: Manifest): Promise<unknown> {
+    return this.#send({ verb: "create", resource, ref: object.metadata, body: object });
+  }
+
+  replace(resource: Resource, object: Manifest): Promise<unknown> {
+    return this.#send({ verb: "replace", resource, ref: object.metadata, body: object });
+  }
+
+  patch(resource: Resource, ref: ObjectRef, patch: Patch): Promise<unknown> {
+    return this.#send({ verb: "patch", resource, ref, body: patch });
+  }
+
+  async delete(resource: Resource, ref: ObjectRef, preconditions: DeletePreconditions): Promise<void> {
+    await this.#send({ verb: "delete", resource, ref, body: preconditions });
+  }
+
+  async #send(request: Request): Promise<unknown> {
+    this.requests.push(request);
+    const answer = this.#answer(request);
+    if (answer instanceof Error) throw answer;
+    return answer;
+  }
+}
+
+/** The refusal of a request. */
+export function refusal(code: KubeErrorCode, details: Partial<KubeErrorDetails> & { readonly message?: string } = {}): KubeError {
+  const { message = `refused: ${code}`, ...rest } = details;
+  return new KubeError(message, { code, status: 0, ...rest });
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { isSourceGone } from "../../src/controllers/source-gone.ts";
+import { refusal, ScriptedClient } from "./scripted-client.ts";
+
+const ref = { namespace: "team", name: "db" };
+const found = (uid: string) => ({ metadata: { uid } });
+
+test.for<[string, string | undefined, unknown, boolean]>([
+  ["is gone when the API server does not find it by name", "u", refusal("NotFound", { objectName: "db" }), true],
+  ["is not gone when the API server does not serve the kind", "u", refusal("NotFound"), false],
+  ["is not gone when something else is not found", "u", refusal("NotFound", { objectName: "team" }), false],
+  ["is there under its uid", "u", found("u"), false],
+  ["is gone when another stands under its name", "u", found("other"), true],
+  ["is there under any uid where none is known", undefined, found("other"), false],
+])("a source %s", async ([, uid, answer, expected]) => {
+  const client = new ScriptedClient(() => answer);
+  expect(await isSourceGone(ref, uid, client)).toBe(expected);
+  expect(client.lines).toEqual(["getMetadata sharedsecrets team/db"]);
+});
+
+test.for(["Forbidden", "ServerError", "Network", "Fenced"] as const)("%s says nothing about a source", async (code) => {
+  await expect(isSourceGone(ref, "u", new ScriptedClient(() => refusal(code)))).rejects.toMatchObject({ code });
+});
