@@ -30,7 +30,7 @@ function reasonOf(item: unknown): string {
 export type Snapshot = readonly string[];
 
 /** Everything that Latchkey has made or judged under names that begin with `p`, sorted. */
-export async function snapshotOf(cluster: LoneCluster, p: string): Promise<Snapshot> {
+export async function snapshotOf(cluster: Pick<LoneCluster, "arrange">, p: string): Promise<Snapshot> {
   const lists = await Promise.all(collections.map((path) => cluster.arrange({ method: "GET", path })));
   const objects = lists.flatMap((list) => listAt(list, "items").map((item) => ({ kind: list.kind, item }))).filter(({ item }) => belongsTo(p, item));
   const aliases = new Map(objects.flatMap(({ item }) => aliasesOf(item)));

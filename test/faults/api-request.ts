@@ -1,0 +1,32 @@
+import type { IncomingMessage } from "node:http";
+
+/** What a request to the API server is about, as far as faults tell requests apart. */
+export interface ApiRequest {
+  readonly method: string;
+  /** With its query, as it came. */
+  readonly path: string;
+  readonly kind: "list" | "watch" | "get" | "write" | "lease";
+  readonly plural: string;
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly subresource: string | undefined;
+  /** The collection with its selectors: the same for the list and the watch of one informer. */
+  readonly selection: string;
+}
+
+const pattern = /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+)(?=\/))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
+
+/** Reads method and path (Kubernetes API concepts, "Resource URIs"). */
+export function apiRequest({ method = "GET", url = "/" }: Pick<IncomingMessage, "method" | "url">): ApiRequest {
+  const { pathname, searchParams } = new URL(url, "http://proxy");
+  const [, namespace, plural = "", name, subresource] = pattern.exec(pathname) ?? [];
+  const selection = [pathname, searchParams.get("labelSelector"), searchParams.get("fieldSelector")].filter((part) => part !== null).join("?");
+  return { method, path: url, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch") }), plural, namespace, name, subresource, selection };
+}
+
+function kindOf(method: string, plural: string, { name, isWatch }: { readonly name: string | undefined; readonly isWatch: boolean }): ApiRequest["kind"] {
+  if (plural === "leases") return "lease";
+  if (method !== "GET") return "write";
+  if (name !== undefined) return "get";
+  return isWatch ? "watch" : "list";
+}

@@ -1,0 +1,44 @@
+import type { Metrics } from "../../src/runtime/metrics.ts";
+
+/** Metrics that only say whether a controller has something to do. */
+export interface BusyMetrics extends Metrics {
+  /** Keys that wait for a worker or are worked on. */
+  readonly busy: () => number;
+  readonly isLeading: () => boolean;
+  /** Passes that threw what no failing machine explains. */
+  readonly bugs: () => number;
+}
+
+/** New metrics of one controller; `onChange` is told of every key that comes or goes. */
+export function busyMetrics(onChange: () => void): BusyMetrics {
+  const depths = new Map<string, number>();
+  let working = 0;
+  let bugs = 0;
+  let leading = false;
+  return {
+    controller: () => ({
+      ended() {
+        working -= 1;
+        onChange();
+      },
+      bug: () => void (bugs += 1),
+    }),
+    queue: (name) => ({
+      added(depth) {
+        depths.set(name, depth);
+        onChange();
+      },
+      taken(depth) {
+        depths.set(name, depth);
+        working += 1;
+      },
+      retried() {},
+    }),
+    request() {},
+    leading: (_, isLeading) => void (leading = isLeading),
+    render: async () => ({ contentType: "text/plain", text: "" }),
+    busy: () => working + [...depths.values()].reduce((sum, depth) => sum + depth, 0),
+    isLeading: () => leading,
+    bugs: () => bugs,
+  };
+}

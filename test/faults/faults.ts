@@ -1,0 +1,277 @@
+import { createHash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Instance } from "./instance.ts";
+import { type OpenWatch, subjectOf } from "./open-watch.ts";
+import type { ProxyAnswer } from "./proxy.ts";
+import type { Call, Run, Striking } from "./run.ts";
+
+/** How many more or fewer writes of one object a fault may cause than the undisturbed runs. */
+export interface Allowance {
+  readonly creates: number;
+  readonly updates: number;
+  readonly deletes: number;
+}
+
+/** When a fault strikes: at the k-th write of a run, or before one of the scenario's changes (both from 1). */
+export type Moment = { readonly at: "call"; readonly number: number } | { readonly at: "change"; readonly number: number };
+
+/** A kind of failure. */
+export interface Fault {
+  readonly name: string;
+  readonly moments: readonly Moment["at"][];
+  readonly allowance: Allowance;
+  /** What strikes when the moment is a write. */
+  readonly call?: (call: Call, run: Run) => Promise<ProxyAnswer | "drop">;
+  /** What strikes beside a write, or before a change; what it answers goes on from then on. */
+  readonly begin?: (instance: Instance, run: Run) => Striking | Promise<Striking>;
+  /** Lists of an earlier time are kept for it. */
+  readonly needsLists?: boolean;
+  /** An Event that is refused is not told again: the API server may have no room for it. */
+  readonly losesEvents?: boolean;
+}
+
+const exactly: Allowance = { creates: 0, updates: 0, deletes: 0 };
+/** Changes that come together after a fault may be told by one status instead of two, or by two instead of one. */
+const statusMoves: Allowance = { creates: 0, updates: 1, deletes: 0 };
+
+const atCalls: Fault["moments"] = ["call"];
+const anywhere: Fault["moments"] = ["call", "change"];
+
+/** The API server answers a write with a refusal instead of doing it. */
+function refusal(status: number, reason: string, retryAfter?: number): Fault {
+  const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message: "a fault of the test", reason, code: status });
+  const answer = { status, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  return { name: `answer-${status}`, moments: atCalls, allowance: statusMoves, call: async () => answer };
+}
+
+/** Everybody's requests fail, and their watches break, for so many milliseconds of the clock. */
+function outage(name: string, ms: number): Fault {
+  return {
+    name,
+    moments: anywhere,
+    allowance: statusMoves,
+    losesEvents: true,
+    begin(_, run) {
+      const end = run.now() + ms;
+      for (const watch of run.watches) watch.cut();
+      return { steering: { refuses: () => run.now() < end } };
+    },
+  };
+}
+
+/** All faults. */
+export const faults: readonly Fault[] = [
+  {
+    name: "crash-before",
+    moments: atCalls,
+    allowance: statusMoves,
+    async call({ instance }, run) {
+      void run.restart(instance);
+      return "drop";
+    },
+  },
+  {
+    name: "crash-after",
+    moments: atCalls,
+    allowance: statusMoves,
+    async call({ instance, forward }, run) {
+      await forward();
+      void run.restart(instance);
+      return "drop";
+    },
+  },
+  {
+    name: "lost-answer",
+    moments: atCalls,
+    allowance: statusMoves,
+    async call({ forward }) {
+      await forward();
+      return "drop";
+    },
+  },
+  {
+    name: "delayed-request",
+    moments: atCalls,
+    allowance: statusMoves,
+    async call({ forward, instance }) {
+      await instance.proxy.aside(() => pause(80));
+      return forward();
+    },
+  },
+  {
+    name: "late-commit",
+    moments: atCalls,
+    allowance: statusMoves,
+    call({ forward, instance }, run) {
+      const settled = Promise.withResolvers<void>();
+      const sent = settled.promise.then(() => forward());
+      const arrived = sent.then(() => {}, () => {});
+      run.strikeWith({
+        finish: once(async () => {
+          settled.resolve();
+          await arrived;
+        }),
+      });
+      // The client gives up long before; nobody hears this answer.
+      return instance.proxy.aside(() => arrived.then(() => "drop" as const));
+    },
+  },
+  refusal(409, "Conflict"),
+  refusal(410, "Expired"),
+  refusal(429, "TooManyRequests", 1),
+  refusal(500, "InternalError"),
+  refusal(503, "ServiceUnavailable"),
+  {
+    name: "cut-watches",
+    moments: anywhere,
+    allowance: statusMoves,
+    begin(_, run) {
+      for (const watch of run.watches) watch.cut();
+      return {};
+    },
+  },
+  {
+    name: "half-open-watches",
+    moments: anywhere,
+    allowance: statusMoves,
+    begin(_, run) {
+      for (const watch of run.watches) watch.silence();
+      return { finish: once(() => run.pass(160_000)) };
+    },
+  },
+  {
+    name: "duplicate-events",
+    moments: anywhere,
+    allowance: statusMoves,
+    begin() {
+      const event = (_watch: OpenWatch, _line: unknown, deliver: () => void) => {
+        deliver();
+        deliver();
+      };
+      return { steering: { event } };
+    },
+  },
+  { name: "delay-events", moments: anywhere, allowance: statusMoves, begin: (_, run) => delayEvents(run) },
+  { name: "swallow-event", moments: anywhere, allowance: statusMoves, begin: () => swallowEvent() },
+  {
+    name: "expire-watches",
+    moments: anywhere,
+    allowance: statusMoves,
+    begin(_, run) {
+      for (const watch of run.watches) watch.expire();
+      return {};
+    },
+  },
+  {
+    name: "stale-start",
+    moments: anywhere,
+    allowance: statusMoves,
+    needsLists: true,
+    async begin(instance, run) {
+      void run.restart(instance);
+      return staleLists(run);
+    },
+  },
+  {
+    name: "stale-relist",
+    moments: anywhere,
+    allowance: statusMoves,
+    needsLists: true,
+    begin(_, run) {
+      for (const watch of run.watches) watch.expire();
+      return staleLists(run);
+    },
+  },
+  outage("outage", 4_000),
+  outage("long-outage", 14_000),
+  {
+    name: "down",
+    moments: ["change"],
+    allowance: statusMoves,
+    begin(instance, run) {
+      run.kill(instance);
+      return { finish: async () => false };
+    },
+  },
+  {
+    name: "pause",
+    moments: anywhere,
+    allowance: statusMoves,
+    async begin(instance, run) {
+      instance.stand();
+      await run.start("b");
+      return { finish: once(async () => instance.goOn()) };
+    },
+  },
+];
+
+/** The fault without any effect, for comparison. */
+export const undisturbed: Fault = { name: "none", moments: [], allowance: exactly };
+
+function once(work: () => Promise<void>): () => Promise<boolean> {
+  let isDone = false;
+  return async () => {
+    if (isDone) return false;
+    isDone = true;
+    await work();
+    return true;
+  };
+}
+
+function staleLists(run: Run): Striking {
+  const list: NonNullable<Striking["steering"]>["list"] = (request) => {
+    const earlier = run.earlierList(request);
+    run.forgetEarlierList(request);
+    return earlier;
+  };
+  return { steering: { list } };
+}
+
+/** Every other object's events come late; those of one object stay in order. */
+function delayEvents(run: Run): Striking {
+  const last = new Map<string, Promise<void>>();
+  const event: NonNullable<Striking["steering"]>["event"] = (watch, line, deliver) => {
+    const subject = subjectOf(watch, line);
+    if (!isChosen(subject, run.seed)) return deliver();
+    run.pendingEvents += 1;
+    const turn = Promise.all([last.get(subject), pause(60)]).then(() => {
+      run.pendingEvents -= 1;
+      run.moved();
+      deliver();
+    });
+    last.set(subject, turn);
+  };
+  return { steering: { event } };
+}
+
+function isChosen(subject: string, seed: number): boolean {
+  return (createHash("sha256").update(`${seed} ${subject}`).digest()[0] ?? 0) % 2 === 0;
+}
+
+/** The next event never comes; a later one of its object does, or a 410 in the end. */
+function swallowEvent(): Striking {
+  let swallowed: { readonly subject: string; readonly watch: OpenWatch } | undefined;
+  let isOver = false;
+  return {
+    steering: {
+      event(watch, line, deliver) {
+        const subject = subjectOf(watch, line);
+        if (swallowed === undefined && !isOver) swallowed = { subject, watch };
+        else {
+          if (swallowed?.subject === subject && swallowed.watch === watch) {
+            swallowed = undefined;
+            isOver = true;
+          }
+          deliver();
+        }
+      },
+    },
+    async finish() {
+      const missing = swallowed;
+      swallowed = undefined;
+      isOver ||= missing !== undefined;
+      missing?.watch.expire();
+      return missing !== undefined;
+    },
+  };
+}

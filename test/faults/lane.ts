@@ -1,0 +1,63 @@
+import { labels } from "../../src/api/names.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { admin } from "../cluster/cluster-connection.ts";
+import { isVisible, type View } from "./visible.ts";
+import type { World } from "./world.ts";
+
+const leasesOf = (system: string) => `/apis/coordination.k8s.io/v1/namespaces/${system}/leases`;
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const api = "/apis/management.service/v1";
+const requesterHash = encodeURIComponent(labels.requesterHash);
+
+/** A part of the cluster where one run follows the other; lanes do not see each other. */
+export class Lane {
+  readonly world: World;
+  readonly #name: string;
+  #runs = 0;
+
+  private constructor(world: World, name: string) {
+    this.world = world;
+    this.#name = name;
+  }
+
+  static async open(world: World, name: string): Promise<Lane> {
+    await world.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `${name}-system` } } });
+    return new Lane(world, name);
+  }
+
+  /** Fresh names for one run; nobody holds the Lease. */
+  async nextView(): Promise<View> {
+    this.#runs += 1;
+    const system = `${this.#name}-system`;
+    await this.world.ask(admin, { method: "DELETE", path: `${leasesOf(system)}/latchkey-controller` });
+    return { prefix: `${this.#name}x${this.#runs}-`, system };
+  }
+
+  /** Takes away what a run has made, by force. */
+  async tidy(view: View): Promise<void> {
+    const clusterWide = [`${api}/ownedaccesskeys`, `${api}/directclusterendpointtokens`, `${rbac}/clusterroles?labelSelector=${requesterHash}`, `${rbac}/clusterrolebindings?labelSelector=${requesterHash}`];
+    await Promise.all([...clusterWide, `${api}/sharedsecrets`].map((path) => this.#removeAll(view, path)));
+    const namespaces = listAt(await this.world.arrange({ method: "GET", path: "/api/v1/namespaces" }), "items").filter((item) => isVisible(view, "namespaces", item));
+    await Promise.all(namespaces.map((namespace) => this.#removeNamespace(stringAt(recordAt(namespace, "metadata"), "name") ?? "")));
+  }
+
+  async #removeAll(view: View, path: string): Promise<void> {
+    const items = listAt(await this.world.arrange({ method: "GET", path }), "items").filter((item) => isVisible(view, "", item));
+    const [collection = ""] = path.split("?");
+    for (const item of items) {
+      const { name, namespace } = recordAt(item, "metadata");
+      const place = typeof namespace === "string" ? collection.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`) : collection;
+      await this.world.ask(admin, { method: "PATCH", path: `${place}/${String(name)}`, type: "application/merge-patch+json", body: { metadata: { finalizers: null } } });
+      await this.world.ask(admin, { method: "DELETE", path: `${place}/${String(name)}` });
+    }
+  }
+
+  /** There is no controller manager that would finish it. */
+  async #removeNamespace(name: string): Promise<void> {
+    const inside = [`/api/v1/namespaces/${name}/secrets`, `${rbac}/namespaces/${name}/roles`, `${rbac}/namespaces/${name}/rolebindings`, `/apis/events.k8s.io/v1/namespaces/${name}/events`];
+    await Promise.all(inside.map((path) => this.world.ask(admin, { method: "DELETE", path })));
+    const path = `/api/v1/namespaces/${name}`;
+    await this.world.ask(admin, { method: "DELETE", path });
+    await this.world.ask(admin, { method: "PUT", path: `${path}/finalize`, body: { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } } });
+  }
+}

@@ -1,0 +1,70 @@
+import { annotations } from "../../src/api/names.ts";
+import { isRecord, listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import type { ApiRequest } from "./api-request.ts";
+import type { ProxyAnswer } from "./proxy.ts";
+import type { View } from "./visible.ts";
+
+/** How often each object was created, updated and deleted; keys read `update secrets the-web/db`. */
+export type Counts = ReadonlyMap<string, number>;
+
+const verbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
+
+/** Keeps account of the writes of one run; names that begin with the run's prefix, or follow from a uid, get names that every run shares. */
+export class Ledger {
+  readonly #view: View;
+  readonly #counts = new Map<string, number>();
+  readonly #aliases = new Map<string, string>();
+  readonly #asked: string[] = [];
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  /** Writes that the API server has carried out, Events left out. */
+  get counts(): Counts {
+    return this.#counts;
+  }
+
+  /** Every write that was asked for, one sentence each. */
+  get asked(): readonly string[] {
+    return this.#asked;
+  }
+
+  ask(request: ApiRequest): void {
+    this.#asked.push(this.sentence(request, request.name ?? "new"));
+  }
+
+  commit(request: ApiRequest, sent: string, answer: ProxyAnswer): void {
+    if (answer.status >= 300 || request.plural === "events") return;
+    const object = parsed(sent);
+    const name = request.name ?? stringAt(recordAt(object, "metadata"), "name") ?? "";
+    this.#learn(name, object);
+    const entry = this.sentence(request, name);
+    this.#counts.set(entry, (this.#counts.get(entry) ?? 0) + 1);
+  }
+
+  sentence({ method, plural, namespace, subresource }: ApiRequest, name: string): string {
+    const place = [namespace, this.#aliases.get(name) ?? name].filter((part) => part !== undefined).join("/");
+    const what = subresource === undefined ? plural : `${plural}/${subresource}`;
+    return `${verbs[method] ?? method} ${what} ${place.replaceAll(this.#view.prefix, "the-").replace(this.#view.system, "system")}`;
+  }
+
+  #learn(name: string, object: unknown): void {
+    const { annotations: annotated } = recordAt(object, "metadata");
+    const [rule] = listAt(object, "rules");
+    const requester = isRecord(annotated) ? stringAt(annotated, annotations.requester) : undefined;
+    const source = isRecord(annotated) ? stringAt(annotated, annotations.source) : undefined;
+    if (requester !== undefined) this.#aliases.set(name, `grant for ${requester}`);
+    else if (source !== undefined && rule !== undefined) {
+      this.#aliases.set(name, `role for ${source} to ${stringsAt(rule, "verbs").join(" ")} ${stringsAt(rule, "resources").join(" ")}`);
+    }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

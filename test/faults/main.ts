@@ -1,0 +1,55 @@
+import { parseArgs } from "node:util";
+import { faults } from "./faults.ts";
+import { Lane } from "./lane.ts";
+import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
+import { warmUp } from "./play.ts";
+import { scenarios } from "./scenarios.ts";
+import { seededRandom } from "./seeded-random.ts";
+import { startWorld } from "./world.ts";
+
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const { values } = parseArgs({ options: { scenario: { type: "string", default: "" }, fault: { type: "string", default: "" }, moment: { type: "string", default: "" }, sample: { type: "string" }, lanes: { type: "string", default: "6" } } });
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** As many of them as `sample` says, in an order that follows from the seed. */
+function sampled<T>(items: readonly T[]): readonly T[] {
+  if (values.sample === undefined) return items;
+  const random = seededRandom(seed);
+  const shuffled = items.map((item) => ({ item, at: random() })).sort((one, other) => one.at - other.at);
+  return shuffled.slice(0, Number(values.sample)).map(({ item }) => item);
+}
+
+async function main(): Promise<number> {
+  const begun = performance.now();
+  const seconds = () => `${Math.round((performance.now() - begun) / 1000)} s`;
+  const world = await startWorld(say);
+  try {
+    const lanes = await Promise.all(Array.from({ length: Number(values.lanes) }, (_, index) => Lane.open(world, `lane${index}`)));
+    await Promise.all(lanes.map(warmUp));
+    const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
+    const learned = await learn(lanes, chosen, seed);
+    for (const [{ name }, { calls, changes }] of learned) say(`${name}: ${calls} writes, ${changes} changes`);
+    const matching = cellsOf(learned, seed).filter(({ fault, moment }) => fault.name.includes(values.fault) && `${moment.at} ${moment.number}`.startsWith(values.moment));
+    const cells = sampled(matching);
+    const points = [...learned.values()].reduce((sum, { calls, changes }) => sum + calls + changes, 0);
+    say(`${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`);
+    const played: Played[] = [];
+    const onPlayed = (one: Played) => {
+      played.push(one);
+      if (one.problems.length > 0) say(`FAILED ${cellName(one)}\n  ${one.problems.join("\n").replaceAll("\n", "\n  ")}`);
+      if (played.length % 100 === 0) say(`${played.length} of ${cells.length} runs after ${seconds()}`);
+    };
+    await playAll(lanes, cells, { learned, onPlayed });
+    const failed = played.filter(({ problems }) => problems.length > 0);
+    say(`${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ struck }) => !struck).length} ended before the fault's moment`);
+    for (const one of failed) say(`  ${cellName(one)}`);
+    return failed.length === 0 ? 0 : 1;
+  } finally {
+    await world.stop();
+  }
+}
+
+process.exit(await main());

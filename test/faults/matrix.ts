@@ -1,0 +1,83 @@
+import { type Fault, faults, type Moment } from "./faults.ts";
+import type { Lane } from "./lane.ts";
+import { type Expectation, expectationOf, judge, problemsOf } from "./oracles.ts";
+import { play, type PlayOptions } from "./play.ts";
+import type { Scenario } from "./scenarios.ts";
+
+/** One run of the matrix. */
+export interface Cell {
+  readonly scenario: Scenario;
+  readonly fault: Fault;
+  readonly moment: Moment;
+  readonly seed: number;
+}
+
+/** A cell that was played. */
+export interface Played extends Cell {
+  /** False when the run came to its end before the fault's moment. */
+  readonly struck: boolean;
+  /** Empty when all is well. */
+  readonly problems: readonly string[];
+}
+
+/** How often a scenario is played undisturbed, to learn what its counts may be. */
+const lessons = 3;
+
+/** What each scenario comes to when nothing disturbs it. */
+export async function learn(lanes: readonly Lane[], scenarios: readonly Scenario[], seed: number): Promise<ReadonlyMap<Scenario, Expectation>> {
+  const learned = new Map<Scenario, Expectation>();
+  await inLanes(lanes, scenarios, async (lane, scenario) => {
+    const outcomes = [];
+    for (let lesson = 0; lesson < lessons; lesson += 1) outcomes.push(await play({ lane, scenario, seed: seed + lesson }));
+    learned.set(scenario, named(scenario, () => expectationOf(outcomes)));
+  });
+  return learned;
+}
+
+/** Every fault at every write and before every change. */
+export function cellsOf(learned: ReadonlyMap<Scenario, Expectation>, seed: number): readonly Cell[] {
+  return [...learned].flatMap(([scenario, { calls, changes }]) =>
+    faults.flatMap((fault) => {
+      const moments = fault.moments.flatMap((at) => Array.from({ length: at === "call" ? calls : changes }, (_, index): Moment => ({ at, number: index + 1 })));
+      return moments.map((moment) => ({ scenario, fault, moment, seed }));
+    }),
+  );
+}
+
+/** What a run is called: what it takes to repeat it. */
+export function cellName({ scenario, fault, moment, seed }: Cell): string {
+  return `${scenario.name} / ${fault.name} / ${moment.at} ${moment.number} / seed ${seed}`;
+}
+
+/** What playing cells needs. */
+export interface MatrixOptions extends Pick<PlayOptions, "assemble"> {
+  readonly learned: ReadonlyMap<Scenario, Expectation>;
+  readonly onPlayed: (played: Played) => void;
+}
+
+/** Plays all cells, as many at a time as there are lanes. */
+export async function playAll(lanes: readonly Lane[], cells: readonly Cell[], { learned, onPlayed, ...options }: MatrixOptions): Promise<void> {
+  await inLanes(lanes, cells, async (lane, cell) => {
+    const { scenario, fault, moment, seed } = cell;
+    const expected = learned.get(scenario);
+    if (expected === undefined) throw new Error(`nothing was learned of ${scenario.name}`);
+    const outcome = await play({ lane, scenario, seed, strike: { fault, moment }, ...options });
+    onPlayed({ ...cell, struck: outcome.struck !== undefined, problems: problemsOf(judge(outcome, expected, fault)) });
+  });
+}
+
+async function inLanes<T>(lanes: readonly Lane[], items: readonly T[], work: (lane: Lane, item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  const follow = async (lane: Lane) => {
+    for (const item of rest) await work(lane, item);
+  };
+  await Promise.all(lanes.map(follow));
+}
+
+function named<T>(scenario: Scenario, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new Error(`${scenario.name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}

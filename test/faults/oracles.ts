@@ -1,0 +1,73 @@
+import type { Snapshot } from "../cluster/crash-snapshot.ts";
+import type { Allowance, Fault } from "./faults.ts";
+import type { Counts } from "./ledger.ts";
+import type { Outcome } from "./play.ts";
+
+/** What a scenario comes to when nothing disturbs it; counts are the smallest and the greatest of several runs. */
+export interface Expectation {
+  readonly endState: Snapshot;
+  readonly counts: ReadonlyMap<string, readonly [number, number]>;
+  /** The most writes that one of the runs asked for: a fault may strike each. */
+  readonly calls: number;
+  readonly changes: number;
+}
+
+/** What undisturbed runs have in common; throws when they do not end alike, are not quiet or meet a mistake. */
+export function expectationOf(outcomes: readonly Outcome[]): Expectation {
+  const [first] = outcomes;
+  if (first === undefined) throw new Error("no run to learn from");
+  const problems = outcomes.flatMap((outcome) => [...outcome.mistakes, ...outcome.late, ...difference(first.endState, outcome.endState)]);
+  if (problems.length > 0) throw new Error(`undisturbed runs disagree:\n${problems.join("\n")}`);
+  const entries = new Set(outcomes.flatMap(({ counts }) => [...counts.keys()]));
+  const range = (entry: string) => outcomes.map(({ counts }) => counts.get(entry) ?? 0);
+  return {
+    endState: first.endState,
+    counts: new Map([...entries].map((entry) => [entry, [Math.min(...range(entry)), Math.max(...range(entry))]])),
+    calls: Math.max(...outcomes.map(({ calls }) => calls.length)),
+    changes: first.changes,
+  };
+}
+
+/** What is wrong with a disturbed run, by oracle; all lists are empty when it is right. */
+export interface Verdict {
+  readonly endState: readonly string[];
+  readonly counts: readonly string[];
+  readonly quiet: readonly string[];
+  readonly mistakes: readonly string[];
+}
+
+/** Compares a disturbed run with undisturbed ones. */
+export function judge(outcome: Outcome, expected: Expectation, fault: Fault): Verdict {
+  const losesEvents = fault.losesEvents === true || (fault.call !== undefined && outcome.struck?.includes(" events ") === true);
+  const states = [expected.endState, outcome.endState].map((state) => state.filter((text) => !losesEvents || !text.includes('"kind": "EventList"')));
+  return {
+    endState: difference(states[0] ?? [], states[1] ?? []),
+    counts: countProblems(outcome.counts, expected.counts, fault.allowance),
+    quiet: outcome.late,
+    mistakes: outcome.mistakes,
+  };
+}
+
+/** All that a verdict holds, one line each. */
+export function problemsOf(verdict: Verdict): readonly string[] {
+  return Object.entries(verdict).flatMap(([oracle, problems]: [string, readonly string[]]) => problems.map((problem) => `${oracle}: ${problem}`));
+}
+
+function countProblems(counts: Counts, expected: Expectation["counts"], allowance: Allowance): readonly string[] {
+  return [...new Set([...counts.keys(), ...expected.keys()])].flatMap((entry) => {
+    const count = counts.get(entry) ?? 0;
+    const [least, most] = expected.get(entry) ?? [0, 0];
+    const slack = allowanceFor(entry, allowance);
+    return count < least - slack || count > most + slack ? [`${entry}: ${count} instead of ${least === most ? least : `${least} to ${most}`}`] : [];
+  });
+}
+
+function allowanceFor(entry: string, { creates, updates, deletes }: Allowance): number {
+  if (entry.startsWith("create ")) return creates;
+  return entry.startsWith("delete ") ? deletes : updates;
+}
+
+function difference(expected: Snapshot, found: Snapshot): readonly string[] {
+  const missing = expected.filter((text) => !found.includes(text)).map((text) => `missing ${text}`);
+  return [...missing, ...found.filter((text) => !expected.includes(text)).map((text) => `unexpected ${text}`)];
+}

@@ -1,0 +1,129 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { assembleController } from "../../src/controllers/assemble.ts";
+import { snapshotOf, type Snapshot } from "../cluster/crash-snapshot.ts";
+import type { Fault, Moment } from "./faults.ts";
+import type { Lane } from "./lane.ts";
+import type { Counts } from "./ledger.ts";
+import { type Call, Run } from "./run.ts";
+import { type Change, type Scenario, signingKeys } from "./scenarios.ts";
+
+/** What a fault does to a scenario, and when. */
+export interface Strike {
+  readonly fault: Fault;
+  readonly moment: Moment;
+}
+
+/** How a scenario is played; `assemble` replaces Latchkey's own controller. */
+export interface PlayOptions {
+  readonly lane: Lane;
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly strike?: Strike;
+  readonly assemble?: typeof assembleController;
+}
+
+/** What came of a run. */
+export interface Outcome {
+  readonly endState: Snapshot;
+  readonly counts: Counts;
+  /** Every write that was asked for before the quiet time. */
+  readonly calls: readonly string[];
+  /** How many changes the scenario has. */
+  readonly changes: number;
+  /** Writes that were asked for in the quiet time. */
+  readonly late: readonly string[];
+  /** What Latchkey's log calls a mistake of its own, and runs that never come to rest. */
+  readonly mistakes: readonly string[];
+  /** The write that the fault struck, or the change before which it did; undefined when its moment never came. */
+  readonly struck: string | undefined;
+}
+
+/** Plays a scenario in names of its own and takes everything away again. */
+export async function play({ lane, scenario, seed, strike, assemble }: PlayOptions): Promise<Outcome> {
+  const { world } = lane;
+  const view = await lane.nextView();
+  const run = new Run({ world, view, seed, ...(assemble === undefined ? {} : { assemble }) });
+  const changes = scenario.changes(view);
+  let late: readonly string[] = [];
+  let calls: readonly string[] = [];
+  const striker = new Striker(run, strike);
+  try {
+    for (const { by = {}, until, ...request } of scenario.grounds(view)) await run.perform(by, request, until);
+    await run.start();
+    await run.settle();
+    const made = run.ledger.asked.length;
+    striker.arm();
+    for (const [index, change] of changes.entries()) {
+      await striker.beforeChange(index + 1);
+      await perform(run, change);
+      if (run.instances.size === 0) await run.start();
+      await run.settle();
+    }
+    calls = run.ledger.asked.slice(made);
+    late = await run.quiet();
+  } catch (error) {
+    run.mistakes.push(error instanceof Error ? error.message : String(error));
+  }
+  const endState = (await snapshotOf(world, view.prefix.slice(0, -1))).map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"'));
+  run.end();
+  await lane.tidy(view);
+  return { endState, counts: run.ledger.counts, calls, changes: changes.length, late, mistakes: run.mistakes, struck: striker.struck };
+}
+
+/** Plays nothing, so that the lane has signing keys. */
+export async function warmUp(lane: Lane): Promise<void> {
+  const nothing: Scenario = { name: "nothing", grounds: () => [], changes: () => [] };
+  await play({ lane, scenario: nothing, seed: 0 });
+  const { system } = await lane.nextView();
+  await lane.world.arrange({ method: "GET", path: signingKeys({ prefix: "", system }) });
+}
+
+async function perform(run: Run, change: Change): Promise<void> {
+  if ("outageMs" in change) {
+    for (const instance of run.instances) run.kill(instance);
+    await run.jump(change.outageMs);
+    await run.start();
+  } else if ("nextSecond" in change) await pause(1_000);
+  else await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
+}
+
+/** Lets a fault loose at its moment. */
+class Striker {
+  readonly #run: Run;
+  readonly #strike: Strike | undefined;
+  #calls = 0;
+  struck: string | undefined;
+
+  constructor(run: Run, strike: Strike | undefined) {
+    this.#run = run;
+    this.#strike = strike;
+  }
+
+  arm(): void {
+    if (this.#strike?.moment.at === "call") this.#run.strikeWith({ onCall: (call) => this.#onCall(call) });
+  }
+
+  async beforeChange(number: number): Promise<void> {
+    if (this.#strike?.fault.needsLists === true && this.struck === undefined) await this.#run.recordLists();
+    const [instance] = this.#run.instances;
+    if (this.#strike?.moment.at !== "change" || this.#strike.moment.number !== number || instance === undefined) return;
+    this.struck = `change ${number}`;
+    this.#run.strikeWith((await this.#strike.fault.begin?.(instance, this.#run)) ?? {});
+  }
+
+  #onCall(call: Call) {
+    this.#calls += 1;
+    if (this.#strike === undefined || this.#calls !== this.#strike.moment.number) return undefined;
+    const { fault } = this.#strike;
+    this.struck = this.#run.ledger.asked.at(-1) ?? "";
+    this.#run.strikeWith({});
+    if (fault.call !== undefined) return fault.call(call, this.#run);
+    return this.#begin(call, fault);
+  }
+
+  async #begin(call: Call, fault: Fault) {
+    const striking = await fault.begin?.(call.instance, this.#run);
+    this.#run.strikeWith(striking ?? {});
+    return call.forward();
+  }
+}

@@ -1,0 +1,258 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Pool } from "undici";
+import { isRecord, listAt, stringAt } from "../../src/api/parse.ts";
+import { splitLines } from "../../src/kube/list-watch.ts";
+import { type ApiRequest, apiRequest } from "./api-request.ts";
+import { OpenWatch, type WatchLine } from "./open-watch.ts";
+import { isVisible, type View } from "./visible.ts";
+
+/** A whole answer on its way to the controller. */
+export interface ProxyAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter?: number;
+}
+
+/** What a test does to the traffic of one controller. Everything passes unharmed unless it says otherwise. */
+export interface Steering {
+  /** Decides about a write (the Lease's excepted): what is answered, `drop` breaks the connection without an answer. */
+  write?(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer | "drop">;
+  /** Decides about a request of any kind; true breaks its connection. */
+  refuses?(request: ApiRequest): boolean;
+  /** An answer to give to a list instead of the API server's. */
+  list?(request: ApiRequest): string | undefined;
+  /** Decides about an event; `deliver` may be called later, twice or never. */
+  event?(watch: OpenWatch, line: WatchLine, deliver: () => void): void;
+}
+
+/** What a proxy tells of. */
+export interface ProxyEvents {
+  /** Something moved. */
+  onTraffic(): void;
+  /** A write was asked for, whatever becomes of it. */
+  onWrite(request: ApiRequest): void;
+  /** The API server has answered a write. */
+  onCommit(request: ApiRequest, sent: string, answer: ProxyAnswer): void;
+  /** A list was asked for. */
+  onList(request: ApiRequest): void;
+}
+
+/** What a proxy is made of; `upstream` reaches the real API server. */
+export interface ProxyOptions {
+  readonly upstream: Pool;
+  readonly view: View;
+  readonly steering: Steering;
+  readonly events: ProxyEvents;
+}
+
+/** One controller's way to the real API server, over plain HTTP on the loopback. */
+export class FaultProxy {
+  readonly #options: ProxyOptions;
+  readonly #server: Server;
+  readonly #watches = new Set<OpenWatch>();
+  readonly #ended = new AbortController();
+  #inFlight = 0;
+  #renewing = 0;
+  #hold = Promise.withResolvers<void>();
+
+  private constructor(options: ProxyOptions) {
+    this.#options = options;
+    this.#hold.resolve();
+    this.#server = createServer({ keepAliveTimeout: 600_000 }, (incoming, outgoing) => void this.#serve(incoming, outgoing));
+  }
+
+  static async start(options: ProxyOptions): Promise<FaultProxy> {
+    const proxy = new FaultProxy(options);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    const address = this.#server.address();
+    return `http://127.0.0.1:${isAddress(address) ? address.port : 0}`;
+  }
+
+  get watches(): readonly OpenWatch[] {
+    return [...this.#watches];
+  }
+
+  /** Requests that wait for an answer; watches and renewals of the Lease do not count. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Renewals of the Lease that wait for an answer. */
+  get renewing(): number {
+    return this.#renewing;
+  }
+
+  /** Lets nothing through in either direction until `release`. */
+  hold(): void {
+    this.#hold = Promise.withResolvers<void>();
+  }
+
+  release(): void {
+    this.#hold.resolve();
+  }
+
+  /** Does `work` while its request does not count as one that waits for the API server. */
+  async aside<T>(work: () => Promise<T>): Promise<T> {
+    this.#inFlight -= 1;
+    try {
+      return await work();
+    } finally {
+      this.#inFlight += 1;
+    }
+  }
+
+  /** Breaks every connection; nothing that has not been sent is sent. */
+  kill(): void {
+    this.#ended.abort();
+    this.#hold.resolve();
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  async #serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const request = apiRequest(incoming);
+    const { events, steering } = this.#options;
+    events.onTraffic();
+    try {
+      if (steering.refuses?.(request) === true) outgoing.destroy();
+      else if (request.kind === "watch") await this.#watch(request, incoming, outgoing);
+      else await this.#answer(request, incoming, outgoing);
+    } catch {
+      outgoing.destroy();
+    }
+    events.onTraffic();
+  }
+
+  async #answer(request: ApiRequest, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const isLease = request.kind === "lease";
+    if (isLease) this.#renewing += 1;
+    else this.#inFlight += 1;
+    try {
+      const sent = await textOf(incoming);
+      const answer = await this.#decide(request, incoming, sent);
+      await this.#open();
+      if (answer === "drop") outgoing.destroy();
+      else reply(outgoing, answer);
+    } finally {
+      if (isLease) this.#renewing -= 1;
+      else this.#inFlight -= 1;
+    }
+  }
+
+  async #decide(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer | "drop"> {
+    const { steering, events } = this.#options;
+    const forward = () => this.#forward(request, incoming, sent);
+    if (request.kind === "list") return this.#list(request, forward);
+    if (request.kind !== "write") return forward();
+    events.onWrite(request);
+    const committed = async () => {
+      const answer = await forward();
+      events.onCommit(request, sent, answer);
+      return answer;
+    };
+    return steering.write === undefined ? committed() : steering.write(request, committed);
+  }
+
+  async #list(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer> {
+    const { steering, events, view } = this.#options;
+    events.onList(request);
+    const stale = steering.list?.(request);
+    if (stale !== undefined) return { status: 200, text: stale };
+    const answer = await forward();
+    if (answer.status !== 200) return answer;
+    const list: unknown = JSON.parse(answer.text);
+    const items = listAt(list, "items").filter((item) => isVisible(view, request.plural, item));
+    const text = JSON.stringify({ ...(isRecord(list) ? list : {}), items });
+    return { status: 200, text };
+  }
+
+  async #forward(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer> {
+    await this.#open();
+    const answer = await this.#options.upstream.request({
+      method: isMethod(request.method) ? request.method : "GET",
+      path: request.path,
+      headers: passedHeaders(incoming),
+      ...(sent === "" ? {} : { body: sent }),
+    });
+    const retryAfter = Number(answer.headers["retry-after"]);
+    return { status: answer.statusCode, text: await answer.body.text(), ...(retryAfter > 0 ? { retryAfter } : {}) };
+  }
+
+  async #watch(request: ApiRequest, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    await this.#open();
+    const over = new AbortController();
+    outgoing.on("close", () => over.abort());
+    const answer = await this.#options.upstream.request({
+      method: "GET",
+      path: request.path,
+      headers: passedHeaders(incoming),
+      signal: AbortSignal.any([over.signal, this.#ended.signal]),
+      bodyTimeout: 0,
+    });
+    if (answer.statusCode !== 200) return reply(outgoing, { status: answer.statusCode, text: await answer.body.text() });
+    const watch = new OpenWatch(request, outgoing);
+    this.#watches.add(watch);
+    outgoing.writeHead(200, { "content-type": "application/json" });
+    outgoing.flushHeaders();
+    try {
+      for await (const lines of splitLines(answer.body)) {
+        await this.#open();
+        for (const line of lines) this.#event(watch, parseLine(line));
+      }
+      outgoing.end();
+    } finally {
+      this.#watches.delete(watch);
+    }
+  }
+
+  #event(watch: OpenWatch, line: WatchLine): void {
+    const { steering, events, view } = this.#options;
+    const isEvent = line.type !== "BOOKMARK" && line.type !== "ERROR";
+    if (isEvent && !isVisible(view, watch.request.plural, line.object)) return;
+    events.onTraffic();
+    const deliver = () => watch.send(line);
+    if (isEvent && steering.event !== undefined) steering.event(watch, line, deliver);
+    else deliver();
+  }
+
+  async #open(): Promise<void> {
+    await this.#hold.promise;
+    this.#ended.signal.throwIfAborted();
+  }
+}
+
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+function isMethod(method: string): method is (typeof methods)[number] {
+  return methods.some((known) => known === method);
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}
+
+function passedHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const passed = ["authorization", "accept", "content-type", "user-agent"].map((name) => [name, headers[name]] as const);
+  return Object.fromEntries(passed.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string"));
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of incoming) parts.push(Buffer.from(part));
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function reply(outgoing: ServerResponse, { status, text, retryAfter }: ProxyAnswer): void {
+  outgoing.writeHead(status, { "content-type": "application/json", ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }) });
+  outgoing.end(text);
+}
+
+function parseLine(line: string): WatchLine {
+  const parsed: unknown = JSON.parse(line);
+  return { type: stringAt(parsed, "type") ?? "", object: isRecord(parsed) ? parsed.object : undefined };
+}

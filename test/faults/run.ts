@@ -1,0 +1,240 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { assembleController } from "../../src/controllers/assemble.ts";
+import { listAt } from "../../src/api/parse.ts";
+import type { Ask, Caller } from "../cluster/cluster-connection.ts";
+import type { ApiRequest } from "./api-request.ts";
+import { Instance } from "./instance.ts";
+import { Ledger } from "./ledger.ts";
+import type { OpenWatch } from "./open-watch.ts";
+import type { ProxyAnswer, Steering } from "./proxy.ts";
+import { seededRandom } from "./seeded-random.ts";
+import { isVisible, type View } from "./visible.ts";
+import type { World } from "./world.ts";
+
+/** A write of a run that a fault may strike. */
+export interface Call {
+  readonly request: ApiRequest;
+  readonly instance: Instance;
+  readonly forward: () => Promise<ProxyAnswer>;
+}
+
+/** What strikes a run; see the table of faults. */
+export interface Striking {
+  /** Asked before each write is sent; undefined lets it pass. */
+  onCall?(call: Call): Promise<ProxyAnswer | "drop"> | undefined;
+  readonly steering?: Steering;
+  /** Ends what lasts: asked when nothing moves any more; true when that may have set something in motion. */
+  finish?(): Promise<boolean>;
+}
+
+/** How a run is set up. */
+export interface RunOptions {
+  readonly world: World;
+  /** Begins every name of the run. */
+  readonly view: View;
+  readonly seed: number;
+  readonly assemble?: typeof assembleController;
+}
+
+/** Real milliseconds without traffic that count as calm, and that may pass without progress before the clock jumps. */
+const times = { calm: 20, patience: 60, stuck: 1_500, limit: 60_000 } as const;
+/** Virtual milliseconds of a jump; the Lease is renewed every 2 s. */
+const jumpMs = 1_000;
+
+/** Controllers, their clocks and their traffic, while one scenario is played. */
+export class Run {
+  readonly ledger: Ledger;
+  readonly mistakes: string[] = [];
+  readonly instances = new Set<Instance>();
+  readonly #options: RunOptions;
+  readonly #random: () => number;
+  readonly #lists = new Map<string, string>();
+  readonly #listed = new Map<string, ApiRequest>();
+  #striking: Striking = {};
+  #offset = 0;
+  #movedAt = performance.now();
+  #identity = "a";
+  /** Events that a fault holds back. */
+  pendingEvents = 0;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.ledger = new Ledger(options.view);
+    this.#random = seededRandom(options.seed);
+  }
+
+  get seed(): number {
+    return this.#options.seed;
+  }
+
+  strikeWith(striking: Striking): void {
+    this.#striking = striking;
+  }
+
+  /** The list of an earlier time, as it was recorded. */
+  earlierList({ selection }: ApiRequest): string | undefined {
+    return this.#lists.get(selection);
+  }
+
+  forgetEarlierList({ selection }: ApiRequest): void {
+    this.#lists.delete(selection);
+  }
+
+  get watches(): readonly OpenWatch[] {
+    return [...this.instances].flatMap((instance) => instance.proxy.watches);
+  }
+
+  /** Milliseconds of the clock that all controllers of the run share, from an arbitrary start. */
+  now(): number {
+    return performance.now() + this.#offset;
+  }
+
+  moved(): void {
+    this.#movedAt = performance.now();
+  }
+
+  /** Starts a controller; another identity than before competes for the Lease. */
+  async start(identity = this.#identity): Promise<Instance> {
+    this.#identity = identity;
+    const { world, view, assemble } = this.#options;
+    const instance: Instance = await Instance.start({
+      world,
+      identity,
+      offset: this.#offset,
+      random: this.#random,
+      proxy: { view, steering: this.#steering(() => instance), events: this.#events() },
+      onMistake: (line) => this.mistakes.push(line),
+      // A process whose Lease is lost exits, and its supervisor starts it again unless another one leads.
+      onEnd: () => void this.#replace(instance),
+      ...(assemble === undefined ? {} : { assemble }),
+    });
+    this.instances.add(instance);
+    return instance;
+  }
+
+  /** Kills a controller as kill -9 does. */
+  kill(instance: Instance): void {
+    instance.crash();
+    if (instance.bugs > 0) this.mistakes.push("a reconcile threw what no failing machine explains");
+    this.instances.delete(instance);
+  }
+
+  /** Kills a controller and starts it again at once. */
+  async restart(instance: Instance): Promise<void> {
+    this.kill(instance);
+    await this.start();
+  }
+
+  async #replace(instance: Instance): Promise<void> {
+    if (!this.instances.has(instance)) return;
+    this.kill(instance);
+    if (this.instances.size === 0) await this.start();
+  }
+
+  /** Moves all clocks on and lets what that wakes come to an end. */
+  async jump(ms = jumpMs): Promise<void> {
+    this.#offset += ms;
+    for (const instance of this.instances) instance.clock.jump(ms);
+    do await pause(2);
+    while ([...this.instances].some(({ isStanding, proxy }) => !isStanding && proxy.renewing > 0));
+  }
+
+  /** Many jumps. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += jumpMs) await this.jump(Math.min(jumpMs, ms - passed));
+  }
+
+  /** Waits until nothing is to be done and three seconds of the clock bring no write; throws when that takes a minute. */
+  async settle(): Promise<void> {
+    const deadline = performance.now() + times.limit;
+    do await this.#calmDown(deadline);
+    while ((await this.#striking.finish?.()) === true);
+  }
+
+  async #calmDown(deadline: number): Promise<void> {
+    for (let rounds = 0; rounds < 3; rounds += 1) {
+      const asked = this.ledger.asked.length;
+      await this.#calm(deadline);
+      await this.jump();
+      await this.#calm(deadline);
+      if (this.ledger.asked.length > asked) rounds = -1;
+    }
+  }
+
+  async #calm(deadline: number): Promise<void> {
+    let waitingSince = performance.now();
+    while (!this.#isCalm()) {
+      if (performance.now() > deadline) throw new Error(`never settles: ${this.ledger.asked.slice(-5).join("; ")}`);
+      await pause(3);
+      const isAsked = [...this.instances].some(({ isStanding, proxy }) => !isStanding && proxy.inFlight > 0);
+      if (performance.now() - waitingSince < (isAsked ? times.stuck : times.patience)) continue;
+      await this.jump();
+      waitingSince = performance.now();
+    }
+  }
+
+  #isCalm(): boolean {
+    const running = [...this.instances].filter(({ isStanding }) => !isStanding);
+    const isIdle = running.length > 0 && running.every((instance) => instance.isIdle());
+    return isIdle && this.pendingEvents === 0 && performance.now() - this.#movedAt >= times.calm;
+  }
+
+  /** Sixty seconds of the clock and one of real time; answers the writes that were asked for meanwhile. */
+  async quiet(): Promise<readonly string[]> {
+    const asked = this.ledger.asked.length;
+    const end = performance.now() + 1_000;
+    await this.pass(60_000);
+    await pause(Math.max(0, end - performance.now()));
+    return this.ledger.asked.slice(asked);
+  }
+
+  /** Asks until the answer is one of `until`, while time goes on. */
+  async perform(by: Caller, request: Ask, until: readonly number[]): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      const { code, message } = await this.#options.world.ask(by, request);
+      if (until.includes(code)) return;
+      if (tries > 400) throw new Error(`${request.method} ${request.path}: ${code} ${message}`);
+      // Somebody has to do what is waited for.
+      if (this.instances.size === 0) await this.start();
+      await pause(10);
+      if (tries > 3) await this.jump();
+    }
+  }
+
+  /** Keeps what all lists that a controller has asked for would say now. */
+  async recordLists(): Promise<void> {
+    const { world, view } = this.#options;
+    const record = async (request: ApiRequest) => {
+      const list = await world.arrange({ method: "GET", path: request.path });
+      const items = listAt(list, "items").filter((item) => isVisible(view, request.plural, item));
+      this.#lists.set(request.selection, JSON.stringify({ ...list, items }));
+    };
+    await Promise.all([...this.#listed.values()].map(record));
+  }
+
+  end(): void {
+    for (const instance of [...this.instances]) this.kill(instance);
+  }
+
+  #steering(self: () => Instance): Steering {
+    return {
+      write: (request, forward) => this.#striking.onCall?.({ request, forward, instance: self() }) ?? forward(),
+      refuses: (request) => this.#striking.steering?.refuses?.(request) === true,
+      list: (request) => this.#striking.steering?.list?.(request),
+      event: (watch, line, deliver) => {
+        const strike = this.#striking.steering?.event;
+        if (strike === undefined) deliver();
+        else strike(watch, line, deliver);
+      },
+    };
+  }
+
+  #events() {
+    return {
+      onTraffic: () => this.moved(),
+      onWrite: (request: ApiRequest) => this.ledger.ask(request),
+      onCommit: (request: ApiRequest, sent: string, answer: ProxyAnswer) => this.ledger.commit(request, sent, answer),
+      onList: (request: ApiRequest) => void this.#listed.set(request.selection, request),
+    };
+  }
+}

@@ -1,0 +1,160 @@
+import { annotations, apiVersion, labels, ownObjects } from "../../src/api/names.ts";
+import { patchTypes, type Caller } from "../cluster/cluster-connection.ts";
+import { requesters, type Deed, type Step } from "../cluster/crash-scenario.ts";
+import type { View } from "./visible.ts";
+
+/**
+ * What happens before the controller's eyes: requests that are sent together, time without a controller, or the next second
+ * (which of two objects is older is decided by whole seconds).
+ */
+export type Change = Step | Interval;
+
+/** Time in which nobody asks for anything. */
+export type Interval = { readonly outageMs: number } | { readonly nextSecond: true };
+
+/** What happens to a cluster in a run. */
+export interface Scenario {
+  readonly name: string;
+  /** Made before the controller starts. */
+  readonly grounds: (view: View) => Step;
+  /** One after the other, each after everything has come to rest. */
+  readonly changes: (view: View) => readonly Change[];
+}
+
+const api = `/apis/${apiVersion}`;
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+const data = (text: string) => ({ data: { password: base64(text), user: base64("somebody") } });
+const readers = { name: "readers", verbs: ["get"], teams: ["devs"] };
+const editors = { name: "editors", verbs: ["get", "update"], users: ["carol", "dave"], subresources: ["status"] };
+const to = (projects: string) => ({ annotations: { [annotations.syncToProjects]: projects } });
+const namespace = ({ prefix }: View, name: string, project?: string) =>
+  create("/api/v1/namespaces", {
+    metadata: { name: `${prefix}${name}`, annotations: { [annotations.sync]: "enabled" }, ...(project === undefined ? {} : { labels: { [labels.project]: `${prefix}${project}` } }) },
+  });
+const inProject = ({ prefix }: View, name: string, project: string | null) =>
+  merge(`/api/v1/namespaces/${prefix}${name}`, { metadata: { labels: { [labels.project]: project === null ? null : `${prefix}${project}` } } });
+const collection = ({ prefix }: View) => `${api}/namespaces/${prefix}home/sharedsecrets`;
+const db = (view: View) => `${collection(view)}/db`;
+const copy = ({ prefix }: View, name: string) => `/api/v1/namespaces/${prefix}${name}/secrets/db`;
+const sharedSecret = (view: View, spec: object, metadata: object = {}) =>
+  create(collection(view), { apiVersion, kind: "SharedSecret", metadata: { name: "db", ...metadata }, spec });
+const by = ({ prefix }: View, name = "alice"): Caller => ({ user: `${prefix}${name}`, groups: [requesters] });
+const place = ({ prefix }: View, plural: string, name = "own") => `${api}/${plural}/${prefix}${name}`;
+const key = (view: View, spec: object, name = "own") =>
+  create(`${api}/ownedaccesskeys`, { apiVersion, kind: "OwnedAccessKey", metadata: { name: `${view.prefix}${name}` }, spec: { subject: `${view.prefix}ci`, key: `lk.${view.prefix}${name}.0123456789`, ...spec } }, by(view));
+const token = (view: View, ttl: number, name = "alice") =>
+  create(`${api}/directclusterendpointtokens`, { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name: `${view.prefix}own` }, spec: { ttl } }, by(view, name));
+
+const home = (view: View): Step => [namespace(view, "home")];
+const projects = (view: View): Step => [namespace(view, "home"), namespace(view, "web", "web"), namespace(view, "pay", "pay")];
+const everywhere = ({ prefix }: View) => to(`${prefix}web, ${prefix}pay`);
+
+/** Every way in which a user's life touches Latchkey, one at a time. */
+export const scenarios: readonly Scenario[] = [
+  {
+    name: "sharedsecret: create",
+    grounds: projects,
+    changes: (view) => [[sharedSecret(view, { ...data("first"), owner: { team: "ops" }, access: [readers, editors] }, everywhere(view))]],
+  },
+  {
+    name: "sharedsecret: change access",
+    grounds: home,
+    changes: (view) => [
+      [sharedSecret(view, { ...data("first"), access: [readers, editors] })],
+      [merge(db(view), { spec: { access: [{ ...readers, teams: ["ops"] }, { ...editors, verbs: ["get", "patch"], users: ["dave", "erin"] }] } })],
+    ],
+  },
+  {
+    name: "sharedsecret: change data",
+    grounds: projects,
+    changes: (view) => [[sharedSecret(view, data("first"), everywhere(view))], [merge(db(view), { spec: data("second") })], [merge(db(view), { spec: data("third") })]],
+  },
+  {
+    name: "sharedsecret: narrow projects",
+    grounds: projects,
+    changes: (view) => [[sharedSecret(view, data("first"), everywhere(view))], [merge(db(view), { metadata: to(`${view.prefix}pay`) })]],
+  },
+  {
+    name: "namespace: relabel",
+    grounds: projects,
+    changes: (view) => [
+      [sharedSecret(view, data("first"), to(`${view.prefix}web`))],
+      [inProject(view, "pay", "web"), inProject(view, "web", "pay")],
+      [inProject(view, "pay", null)],
+    ],
+  },
+  {
+    name: "copy: edited and deleted by hand",
+    grounds: projects,
+    changes: (view) => [
+      [sharedSecret(view, data("first"), everywhere(view))],
+      [remove(copy(view, "web")), merge(copy(view, "pay"), data("edited"))],
+      [merge(copy(view, "web"), { metadata: { labels: null } })],
+    ],
+  },
+  {
+    name: "sharedsecret: delete",
+    grounds: projects,
+    changes: (view) => [[sharedSecret(view, { ...data("first"), access: [readers] }, everywhere(view))], [remove(db(view))], [gone(db(view))]],
+  },
+  {
+    name: "sharedsecret: delete and recreate",
+    grounds: projects,
+    changes: (view) => [
+      [sharedSecret(view, { ...data("first"), access: [readers] }, to(`${view.prefix}web`))],
+      [remove(db(view))],
+      [sharedSecret(view, { ...data("second"), access: [editors] }, to(`${view.prefix}pay`))],
+    ],
+  },
+  { name: "key: create, disable", grounds: home, changes: (view) => [[key(view, { ttl: 3600 })], [merge(place(view, "ownedaccesskeys"), { spec: { disabled: true } })]] },
+  {
+    name: "key: two of the same value, the older goes",
+    grounds: home,
+    changes: (view) => [
+      [key(view, {})],
+      { nextSecond: true },
+      [key(view, { key: `lk.${view.prefix}own.0123456789` }, "zwei")],
+      [remove(place(view, "ownedaccesskeys"))],
+      [gone(place(view, "ownedaccesskeys"))],
+    ],
+  },
+  { name: "key: expiry during an outage", grounds: home, changes: (view) => [[key(view, { ttl: 600 })], { outageMs: 700_000 }] },
+  {
+    name: "key: delete and recreate",
+    grounds: home,
+    changes: (view) => [[key(view, {})], [remove(place(view, "ownedaccesskeys"))], [key(view, { ttl: 3600 })]],
+  },
+  { name: "token: create", grounds: home, changes: (view) => [[token(view, 3600)]] },
+  { name: "token: expiry during an outage", grounds: home, changes: (view) => [[token(view, 600)], { outageMs: 700_000 }] },
+  {
+    name: "token: delete and recreate for another",
+    grounds: home,
+    changes: (view) => [[token(view, 3600)], [remove(place(view, "directclusterendpointtokens"))], [token(view, 3600, "bob")]],
+  },
+  {
+    name: "token: signing keys missing",
+    grounds: home,
+    changes: (view) => [[remove(signingKeys(view)), token(view, 3600)], [remove(signingKeys(view))]],
+  },
+];
+
+/** Makes what a run without signing keys would make first. */
+export function signingKeys({ system }: View): string {
+  return `/api/v1/namespaces/${system}/secrets/${ownObjects.signingKeys}`;
+}
+
+function create(path: string, body: unknown, caller: Caller = {}): Deed {
+  return { method: "POST", path, body, by: caller, until: [201] };
+}
+
+function merge(path: string, body: unknown): Deed {
+  return { method: "PATCH", path, type: patchTypes.merge, body, until: [200] };
+}
+
+function remove(path: string, propagationPolicy = "Background"): Deed {
+  return { method: "DELETE", path, body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy }, until: [200, 202, 404] };
+}
+
+function gone(path: string): Deed {
+  return { method: "GET", path, until: [404] };
+}

@@ -1,0 +1,71 @@
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import { Pool } from "undici";
+import { type Credentials, loadCredentials } from "../../src/kube/credentials.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { findOrBuildControlPlane } from "../cluster/binaries.ts";
+import { admin, connect, send, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
+import { controllerKubeconfig } from "../cluster/controller-account.ts";
+import { startControlPlane } from "../cluster/control-plane.ts";
+import { requesters } from "../cluster/crash-scenario.ts";
+import { installLatchkey } from "../cluster/install.ts";
+
+/** A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a run starts. */
+export interface World {
+  readonly credentials: Credentials;
+  /** The way of all proxies to the API server. */
+  readonly upstream: Pool;
+  ask(caller: Caller, request: Ask): Promise<Answer>;
+  /** As the administrator; throws when it is refused. */
+  arrange(request: Ask): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+const rbac = "rbac.authorization.k8s.io";
+
+/**
+ * Starts it without a controller manager: no garbage collector tidies up after Latchkey, and nobody else writes.
+ * Throws on an existing cluster.
+ */
+export async function startWorld(report: (line: string) => void): Promise<World> {
+  const source = await findOrBuildControlPlane(report);
+  if (source.kind === "existing") throw new Error("faults need a control plane of their own");
+  const { controllerManager: _, ...programs } = source;
+  const controlPlane = await startControlPlane(programs, { auditLog: false });
+  const connection = await connect(controlPlane.adminKubeconfig);
+  const directory = mkdtempSync(join(controlPlane.directory, "faults-"));
+  const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
+  const arrange = async (request: Ask) => {
+    const answer = await ask(admin, request);
+    if (answer.code >= 300) throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
+    return answer;
+  };
+  const [installation] = await Promise.allSettled([installLatchkey(controlPlane, report)]);
+  if (installation.status === "rejected") {
+    await connection.pool.destroy();
+    await controlPlane.stop();
+    throw installation.reason;
+  }
+  await allow(arrange);
+  const login = await controllerKubeconfig(controlPlane, { directory });
+  const credentials = await loadCredentials(login.kubeconfig, systemClock);
+  const upstream = new Pool(credentials.server, { allowH2: false, connections: null, connect: { ...credentials.tls } });
+  const stop = async () => {
+    login.close();
+    await Promise.all([upstream.destroy(), connection.pool.destroy()]);
+    await controlPlane.stop();
+  };
+  return { credentials, upstream, ask, arrange, stop };
+}
+
+/** Requesters may create keys and tokens; the controller may keep Leases in the own namespaces of many lanes. */
+async function allow(arrange: World["arrange"]): Promise<void> {
+  const bind = (name: string, role: string, subject: object) => {
+    const body = { metadata: { name }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role }, subjects: [subject] };
+    return arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body });
+  };
+  const rules = [{ apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "get", "update"] }];
+  await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-leases" }, rules } });
+  await bind("fault-leases", "fault-leases", { kind: "ServiceAccount", name: "latchkey-controller", namespace: "latchkey-system" });
+  await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });
+}
