@@ -49,8 +49,9 @@ export function targetState(seen: TargetSeen): TargetState {
   return isKeptBySenior(seen, source) ? unwanted(seen) : wanted(seen, source);
 }
 
-function isKeptBySenior({ copy, holder, holderIsRuledOut = false }: TargetSeen, source: Source): boolean {
-  if (copy === undefined || holderIsRuledOut || holder?.options.problem === undefined || claimedSource(copy.metadata) === undefined) return false;
+function isKeptBySenior({ copy, stranger, holder, holderIsRuledOut = false }: TargetSeen, source: Source): boolean {
+  const standing = copy ?? stranger;
+  if (standing === undefined || holderIsRuledOut || holder?.options.problem === undefined || claimedSource(standing.metadata) === undefined) return false;
   return holder.secret.metadata.deletionTimestamp === undefined && bySeniority(holder.secret, source.secret) < 0;
 }
 
@@ -79,7 +80,8 @@ function unwanted({ copy, stranger, holder, holderIsRuledOut = false }: TargetSe
   if (holder === undefined) return { kind: "orphaned", copy: standing, source: claimed };
   // The pass over a source that is being deleted takes its own copies away.
   if (holder.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
-  if (holder.options.problem === undefined || holderIsRuledOut || copy === undefined) return { kind: "withdrawn", copy: standing };
+  if (holder.options.problem === undefined || holderIsRuledOut) return { kind: "withdrawn", copy: standing };
+  if (copy === undefined) return { kind: "unlabelled", source: holder, stranger: standing };
   return { kind: "stuck", copy, source: claimed, why: holder.options.problem.message };
 }
 

@@ -56,6 +56,16 @@ describe.concurrent("data that no Secret can hold", () => {
     await becomesGone(copy);
   });
 
+  it("spares a copy that loses its label meanwhile", async () => {
+    const { source, copy } = await makeSynced();
+    const { uid } = (await look(copy)).metadata;
+    await replaceData(source, { "..": "QQ==" });
+    await becomes("the mistake to be told", () => view(source), { settled: true, conditions: { Stalled: { reason: "InvalidKey" } } });
+    await change(copy, { metadata: { labels: null, annotations: { [annotations.syncError]: null } } });
+    await becomesCurrent({ source, copy });
+    expect((await look(copy)).metadata.uid).toBe(uid);
+  });
+
   it("is as much as a Secret may hold, and a key as long: that arrives", async () => {
     const { source, copy } = await makeSynced();
     const data = { ["k".repeat(253)]: randomBytes(most).toString("base64") };

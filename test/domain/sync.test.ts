@@ -97,6 +97,11 @@ describe("a target that two sources want", () => {
     expect(targetState({ candidates: [live], copy, holder, isTerminating: false }).kind).toBe(kind);
   });
 
+  test("is relabelled for the senior that has a typo, not handed on", () => {
+    const around = { stranger: sightedStranger(seniorWithTypo), holder: seniorWithTypo, isTerminating: false };
+    expect(targetState({ candidates: [live], ...around })).toMatchObject({ kind: "unlabelled", source: seniorWithTypo });
+  });
+
   test("is not kept by a senior with a typo that is ruled out here", () => {
     const around = { copy: sightedCopy(seniorWithTypo), holder: seniorWithTypo, holderIsRuledOut: true, isTerminating: false };
     expect(targetState({ candidates: [live], ...around }).kind).toBe("differs");
@@ -123,7 +128,7 @@ describe("a target that no source wants", () => {
   describe.each(holders)("and whose source $title", ({ holder, kind }) => {
     const around = holder === undefined ? {} : { holder };
     test.for(ours)("holds %s", (standing) => {
-      const expected = kind === "stuck" && standing === "a copy without its label" ? "withdrawn" : kind;
+      const expected = kind === "stuck" && standing === "a copy without its label" ? "unlabelled" : kind;
       expect(stateAt(standing, around).kind).toBe(expected);
       expect(stateAt(standing, { ...around, isTerminating: true }).kind).toBe("not-wanted");
     });
