@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
+import { annotations, apiVersion, cleanupFinalizer } from "../../src/api/names.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { makeNamespace, unique } from "./policy-request.ts";
-import { becomes, becomesReady, change, look, makeSharedSecret, makeTarget, may, remove, becomesGone, secretPath, view } from "./shared-secret-requests.ts";
+import { arrange, makeNamespace, unique } from "./policy-request.ts";
+import { becomes, becomesReady, change, look, makeSharedSecret, makeTarget, may, remove, becomesGone, secretPath, sharedSecretPath, view } from "./shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, stateOf, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
@@ -60,6 +60,21 @@ describe.concurrent("a SharedSecret", () => {
     await remove(source.path);
     await becomesGone(source.path);
     expect(await look(copy)).toMatchObject({ code: 404 });
+  });
+
+  it("may have no spec, and lose it", async () => {
+    const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
+    const copy = secretPath(await makeTarget(project, namespace), name);
+    const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: to(project) } };
+    const { metadata } = await arrange({ method: "POST", path: sharedSecretPath(namespace), body });
+    const source = { namespace, name, uid: String(metadata.uid), path: sharedSecretPath(namespace, name) };
+    await becomesReady(source);
+    await becomesCurrent({ source, copy }, {});
+    await change(source.path, { spec: { data: dataOf("first"), owner: { user: "olga" } } });
+    await becomesCurrent({ source, copy }, dataOf("first"));
+    await change(source.path, { spec: null });
+    await becomesCurrent({ source, copy }, {});
+    await becomes("nobody to hold anything", () => grantsOf(source), []);
   });
 
   it.each([253, 63, 52, 51, 50])("may have a name of %i characters", async (length) => {

@@ -4,7 +4,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
 import { makeNamespace, patchTypes, unique, arrange } from "./policy-request.ts";
 import { base64, becomes, becomesReady, change, look, makeSharedSecret, makeTarget, remove, secretPath, view } from "./shared-secret-requests.ts";
-import { afterAnotherPass, becomesCurrent, dataOf, makeSecret, makeSynced, stateOf, to, type Synced } from "./sync-fixture.ts";
+import { afterAnotherPass, becomesCurrent, currentCopy, dataOf, makeSecret, makeSynced, stateOf, to, type Synced } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
@@ -58,6 +58,34 @@ describe.concurrent("a copy is restored when", () => {
     await change(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
     expect((await look(copy)).metadata.uid).not.toBe(uid);
+  });
+});
+
+describe.concurrent("a copy that others hold with a finalizer", () => {
+  const hold = { metadata: { finalizers: ["example.com/hold"] } };
+  const release = { metadata: { finalizers: null } };
+
+  it("comes back as soon as it was let go", async () => {
+    const { source, copy } = await makeSynced();
+    const { uid } = (await change(copy, hold)).metadata;
+    await remove(copy);
+    await change(source.path, { spec: { data: dataOf("third") } });
+    await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
+    expect((await look(copy)).metadata.uid).toBe(uid);
+    await change(copy, release);
+    await becomes("another one", async () => (await look(copy)).metadata.uid !== uid, true);
+    await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
+  });
+
+  it("gets its other type as soon as it was let go", async () => {
+    const { source, copy } = await makeSynced();
+    await change(copy, hold);
+    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "example.com/other" } } });
+    await becomes("the deletion to be asked for", async () => (await look(copy)).metadata.deletionTimestamp !== undefined, true);
+    await becomes("the status to say that work is left", () => view(source), { conditions: { Ready: { status: "False", reason: "Progressing" }, Reconciling: { status: "True" } } });
+    await change(copy, release);
+    await becomes("the other type", () => look(copy), { ...currentCopy(source, dataOf("first", "second")), type: "example.com/other" });
+    await becomesReady(source);
   });
 });
 
