@@ -1,0 +1,242 @@
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { createChanges, type Queues } from "../../src/controllers/changes.ts";
+import { requesterHash } from "../../src/domain/granted-names.ts";
+import { type Urgency, WorkQueue } from "../../src/kube/queue.ts";
+import type { TestClock } from "../runtime/test-clock.ts";
+import { copied, deaf, offered, projectNamespace, told } from "./told-controller.ts";
+import { raw } from "./told-list-watch.ts";
+
+/** A queue that says what was put into it. */
+class HeardQueue extends WorkQueue {
+  readonly #heard: (line: string) => void;
+  readonly #clock: TestClock;
+
+  constructor(clock: TestClock, heard: (line: string) => void) {
+    super({ clock, random: () => 0 });
+    this.#heard = heard;
+    this.#clock = clock;
+  }
+
+  override add(key: string, urgency: Urgency): void {
+    this.#heard(`${key} ${urgency}`);
+  }
+
+  override addAt(key: string, at: number): void {
+    this.#heard(`${key} in ${at - this.#clock.now()} ms`);
+  }
+}
+
+async function around(listed: Parameters<typeof told>[0]) {
+  const heard = new Set<string>();
+  let handlers = deaf;
+  const { informers, listWatch, clock } = await told(listed, {
+    sharedSecret: (change) => handlers.sharedSecret(change),
+    namespace: (change) => handlers.namespace(change),
+    copy: (change) => handlers.copy(change),
+    stranger: (change) => handlers.stranger(change),
+    role: (change) => handlers.role(change),
+    grant: (change) => handlers.grant(change),
+    key: (change) => handlers.key(change),
+    token: (change) => handlers.token(change),
+    policy: () => handlers.policy(),
+  });
+  const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
+  const queues: Queues = { sharedSecret: queue("source"), copy: queue("copy"), key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing") };
+  const changes = createChanges({ queues, stores: informers.stores, clock });
+  handlers = changes.handlers;
+  const news = (): readonly string[] => {
+    const lines = [...heard].toSorted();
+    heard.clear();
+    return lines;
+  };
+  return { listWatch, changes, news };
+}
+
+const pay = projectNamespace("pay");
+const db = offered("db");
+
+describe("a SharedSecret", () => {
+  test("that is new asks for its own pass and for one over each target", async () => {
+    const { listWatch, news } = await around({ namespaces: [pay] });
+    listWatch.tell("sharedsecrets", "ADDED", db);
+    expect(news()).toEqual(["copy pay/db bulk", "source team/db fresh"]);
+  });
+
+  test("whose data changes asks for passes over its targets, and over copies where it has none any more", async () => {
+    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db], secrets: [copied("db", "left")] });
+    listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { data: { password: "b3RoZXI=" } }));
+    expect(news()).toEqual(["copy left/db bulk", "copy pay/db bulk", "source team/db fresh"]);
+  });
+
+  test("whose status or texts change asks for its own pass alone", async () => {
+    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.tell("sharedsecrets", "MODIFIED", { ...offered("db"), status: { keys: 1 } });
+    expect(news()).toEqual(["source team/db fresh"]);
+  });
+
+  test("that gets another name for its copies asks for passes over the old ones, too", async () => {
+    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "other" } } }));
+    expect(news()).toEqual(["copy pay/db bulk", "copy pay/other bulk", "source team/db fresh"]);
+  });
+
+  test("that is being deleted, or is gone, asks for passes over its targets, and has rivals counted", async () => {
+    const rival = offered("rival", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" } } });
+    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db, rival] });
+    listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
+    expect(news()).toEqual(["copy pay/db bulk", "source team/db fresh", "source team/rival bulk"]);
+  });
+});
+
+describe("a namespace", () => {
+  const inside = { sharedsecrets: [db, offered("ops", { projects: "ops" })], secrets: [copied("gone", "pay")] };
+
+  test("that joins a project asks for passes over what may come, what stands there, and the sources", async () => {
+    const { listWatch, news } = await around(inside);
+    listWatch.tell("namespaces", "ADDED", projectNamespace("pay"));
+    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "source team/db bulk"]);
+  });
+
+  test("that changes project asks for passes over what was there and what may come", async () => {
+    const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
+    listWatch.tell("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
+    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "copy pay/ops fresh", "source team/db bulk", "source team/ops bulk"]);
+  });
+
+  test("that changes otherwise asks for nothing", async () => {
+    const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
+    listWatch.tell("namespaces", "MODIFIED", { ...projectNamespace("pay"), status: { phase: "Active" } });
+    expect(news()).toEqual([]);
+  });
+
+  test("that goes away has the SharedSecrets inside looked at", async () => {
+    const { listWatch, news } = await around({ ...inside, namespaces: [raw({ name: "team" })] });
+    listWatch.tell("namespaces", "MODIFIED", raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" }));
+    expect(news()).toEqual(["source team/db fresh", "source team/ops fresh"]);
+  });
+});
+
+describe("a Secret", () => {
+  test("with Latchkey's label is looked at, at once, and counted a little later", async () => {
+    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.tell("secrets", "ADDED", copied("db", "pay"));
+    expect(news()).toEqual(["copy pay/db fresh", "source team/db in 100 ms"]);
+  });
+
+  test("that nobody wants is looked at, and its holder counted", async () => {
+    const { listWatch, news } = await around({ sharedsecrets: [db] });
+    listWatch.tell("secrets", "ADDED", copied("db", "left"));
+    expect(news()).toEqual(["copy left/db fresh", "source team/db in 100 ms"]);
+  });
+
+  test("of others is looked at where a copy is wanted, and nowhere else", async () => {
+    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.tell("secrets", "ADDED", raw({ namespace: "pay", name: "db" }));
+    listWatch.tell("secrets", "ADDED", raw({ namespace: "pay", name: "other" }));
+    expect(news()).toEqual(["copy pay/db fresh", "source team/db in 100 ms"]);
+  });
+});
+
+describe("a derived Role or RoleBinding", () => {
+  const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) => raw({ namespace: "team", name, ...metadata }, { rules: [] });
+
+  test.for<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
+    ["asks for the pass over its source", { labels: { [labels.sourceUid]: "uid-db" } }, ["source team/db fresh"]],
+    ["without a source asks for the pass that takes leftovers away", { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } }, ["source team/old fresh"]],
+    ["without a source or its name asks for a pass of the namespace", { labels: { [labels.sourceUid]: "gone" } }, ["source team/latchkey-a fresh"]],
+    ["of a stranger asks for passes over all whose name it may have taken", {}, ["source team/db fresh"]],
+  ])("%s", async ([, metadata, expected]) => {
+    const { listWatch, news } = await around({ sharedsecrets: [db] });
+    listWatch.tell("roles", "ADDED", role("latchkey-a", metadata));
+    expect(news()).toEqual(expected);
+    listWatch.tell("roles", "DELETED", role("latchkey-a", metadata));
+    expect(news()).toEqual(expected);
+  });
+});
+
+describe("keys, tokens and grants", () => {
+  const stamp = { annotations: { [annotations.requester]: "ann" } };
+  const hash = requesterHash("ann");
+  const key = (name: string) => raw({ name, ...stamp }, { spec: { key: "canary-canary-canary" } });
+
+  test("a key asks for its pass, those of its twins, and its requester's grants", async () => {
+    const { listWatch, news } = await around({ ownedaccesskeys: [key("a")] });
+    listWatch.tell("ownedaccesskeys", "ADDED", key("b"));
+    expect(news()).toEqual([`grant ${hash} fresh`, "key a fresh", "key b fresh"]);
+    listWatch.tell("ownedaccesskeys", "DELETED", key("a"));
+    expect(news()).toEqual([`grant ${hash} fresh`, "key a fresh", "key b fresh"]);
+  });
+
+  test("a key without key or stamp asks for its own pass", async () => {
+    const { listWatch, news } = await around({});
+    listWatch.tell("ownedaccesskeys", "ADDED", raw({ name: "a" }));
+    expect(news()).toEqual(["key a fresh"]);
+  });
+
+  test("a token asks for its pass and its requester's grants", async () => {
+    const { listWatch, news } = await around({});
+    listWatch.tell("directclusterendpointtokens", "ADDED", raw({ name: "t", ...stamp }));
+    expect(news()).toEqual([`grant ${hash} fresh`, "token t fresh"]);
+  });
+
+  test("a grant asks for its requester's pass and those of all that it names", async () => {
+    const name = `latchkey-requester-${hash}-0`;
+    const rules = [
+      { resources: ["ownedaccesskeys"], resourceNames: ["a"] },
+      { resources: ["directclusterendpointtokens"], resourceNames: ["t"] },
+    ];
+    const { listWatch, news } = await around({ clusterroles: [raw({ name }, { rules })] });
+    const expected = [`grant ${hash} fresh`, "key a fresh", "token t fresh"];
+    listWatch.tell("clusterrolebindings", "ADDED", raw({ name }));
+    expect(news()).toEqual(expected);
+    listWatch.tell("clusterroles", "DELETED", raw({ name }, { rules }));
+    expect(news()).toEqual(expected);
+    listWatch.tell("clusterrolebindings", "MODIFIED", raw({ name }));
+    expect(news()).toEqual([`grant ${hash} fresh`]);
+  });
+
+  test("a policy of requesters asks for everything that is stamped", async () => {
+    const { listWatch, news } = await around({ ownedaccesskeys: [key("a")], directclusterendpointtokens: [raw({ name: "t", ...stamp })] });
+    listWatch.tell("mutatingadmissionpolicies", "ADDED", raw({ name: "latchkey-requester-stamp" }));
+    expect(news()).toEqual([`grant ${hash} bulk`, "key a bulk", "token t bulk"]);
+  });
+
+  test("signing keys ask for themselves and for every token", async () => {
+    const { changes, news } = await around({ directclusterendpointtokens: [raw({ name: "t" })] });
+    changes.handlers.signingKeys();
+    expect(news()).toEqual(["signing signing-keys fresh", "token t bulk"]);
+  });
+});
+
+test("a new leader asks for everything there is", async () => {
+  const hash = requesterHash("ann");
+  const { changes, news } = await around({
+    namespaces: [pay],
+    sharedsecrets: [db],
+    secrets: [copied("gone", "pay"), copied("lost", "pay", { metadata: { labels: {} } })],
+    roles: [raw({ namespace: "team", name: "latchkey-a", labels: { [labels.sourceUid]: "gone" } })],
+    clusterroles: [raw({ name: `latchkey-requester-${hash}-0` })],
+    ownedaccesskeys: [raw({ name: "a" })],
+    directclusterendpointtokens: [raw({ name: "t" })],
+  });
+  news();
+  changes.addEverything();
+  expect(news()).toEqual([
+    "copy pay/db bulk",
+    "copy pay/gone bulk",
+    "copy pay/lost bulk",
+    `grant ${hash} bulk`,
+    "key a bulk",
+    "signing signing-keys fresh",
+    "source team/db bulk",
+    "source team/latchkey-a fresh",
+    "token t bulk",
+  ]);
+});
+
+test("a target is counted again for every source that wants it", async () => {
+  const { changes, news } = await around({ namespaces: [pay], sharedsecrets: [db, offered("other")] });
+  changes.recount({ namespace: "pay", name: "db" });
+  expect(news()).toEqual(["source team/db in 100 ms"]);
+});

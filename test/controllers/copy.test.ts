@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { annotations } from "../../src/api/names.ts";
+import { keyOf } from "../../src/api/object.ts";
+import { meetStranger, reconcileCopy } from "../../src/controllers/copy.ts";
+import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
+import { copied, offered, projectNamespace, told } from "./told-controller.ts";
+
+const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
+const orphan = { namespaces: [projectNamespace("pay")], secrets: [copied("db", "pay")] };
+
+async function around(listed: Parameters<typeof told>[0], answer?: (request: Request) => unknown) {
+  const { informers, clock } = await told(listed);
+  const client = new ScriptedClient(answer);
+  const [failures, met] = [new Array<string>(), new Array<string>()];
+  const deps = {
+    client,
+    clock,
+    stores: informers.stores,
+    observe: () => {},
+    tell: async () => {},
+    setFailure: (target: string, failure: { reason: string; message: string } | undefined) => void failures.push(`${target}: ${failure === undefined ? "none" : `${failure.reason} ${failure.message}`}`),
+    meetStranger: async (target: object & { readonly name: string }) => void met.push(keyOf(target)),
+  };
+  return { client, clock, failures, met, pass: () => reconcileCopy("pay/db", deps) };
+}
+
+describe("a pass over a target", () => {
+  test("creates a copy that is missing, and forgets why it failed before", async () => {
+    const { client, failures, pass } = await around(wanted);
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect([client.lines, failures]).toEqual([["create secrets pay/db"], ["pay/db: none"]]);
+  });
+
+  test("writes nothing where all is as it should be", async () => {
+    const { client, pass } = await around({ ...wanted, secrets: [copied("db", "pay")] });
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(client.lines).toEqual([]);
+  });
+
+  test("says in a copy why its source cannot be followed", async () => {
+    const typo = offered("db", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.disableSync]: "maybe" } } });
+    const { client, pass } = await around({ ...wanted, sharedsecrets: [typo], secrets: [copied("db", "pay")] });
+    await pass();
+    expect(client.lines).toEqual(["patch secrets pay/db"]);
+  });
+});
+
+describe("an orphan", () => {
+  test("is deleted once the API server itself says that its source is gone", async () => {
+    const { client, pass } = await around(orphan, ({ verb }) => (verb === "getMetadata" ? refusal("NotFound", { objectName: "db" }) : {}));
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(client.lines).toEqual(["getMetadata sharedsecrets team/db", "delete secrets pay/db"]);
+    expect(client.requests[1]?.body).toMatchObject({ uid: "uid-pay-db" });
+  });
+
+  test.for<[string, unknown]>([
+    ["its source is there after all", { metadata: { uid: "uid-db" } }],
+    ["the kind is not served", refusal("NotFound")],
+  ])("stays while %s, and is asked about again", async ([, answer]) => {
+    const { client, clock, pass } = await around(orphan, () => answer);
+    expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
+    expect(client.lines).toHaveLength(1);
+  });
+
+  test("stays while the API server cannot be asked", async () => {
+    const { client, pass } = await around(orphan, () => refusal("ServerError"));
+    await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    expect(client.lines).toHaveLength(1);
+  });
+});
+
+describe("a write that is refused", () => {
+  test("because something of that name is there makes it known, and is tried again later", async () => {
+    const { clock, met, failures, pass } = await around(wanted, () => refusal("AlreadyExists"));
+    expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
+    expect([met, failures]).toEqual([["pay/db"], []]);
+  });
+
+  test.for<[string, Error]>([
+    ["goes away", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
+    ["is gone", refusal("NotFound", { message: "POST /api/v1/namespaces/pay/secrets: 404", objectName: "pay" })],
+  ])("because the namespace %s is left to its change", async ([, error]) => {
+    const { failures, pass } = await around(wanted, () => error);
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(failures).toEqual(["pay/db: none"]);
+  });
+
+  test.for(["Forbidden", "Invalid", "BadRequest", "ServerError"] as const)("with %s is remembered, and tried again", async (code) => {
+    const { failures, pass } = await around(wanted, () => refusal(code, { explanation: "exceeded quota" }));
+    await expect(pass()).rejects.toMatchObject({ code });
+    expect(failures).toEqual([`pay/db: ${code} exceeded quota`]);
+  });
+
+  test("is remembered by the server's own reason, where it gives one", async () => {
+    const { failures, pass } = await around(wanted, () => refusal("ServerError", { reason: "InternalError", explanation: "webhook failed" }));
+    await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    expect(failures).toEqual(["pay/db: InternalError webhook failed"]);
+  });
+
+  test.for(["Conflict", "TooManyRequests", "Network", "Fenced", "Unauthorized", "NotFound"] as const)("with %s says nothing about the target", async (code) => {
+    const { failures, pass } = await around(wanted, () => refusal(code));
+    await expect(pass()).rejects.toMatchObject({ code });
+    expect(failures).toEqual([]);
+  });
+
+  test("by a bug is thrown as it is", async () => {
+    const { failures, pass } = await around(wanted, () => new TypeError("bug"));
+    await expect(pass()).rejects.toThrow(new TypeError("bug"));
+    expect(failures).toEqual([]);
+  });
+});
+
+describe("a Secret in the way", () => {
+  const target = { namespace: "pay", name: "db" };
+  function meeting(...answers: readonly unknown[]) {
+    const left = [...answers];
+    const seen: string[] = [];
+    const deps = { client: new ScriptedClient(() => left.shift()), adopt: (raw: unknown) => void seen.push(`adopt ${JSON.stringify(raw)}`), drop: (key: string) => void seen.push(`drop ${key}`) };
+    return { seen, met: meetStranger(target, deps) };
+  }
+
+  test.for<[string, readonly unknown[], readonly string[]]>([
+    ["is made known", [{ a: 1 }, { a: 1 }], ['adopt {"a":1}']],
+    ["is forgotten when it is gone already", [refusal("NotFound")], ["drop pay/db"]],
+    ["is forgotten when it goes in between: nothing else would tell of its end", [{ a: 1 }, refusal("NotFound")], ['adopt {"a":1}', "drop pay/db"]],
+  ])("%s", async ([, answers, expected]) => {
+    const { seen, met } = meeting(...answers);
+    await met;
+    expect(seen).toEqual(expected);
+  });
+
+  test("that cannot be read is a failure", async () => {
+    await expect(meeting(refusal("Network")).met).rejects.toMatchObject({ code: "Network" });
+  });
+});

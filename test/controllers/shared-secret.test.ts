@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
+import type { Failure } from "../../src/domain/sync-summary.ts";
+import { recordAt } from "../../src/api/parse.ts";
+import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
+import { copied, offered, projectNamespace, told } from "./told-controller.ts";
+import { raw, type RawObject } from "./told-list-watch.ts";
+
+async function around(listed: Parameters<typeof told>[0], { answer, failures = {} }: { answer?: (request: Request) => unknown; failures?: Readonly<Record<string, Failure>> } = {}) {
+  const { informers, clock, listWatch } = await told(listed);
+  const client = new ScriptedClient(answer);
+  const waitingSince = new Map<string, number>();
+  const deps = {
+    client,
+    clock,
+    prefixes: { user: "", team: "" },
+    stores: informers.stores,
+    observe: () => {},
+    tell: async () => {},
+    failureAt: (target: string) => failures[target],
+    waitingSince,
+  };
+  const status = () => recordAt(recordAt(client.requests.find(({ verb }) => verb === "patch")?.body, "body"), "status");
+  return { client, clock, listWatch, waitingSince, status, pass: (key = "team/db") => reconcileSharedSecret(key, deps) };
+}
+
+const goneAnswer = ({ verb, ref }: Request): unknown => (verb === "getMetadata" ? refusal("NotFound", { objectName: ref.name }) : {});
+
+function derived(kind: "role" | "binding", name: string, { uid = "uid-gone", marks = {} }: { uid?: string; marks?: Readonly<Record<string, unknown>> } = {}): RawObject {
+  const metadata = { namespace: "team", name, labels: { [labels.sourceUid]: uid }, ...marks };
+  return kind === "role" ? raw(metadata, { rules: [{ verbs: ["get"], resourceNames: ["gone"] }] }) : raw(metadata, { roleRef: { kind: "Role", name }, subjects: [] });
+}
+
+describe("a pass over a SharedSecret", () => {
+  test("counts its targets: copies, strangers, refusals and rivals", async () => {
+    const young = offered("young", { metadata: { creationTimestamp: "2026-02-01T00:00:00Z", annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" } } });
+    const { status, pass } = await around(
+      {
+        namespaces: ["a", "b", "c"].map((name) => projectNamespace(name)),
+        sharedsecrets: [offered("db"), young],
+        secrets: [copied("db", "a"), raw({ namespace: "b", name: "db" })],
+      },
+      { failures: { "c/db": { reason: "Forbidden", message: "exceeded quota" } } },
+    );
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(status()).toMatchObject({ sync: { desired: 3, synced: 1, conflicts: 1, failed: 1, failures: [{ namespace: "b", reason: "NotOurs" }, { namespace: "c", reason: "Forbidden" }] } });
+    expect(JSON.stringify(status())).toContain("3 also wanted by the younger SharedSecret team/young");
+  });
+
+  test("waits for its targets, tells of progress each second, and forgets the wait when all is written", async () => {
+    const { client, clock, waitingSince, listWatch, pass } = await around({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] });
+    const began = clock.now();
+    expect(await pass()).toEqual({ kind: "look-again", at: began + 1000 });
+    clock.advance(500);
+    expect(await pass()).toEqual({ kind: "look-again", at: began + 1000 });
+    expect([client.lines, waitingSince.get("uid-db")]).toEqual([[], began]);
+    clock.advance(500);
+    expect(await pass()).toEqual({ kind: "look-again", at: began + 2000 });
+    expect([client.lines, waitingSince.get("uid-db")]).toEqual([["patch sharedsecrets team/db"], began + 1000]);
+    listWatch.tell("secrets", "ADDED", copied("db", "pay"));
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(waitingSince.size).toBe(0);
+  });
+
+  test("does nothing in a namespace that goes away", async () => {
+    const { client, pass } = await around({ namespaces: [raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })], sharedsecrets: [offered("db")] });
+    await pass();
+    expect(client.lines).toEqual([]);
+  });
+
+  test("takes its copies away when it is deleted, and lets it go", async () => {
+    const going = offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+    const { client, pass } = await around({ namespaces: [projectNamespace("pay")], sharedsecrets: [going], secrets: [copied("db", "pay"), copied("other", "pay")] });
+    await pass();
+    expect(client.lines).toEqual(["delete secrets pay/db", "patch sharedsecrets team/db"]);
+  });
+
+  test("tells a derived name that is somebody else's", async () => {
+    const owned = { ...offered("db", { projects: "" }), spec: { owner: { user: "ann" } } };
+    const first = await around({ sharedsecrets: [owned] });
+    await first.pass();
+    const name = first.client.lines.find((line) => line.startsWith("create roles "))?.split("/")[1];
+    const { client, status, pass } = await around({ sharedsecrets: [owned], roles: [raw({ namespace: "team", name }, { rules: [] })] });
+    await pass();
+    expect(client.lines).toEqual(["patch sharedsecrets team/db"]);
+    expect(JSON.stringify(status())).toContain("NameConflict");
+  });
+});
+
+describe("what is left of a SharedSecret that is gone", () => {
+  const left = { roles: [derived("role", "latchkey-a")], rolebindings: [derived("binding", "latchkey-a", { marks: { annotations: { [annotations.source]: "gone" } } })] };
+
+  test("is taken away, bindings first, once the API server itself says that it is gone", async () => {
+    const { client, pass } = await around(left, { answer: goneAnswer });
+    expect(await pass("team/gone")).toEqual({ kind: "wait-for-change" });
+    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", "delete rolebindings team/latchkey-a", "delete roles team/latchkey-a"]);
+  });
+
+  test("is taken away by the pass over another of its namespace, before that one is granted to anybody", async () => {
+    const owned = { ...offered("db", { projects: "" }), spec: { owner: { user: "ann" } } };
+    const { client, pass } = await around({ ...left, sharedsecrets: [owned] }, { answer: goneAnswer });
+    await pass();
+    expect(client.lines.slice(0, 2)).toEqual(["getMetadata sharedsecrets team/gone", "delete rolebindings team/latchkey-a"]);
+    expect(client.lines.filter((line) => line.startsWith("create"))).toHaveLength(2);
+  });
+
+  test("stays while it is there after all: the informer may lag", async () => {
+    const { client, pass } = await around(left, { answer: () => ({ metadata: { uid: "uid-gone" } }) });
+    await pass("team/gone");
+    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone"]);
+  });
+
+  test("is asked for by the name in a Role's rule, where no annotation names it", async () => {
+    const { client, pass } = await around({ roles: [derived("role", "latchkey-a")] }, { answer: goneAnswer });
+    await pass("team/gone");
+    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", "delete roles team/latchkey-a"]);
+  });
+
+  test("is taken away without asking where nothing tells its name", async () => {
+    const { client, pass } = await around({ rolebindings: [derived("binding", "latchkey-a")] });
+    await pass("team/gone");
+    expect(client.lines).toEqual(["delete rolebindings team/latchkey-a"]);
+  });
+
+  test("of another SharedSecret that lives is left alone", async () => {
+    const { client, pass } = await around({ sharedsecrets: [offered("db")], roles: [derived("role", "latchkey-a", { uid: "uid-db" })] });
+    await pass("team/gone");
+    expect(client.lines).toEqual([]);
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import { keyOf } from "../../src/api/object.ts";
+import { candidatesFor, copiesOf, observeTarget, type Stores, targetsOf } from "../../src/controllers/stores.ts";
+import { copied, offered, projectNamespace, told } from "./told-controller.ts";
+import { raw } from "./told-list-watch.ts";
+
+const target = { namespace: "pay", name: "db" };
+
+async function storesOf(listed: Parameters<typeof told>[0]): Promise<Stores> {
+  return (await told(listed)).informers.stores;
+}
+
+function sourceOf(stores: Stores, name: string) {
+  const source = stores.sharedSecrets.get(`team/${name}`);
+  if (source === undefined) throw new Error(`${name} is not held`);
+  return source;
+}
+
+describe("the targets of a source", () => {
+  test("are in every namespace of its projects that asks for copies", async () => {
+    const stores = await storesOf({
+      namespaces: [projectNamespace("pay"), projectNamespace("play", { project: "web-2" }), projectNamespace("shy", { sync: "no" }), projectNamespace("other", { project: "ops" }), raw({ name: "plain" })],
+      sharedsecrets: [offered("db", { projects: "web*" }), offered("silent", { projects: "" })],
+    });
+    expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["pay/db", "play/db"]);
+    expect(targetsOf(sourceOf(stores, "silent"), stores)).toEqual([]);
+  });
+});
+
+describe("the candidates for a target", () => {
+  const name = { [annotations.syncSecretName]: "db", [annotations.syncToProjects]: "web" };
+  const sharedsecrets = [
+    offered("young", { metadata: { annotations: name, creationTimestamp: "2026-02-01T00:00:00Z" } }),
+    offered("db"),
+    offered("elsewhere", { projects: "ops", metadata: { annotations: { ...name, [annotations.syncToProjects]: "ops" } } }),
+    offered("wrong", { metadata: { annotations: { ...name, [annotations.disableSync]: "maybe" } } }),
+  ];
+
+  test("are the sources of that name that are offered and permitted, the senior first", async () => {
+    const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets });
+    expect(candidatesFor(target, stores).map(({ secret }) => secret.metadata.name)).toEqual(["db", "young"]);
+  });
+
+  test.for([
+    ["in a namespace that is not known", []],
+    ["in a namespace that does not ask", [projectNamespace("pay", { sync: "no" })]],
+  ] as const)("are none %s", async ([, namespaces]) => {
+    const stores = await storesOf({ namespaces, sharedsecrets });
+    expect(candidatesFor(target, stores)).toEqual([]);
+    expect(candidatesFor({ name: "db" }, stores)).toEqual([]);
+  });
+});
+
+describe("a target is seen", () => {
+  test("with the copy that stands there and the source that holds it", async () => {
+    const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")], secrets: [copied("db", "pay")] });
+    const seen = observeTarget(target, stores);
+    expect(seen).toMatchObject({ copy: { metadata: { name: "db" } }, holderIsRuledOut: false, isTerminating: false });
+    expect([seen.holder, seen.candidates[0]]).toEqual([sourceOf(stores, "db"), sourceOf(stores, "db")]);
+    expect(seen).not.toHaveProperty("stranger");
+  });
+
+  test("with a stranger, and the source that it says it comes from", async () => {
+    const lost = copied("db", "pay", { metadata: { labels: {} } });
+    const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db", { projects: "" })], secrets: [lost] });
+    const seen = observeTarget(target, stores);
+    expect(seen).toMatchObject({ stranger: { metadata: { name: "db" } }, candidates: [], holderIsRuledOut: true });
+    expect(seen.holder).toBe(sourceOf(stores, "db"));
+    expect(seen).not.toHaveProperty("copy");
+  });
+
+  test("without a holder where the Secret says nothing, or its source is gone", async () => {
+    const foreign = raw({ namespace: "pay", name: "db" });
+    const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")], secrets: [foreign, copied("gone", "pay")] });
+    expect(observeTarget(target, stores)).not.toHaveProperty("holder");
+    expect(observeTarget({ namespace: "pay", name: "gone" }, stores)).not.toHaveProperty("holder");
+  });
+
+  test("as terminating when its namespace is, or is not known", async () => {
+    const stores = await storesOf({ namespaces: [projectNamespace("going", { deletionTimestamp: "2026-01-01T00:00:00Z" })] });
+    expect(observeTarget({ namespace: "going", name: "db" }, stores).isTerminating).toBe(true);
+    expect(observeTarget({ namespace: "none", name: "db" }, stores).isTerminating).toBe(true);
+    expect(observeTarget({ name: "db" }, stores).isTerminating).toBe(true);
+  });
+});
+
+test("the copies of a source are those with its label or its name, at the place that they name", async () => {
+  const pasted = copied("db", "pay", { name: "pasted", metadata: { annotations: { [annotations.copyOf]: "team/db -> pay/db" } } });
+  const stores = await storesOf({
+    sharedsecrets: [offered("db")],
+    secrets: [copied("db", "pay"), copied("db", "play", { metadata: { labels: {} } }), pasted, copied("other", "pay"), raw({ namespace: "pay", name: "bare", labels: { [labels.sourceUid]: "uid-db" } })],
+  });
+  expect(copiesOf(sourceOf(stores, "db"), stores).map(({ metadata }) => keyOf(metadata)).toSorted()).toEqual(["pay/db", "play/db"]);
+});
