@@ -2,7 +2,7 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test check generate build
+.PHONY: dev test check bench generate build
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
@@ -12,6 +12,9 @@ test: check ## unit, cluster and house tests
 
 check: node_modules/.package-lock.json ## types and lint
 	@$(run) check
+
+bench: node_modules/.package-lock.json ## speed and size: SIZE=small|full, PARTS=rates,latencies,many, JSON=<file>
+	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
 
 generate: node_modules/.package-lock.json ## types from the CRDs
 	@$(run) generate

@@ -6,7 +6,7 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["test/{api,domain,tokens,kube,runtime,controllers,house}/**/*.test.ts"],
+          include: ["test/{api,domain,tokens,kube,runtime,controllers,house,bench}/**/*.test.ts"],
         },
       },
       {

@@ -1,0 +1,26 @@
+import { describe, expect, it } from "vitest";
+import { readingOf } from "./controller-readings.ts";
+
+const text = `# HELP rest_client_requests_total Requests.
+rest_client_requests_total{code="201",method="POST",host="a:1"} 3
+rest_client_requests_total{code="409",method="POST",host="a:1"} 1
+rest_client_requests_total{code="200",method="GET",host="a:1"} 14
+workqueue_depth{name="copy"} 5
+workqueue_depth{name="sharedsecret"} 2
+controller_runtime_reconcile_total{controller="copy",result="success"} 40
+leader_election_master_status{name="latchkey-controller"} 1
+process_cpu_seconds_total 1.5
+process_resident_memory_bytes 100000000
+nodejs_eventloop_lag_max_seconds 0.0301
+`;
+
+describe("a reading of metrics", () => {
+  it("adds requests up by method, and keys and passes over all queues", () => {
+    expect(readingOf(text)).toMatchObject({ requests: { POST: 4, GET: 14 }, waiting: 7, passes: 40, leads: true, cpuSeconds: 1.5, residentMB: 100 });
+  });
+
+  it("takes the timer that watches the event loop off its longest block", () => {
+    expect(readingOf(text).blockMs).toBeCloseTo(20.1);
+    expect(readingOf("nodejs_eventloop_lag_max_seconds 0.005\n").blockMs).toBe(0);
+  });
+});

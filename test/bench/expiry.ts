@@ -1,0 +1,44 @@
+import { performance } from "node:perf_hooks";
+import { parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
+import { latencyRow } from "./latency.ts";
+import { keyRequest, metadataOf, ownPath } from "./objects.ts";
+import type { Row } from "./report.ts";
+import type { Size } from "./sizes.ts";
+import { watchCollection } from "./sightings.ts";
+import type { Running, Stage } from "./stage.ts";
+
+const day = 86_400;
+/** The first key expires this long after the last was made, in seconds. */
+const leadSeconds = 8;
+
+/** How late a key says that it is expired, beside many others that are not. */
+export async function expiryRows(stage: Stage, running: Running, { lasting, expiring, withinSeconds, requesters }: Size["keys"]): Promise<readonly Row[]> {
+  const { admin, say } = stage;
+  say(`creating ${lasting} keys that last`);
+  const began = performance.now();
+  await admin.pour(lasting, (index) => keyRequest(`lasting-${index}`, `holder-${index % requesters}`, day));
+  const settledAt = await running.readings.settled(1_800_000);
+  const rate = (lasting * 1000) / (settledAt - began);
+  const late = new Map<string, number>();
+  const all = Promise.withResolvers<void>();
+  const sightings = await watchCollection(admin, ownPath("ownedaccesskeys"), { isKept: (line) => line.includes('"name":"brief-') });
+  sightings.each(({ object, at }) => {
+    const status = recordAt(object, "status");
+    const isExpired = parseConditions(status).some((condition) => condition.type === "Expired" && condition.status === "True");
+    const { name } = metadataOf(object);
+    if (!isExpired || late.has(name)) return;
+    late.set(name, performance.timeOrigin + at - Date.parse(stringAt(status, "expiresAt") ?? ""));
+    if (late.size === expiring) all.resolve();
+  });
+  say(`creating ${expiring} keys that expire within ${withinSeconds} s`);
+  const end = await running.readings.begin();
+  await admin.pour(expiring, (index) => keyRequest(`brief-${index}`, `holder-${index % requesters}`, leadSeconds + (index % withinSeconds)));
+  await all.promise;
+  const usage = await end();
+  sightings.stop();
+  const values = [...late.values()];
+  return [
+    { name: `create ${lasting} keys`, measured: rate, unit: "keys/s", note: "until the last has its status" },
+    latencyRow(`Expired of ${expiring} in ${withinSeconds} s of ${lasting + expiring} keys`, values, { usage, note: `earliest ${Math.min(...values).toFixed(1)} ms` }),
+  ];
+}

@@ -1,0 +1,121 @@
+import { performance } from "node:perf_hooks";
+import { labels } from "../../src/api/names.ts";
+import { numberAt, recordAt } from "../../src/api/parse.ts";
+import type { Watch } from "./bare-client.ts";
+import type { Ceilings } from "./ceiling.ts";
+import { dataOf, home, metadataOf, parsed, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
+import { median } from "./percentile.ts";
+import type { Row, Usage } from "./report.ts";
+import type { FanOutWidth } from "./sizes.ts";
+import type { Running, Stage } from "./stage.ts";
+
+/** What fan-outs to so many namespaces of one project took: one entry for each round. */
+interface Rounds {
+  readonly create: Round[];
+  readonly update: Round[];
+  readonly unchanged: Round[];
+}
+
+interface Round {
+  readonly ms: number;
+  readonly usage: Usage;
+}
+
+/** Sends one SharedSecret to all namespaces of a project, again and again; the median round is the row. */
+export async function fanOutRounds(stage: Stage, running: Running, { project, width, rounds }: { readonly project: string; readonly width: number; readonly rounds: number }): Promise<Rounds> {
+  const taken: Rounds = { create: [], update: [], unchanged: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    const name = `fan-out-${width}-${round}-${Math.floor(performance.now())}`;
+    const arrivals = await countCopies(stage);
+    taken.create.push(await timed(running, async () => {
+      await stage.admin.send(sharedSecretRequest({ name, project }, 1));
+      return arrivals.reach(width);
+    }));
+    await running.readings.settled();
+    taken.update.push(await timed(running, async () => {
+      await stage.admin.send({ method: "PATCH", path: sharedSecretPath(home, name), body: { spec: { data: dataOf(2) } } });
+      return arrivals.reach(2 * width);
+    }));
+    await running.readings.settled();
+    taken.unchanged.push(await timed(running, () => describeAnew(stage, name)));
+    arrivals.stop();
+    await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
+    await running.readings.settled();
+  }
+  return taken;
+}
+
+async function timed(running: Running, work: () => Promise<number>): Promise<Round> {
+  const end = await running.readings.begin();
+  const began = performance.now();
+  const ms = (await work()) - began;
+  // The last answers to the controller are under way when the watch has told of their writes.
+  return { ms, usage: await end() };
+}
+
+/** Counts the events of all copies; the lines are not even parsed. */
+async function countCopies({ admin }: Stage): Promise<{ reach(count: number): Promise<number>; stop: () => void }> {
+  let seen = 0;
+  let wake: { readonly count: number; readonly resolve: (at: number) => void } | undefined;
+  const { resourceVersion } = metadataOf(parsed(await admin.send({ method: "GET", path: "/api/v1/secrets?limit=1" })));
+  const selector = encodeURIComponent(labels.sourceUid);
+  const watch: Watch = admin.watch(`/api/v1/secrets?watch=1&labelSelector=${selector}&resourceVersion=${resourceVersion}`, (_, at) => {
+    seen += 1;
+    if (seen === wake?.count) wake.resolve(at);
+  });
+  await watch.opened;
+  return {
+    reach: (count) => (seen >= count ? Promise.resolve(performance.now()) : new Promise((resolve) => void (wake = { count, resolve }))),
+    stop: watch.stop,
+  };
+}
+
+/** A change of the display name touches no copy; it has been looked at when the status says so. */
+async function describeAnew({ admin }: Stage, name: string): Promise<number> {
+  const path = sharedSecretPath(home, name);
+  const generation = (text: string): number => numberAt(recordAt(parsed(text), "metadata"), "generation") ?? 0;
+  const wanted = generation(await admin.send({ method: "PATCH", path, body: { spec: { description: "described anew" } } }));
+  for (;;) {
+    const status = recordAt(parsed(await admin.send({ method: "GET", path })), "status");
+    if (numberAt(status, "observedGeneration") === wanted) return performance.now();
+  }
+}
+
+/** The rows of the fan-outs to `width` namespaces. */
+export function fanOutRows(width: FanOutWidth, { create, update, unchanged }: Rounds, ceilings: Ceilings): readonly Row[] {
+  const { create: createCeiling, replace: replaceCeiling } = ceilings.secrets[width];
+  const against = (name: string, rounds: readonly Round[], ceiling: number): Row => {
+    const measured = (width * 1000) / median(rounds.map(({ ms }) => ms));
+    return { name, measured, unit: "targets/s", ceiling, wanted: ">= 0.90", met: measured / ceiling >= 0.9, ...spent(rounds, width), note: spreadOf(rounds) };
+  };
+  const idle = spent(unchanged, width);
+  const writes = Math.max(...unchanged.map(({ usage }) => writesBesideStatus(usage)));
+  return [
+    against(`create ${width}`, create, createCeiling),
+    against(`update ${width}`, update, replaceCeiling),
+    { name: `no change ${width}`, measured: writes, unit: "writes", wanted: "0", met: writes === 0, ...idle, note: `status after ${median(unchanged.map(({ ms }) => ms)).toFixed(0)} ms` },
+  ];
+}
+
+/** One PUT may be the renewal of the Lease. */
+function writesBesideStatus({ requests: { POST = 0, PUT = 0, DELETE = 0 } }: Usage): number {
+  return POST + DELETE + Math.max(0, PUT - 1);
+}
+
+function spreadOf(rounds: readonly Round[]): string {
+  const ms = rounds.map((round) => round.ms);
+  return `${rounds.length} rounds, ${Math.min(...ms).toFixed(0)} to ${Math.max(...ms).toFixed(0)} ms`;
+}
+
+function spent(rounds: readonly Round[], width: number): { readonly usage: Usage; readonly writesPerTarget: number } {
+  const sum = (of: (usage: Usage) => number): number => rounds.reduce((total, { usage }) => total + of(usage), 0);
+  const methods = [...new Set(rounds.flatMap(({ usage }) => Object.keys(usage.requests)))];
+  const requests = Object.fromEntries(methods.map((method) => [method, sum((usage) => usage.requests[method] ?? 0)]));
+  const usage = {
+    requests,
+    cpuSeconds: sum(({ cpuSeconds }) => cpuSeconds) / rounds.length,
+    residentMB: Math.max(...rounds.map((round) => round.usage.residentMB)),
+    blockMs: Math.max(...rounds.map((round) => round.usage.blockMs)),
+  };
+  return { usage, writesPerTarget: ((requests.POST ?? 0) + (requests.PUT ?? 0)) / (width * rounds.length) };
+}

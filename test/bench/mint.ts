@@ -1,0 +1,52 @@
+import { performance } from "node:perf_hooks";
+import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { latencyRow } from "./latency.ts";
+import { metadataOf, ownPath, tokenRequest } from "./objects.ts";
+import type { Row } from "./report.ts";
+import { watchCollection } from "./sightings.ts";
+import type { Running, Stage } from "./stage.ts";
+
+const collection = ownPath("directclusterendpointtokens");
+
+/** Tokens one by one, then many at once; the rows want the ceiling, in tokens a second. */
+export async function mintRounds(stage: Stage, running: Running, { tokens, samples }: { readonly tokens: number; readonly samples: number }): Promise<(ceiling: number) => readonly Row[]> {
+  const { admin } = stage;
+  const minted = await watchMinted(stage);
+  const waits: number[] = [];
+  for (let sample = 0; sample < samples; sample += 1) {
+    const name = `lone-${sample}`;
+    await admin.send(tokenRequest(name, "lone"));
+    const answered = performance.now();
+    waits.push(Math.max(0, (await minted.of(name)) - answered));
+  }
+  await running.readings.settled();
+  const end = await running.readings.begin();
+  const began = performance.now();
+  await admin.pour(tokens, (index) => tokenRequest(`mass-${index}`, "masses"));
+  const created = performance.now();
+  const all = await Promise.all(Array.from({ length: tokens }, (_, index) => minted.of(`mass-${index}`)));
+  const usage = await end();
+  minted.stop();
+  await running.readings.settled();
+  const measured = (tokens * 1000) / (Math.max(...all) - began);
+  const { POST = 0, PUT = 0, PATCH = 0 } = usage.requests;
+  const note = `created in ${(created - began).toFixed(0)} ms, ${((POST + PUT + PATCH) / tokens).toFixed(2)} writes/token beside the create`;
+  return (ceiling) => [
+    { name: `mint ${tokens} tokens`, measured, unit: "tokens/s", ceiling, wanted: ">= 1000/s", met: measured >= 1000, usage, note },
+    latencyRow("create to status.token", waits, { belowMs: 100 }),
+  ];
+}
+
+async function watchMinted({ admin }: Stage): Promise<{ of(name: string): Promise<number>; stop: () => void }> {
+  const seen = new Map<string, PromiseWithResolvers<number>>();
+  const entry = (name: string): PromiseWithResolvers<number> => {
+    const standing = seen.get(name) ?? Promise.withResolvers<number>();
+    seen.set(name, standing);
+    return standing;
+  };
+  const sightings = await watchCollection(admin, collection, { isKept: (line) => line.includes('"token":"') });
+  sightings.each(({ object, at }) => {
+    if (stringAt(recordAt(object, "status"), "token") !== undefined) entry(metadataOf(object).name).resolve(at);
+  });
+  return { of: (name) => entry(name).promise, stop: sightings.stop };
+}

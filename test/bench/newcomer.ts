@@ -1,0 +1,47 @@
+import { performance } from "node:perf_hooks";
+import { latencyRow } from "./latency.ts";
+import { dataOf, home, metadataOf, namespaceRequest, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
+import type { Row } from "./report.ts";
+import { wideTargets } from "./sizes.ts";
+import { copiesOnly, watchCollection } from "./sightings.ts";
+import type { Running, Stage } from "./stage.ts";
+
+const name = "wide";
+
+/**
+ * How long a namespace that joins a project during a fan-out to 5,000 others waits for its copy, from the answer to its
+ * creation to the copy's event. Newcomers come one after the other; the fan-out is repeated until there were enough.
+ */
+export async function newcomerRows(stage: Stage, running: Running, { project, newcomers }: { readonly project: string; readonly newcomers: number }): Promise<readonly Row[]> {
+  const { admin, say } = stage;
+  const newcomer = /"namespace":"newcomer-/;
+  let copies = 0;
+  const isKept = (line: string): boolean => {
+    copies += 1;
+    return newcomer.test(line);
+  };
+  const sightings = await watchCollection(admin, "/api/v1/secrets", { selector: copiesOnly, isKept });
+  const waits: number[] = [];
+  const rates: number[] = [];
+  const end = await running.readings.begin();
+  for (let round = 0; waits.length < newcomers; round += 1) {
+    const [begun, before] = [performance.now(), copies];
+    const isUnderWay = (): boolean => copies - before < wideTargets * 0.95;
+    await admin.send(round === 0 ? sharedSecretRequest({ name, project }, 0) : { method: "PATCH", path: sharedSecretPath(home, name), body: { spec: { data: dataOf(round) } } });
+    while (isUnderWay() && waits.length < newcomers * 2) {
+      const namespace = `newcomer-${waits.length}`;
+      await admin.send(namespaceRequest(namespace, project));
+      const joined = performance.now();
+      const { at } = await sightings.first(({ object }) => metadataOf(object).namespace === namespace);
+      if (isUnderWay()) waits.push(Math.max(0, at - joined));
+    }
+    rates.push(((copies - before) * 1000) / (performance.now() - begun));
+    say(`newcomers: ${waits.length} during ${round + 1} fan-outs, ${rates.at(-1)?.toFixed(0)} copies a second`);
+    await running.readings.settled();
+  }
+  const usage = await end();
+  sightings.stop();
+  await admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
+  await running.readings.settled();
+  return [latencyRow(`new target during a fan-out to ${wideTargets}`, waits, { belowMs: 300, usage, note: `beside ${Math.min(...rates).toFixed(0)} copies/s` })];
+}

@@ -1,0 +1,91 @@
+import { annotations, apiVersion, labels } from "../../src/api/names.ts";
+import { copyOfText } from "../../src/domain/copy.ts";
+import { recordAt, stringAt } from "../../src/api/parse.ts";
+import type { BareRequest } from "./bare-client.ts";
+
+/** The namespace of all SharedSecrets but the many. */
+export const home = "bench-home";
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Two values of some 40 bytes, other ones for each version. */
+export function dataOf(version: number | string): Readonly<Record<string, string>> {
+  return { username: base64(`somebody-of-version-${version}`), password: base64(`a-password-that-is-not-short-${version}`) };
+}
+
+/** A namespace of a project that takes copies, or of none. */
+export function namespaceRequest(name: string, project?: string): BareRequest {
+  const inProject = { labels: { [labels.project]: project ?? "" }, annotations: { [annotations.sync]: "enabled" } };
+  return { method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, ...(project === undefined ? {} : inProject) } } };
+}
+
+/** The path of a SharedSecret, or of all in a namespace. */
+export function sharedSecretPath(namespace: string, name?: string): string {
+  return `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets${name === undefined ? "" : `/${name}`}`;
+}
+
+/** A SharedSecret that goes to a project. */
+export function sharedSecretRequest({ namespace = home, name, project }: { readonly namespace?: string; readonly name: string; readonly project?: string }, version: number | string): BareRequest {
+  const to = project === undefined ? {} : { annotations: { [annotations.syncToProjects]: project } };
+  const body = { apiVersion, kind: "SharedSecret", metadata: { name, ...to }, spec: { data: dataOf(version) } };
+  return { method: "POST", path: sharedSecretPath(namespace), body };
+}
+
+/** The path of a Secret, or of all in a namespace. */
+export function secretPath(namespace: string, name?: string): string {
+  return `/api/v1/namespaces/${namespace}/secrets${name === undefined ? "" : `/${name}`}`;
+}
+
+/** A Secret as Latchkey writes it, of a source that never was. */
+export function copyLikeBody(namespace: string, { version, resourceVersion }: { readonly version: number; readonly resourceVersion?: string }): object {
+  const name = "ceiling";
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      namespace,
+      name,
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      labels: { [labels.sourceUid]: "00000000-0000-4000-8000-000000000000" },
+      annotations: { [annotations.copyOf]: copyOfText({ namespace: home, name }, { namespace, name }) },
+    },
+    type: "Opaque",
+    data: dataOf(version),
+  };
+}
+
+/** A Secret that has nothing to do with Latchkey. */
+export function foreignRequest(namespace: string, name: string): BareRequest {
+  return { method: "POST", path: secretPath(namespace), body: { metadata: { name, labels: { app: "foreign" } }, data: dataOf("foreign") } };
+}
+
+/** The path of keys or tokens, or of one of them. */
+export function ownPath(plural: "ownedaccesskeys" | "directclusterendpointtokens", name?: string): string {
+  return `/apis/${apiVersion}/${plural}${name === undefined ? "" : `/${name}`}`;
+}
+
+/** A key of a user who asks for it itself; `ttl` in seconds. */
+export function keyRequest(name: string, requester: string, ttl: number): BareRequest {
+  const spec = { user: requester, key: `lk.bench.${name}.0123456789abcdef`, ttl };
+  return { method: "POST", path: ownPath("ownedaccesskeys"), by: impersonated(requester), body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec } };
+}
+
+/** A token of a user who asks for it itself. */
+export function tokenRequest(name: string, requester: string): BareRequest {
+  const body = { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name }, spec: { ttl: 3600 } };
+  return { method: "POST", path: ownPath("directclusterendpointtokens"), by: impersonated(requester), body };
+}
+
+const impersonated = (user: string) => ({ user, groups: ["system:masters"] });
+
+/** The metadata of an object in an answer or an event's line. */
+export function metadataOf(object: unknown): { readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string } {
+  const metadata = recordAt(object, "metadata");
+  const text = (field: string): string => stringAt(metadata, field) ?? "";
+  return { name: text("name"), namespace: text("namespace"), uid: text("uid"), resourceVersion: text("resourceVersion") };
+}
+
+/** What a text of JSON says. */
+export function parsed(text: string): unknown {
+  return JSON.parse(text);
+}

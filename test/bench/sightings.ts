@@ -1,0 +1,56 @@
+import { labels } from "../../src/api/names.ts";
+import { recordAt, stringAt } from "../../src/api/parse.ts";
+import type { BareClient } from "./bare-client.ts";
+import { metadataOf, parsed } from "./objects.ts";
+
+/** An event of a watch. */
+export interface Sighting {
+  readonly type: string;
+  readonly object: Readonly<Record<string, unknown>>;
+  /** On the clock of `performance`. */
+  readonly at: number;
+}
+
+/** The events of a collection, kept until somebody asks. */
+export interface Sightings {
+  /** The first event, past or to come, that is wanted. */
+  first(isWanted: (seen: Sighting) => boolean): Promise<Sighting>;
+  /** Is told of every event to come. */
+  each(look: (seen: Sighting) => void): void;
+  readonly stop: () => void;
+}
+
+/** Watches a collection from now on; `isKept` looks at the bare line, because most need not be parsed. */
+export async function watchCollection(client: BareClient, path: string, { selector = "", isKept = () => true }: { readonly selector?: string; readonly isKept?: (line: string) => boolean } = {}): Promise<Sightings> {
+  const { resourceVersion } = metadataOf(parsed(await client.send({ method: "GET", path: `${path}?limit=1` })));
+  const kept: Sighting[] = [];
+  const waiting = new Set<(seen: Sighting) => void>();
+  const query = `watch=1&resourceVersion=${resourceVersion}${selector}`;
+  const watch = client.watch(`${path}?${query}`, (line, at) => {
+    if (!isKept(line)) return;
+    const event = parsed(line);
+    const seen = { type: stringAt(event, "type") ?? "", object: recordAt(event, "object"), at };
+    kept.push(seen);
+    for (const look of waiting) look(seen);
+  });
+  await watch.opened;
+  return {
+    first(isWanted) {
+      const past = kept.find(isWanted);
+      if (past !== undefined) return Promise.resolve(past);
+      return new Promise((resolve) => {
+        const look = (seen: Sighting): void => {
+          if (!isWanted(seen)) return;
+          waiting.delete(look);
+          resolve(seen);
+        };
+        waiting.add(look);
+      });
+    },
+    each: (look) => void waiting.add(look),
+    stop: watch.stop,
+  };
+}
+
+/** Only copies. */
+export const copiesOnly = `&labelSelector=${encodeURIComponent(labels.sourceUid)}`;

@@ -1,0 +1,98 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { findOrBuildControlPlane } from "../cluster/binaries.ts";
+import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { type Controller, startController } from "../cluster/controller-process.ts";
+import { applyLatchkey, policiesCount, repository } from "../cluster/install.ts";
+import { kubectl } from "../cluster/kubectl.ts";
+import { type BareClient, bareClient } from "./bare-client.ts";
+import { type Readings, readingsOf } from "./controller-readings.ts";
+
+/** A controller that runs. */
+export interface Running {
+  readonly pid: number;
+  readonly readings: Readings;
+  /** When it was started, on the clock of `performance`. */
+  readonly startedAt: number;
+  /** Waits until it is ready; answers when that was seen. */
+  ready(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** What benchmarks happen on. */
+export interface Stage {
+  readonly controlPlane: StartedControlPlane;
+  /** A bare client as administrator. */
+  readonly admin: BareClient;
+  /** A bare client as Latchkey's own account, to which the same policies apply. */
+  readonly account: BareClient;
+  readonly say: (line: string) => void;
+  /** Starts the controller's bundle with the flags of the image. */
+  start(): Promise<Running>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a control plane without audit log and without kube-controller-manager, which would write beside what is measured
+ * for every new namespace, installs Latchkey, and bundles the controller.
+ */
+export async function setStage(say: (line: string) => void): Promise<Stage> {
+  const source = await findOrBuildControlPlane(say);
+  if (source.kind === "existing") throw new Error("benchmarks want a control plane of their own: unset USE_EXISTING_CLUSTER");
+  const { controllerManager: _, ...binaries } = source;
+  say("starting etcd and kube-apiserver, installing Latchkey, bundling the controller");
+  const controlPlane = await startControlPlane(binaries, { auditLog: false });
+  try {
+    const program = bundle(controlPlane.directory);
+    await applyLatchkey(controlPlane, say);
+    const token = await kubectl(controlPlane, ["create", "token", "latchkey-controller", "--namespace=latchkey-system", "--duration=24h"]);
+    const [admin, account] = await Promise.all([bareClient(controlPlane.adminKubeconfig), bareClient(controlPlane.adminKubeconfig, token.trim())]);
+    await policiesCount(controlPlane);
+    const running = new Set<Controller>();
+    return {
+      controlPlane,
+      admin,
+      account,
+      say,
+      start: () => run(controlPlane, program, running),
+      async close() {
+        await Promise.all([...running].map((controller) => controller.stop()));
+        await Promise.all([admin.close(), account.close()]);
+        await controlPlane.stop();
+      },
+    };
+  } catch (error) {
+    await controlPlane.stop();
+    throw error;
+  }
+}
+
+function bundle(directory: string): string {
+  execFileSync("npm", ["run", "--silent", "build"], { cwd: repository, stdio: "inherit" });
+  const program = join(directory, "latchkey.mjs");
+  copyFileSync(join(repository, "dist", "latchkey.mjs"), program);
+  return program;
+}
+
+async function run(controlPlane: StartedControlPlane, program: string, running: Set<Controller>): Promise<Running> {
+  const startedAt = performance.now();
+  const extra = process.env.BENCH_NODE_OPTIONS ?? "";
+  const env = { NODE_OPTIONS: `--max-semi-space-size=4 ${extra}`, NODE_ENV: "production" };
+  const controller = await startController({ controlPlane, program, restart: "never", identity: "bench", env });
+  running.add(controller);
+  return {
+    pid: controller.pid,
+    readings: readingsOf(controller.url),
+    startedAt,
+    async ready() {
+      await controller.waitReady(300_000);
+      return performance.now();
+    },
+    async stop() {
+      running.delete(controller);
+      await controller.stop();
+    },
+  };
+}
