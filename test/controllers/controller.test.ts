@@ -1,0 +1,97 @@
+import { afterEach, expect, test } from "vitest";
+import { createController } from "../../src/controllers/controller.ts";
+import { EventRecorder } from "../../src/kube/event-recorder.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
+import { offered, ownNamespace, projectNamespace } from "./told-controller.ts";
+import { raw, ToldListWatch } from "./told-list-watch.ts";
+
+const stops: AbortController[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort();
+});
+
+const options = {
+  namespace: ownNamespace,
+  prefixes: { user: "", team: "" },
+  workers: 2,
+  writers: 2,
+  issuer: "https://issuer",
+  audience: "aud",
+  maximumKeyTtl: 0,
+  maximumTokenTtl: 86_400,
+  deleteExpiredTokensAfter: 3600,
+  deleteExpiredKeysAfter: undefined,
+};
+
+/** Answers as the API server would to a write that it takes. */
+function taken({ body, ref }: Request): unknown {
+  const object = typeof body === "object" ? body : {};
+  return raw({ ...ref }, { ...object });
+}
+
+function around(answer: (request: Request) => unknown = taken) {
+  const [clock, log, stop, client] = [new TestClock(), recordingLog(), new AbortController(), new ScriptedClient(answer)];
+  const listWatch = new ToldListWatch({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] });
+  const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
+  const controller = createController(options, { client, listWatch, events, clock, random: () => 0.5, log, metrics: createMetrics() });
+  stops.push(stop);
+  return { clock, log, stop, client, listWatch, controller };
+}
+
+test("who follows holds everything and writes nothing", async () => {
+  const { client, controller, stop, listWatch } = around();
+  const followed = controller.follow(stop.signal);
+  await controller.informers.synced;
+  listWatch.tell("namespaces", "ADDED", projectNamespace("play"));
+  await settled();
+  expect([controller.informers.stores.namespaces.size, client.lines]).toEqual([2, []]);
+  stop.abort();
+  await followed;
+});
+
+test("who leads writes what is missing, follows changes, and stops when told to", async () => {
+  const { client, controller, stop, listWatch, clock } = around();
+  const leading = new AbortController();
+  stops.push(leading);
+  void controller.follow(stop.signal);
+  const led = controller.lead(leading.signal);
+  await clock.run(5000);
+  expect(client.lines).toEqual(expect.arrayContaining(["create secrets pay/db", "create secrets latchkey-system/latchkey-signing-keys"]));
+  listWatch.tell("namespaces", "ADDED", projectNamespace("play"));
+  await clock.run(5000);
+  expect(client.lines).toContain("create secrets play/db");
+  leading.abort();
+  await led;
+  const before = client.lines.length;
+  listWatch.tell("namespaces", "ADDED", projectNamespace("late"));
+  await clock.run(5000);
+  expect(client.lines).toHaveLength(before);
+});
+
+test("who is told to stop before everything is listed never leads", async () => {
+  const { client, controller } = around();
+  const leading = new AbortController();
+  const led = controller.lead(leading.signal);
+  leading.abort();
+  await led;
+  await controller.lead(leading.signal);
+  expect(client.lines).toEqual([]);
+});
+
+test("a target that refuses its write is in the status of its source, until it no longer does", async () => {
+  let isFull = true;
+  const full = refusal("Forbidden", { explanation: "exceeded quota", reason: "Forbidden" });
+  const { client, controller, stop, clock } = around((request) => (isFull && request.verb === "create" && request.ref.namespace === "pay" ? full : taken(request)));
+  void controller.follow(stop.signal);
+  void controller.lead(stop.signal);
+  await clock.run(2000);
+  const statuses = () => client.requests.filter(({ verb, resource }) => verb === "patch" && resource.plural === "sharedsecrets").map(({ body }) => JSON.stringify(body));
+  expect(statuses().at(-1)).toContain("exceeded quota");
+  isFull = false;
+  await clock.run(30_000);
+  expect(client.lines.filter((line) => line === "create secrets pay/db").length).toBeGreaterThan(1);
+  expect(statuses().at(-1)).not.toContain("exceeded quota");
+});

@@ -1,0 +1,46 @@
+import { decodeJwt } from "jose";
+import { expect, test } from "vitest";
+import { recordAt } from "../../src/api/parse.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { reconcileEndpointToken } from "../../src/controllers/endpoint-token.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
+import { asked, granted, policies } from "./requester-sightings.ts";
+import { ScriptedClient } from "./scripted-client.ts";
+import { ownNamespace, told } from "./told-controller.ts";
+import { raw } from "./told-list-watch.ts";
+
+const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
+const keys = { secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })] };
+const config = { issuer: "https://issuer", audience: "aud", maximumTokenTtl: 86_400, deleteExpiredTokensAfter: 3600 };
+
+async function passOver(listed: Parameters<typeof told>[0]) {
+  const { informers, clock } = await told({ ...policies, ...listed });
+  const client = new ScriptedClient();
+  const next = await reconcileEndpointToken("t", { client, clock, config, namespace: ownNamespace, stores: informers.stores, observe: () => {}, tell: async () => {} });
+  const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
+  return { next, lines: client.lines, status };
+}
+
+const token = { directclusterendpointtokens: [asked("t")] };
+
+test("a token that is gone asks for nothing", async () => {
+  expect(await passOver({})).toMatchObject({ next: { kind: "wait-for-change" }, lines: [] });
+});
+
+test("a token is minted once its requester is granted it, for its requester", async () => {
+  const { status, lines } = await passOver({ ...token, ...keys, ...granted("directclusterendpointtokens", "t") });
+  const minted = status["token"] instanceof SecretText ? SecretText.reveal(status["token"]) : "";
+  expect(decodeJwt(minted)).toMatchObject({ sub: "ann", iss: "https://issuer", aud: "aud", jti: "uid-t" });
+  expect(lines).toEqual(["patch directclusterendpointtokens t"]);
+});
+
+test("a token waits for its grant, ten seconds without a word", async () => {
+  const { lines, next } = await passOver({ ...token, ...keys });
+  expect([lines, next]).toEqual([[], { kind: "look-again", at: Date.parse("2026-01-01T00:00:10Z") }]);
+});
+
+test("a token waits for signing keys without a word: their arrival brings the next pass", async () => {
+  const { lines, status } = await passOver({ ...token, ...granted("directclusterendpointtokens", "t") });
+  expect([lines, status]).toEqual([[], {}]);
+});

@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { observeGrant, observeRequester } from "../../src/controllers/grants.ts";
+import { asked, granted, policies } from "./requester-sightings.ts";
+import { told } from "./told-controller.ts";
+
+const object = { kind: "OwnedAccessKey", name: "k" } as const;
+
+async function seen(listed: Parameters<typeof told>[0]) {
+  const { stores } = (await told({ ownedaccesskeys: [asked("k")], ...listed })).informers;
+  const key = stores.keys.get("k");
+  if (key === undefined) throw new Error("the key is not held");
+  const requester = observeRequester(key.metadata, stores);
+  return { requester, grant: observeGrant(object, requester, stores) };
+}
+
+test("a requester is who the stamp says, once all four policies are there", async () => {
+  expect((await seen(policies)).requester).toMatchObject({ kind: "known", name: "ann" });
+});
+
+test.each(Object.keys(policies))("a requester is not certain without %s", async (plural) => {
+  const { requester } = await seen({ ...policies, [plural]: [] });
+  expect(requester).toMatchObject({ kind: "unknown", why: expect.stringContaining("not installed") });
+});
+
+test.for<[string, Parameters<typeof told>[0], object]>([
+  ["is in force when role and binding stand", { ...policies, ...granted("ownedaccesskeys", "k") }, { granted: true, named: true, namedByOthers: false }],
+  ["is named, not in force, without its binding", { ...policies, ...granted("ownedaccesskeys", "k"), clusterrolebindings: [] }, { granted: false, named: true }],
+  ["is none where the role names others", { ...policies, ...granted("ownedaccesskeys", "other") }, { granted: false, named: false }],
+  ["is none where the role names a token of that name", { ...policies, ...granted("directclusterendpointtokens", "k") }, { granted: false, named: false }],
+  ["is another's where the requester is not certain", granted("ownedaccesskeys", "k"), { granted: false, named: true }],
+])("a grant %s", async ([, listed, expected]) => {
+  expect((await seen(listed)).grant).toMatchObject(expected);
+});

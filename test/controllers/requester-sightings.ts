@@ -1,0 +1,32 @@
+import { annotations, cleanupFinalizer, labels, requesterPolicies } from "../../src/api/names.ts";
+import { requesterHash } from "../../src/domain/granted-names.ts";
+import { raw, type RawObject } from "./told-list-watch.ts";
+
+const installed = (name: string): readonly RawObject[] => [raw({ name, creationTimestamp: "2025-01-01T00:00:00Z" })];
+
+/** The policies that make stamps certain, older than every object of these tests. */
+export const policies: Readonly<Record<string, readonly RawObject[]>> = {
+  mutatingadmissionpolicies: installed(requesterPolicies.stamp),
+  mutatingadmissionpolicybindings: installed(requesterPolicies.stamp),
+  validatingadmissionpolicies: installed(requesterPolicies.lock),
+  validatingadmissionpolicybindings: installed(requesterPolicies.lock),
+};
+
+/** A key or token that ann asked for and that cannot go without Latchkey, but for the changes. */
+export function asked(name: string, { metadata = {}, spec = {} }: { readonly metadata?: Readonly<Record<string, unknown>>; readonly spec?: Readonly<Record<string, unknown>> } = {}): RawObject {
+  return raw({ name, generation: 1, annotations: { [annotations.requester]: "ann" }, finalizers: [cleanupFinalizer], ...metadata }, { spec });
+}
+
+const apiGroup = "rbac.authorization.k8s.io";
+const marks = { labels: { [labels.requesterHash]: requesterHash("ann") }, annotations: { [annotations.requester]: "ann" } };
+const grantName = `latchkey-requester-${requesterHash("ann")}-0`;
+
+/** The ClusterRole that grants ann these objects, and its binding. */
+export function granted(plural: string, ...names: readonly string[]): Readonly<Record<"clusterroles" | "clusterrolebindings", readonly RawObject[]>> {
+  const rule = { apiGroups: ["management.service"], resources: [plural], resourceNames: names, verbs: ["delete", "get", "watch"] };
+  const subjects = [{ kind: "User", apiGroup, name: "ann" }];
+  return {
+    clusterroles: [raw({ name: grantName, ...marks }, { rules: [rule] })],
+    clusterrolebindings: [raw({ name: grantName, ...marks }, { roleRef: { apiGroup, kind: "ClusterRole", name: grantName }, subjects })],
+  };
+}
