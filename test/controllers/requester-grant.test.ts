@@ -1,19 +1,24 @@
 import { expect, test } from "vitest";
+import { annotations } from "../../src/api/names.ts";
 import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.ts";
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
-import { ScriptedClient } from "./scripted-client.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+import { refusal, ScriptedClient } from "./scripted-client.ts";
 import { told } from "./told-controller.ts";
-import { raw } from "./told-list-watch.ts";
+import { raw, type RawObject } from "./told-list-watch.ts";
 
 const hash = requesterHash("ann");
 const name = `latchkey-requester-${hash}-0`;
 
-async function passOver(listed: Parameters<typeof told>[0]) {
+const gone = () => refusal("NotFound", { objectName: "gone" });
+
+async function passOver(listed: Parameters<typeof told>[0], answer: () => unknown = () => ({})) {
   const { informers, log } = await told({ ...policies, ...listed });
-  const client = new ScriptedClient();
-  const next = await reconcileRequesterGrant(hash, { client, log, stores: informers.stores, observe: () => {}, tell: async () => {} });
-  return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
+  const client = new ScriptedClient(answer);
+  const clock = new TestClock();
+  const next = await reconcileRequesterGrant(hash, { client, clock, log, stores: informers.stores, observe: () => {}, tell: async () => {} });
+  return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
 }
 
 test("a requester is granted the keys and tokens that it asked for", async () => {
@@ -30,9 +35,32 @@ test.for<[string, Parameters<typeof told>[0]]>([
   expect((await passOver(listed)).client.lines).toEqual([]);
 });
 
-test("a grant of what is gone is taken back", async () => {
-  const { client } = await passOver(granted("ownedaccesskeys", "gone"));
-  expect(client.lines).toEqual([`delete clusterrolebindings ${name}`, `delete clusterroles ${name}`]);
+const revoked = [`delete clusterrolebindings ${name}`, `delete clusterroles ${name}`];
+
+/** A key in the API server's words, and in a store that may be older. */
+const key = (metadata: Readonly<Record<string, unknown>>) => asked("k", { metadata });
+
+test.for<[string, Parameters<typeof told>[0], () => unknown]>([
+  ["is gone", granted("ownedaccesskeys", "k"), gone],
+  ["somebody else asked for", granted("ownedaccesskeys", "k"), () => key({ annotations: { [annotations.requester]: "bob" } })],
+  ["Latchkey does not hold", { ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [key({ finalizers: [] })] }, () => key({ finalizers: [] })],
+])("a grant of what %s is taken back, once the API server says so", async ([, listed, answer]) => {
+  const { client } = await passOver(listed, () => answer());
+  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", ...revoked]);
+});
+
+test("a grant of what is being deleted is taken back without a question", async () => {
+  const { client } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [key({ deletionTimestamp: "2026-01-01T00:00:00Z" })] });
+  expect(client.lines).toEqual(revoked);
+});
+
+test.for<[string, readonly RawObject[]]>([
+  ["have not told of yet", []],
+  ["know as it was before", [key({ finalizers: [] })]],
+])("a grant of what the stores %s stands, and is looked at again", async ([, ownedaccesskeys]) => {
+  const { client, next } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys }, () => key({ resourceVersion: "9" }));
+  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
+  expect(next).toMatchObject({ kind: "look-again" });
 });
 
 test("a name that somebody else holds is logged", async () => {
