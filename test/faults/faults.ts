@@ -5,11 +5,15 @@ import { type OpenWatch, subjectOf } from "./open-watch.ts";
 import type { ProxyAnswer } from "./proxy.ts";
 import type { Call, Run, Striking } from "./run.ts";
 
-/** How many more or fewer writes of one object a fault may cause than the undisturbed runs. */
+/**
+ * How many more or fewer writes of one object a fault may cause than the undisturbed runs. `statuses` are more status writes:
+ * a status tells of progress by the clock, and fewer may come, down to one, where a fault brings changes together.
+ */
 export interface Allowance {
   readonly creates: number;
   readonly updates: number;
   readonly deletes: number;
+  readonly statuses: number;
 }
 
 /** When a fault strikes: at the k-th write of a run, or before one of the scenario's changes (both from 1). */
@@ -30,9 +34,8 @@ export interface Fault {
   readonly losesEvents?: boolean;
 }
 
-const exactly: Allowance = { creates: 0, updates: 0, deletes: 0 };
-/** Changes that come together after a fault may be told by one status instead of two, or by two instead of one. */
-const statusMoves: Allowance = { creates: 0, updates: 1, deletes: 0 };
+/** What all faults may cause unless one says otherwise. */
+const usual: Allowance = { creates: 0, updates: 0, deletes: 0, statuses: 3 };
 
 const atCalls: Fault["moments"] = ["call"];
 const anywhere: Fault["moments"] = ["call", "change"];
@@ -41,7 +44,7 @@ const anywhere: Fault["moments"] = ["call", "change"];
 function refusal(status: number, reason: string, retryAfter?: number): Fault {
   const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message: "a fault of the test", reason, code: status });
   const answer = { status, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
-  return { name: `answer-${status}`, moments: atCalls, allowance: statusMoves, call: async () => answer };
+  return { name: `answer-${status}`, moments: atCalls, allowance: usual, call: async () => answer };
 }
 
 /** Everybody's requests fail, and their watches break, for so many milliseconds of the clock. */
@@ -49,7 +52,7 @@ function outage(name: string, ms: number): Fault {
   return {
     name,
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     losesEvents: true,
     begin(_, run) {
       const end = run.now() + ms;
@@ -64,7 +67,7 @@ export const faults: readonly Fault[] = [
   {
     name: "crash-before",
     moments: atCalls,
-    allowance: statusMoves,
+    allowance: usual,
     async call({ instance }, run) {
       void run.restart(instance);
       return "drop";
@@ -73,7 +76,7 @@ export const faults: readonly Fault[] = [
   {
     name: "crash-after",
     moments: atCalls,
-    allowance: statusMoves,
+    allowance: usual,
     async call({ instance, forward }, run) {
       await forward();
       void run.restart(instance);
@@ -83,7 +86,7 @@ export const faults: readonly Fault[] = [
   {
     name: "lost-answer",
     moments: atCalls,
-    allowance: statusMoves,
+    allowance: usual,
     async call({ forward }) {
       await forward();
       return "drop";
@@ -92,7 +95,7 @@ export const faults: readonly Fault[] = [
   {
     name: "delayed-request",
     moments: atCalls,
-    allowance: statusMoves,
+    allowance: usual,
     async call({ forward, instance }) {
       await instance.proxy.aside(() => pause(80));
       return forward();
@@ -101,7 +104,7 @@ export const faults: readonly Fault[] = [
   {
     name: "late-commit",
     moments: atCalls,
-    allowance: statusMoves,
+    allowance: usual,
     call({ forward, instance }, run) {
       const settled = Promise.withResolvers<void>();
       const sent = settled.promise.then(() => forward());
@@ -124,7 +127,7 @@ export const faults: readonly Fault[] = [
   {
     name: "cut-watches",
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     begin(_, run) {
       for (const watch of run.watches) watch.cut();
       return {};
@@ -133,7 +136,7 @@ export const faults: readonly Fault[] = [
   {
     name: "half-open-watches",
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     begin(_, run) {
       for (const watch of run.watches) watch.silence();
       return { finish: once(() => run.pass(160_000)) };
@@ -142,7 +145,7 @@ export const faults: readonly Fault[] = [
   {
     name: "duplicate-events",
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     begin() {
       const event = (_watch: OpenWatch, _line: unknown, deliver: () => void) => {
         deliver();
@@ -151,12 +154,12 @@ export const faults: readonly Fault[] = [
       return { steering: { event } };
     },
   },
-  { name: "delay-events", moments: anywhere, allowance: statusMoves, begin: (_, run) => delayEvents(run) },
-  { name: "swallow-event", moments: anywhere, allowance: statusMoves, begin: () => swallowEvent() },
+  { name: "delay-events", moments: anywhere, allowance: usual, begin: (_, run) => delayEvents(run) },
+  { name: "swallow-event", moments: anywhere, allowance: usual, begin: () => swallowEvent() },
   {
     name: "expire-watches",
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     begin(_, run) {
       for (const watch of run.watches) watch.expire();
       return {};
@@ -165,7 +168,7 @@ export const faults: readonly Fault[] = [
   {
     name: "stale-start",
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     needsLists: true,
     async begin(instance, run) {
       void run.restart(instance);
@@ -175,7 +178,7 @@ export const faults: readonly Fault[] = [
   {
     name: "stale-relist",
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     needsLists: true,
     begin(_, run) {
       for (const watch of run.watches) watch.expire();
@@ -187,7 +190,7 @@ export const faults: readonly Fault[] = [
   {
     name: "down",
     moments: ["change"],
-    allowance: statusMoves,
+    allowance: usual,
     begin(instance, run) {
       run.kill(instance);
       return { finish: async () => false };
@@ -196,7 +199,7 @@ export const faults: readonly Fault[] = [
   {
     name: "pause",
     moments: anywhere,
-    allowance: statusMoves,
+    allowance: usual,
     async begin(instance, run) {
       instance.stand();
       await run.start("b");
@@ -204,9 +207,6 @@ export const faults: readonly Fault[] = [
     },
   },
 ];
-
-/** The fault without any effect, for comparison. */
-export const undisturbed: Fault = { name: "none", moments: [], allowance: exactly };
 
 function once(work: () => Promise<void>): () => Promise<boolean> {
   let isDone = false;

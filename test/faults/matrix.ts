@@ -1,7 +1,7 @@
 import { type Fault, faults, type Moment } from "./faults.ts";
 import type { Lane } from "./lane.ts";
 import { type Expectation, expectationOf, judge, problemsOf } from "./oracles.ts";
-import { play, type PlayOptions } from "./play.ts";
+import { type Outcome, play, type PlayOptions } from "./play.ts";
 import type { Scenario } from "./scenarios.ts";
 
 /** One run of the matrix. */
@@ -27,7 +27,7 @@ const lessons = 3;
 export async function learn(lanes: readonly Lane[], scenarios: readonly Scenario[], seed: number): Promise<ReadonlyMap<Scenario, Expectation>> {
   const learned = new Map<Scenario, Expectation>();
   await inLanes(lanes, scenarios, async (lane, scenario) => {
-    const outcomes = [];
+    const outcomes: Outcome[] = [];
     for (let lesson = 0; lesson < lessons; lesson += 1) outcomes.push(await play({ lane, scenario, seed: seed + lesson }));
     learned.set(scenario, named(scenario, () => expectationOf(outcomes)));
   });

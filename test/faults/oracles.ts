@@ -56,15 +56,17 @@ export function problemsOf(verdict: Verdict): readonly string[] {
 function countProblems(counts: Counts, expected: Expectation["counts"], allowance: Allowance): readonly string[] {
   return [...new Set([...counts.keys(), ...expected.keys()])].flatMap((entry) => {
     const count = counts.get(entry) ?? 0;
-    const [least, most] = expected.get(entry) ?? [0, 0];
-    const slack = allowanceFor(entry, allowance);
-    return count < least - slack || count > most + slack ? [`${entry}: ${count} instead of ${least === most ? least : `${least} to ${most}`}`] : [];
+    const undisturbed = expected.get(entry) ?? ([0, 0] as const);
+    const [least, most] = allowed(entry, undisturbed, allowance);
+    return count < least || count > most ? [`${entry}: ${count} instead of ${undisturbed.join(" to ")}`] : [];
   });
 }
 
-function allowanceFor(entry: string, { creates, updates, deletes }: Allowance): number {
-  if (entry.startsWith("create ")) return creates;
-  return entry.startsWith("delete ") ? deletes : updates;
+function allowed(entry: string, [least, most]: readonly [number, number], { creates, updates, deletes, statuses }: Allowance): readonly [number, number] {
+  const [verb, what = ""] = entry.split(" ");
+  if (what.endsWith("/status")) return [Math.min(1, least), most + statuses];
+  const slack = verb === "create" ? creates : verb === "delete" ? deletes : updates;
+  return [least - slack, most + slack];
 }
 
 function difference(expected: Snapshot, found: Snapshot): readonly string[] {
