@@ -43,7 +43,7 @@ const key = (metadata: Readonly<Record<string, unknown>>) => asked("k", { metada
 test.for<[string, Parameters<typeof told>[0], () => unknown]>([
   ["is gone", granted("ownedaccesskeys", "k"), gone],
   ["somebody else asked for", granted("ownedaccesskeys", "k"), () => key({ annotations: { [annotations.requester]: "bob" } })],
-  ["Latchkey does not hold", { ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [key({ finalizers: [] })] }, () => key({ finalizers: [] })],
+  ["Latchkey does not hold", { ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [key({ finalizers: [], resourceVersion: "5" })] }, () => key({ finalizers: [], resourceVersion: "5" })],
 ])("a grant of what %s is taken back, once the API server says so", async ([, listed, answer]) => {
   const { client } = await passOver(listed, () => answer());
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", ...revoked]);
