@@ -2,7 +2,7 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test check bench generate build
+.PHONY: dev test faults check bench generate build
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
@@ -10,10 +10,13 @@ dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples,
 test: check ## unit, cluster and house tests
 	@$(run) test -- $(VITEST_FLAGS)
 
+faults: node_modules/.package-lock.json ## every fault at every write: SEED=<number> repeats one
+	@$(run) faults -- $(FAULTS_FLAGS)
+
 check: node_modules/.package-lock.json ## types and lint
 	@$(run) check
 
-bench: node_modules/.package-lock.json ## speed and size: SIZE=small|full, PARTS=rates,latencies,many, JSON=<file>
+bench: node_modules/.package-lock.json ## speed and size: SIZE=small|full, PARTS=fan-out,latency,newcomer,mint,start,keys, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
 
 generate: node_modules/.package-lock.json ## types from the CRDs

@@ -7,6 +7,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/{api,domain,tokens,kube,runtime,controllers,house,bench}/**/*.test.ts"],
+          testTimeout: 60_000,
         },
       },
       {
@@ -35,6 +36,15 @@ export default defineConfig({
         test: {
           name: "crash",
           include: ["test/cluster/crash-*.test.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          maxWorkers: 1,
+        },
+      },
+      {
+        test: {
+          name: "faults",
+          include: ["test/faults/**/*.test.ts"],
           testTimeout: 300_000,
           hookTimeout: 600_000,
           maxWorkers: 1,

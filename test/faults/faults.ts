@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Instance } from "./instance.ts";
+import { type Instance, leaseTimes } from "./instance.ts";
 import { type OpenWatch, subjectOf } from "./open-watch.ts";
 import type { ProxyAnswer } from "./proxy.ts";
 import type { Call, Run, Striking } from "./run.ts";
@@ -185,8 +185,8 @@ export const faults: readonly Fault[] = [
       return staleLists(run);
     },
   },
-  outage("outage", 4_000),
-  outage("long-outage", 14_000),
+  outage("outage", leaseTimes.renewDeadline / 4),
+  outage("long-outage", leaseTimes.renewDeadline * 1.5),
   {
     name: "down",
     moments: ["change"],

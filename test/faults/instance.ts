@@ -1,5 +1,5 @@
 import { type Assembly, assembleController } from "../../src/controllers/assemble.ts";
-import { type CandidacyEnd, defaultLeaseTimes } from "../../src/kube/lease.ts";
+import type { CandidacyEnd, LeaseTimes } from "../../src/kube/lease.ts";
 import type { Logger } from "../../src/runtime/log.ts";
 import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
 import { JumpClock } from "./jump-clock.ts";
@@ -84,6 +84,9 @@ export class Instance {
   }
 }
 
+/** Long ones: a minute of the clock takes few renewals then. */
+export const leaseTimes: LeaseTimes = { leaseDuration: 60_000, renewDeadline: 40_000, retryPeriod: 15_000 };
+
 /** As many as createInformers makes. */
 const informers = 15;
 
@@ -97,7 +100,7 @@ const defaultSettings = {
   deleteExpiredKeysAfter: undefined,
   workers: 8,
   writers: 16,
-  lease: defaultLeaseTimes,
+  lease: leaseTimes,
 };
 
 /** A lost Lease is an error too, and a fault may mean it. */

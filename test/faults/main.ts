@@ -4,7 +4,7 @@ import { Lane } from "./lane.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { warmUp } from "./play.ts";
 import { scenarios } from "./scenarios.ts";
-import { seededRandom } from "./seeded-random.ts";
+import { shuffled } from "./seeded-random.ts";
 import { startWorld } from "./world.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
@@ -12,14 +12,6 @@ const { values } = parseArgs({ options: { scenario: { type: "string", default: "
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-/** As many of them as `sample` says, in an order that follows from the seed. */
-function sampled<T>(items: readonly T[]): readonly T[] {
-  if (values.sample === undefined) return items;
-  const random = seededRandom(seed);
-  const shuffled = items.map((item) => ({ item, at: random() })).sort((one, other) => one.at - other.at);
-  return shuffled.slice(0, Number(values.sample)).map(({ item }) => item);
 }
 
 async function main(): Promise<number> {
@@ -30,10 +22,10 @@ async function main(): Promise<number> {
     const lanes = await Promise.all(Array.from({ length: Number(values.lanes) }, (_, index) => Lane.open(world, `lane${index}`)));
     await Promise.all(lanes.map(warmUp));
     const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
-    const learned = await learn(lanes, chosen, seed);
+    const learned = await learn(lanes, chosen, { seed, lessons: 3 });
     for (const [{ name }, { calls, changes }] of learned) say(`${name}: ${calls} writes, ${changes} changes`);
     const matching = cellsOf(learned, seed).filter(({ fault, moment }) => fault.name.includes(values.fault) && `${moment.at} ${moment.number}`.startsWith(values.moment));
-    const cells = sampled(matching);
+    const cells = values.sample === undefined ? matching : shuffled(matching, seed).slice(0, Number(values.sample));
     const points = [...learned.values()].reduce((sum, { calls, changes }) => sum + calls + changes, 0);
     say(`${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`);
     const played: Played[] = [];

@@ -20,11 +20,14 @@ export interface Played extends Cell {
   readonly problems: readonly string[];
 }
 
-/** How often a scenario is played undisturbed, to learn what its counts may be. */
-const lessons = 3;
+/** How to learn: `lessons` is how often each scenario is played. */
+export interface Learning {
+  readonly seed: number;
+  readonly lessons: number;
+}
 
 /** What each scenario comes to when nothing disturbs it. */
-export async function learn(lanes: readonly Lane[], scenarios: readonly Scenario[], seed: number): Promise<ReadonlyMap<Scenario, Expectation>> {
+export async function learn(lanes: readonly Lane[], scenarios: readonly Scenario[], { seed, lessons }: Learning): Promise<ReadonlyMap<Scenario, Expectation>> {
   const learned = new Map<Scenario, Expectation>();
   await inLanes(lanes, scenarios, async (lane, scenario) => {
     const outcomes: Outcome[] = [];

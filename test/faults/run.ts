@@ -38,8 +38,8 @@ export interface RunOptions {
 
 /** Real milliseconds without traffic that count as calm, and that may pass without progress before the clock jumps. */
 const times = { calm: 20, patience: 60, stuck: 1_500, limit: 60_000 } as const;
-/** Virtual milliseconds of a jump; the Lease is renewed every 2 s. */
-const jumpMs = 1_000;
+/** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
+const jumpMs = 5_000;
 
 /** Controllers, their clocks and their traffic, while one scenario is played. */
 export class Run {
@@ -144,7 +144,7 @@ export class Run {
     for (let passed = 0; passed < ms; passed += jumpMs) await this.jump(Math.min(jumpMs, ms - passed));
   }
 
-  /** Waits until nothing is to be done and three seconds of the clock bring no write; throws when that takes a minute. */
+  /** Waits until nothing is to be done and 15 seconds of the clock bring no write; throws when that takes a minute. */
   async settle(): Promise<void> {
     const deadline = performance.now() + times.limit;
     do await this.#calmDown(deadline);

@@ -8,3 +8,9 @@ export function seededRandom(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** The items in an order that follows from the seed. */
+export function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
+  const random = seededRandom(seed);
+  return items.map((item) => ({ item, at: random() })).sort((one, other) => one.at - other.at).map(({ item }) => item);
+}

@@ -1,0 +1,80 @@
+import { type assembleController, type AssemblyDeps, type AssemblyOptions } from "../../src/controllers/assemble.ts";
+import { createController } from "../../src/controllers/controller.ts";
+import { fieldManager, ownObjects } from "../../src/api/names.ts";
+import { parseMetadata } from "../../src/api/parse.ts";
+import type { Client } from "../../src/kube/client.ts";
+import { isKubeError } from "../../src/kube/errors.ts";
+import { EventRecorder } from "../../src/kube/event-recorder.ts";
+import { createClient } from "../../src/kube/http-client.ts";
+import { LeaderElection } from "../../src/kube/lease.ts";
+import { createListWatch } from "../../src/kube/list-watch.ts";
+import { createTransport } from "../../src/kube/transport.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
+
+type Assemble = typeof assembleController;
+
+/** Latchkey's controller over a client that does something wrong; undisturbed, nobody would notice. */
+function controllerWith(breaking: (client: Client, clock: Clock) => Client): Assemble {
+  return (options: AssemblyOptions, { credentials, clock, random, log, metrics }: AssemblyDeps) => {
+    const transport = createTransport({ credentials, clock, connections: options.writers, timeoutMs: 30_000 });
+    const client = createClient(transport, fieldManager);
+    const { identity, lease: times, namespace } = options;
+    const election = new LeaderElection({ client, clock, random, log, metrics, lease: { namespace, name: ownObjects.lease }, identity, times });
+    const events = new EventRecorder({ client, clock, log, reporter: "test", identity });
+    const controller = createController(options, { client: breaking(client, clock), listWatch: createListWatch(transport, clock), events, clock, random, log, metrics });
+    return {
+      informers: controller.informers,
+      async run(signal) {
+        void controller.follow(signal);
+        return election.run({ signal, onLeading: (leading) => controller.lead(leading) });
+      },
+      close: () => transport.close(),
+    };
+  };
+}
+
+/** Takes a refused create for done and never looks again. */
+export const forgetsRefusals: Assemble = controllerWith((client) => ({
+  ...client,
+  async create(resource, object) {
+    try {
+      return await client.create(resource, object);
+    } catch (error) {
+      if (isKubeError(error, "ServerError")) return { ...object, metadata: { ...object.metadata, uid: "made-up", resourceVersion: "1" } };
+      throw error;
+    }
+  },
+}));
+
+/** Deletes and makes anew what it may not replace at once. */
+export const makesAnew: Assemble = controllerWith((client) => ({
+  ...client,
+  async replace(resource, object) {
+    try {
+      return await client.replace(resource, object);
+    } catch (error) {
+      if (!isKubeError(error, "Conflict")) throw error;
+      const { uid } = parseMetadata(await client.getMetadata(resource, object.metadata));
+      await client.delete(resource, object.metadata, { uid });
+      const { uid: _, resourceVersion: __, ...metadata } = object.metadata;
+      return client.create(resource, { ...object, metadata });
+    }
+  },
+}));
+
+/** Goes on repeating every 10 s what was refused once, after it has succeeded too. */
+export const neverRests: Assemble = controllerWith((client, clock) => ({
+  ...client,
+  async patch(resource, ref, patch) {
+    try {
+      return await client.patch(resource, ref, patch);
+    } catch (error) {
+      const repeat = () => {
+        clock.wakeAfter(10_000, repeat);
+        client.patch(resource, ref, patch).catch(() => {});
+      };
+      clock.wakeAfter(10_000, repeat);
+      throw error;
+    }
+  },
+}));

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { faults } from "./faults.ts";
+import { forgetsRefusals, makesAnew, neverRests } from "./broken-controllers.ts";
+import { Lane } from "./lane.ts";
+import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
+import { type Expectation, judge } from "./oracles.ts";
+import { play, type PlayOptions, warmUp } from "./play.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+import { shuffled } from "./seeded-random.ts";
+import { startWorld, type World } from "./world.ts";
+import { hasLoneClusters } from "../cluster/lone-cluster.ts";
+
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const sample = { scenarios: 4, runs: 24, lanes: 6 };
+
+/** Its faults can be told from each other by what they break. */
+const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
+const drawn = shuffled(scenarios.filter((scenario) => !copying.includes(scenario)), seed).slice(0, sample.scenarios - 1);
+
+let world: World;
+let lanes: readonly Lane[];
+let learned: ReadonlyMap<Scenario, Expectation>;
+
+beforeAll(async () => {
+  if (!hasLoneClusters) return;
+  world = await startWorld((line) => void process.stderr.write(`control plane: ${line}\n`));
+  lanes = await Promise.all(Array.from({ length: sample.lanes }, (_, index) => Lane.open(world, `lane${index}`)));
+  await Promise.all(lanes.map(warmUp));
+  learned = await learn(lanes, [...copying, ...drawn], { seed, lessons: 2 });
+});
+
+afterAll(() => world?.stop());
+
+describe.skipIf(!hasLoneClusters)("a controller behind a faulty network", () => {
+  it(`comes to the same end, with the same writes, whatever strikes it (${sample.runs} runs, SEED=${seed})`, async () => {
+    const played: Played[] = [];
+    await playAll(lanes, shuffled(cellsOf(learned, seed), seed).slice(0, sample.runs), { learned, onPlayed: (one) => played.push(one) });
+    const failed = played.filter(({ problems }) => problems.length > 0);
+    expect(Object.fromEntries(failed.map((one) => [cellName(one), one.problems]))).toEqual({});
+    expect(played).toHaveLength(sample.runs);
+  });
+});
+
+interface Broken {
+  readonly what: string;
+  readonly assemble: NonNullable<PlayOptions["assemble"]>;
+  readonly fault: string;
+  /** The write that is struck, as the ledger calls it. */
+  readonly write: RegExp;
+  readonly oracle: "endState" | "counts" | "quiet";
+}
+
+const brokenOnes: readonly Broken[] = [
+  { what: "takes a refused create for done", assemble: forgetsRefusals, fault: "answer-500", write: /^create secrets/, oracle: "endState" },
+  { what: "deletes what it cannot replace", assemble: makesAnew, fault: "answer-409", write: /^update secrets/, oracle: "counts" },
+  { what: "repeats for ever what was refused once", assemble: neverRests, fault: "answer-503", write: /^update sharedsecrets/, oracle: "quiet" },
+];
+
+describe.skipIf(!hasLoneClusters)("the oracles", () => {
+  it.each(brokenOnes)("see a controller that $what, by $oracle", async ({ assemble, fault: name, write, oracle }) => {
+    const [scenario] = copying;
+    const fault = faults.find((one) => one.name === name);
+    const [lane] = lanes;
+    const expected = scenario && learned.get(scenario);
+    if (!scenario || !fault || !lane || !expected) throw new Error("there is nothing to break");
+    const calm = await play({ lane, scenario, seed, assemble });
+    expect(judge(calm, expected, fault)).toEqual({ endState: [], counts: [], quiet: [], mistakes: [] });
+    const number = 1 + calm.calls.findIndex((call) => write.test(call));
+    const struck = await play({ lane, scenario, seed, assemble, strike: { fault, moment: { at: "call", number } } });
+    expect(struck.struck).toMatch(write);
+    expect(judge(struck, expected, fault)[oracle]).not.toEqual([]);
+  });
+});
