@@ -2,10 +2,12 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import { annotations, labels } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { sourceUidOf } from "../domain/derived-role.ts";
-import { grantedNames } from "../domain/granted-names.ts";
+import { isHeld } from "../domain/finalizer.ts";
+import { grantedNames, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
 import { isPermitted, targetIn } from "../domain/sync-target.ts";
 import type { WorkQueue } from "../kube/queue.ts";
@@ -99,9 +101,8 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
         if (seen === undefined) continue;
         const hash = hashOn(seen);
         if (hash !== undefined) queues.grant.add(hash, "fresh");
-        const role = "rules" in seen ? seen : stores.clusterRoles.get(seen.metadata.name);
-        for (const name of role === undefined ? [] : grantedNames(role)) addGranted(name);
       }
+      for (const name of concernedBy(before, after)) addGranted(name);
     },
     key({ key, before, after }) {
       queues.key.add(key, "fresh");
@@ -154,7 +155,18 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
     queue.add(name, "fresh");
   }
 
+  /** What a grant or the end of one changes, by key of a queue's kind and name. */
+  function concernedBy(before: GrantRole | GrantBinding | undefined, after: GrantRole | GrantBinding | undefined): ReadonlySet<string> {
+    const [old, young] = [before, after].map((seen) => (seen === undefined || "rules" in seen ? seen : stores.clusterRoles.get(seen.metadata.name)));
+    const isRoleUpdate = old !== undefined && young !== undefined && old !== young && hashOn(old) === hashOn(young);
+    if (isRoleUpdate) return new Set([grantedNames, namesInForce].flatMap((namesOf) => inOneAlone(namesOf(old), namesOf(young))));
+    return new Set([old, young].flatMap((role) => (role === undefined ? [] : grantedNames(role))));
+  }
+
+  /** Grants name what will stay until Latchkey lets it go: no other change of a key or token concerns them. */
   function addRequesters(...seen: readonly (OwnedAccessKeySeen | EndpointToken | undefined)[]): void {
+    const [before, after] = seen.map((object) => object !== undefined && isLasting(object.metadata) && stampedHash(object.metadata)[0]);
+    if (before === after) return;
     const hashes = new Set(seen.flatMap((object) => (object === undefined ? [] : stampedHash(object.metadata))));
     for (const hash of hashes) queues.grant.add(hash, "fresh");
   }
@@ -178,6 +190,15 @@ function concernsCopies(before: Source | undefined, after: Source | undefined): 
   if (before === undefined || after === undefined) return true;
   const same = before.digest === after.digest && isSame(before.options, after.options);
   return !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp;
+}
+
+function inOneAlone(one: readonly string[], other: readonly string[]): readonly string[] {
+  const [inOne, inOther] = [new Set(one), new Set(other)];
+  return [...one.filter((name) => !inOther.has(name)), ...other.filter((name) => !inOne.has(name))];
+}
+
+function isLasting(metadata: Metadata): boolean {
+  return isHeld(metadata) && metadata.deletionTimestamp === undefined;
 }
 
 function concernsSync(before: Metadata | undefined, after: Metadata | undefined): boolean {

@@ -2,18 +2,20 @@ import type { Requester } from "../api/requester.ts";
 import type { Metadata } from "../api/object.ts";
 import type { GrantedObject } from "../api/requester-grant.ts";
 import { grantKey, grantState, type GrantState } from "../domain/granted-names.ts";
-import { policiesAge } from "../domain/policy-age.ts";
+import { type PoliciesAge, policiesAge } from "../domain/policy-age.ts";
 import { requesterOf } from "../domain/requester.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** Who asked for an object, as far as the policies that stand can tell. */
-export function observeRequester(metadata: Metadata, { requesterPolicies }: Pick<Stores, "requesterPolicies">): Requester {
+export function observeRequester(metadata: Metadata, stores: Pick<Stores, "requesterPolicies">): Requester {
+  return requesterOf(metadata, observePolicies(stores));
+}
+
+/** Since when the policies stand that make a requester certain. */
+export function observePolicies({ requesterPolicies }: Pick<Stores, "requesterPolicies">): PoliciesAge | undefined {
   const { stamp, stampBinding, lock, lockBinding } = requesterPolicies;
   const only = (store: typeof stamp): Metadata | undefined => store.values().next().value;
-  return requesterOf(
-    metadata,
-    policiesAge({ stamp: only(stamp), stampBinding: only(stampBinding), lock: only(lock), lockBinding: only(lockBinding) }),
-  );
+  return policiesAge({ stamp: only(stamp), stampBinding: only(stampBinding), lock: only(lock), lockBinding: only(lockBinding) });
 }
 
 /** How the grants of one key or token stand. */

@@ -5,7 +5,9 @@ import { parseMetadata } from "../api/parse.ts";
 import type { GrantedKind, GrantedObject, GrantRole } from "../api/requester-grant.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { isHeld } from "../domain/finalizer.ts";
+import type { PoliciesAge } from "../domain/policy-age.ts";
 import { grantKey, grantedNames } from "../domain/granted-names.ts";
+import { requesterOf } from "../domain/requester.ts";
 import { planRequesterGrant } from "../domain/requester-grant.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
@@ -13,7 +15,7 @@ import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { observeRequester } from "./grants.ts";
+import { observePolicies } from "./grants.ts";
 import { stampedHash } from "./informers.ts";
 import { indexes, type Stores } from "./stores.ts";
 
@@ -28,8 +30,9 @@ export interface RequesterGrantDeps extends CarryOutDeps {
 /** One pass over all that one requester, named by its hash, is granted. */
 export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   const { stores } = deps;
-  const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), stores);
-  const tokens = owned("DirectClusterEndpointToken", stores.tokens.by(indexes.requester, hash), stores);
+  const policies = observePolicies(stores);
+  const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), policies);
+  const tokens = owned("DirectClusterEndpointToken", stores.tokens.by(indexes.requester, hash), policies);
   const wanted = [...keys, ...tokens];
   const roles = stores.clusterRoles.by(indexes.requester, hash);
   const dropped = droppedNames(roles, new Set(wanted.map(({ object }) => grantKey(object))));
@@ -84,10 +87,10 @@ interface Owned {
 }
 
 /** The objects whose requester is certain, that cannot go without Latchkey and that are not going. */
-function owned(kind: GrantedKind, objects: readonly (OwnedAccessKeySeen | EndpointToken)[], stores: Stores): readonly Owned[] {
+function owned(kind: GrantedKind, objects: readonly (OwnedAccessKeySeen | EndpointToken)[], policies: PoliciesAge | undefined): readonly Owned[] {
   return objects.flatMap(({ metadata }) => {
-    const requester = observeRequester(metadata, stores);
-    const isLasting = isHeld(metadata) && metadata.deletionTimestamp === undefined;
-    return requester.kind === "known" && isLasting ? [{ object: { kind, name: metadata.name }, requester: requester.name }] : [];
+    if (!isHeld(metadata) || metadata.deletionTimestamp !== undefined) return [];
+    const requester = requesterOf(metadata, policies);
+    return requester.kind === "known" ? [{ object: { kind, name: metadata.name }, requester: requester.name }] : [];
   });
 }

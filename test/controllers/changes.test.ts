@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { annotations, labels } from "../../src/api/names.ts";
+import { annotations, cleanupFinalizer, labels } from "../../src/api/names.ts";
 import { createChanges, type Queues } from "../../src/controllers/changes.ts";
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { type Urgency, WorkQueue } from "../../src/kube/queue.ts";
@@ -156,7 +156,7 @@ describe("a derived Role or RoleBinding", () => {
 });
 
 describe("keys, tokens and grants", () => {
-  const stamp = { annotations: { [annotations.requester]: "ann" } };
+  const stamp = { annotations: { [annotations.requester]: "ann" }, finalizers: [cleanupFinalizer] };
   const hash = requesterHash("ann");
   const key = (name: string) => raw({ name, ...stamp }, { spec: { key: "canary-canary-canary" } });
 
@@ -166,6 +166,29 @@ describe("keys, tokens and grants", () => {
     expect(news()).toEqual([`grant ${hash} fresh`, "key a fresh", "key b fresh"]);
     listWatch.tell("ownedaccesskeys", "DELETED", key("a"));
     expect(news()).toEqual([`grant ${hash} fresh`, "key a fresh", "key b fresh"]);
+  });
+
+  const changed: { what: string; before: object; after: object; grant: boolean }[] = [
+    { what: "has a new status", before: {}, after: {}, grant: false },
+    { what: "is held from now on", before: { finalizers: [] }, after: {}, grant: true },
+    { what: "is held no more", before: {}, after: { finalizers: [] }, grant: true },
+    { what: "was not and is not held", before: { finalizers: [] }, after: { finalizers: [] }, grant: false },
+    { what: "is being deleted", before: {}, after: { deletionTimestamp: "2026-01-02T00:00:00Z" }, grant: true },
+  ];
+  test.each(changed)("a token that $what asks for its requester's grants: $grant", async ({ before, after, grant }) => {
+    const { listWatch, news } = await around({ directclusterendpointtokens: [raw({ name: "t", ...stamp, ...before })] });
+    listWatch.tell("directclusterendpointtokens", "MODIFIED", raw({ name: "t", ...stamp, ...after }));
+    expect(news()).toEqual([...(grant ? [`grant ${hash} fresh`] : []), "token t fresh"]);
+  });
+
+  test("a role that changes asks for those that it names from now on, or no more, or with other verbs", async () => {
+    const name = `latchkey-requester-${hash}-0`;
+    const rule = (resourceNames: readonly string[], verbs = ["delete", "get", "watch"]) => ({ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], resourceNames, verbs });
+    const { listWatch, news } = await around({ clusterroles: [raw({ name }, { rules: [rule(["kept", "gone"])] })] });
+    listWatch.tell("clusterroles", "MODIFIED", raw({ name }, { rules: [rule(["kept", "new"])] }));
+    expect(news()).toEqual([`grant ${hash} fresh`, "key gone fresh", "key new fresh"]);
+    listWatch.tell("clusterroles", "MODIFIED", raw({ name }, { rules: [rule(["kept"]), rule(["new"], ["*"])] }));
+    expect(news()).toEqual([`grant ${hash} fresh`, "key new fresh"]);
   });
 
   test("a key without key or stamp asks for its own pass", async () => {
