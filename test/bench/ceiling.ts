@@ -1,54 +1,46 @@
-import { type BareClient, concurrency } from "./bare-client.ts";
+import type { BareClient } from "./bare-client.ts";
 import { copyLikeBody, metadataOf, ownPath, parsed, secretPath, tokenRequest } from "./objects.ts";
-import type { FanOutWidth } from "./sizes.ts";
 import type { Stage } from "./stage.ts";
 
-/** Rates of the bare client without any controller beside it. */
-export interface Ceilings {
-  /** Creates and replaces of Secrets a second, by how many there were. */
-  readonly secrets: Readonly<Record<FanOutWidth, { readonly create: number; readonly replace: number }>>;
-  /** Tokens a second, where each is created and patched twice. */
-  readonly tokens: number;
-}
-
 const warmUp = 1000;
-const perSecond = (count: number, ms: number): number => (count * 1000) / ms;
 
-/** Measures with the connections of Latchkey's account, warmed up; leaves nothing behind. */
-export async function measureCeilings(stage: Stage, namespaces: Readonly<Record<FanOutWidth, readonly string[]>>): Promise<Ceilings> {
-  const { account, say } = stage;
-  await account.pour(warmUp, (index) => ({ method: "GET", path: secretPath(namespaces[1000][index] ?? "") }));
-  const secrets = { 200: await secretCeiling(account, namespaces[200], 4), 1000: await secretCeiling(account, namespaces[1000], 2) };
-  const tokens = await tokenCeiling(stage);
-  const { create, replace } = secrets[1000];
-  say(`a bare client of ${concurrency} connections reaches ${create.toFixed(0)} creates, ${replace.toFixed(0)} replaces and ${tokens.toFixed(0)} tokens a second`);
-  return { secrets, tokens };
+/** Sends the first 1,000 requests of the account's connections, which cost a process more than later ones. */
+export async function warmBareClient({ account }: Stage): Promise<void> {
+  await account.pour(warmUp, () => ({ method: "GET", path: secretPath("latchkey-system") }));
 }
 
-/** The mean of what was measured before and after. */
-export function meanCeilings(one: Ceilings, other: Ceilings): Ceilings {
-  const mean = (of: (ceilings: Ceilings) => number): number => (of(one) + of(other)) / 2;
-  const width = (n: FanOutWidth) => ({ create: mean(({ secrets }) => secrets[n].create), replace: mean(({ secrets }) => secrets[n].replace) });
-  return { secrets: { 200: width(200), 1000: width(1000) }, tokens: mean(({ tokens }) => tokens) };
+/** Secrets as Latchkey writes them, one in each namespace, written by the bare client. */
+export interface SecretCeiling {
+  /** Milliseconds to create all of them. */
+  create(): Promise<number>;
+  /** Milliseconds to replace all of them. */
+  replace(): Promise<number>;
+  remove(): Promise<void>;
 }
 
-async function secretCeiling(client: BareClient, namespaces: readonly string[], rounds: number): Promise<{ create: number; replace: number }> {
+/** How fast the bare client writes a Secret into each namespace. */
+export function secretCeiling(client: BareClient, namespaces: readonly string[]): SecretCeiling {
   const at = (index: number): string => namespaces[index] ?? "";
   const count = namespaces.length;
-  const took = { create: 0, replace: 0 };
-  for (let round = 0; round < rounds; round += 1) {
-    const versions: string[] = [];
-    const note = (body: string, index: number): void => void (versions[index] = metadataOf(parsed(body)).resourceVersion);
-    took.create += await client.pour(count, (index) => ({ method: "POST", path: secretPath(at(index)), body: copyLikeBody(at(index), { version: 1 }) }), note);
-    const body = (index: number): object => copyLikeBody(at(index), { version: 2, resourceVersion: versions[index] ?? "" });
-    took.replace += await client.pour(count, (index) => ({ method: "PUT", path: secretPath(at(index), "ceiling"), body: body(index) }));
-    await client.pour(count, (index) => ({ method: "DELETE", path: secretPath(at(index), "ceiling") }));
-  }
-  return { create: perSecond(count * rounds, took.create), replace: perSecond(count * rounds, took.replace) };
+  const versions: string[] = [];
+  const note = (body: string, index: number): void => void (versions[index] = metadataOf(parsed(body)).resourceVersion);
+  return {
+    create: () => client.pour(count, (index) => ({ method: "POST", path: secretPath(at(index)), body: copyLikeBody(at(index), { version: 1 }) }), note),
+    replace() {
+      const body = (index: number): object => copyLikeBody(at(index), { version: 2, resourceVersion: versions[index] ?? "" });
+      return client.pour(count, (index) => ({ method: "PUT", path: secretPath(at(index), "ceiling"), body: body(index) }));
+    },
+    async remove() {
+      await client.pour(count, (index) => ({ method: "DELETE", path: secretPath(at(index), "ceiling") }));
+    },
+  };
 }
 
-/** Latchkey writes a finalizer and a status for each token, and grants in batches, which counts as nothing here. */
-async function tokenCeiling({ admin, account }: Stage): Promise<number> {
+/**
+ * Tokens a second that the bare client creates and patches twice, while no controller runs. Latchkey writes a finalizer
+ * and a status for each token; it grants in batches, which counts as nothing here.
+ */
+export async function tokenCeiling({ admin, account }: Stage): Promise<number> {
   const count = 500;
   const name = (index: number): string => `ceiling-${index}`;
   const path = (index: number): string => ownPath("directclusterendpointtokens", name(index));
@@ -58,5 +50,5 @@ async function tokenCeiling({ admin, account }: Stage): Promise<number> {
     await account.pour(count, (index) => ({ method: "PATCH", path: `${path(index)}/status`, body: { status: { keyID: "x", token: "x".repeat(600) } } })),
   ];
   await admin.pour(count, (index) => ({ method: "DELETE", path: path(index) }));
-  return perSecond(count, took.reduce((sum, ms) => sum + ms, 0));
+  return (count * 1000) / took.reduce((sum, ms) => sum + ms, 0);
 }

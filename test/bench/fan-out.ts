@@ -2,11 +2,10 @@ import { performance } from "node:perf_hooks";
 import { labels } from "../../src/api/names.ts";
 import { numberAt, recordAt } from "../../src/api/parse.ts";
 import type { Watch } from "./bare-client.ts";
-import type { Ceilings } from "./ceiling.ts";
+import { secretCeiling } from "./ceiling.ts";
 import { dataOf, home, metadataOf, parsed, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
 import { median } from "./percentile.ts";
 import type { Row, Usage } from "./report.ts";
-import type { FanOutWidth } from "./sizes.ts";
 import type { Running, Stage } from "./stage.ts";
 
 /** What fan-outs to so many namespaces of one project took: one entry for each round. */
@@ -14,6 +13,8 @@ interface Rounds {
   readonly create: Round[];
   readonly update: Round[];
   readonly unchanged: Round[];
+  /** Milliseconds of the bare client. */
+  readonly ceilings: Readonly<Record<"create" | "update", number[]>>;
 }
 
 interface Round {
@@ -21,17 +22,24 @@ interface Round {
   readonly usage: Usage;
 }
 
-/** Sends one SharedSecret to all namespaces of a project, again and again; the median round is the row. */
-export async function fanOutRounds(stage: Stage, running: Running, { project, width, rounds }: { readonly project: string; readonly width: number; readonly rounds: number }): Promise<Rounds> {
-  const taken: Rounds = { create: [], update: [], unchanged: [] };
+/**
+ * Sends one SharedSecret to all namespaces of a project, again and again, in turn with the bare client, which writes as
+ * many Secrets of the same size as the same account; the rows are those of the median rounds.
+ */
+export async function fanOutRows(stage: Stage, running: Running, { project, namespaces, rounds }: { readonly project: string; readonly namespaces: readonly string[]; readonly rounds: number }): Promise<readonly Row[]> {
+  const taken: Rounds = { create: [], update: [], unchanged: [], ceilings: { create: [], update: [] } };
+  const bare = secretCeiling(stage.account, namespaces);
+  const width = namespaces.length;
   for (let round = 0; round < rounds; round += 1) {
     const name = `fan-out-${width}-${round}-${Math.floor(performance.now())}`;
     const arrivals = await countCopies(stage);
+    taken.ceilings.create.push(await bare.create());
     taken.create.push(await timed(running, async () => {
       await stage.admin.send(sharedSecretRequest({ name, project }, 1));
       return arrivals.reach(width);
     }));
     await running.readings.settled();
+    taken.ceilings.update.push(await bare.replace());
     taken.update.push(await timed(running, async () => {
       await stage.admin.send({ method: "PATCH", path: sharedSecretPath(home, name), body: { spec: { data: dataOf(2) } } });
       return arrivals.reach(2 * width);
@@ -39,10 +47,11 @@ export async function fanOutRounds(stage: Stage, running: Running, { project, wi
     await running.readings.settled();
     taken.unchanged.push(await timed(running, () => describeAnew(stage, name)));
     arrivals.stop();
+    await bare.remove();
     await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
     await running.readings.settled();
   }
-  return taken;
+  return rowsOf(width, taken);
 }
 
 async function timed(running: Running, work: () => Promise<number>): Promise<Round> {
@@ -81,18 +90,17 @@ async function describeAnew({ admin }: Stage, name: string): Promise<number> {
   }
 }
 
-/** The rows of the fan-outs to `width` namespaces. */
-export function fanOutRows(width: FanOutWidth, { create, update, unchanged }: Rounds, ceilings: Ceilings): readonly Row[] {
-  const { create: createCeiling, replace: replaceCeiling } = ceilings.secrets[width];
-  const against = (name: string, rounds: readonly Round[], ceiling: number): Row => {
-    const measured = (width * 1000) / median(rounds.map(({ ms }) => ms));
+function rowsOf(width: number, { create, update, unchanged, ceilings }: Rounds): readonly Row[] {
+  const rate = (times: readonly number[]): number => (width * 1000) / median(times);
+  const against = (name: string, rounds: readonly Round[], bare: readonly number[]): Row => {
+    const [measured, ceiling] = [rate(rounds.map(({ ms }) => ms)), rate(bare)];
     return { name, measured, unit: "targets/s", ceiling, wanted: ">= 0.90", met: measured / ceiling >= 0.9, ...spent(rounds, width), note: spreadOf(rounds) };
   };
   const idle = spent(unchanged, width);
   const writes = Math.max(...unchanged.map(({ usage }) => writesBesideStatus(usage)));
   return [
-    against(`create ${width}`, create, createCeiling),
-    against(`update ${width}`, update, replaceCeiling),
+    against(`create ${width}`, create, ceilings.create),
+    against(`update ${width}`, update, ceilings.update),
     { name: `no change ${width}`, measured: writes, unit: "writes", wanted: "0", met: writes === 0, ...idle, note: `status after ${median(unchanged.map(({ ms }) => ms)).toFixed(0)} ms` },
   ];
 }

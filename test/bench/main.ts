@@ -2,18 +2,18 @@ import { writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
 import { performance } from "node:perf_hooks";
 import { accessRows } from "./access.ts";
-import { type Ceilings, meanCeilings, measureCeilings } from "./ceiling.ts";
+import { tokenCeiling, warmBareClient } from "./ceiling.ts";
 import { expiryRows } from "./expiry.ts";
-import { fanOutRounds, fanOutRows } from "./fan-out.ts";
+import { fanOutRows } from "./fan-out.ts";
 import { idleRows } from "./idle.ts";
 import { fillMany, seedMany, startOverMany } from "./many.ts";
 import { mintRounds } from "./mint.ts";
 import { newcomerRows } from "./newcomer.ts";
-import { home, namespaceRequest } from "./objects.ts";
+import { home, namespaceRequest, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
 import { repairRows } from "./repair.ts";
 import { ratioOf, type Row, table } from "./report.ts";
 import { type Size, sizeNamed, wideTargets } from "./sizes.ts";
-import { setStage, type Stage } from "./stage.ts";
+import { type Running, setStage, type Stage } from "./stage.ts";
 
 const began = performance.now();
 
@@ -22,86 +22,109 @@ function say(line: string): void {
 }
 
 const namesOf = (prefix: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-const namespaces = { 200: namesOf("few", 200), 1000: namesOf("lot", 1000) };
+const namespaces = { few: namesOf("few", 200), lot: namesOf("lot", 1000) };
 
-async function seedNamespaces({ admin }: Stage, parts: ReadonlySet<string>): Promise<void> {
-  const wide = parts.has("latencies") ? namesOf("wide", wideTargets) : [];
-  const inProject = (project: string, names: readonly string[]) => names.map((name) => namespaceRequest(name, project));
-  const all = [namespaceRequest(home), ...inProject("few", namespaces[200]), ...inProject("lot", namespaces[1000]), ...inProject("wide", wide)];
-  say(`making ${all.length} namespaces`);
-  const ms = await admin.pour(all.length, (index) => all[index] ?? namespaceRequest(home));
-  say(`made them, ${((all.length * 1000) / ms).toFixed(0)} a second`);
+/** What a part measures with. */
+interface Bench {
+  readonly stage: Stage;
+  readonly size: Size;
+  /** Hands rows over as soon as they are there. */
+  readonly tell: (rows: readonly Row[]) => void;
 }
 
-const allParts = ["rates", "latencies", "many"];
-
-function partsNamed(text: string | undefined): ReadonlySet<string> {
-  const parts = text ? text.split(",") : allParts;
-  const stranger = parts.find((part) => !allParts.includes(part));
-  if (stranger !== undefined) throw new Error(`PARTS names "${stranger}": there are ${allParts.join(", ")}`);
-  return new Set(parts);
-}
-
-/** Hands rows over as soon as they are there. */
-type Tell = (rows: readonly Row[]) => void;
-
-/** Everything that has a ceiling, between the two measurements of it. */
-async function measureRates(stage: Stage, size: Size, tell: Tell): Promise<Ceilings> {
-  const before = await measureCeilings(stage, namespaces);
-  const running = await stage.start();
-  await running.ready();
-  say("warming the controller up");
-  await fanOutRounds(stage, running, { project: "lot", width: 1000, rounds: 1 });
+async function fanOut({ stage, size, tell }: Bench): Promise<void> {
+  const running = await warmController(stage);
   say("fan-outs to 200 and to 1,000 namespaces");
-  const few = await fanOutRounds(stage, running, { project: "few", width: 200, rounds: size.rounds[200] });
-  const lot = await fanOutRounds(stage, running, { project: "lot", width: 1000, rounds: size.rounds[1000] });
-  say("minting");
-  const minted = await mintRounds(stage, running, { tokens: size.tokens, samples: size.samples });
+  tell(await fanOutRows(stage, running, { project: "few", namespaces: namespaces.few, rounds: size.rounds[200] }));
+  tell(await fanOutRows(stage, running, { project: "lot", namespaces: namespaces.lot, rounds: size.rounds[1000] }));
   await running.stop();
-  const ceilings = meanCeilings(before, await measureCeilings(stage, namespaces));
-  tell([...fanOutRows(200, few, ceilings), ...fanOutRows(1000, lot, ceilings), ...minted(ceilings.tokens)]);
-  return ceilings;
 }
 
-async function measureLatencies(stage: Stage, size: Size, tell: Tell): Promise<void> {
-  const running = await stage.start();
-  await running.ready();
-  await running.readings.settled();
+async function latency({ stage, size, tell }: Bench): Promise<void> {
+  const running = await warmController(stage);
   say("repairs");
-  tell(await repairRows(stage, running, { project: "few", namespaces: namespaces[200], samples: size.samples }));
+  tell(await repairRows(stage, running, { project: "few", namespaces: namespaces.few, samples: size.samples }));
   say("grants and revocations");
   tell(await accessRows(stage, running, size.samples));
+  await running.stop();
+}
+
+async function newcomer({ stage, size, tell }: Bench): Promise<void> {
+  await seedNamespaces(stage, "wide", namesOf("wide", wideTargets));
+  const running = await warmController(stage);
   tell(await newcomerRows(stage, running, { project: "wide", newcomers: size.newcomers }));
   await running.stop();
 }
 
-async function measureMany(stage: Stage, size: Size, { tell, ceilings }: { readonly tell: Tell; readonly ceilings: Ceilings | undefined }): Promise<void> {
+async function mint({ stage, size, tell }: Bench): Promise<void> {
+  say("minting");
+  const before = await tokenCeiling(stage);
+  const running = await warmController(stage);
+  const minted = await mintRounds(stage, running, { tokens: size.tokens, samples: size.samples });
+  await running.stop();
+  tell(minted((before + (await tokenCeiling(stage))) / 2));
+}
+
+async function keys({ stage, size, tell }: Bench): Promise<void> {
+  const running = await warmController(stage);
+  tell(await expiryRows(stage, running, size.keys));
+  await running.stop();
+}
+
+async function start({ stage, size, tell }: Bench): Promise<void> {
   await seedMany(stage, size.many);
   say("first fill");
-  tell(await fillMany(stage, size.many, ceilings?.secrets[1000].create));
+  tell(await fillMany(stage, size.many));
   say("start over all of it");
   const { rows, running } = await startOverMany(stage, size.many);
   tell(rows);
   say(`idle for ${size.idleSeconds} s`);
   tell(await idleRows(stage, running, size.idleSeconds));
-  tell(await expiryRows(stage, running, size.keys));
   await running.stop();
+}
+
+/** What can be measured apart from the rest, in this order. */
+const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = { "fan-out": fanOut, latency, newcomer, mint, start, keys };
+
+function partsNamed(text: string | undefined): readonly string[] {
+  const named = text ? text.split(",") : Object.keys(parts);
+  const stranger = named.find((name) => parts[name] === undefined);
+  if (stranger !== undefined) throw new Error(`PARTS names "${stranger}": there are ${Object.keys(parts).join(", ")}`);
+  return named;
+}
+
+/** A controller that has sent its first 1,000 requests. */
+async function warmController(stage: Stage): Promise<Running> {
+  const running = await stage.start();
+  await running.ready();
+  await running.readings.settled(300_000);
+  await stage.admin.send(sharedSecretRequest({ name: "warm-up", project: "lot" }, 1));
+  await running.readings.settled();
+  await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, "warm-up") });
+  await running.readings.settled();
+  return running;
+}
+
+async function seedNamespaces({ admin }: Stage, project: string, names: readonly string[]): Promise<void> {
+  const ms = await admin.pour(names.length, (index) => namespaceRequest(names[index] ?? "", project));
+  say(`made ${names.length} namespaces, ${((names.length * 1000) / ms).toFixed(0)} a second`);
 }
 
 async function main(): Promise<void> {
   const size = sizeNamed(process.env.SIZE);
-  const parts = partsNamed(process.env.PARTS);
+  const names = partsNamed(process.env.PARTS);
   const rows: Row[] = [];
-  const tell: Tell = (some) => {
+  const tell: Bench["tell"] = (some) => {
     rows.push(...some);
     process.stdout.write(`${table(some)}\n`);
   };
   const stage = await setStage(say);
   try {
-    await seedNamespaces(stage, parts);
-    const ceilings = parts.has("rates") ? await measureRates(stage, size, tell) : undefined;
-    if (parts.has("latencies")) await measureLatencies(stage, size, tell);
-    if (parts.has("many")) await measureMany(stage, size, { tell, ceilings });
+    await stage.admin.send(namespaceRequest(home));
+    await seedNamespaces(stage, "few", namespaces.few);
+    await seedNamespaces(stage, "lot", namespaces.lot);
+    await warmBareClient(stage);
+    for (const name of names) await parts[name]?.({ stage, size, tell });
   } finally {
     await stage.close();
   }

@@ -36,7 +36,7 @@ export function secretPath(namespace: string, name?: string): string {
   return `/api/v1/namespaces/${namespace}/secrets${name === undefined ? "" : `/${name}`}`;
 }
 
-/** A Secret as Latchkey writes it, of a source that never was. */
+/** A Secret as Latchkey writes it, but for its label: the controller takes it for nothing to do with copies. */
 export function copyLikeBody(namespace: string, { version, resourceVersion }: { readonly version: number; readonly resourceVersion?: string }): object {
   const name = "ceiling";
   return {
@@ -46,8 +46,8 @@ export function copyLikeBody(namespace: string, { version, resourceVersion }: { 
       namespace,
       name,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      labels: { [labels.sourceUid]: "00000000-0000-4000-8000-000000000000" },
-      annotations: { [annotations.copyOf]: copyOfText({ namespace: home, name }, { namespace, name }) },
+      labels: { [labels.component]: "00000000-0000-4000-8000-000000000000" },
+      annotations: { ceiling: copyOfText({ namespace: home, name }, { namespace, name }) },
     },
     type: "Opaque",
     data: dataOf(version),

@@ -13,7 +13,7 @@ export interface Size {
 }
 
 /** How many namespaces the two fan-outs go to. */
-export type FanOutWidth = 200 | 1000;
+type FanOutWidth = 200 | 1000;
 
 /** Targets of the fan-out during which newcomers come. */
 export const wideTargets = 5000;
