@@ -5,14 +5,14 @@ import { eventually } from "./eventually.ts";
 import type { LoneCluster } from "./lone-cluster.ts";
 
 /** Lets the requesters of all scenarios create keys and tokens, the keys for whom they like. */
-export async function allowRequesters({ arrange }: LoneCluster): Promise<void> {
+export async function allowRequesters(cluster: LoneCluster): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const body = {
     metadata: { name: requesters },
     roleRef: { apiGroup, kind: "ClusterRole", name: "latchkey-requester" },
     subjects: [{ apiGroup, kind: "Group", name: requesters }],
   };
-  await arrange({ method: "POST", path: `/apis/${apiGroup}/v1/clusterrolebindings`, body });
+  await cluster.arrange({ method: "POST", path: `/apis/${apiGroup}/v1/clusterrolebindings`, body });
 }
 
 /** Does one step after the other. */
@@ -24,9 +24,9 @@ export async function play(cluster: LoneCluster, steps: readonly Step[]): Promis
 export async function playGrounds(cluster: LoneCluster, p: string): Promise<void> {
   const { grounds, quota } = scenario(p);
   await play(cluster, grounds);
+  for (const plural of lives) await until(cluster, `${plural}/${p}-short`, ["Minted", "Active", "Expired"]);
   const isKnown = async () => recordAt(recordAt(await cluster.arrange({ method: "GET", path: quota }), "status"), "hard")["count/secrets"] === "0";
   await eventually(isKnown, { what: "the quota to count" });
-  for (const plural of lives) await until(cluster, `${plural}/${p}-short`, { type: "Ready", status: "True" });
 }
 
 /** Plays a scenario from there to where it can be stirred. */
@@ -41,24 +41,24 @@ export async function playBeginning(cluster: LoneCluster, p: string): Promise<vo
 
 /** Waits for what only time brings: the end of short lives. */
 export async function shortLivesOver(cluster: LoneCluster, p: string): Promise<void> {
-  for (const plural of lives) await until(cluster, `${plural}/${p}-short`, { type: "Expired", status: "True" });
+  for (const plural of lives) await until(cluster, `${plural}/${p}-short`, ["Expired"]);
 }
 
 const lives = ["ownedaccesskeys", "directclusterendpointtokens"];
 
-async function until(cluster: LoneCluster, place: string, { type, status }: { readonly type: string; readonly status: string }): Promise<void> {
+async function until(cluster: LoneCluster, place: string, reasons: readonly string[]): Promise<void> {
   const holds = async () => {
-    const object = await cluster.arrange({ method: "GET", path: `/apis/management.service/v1/${place}` });
-    return parseConditions(object.status).some((condition) => condition.type === type && condition.status === status);
+    const { status } = await cluster.arrange({ method: "GET", path: `/apis/management.service/v1/${place}` });
+    return parseConditions(status).some(({ type, reason }) => type === "Ready" && reasons.includes(reason));
   };
-  await eventually(holds, { what: `${type}=${status} of ${place}` });
+  await eventually(holds, { what: `${place} to be ${reasons.join(" or ")}` });
 }
 
-async function perform({ ask }: LoneCluster, { by = admin, until, ...request }: Deed): Promise<void> {
+async function perform(cluster: LoneCluster, { by = admin, until, ...request }: Deed): Promise<void> {
   const what = `${request.method} ${request.path}`;
   let last = "";
   const isDone = async () => {
-    const { code, message } = await ask(by, request);
+    const { code, message } = await cluster.ask(by, request);
     last = `${code} ${message}`;
     return until.includes(code);
   };

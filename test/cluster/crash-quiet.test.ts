@@ -21,8 +21,8 @@ async function versions(): Promise<Readonly<Record<string, string>>> {
   const lists = await Promise.all(collections.map(async (path) => [path, await cluster.arrange({ method: "GET", path })] as const));
   const entries = lists.flatMap(([path, list]) =>
     listAt(list, "items").map((item) => {
-      const { namespace, name, resourceVersion } = recordAt(item, "metadata");
-      return [`${path} ${namespace}/${name}`, String(resourceVersion)] as const;
+      const { namespace = "", name, resourceVersion } = recordAt(item, "metadata");
+      return [[path, namespace, name].join(" "), String(resourceVersion)] as const;
     }),
   );
   return Object.fromEntries(entries);

@@ -57,13 +57,13 @@ type Point = { readonly writes: number } | { readonly ms: number };
 
 function points(): readonly Point[] {
   const random = randomFrom(seed);
-  return Array.from({ length: kills }, () => (random() < 0.75 ? { writes: 1 + Math.floor(random() * 24) } : { ms: Math.floor(random() * 1_500) }));
+  return Array.from({ length: kills }, () => (random() < 0.75 ? { writes: 1 + Math.floor(random() * 16) } : { ms: Math.floor(random() * 1_500) }));
 }
 
 async function reached(point: Point, since: number): Promise<void> {
   const begun = Date.now();
   const look = () => ("ms" in point ? Date.now() >= begun + point.ms : mutations(latchkeyRecords(cluster.audit, since)).length >= point.writes);
-  await eventually(look, { what: `the point ${JSON.stringify(point)}`, every: 3 });
+  await eventually(look, { what: `the point ${JSON.stringify(point)}`, every: 10 });
 }
 
 /** Kills the controller at each point and starts it again at once. */

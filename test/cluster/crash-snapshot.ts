@@ -73,7 +73,7 @@ function specOf({ spec }: Readonly<Record<string, unknown>>): object {
 
 /** Tokens are unlike each other in all runs: one is there or not. */
 function statusOf({ token, ...status }: Readonly<Record<string, unknown>>, generation: unknown): unknown {
-  const conditions = listAt(status, "conditions").filter(isRecord).map(({ lastTransitionTime: _, ...condition }) => ({ ...condition, observedGeneration: condition.observedGeneration === generation }));
+  const conditions = listAt(status, "conditions").filter(isRecord).map((condition) => ({ ...condition, lastTransitionTime: "", observedGeneration: condition.observedGeneration === generation }));
   return { ...status, conditions, observedGeneration: status.observedGeneration === generation, hasToken: token !== undefined };
 }
 
