@@ -50,6 +50,7 @@ export const reasons = {
   Expiring: "The end of the life-time is near.",
   Expired: "The life-time is over.",
   InvalidAccessRule: "An access rule cannot be granted as written.",
+  AccessRefused: "The API server refused a Role or RoleBinding.",
   NameConflict: "A Role or RoleBinding of a derived name is somebody else's.",
   InvalidSyncOption: "A sync annotation cannot be followed as written.",
   InvalidKey: "A Secret cannot hold one of the data keys.",

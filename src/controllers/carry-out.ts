@@ -30,6 +30,8 @@ interface Carrying extends CarryOutDeps {
 
 async function carry(write: Write, deps: Carrying): Promise<void> {
   switch (write.do) {
+    case "probe":
+      return probe(write, deps);
     case "create":
       return took(write, await deps.client.create(write.resource, write.object), deps);
     case "replace":
@@ -40,6 +42,19 @@ async function carry(write: Write, deps: Carrying): Promise<void> {
       return unlessGone(() => remove(write, deps));
     case "tell":
       return deps.tell(write.notice);
+  }
+}
+
+/**
+ * The API server validates before it notices that the name is taken: AlreadyExists is the answer to what it would take. A
+ * quota that is full now has room once the old object is gone.
+ */
+async function probe({ resource, object }: Extract<Write, { do: "probe" }>, { client }: Carrying): Promise<void> {
+  try {
+    await client.create(resource, object, { dryRun: true });
+  } catch (error) {
+    const isFull = isKubeError(error, "Forbidden") && error.explanation.includes("exceeded quota");
+    if (!isKubeError(error, "AlreadyExists") && !isFull) throw error;
   }
 }
 

@@ -4,7 +4,7 @@ import { resources } from "../api/resources.ts";
 import type { Failure } from "../domain/sync-summary.ts";
 import { targetState, type TargetState, targetSteps } from "../domain/sync.ts";
 import type { Client } from "../kube/client.ts";
-import { isKubeError, type KubeError } from "../kube/errors.ts";
+import { isKubeError, isRefusal, type KubeError } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
@@ -56,17 +56,13 @@ async function afterRefusal(target: ObjectRef, error: KubeError, deps: CopyDeps)
     deps.setFailure(keyOf(target), undefined);
     return waitForChange;
   }
-  if (isRefusal(error)) deps.setFailure(keyOf(target), { reason: error.reason ?? error.code, message: error.explanation });
+  // A webhook in the way answers 500, again and again.
+  if (error.code === "ServerError" || isRefusal(error)) deps.setFailure(keyOf(target), { reason: error.reason ?? error.code, message: error.explanation });
   throw error;
 }
 
 function isGoneNamespace({ code, message, objectName }: KubeError): boolean {
   return code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
-}
-
-/** What another try alone does not mend; the others are failures of a machine. */
-function isRefusal(error: KubeError): boolean {
-  return isKubeError(error, "Forbidden", "Invalid", "BadRequest", "ServerError");
 }
 
 /** Makes a Secret in the way known: read twice, so that one that is deleted in between is not remembered for ever. */

@@ -6,10 +6,12 @@ import { type AccessSeen, revokeSteps } from "../domain/access.ts";
 import type { Source } from "../domain/copy.ts";
 import { sourceUidOf } from "../domain/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan.ts";
-import { isProgressDue, planSharedSecret } from "../domain/shared-secret.ts";
+import { isProgressDue, planRefused, planSharedSecret, type SharedSecretSeen } from "../domain/shared-secret.ts";
 import { type Failure, type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
 import { targetState } from "../domain/sync.ts";
+import { isHeld } from "../domain/finalizer.ts";
 import type { Client } from "../kube/client.ts";
+import { isRefusal } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { keyOf } from "../api/object.ts";
@@ -33,29 +35,40 @@ export interface SharedSecretDeps extends CarryOutDeps {
 export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): Promise<Next> {
   const source = deps.stores.sharedSecrets.get(key);
   const derived = await observeDerived(refOf(key), source, deps);
+  if (source === undefined) {
+    await carryOut(leftoverPlan(derived), deps);
+    return nothingToDo.next;
+  }
   const now = deps.clock.now();
-  const plan = source === undefined ? leftoverPlan(derived) : planFor(source, derived, { ...deps, now });
-  await carryOut(plan, deps);
+  const seen = observe(source, derived, { ...deps, now });
+  const plan = planSharedSecret(seen, now);
+  try {
+    await carryOut(plan, deps);
+  } catch (error) {
+    if (isRefusal(error) && isLiving(source)) await carryOut(planRefused(seen, error.explanation, now), deps);
+    throw error;
+  }
   return plan.next;
 }
 
-function planFor(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly now: number }): Plan {
+function isLiving({ secret }: Source): boolean {
+  return secret.metadata.deletionTimestamp === undefined && isHeld(secret.metadata);
+}
+
+function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly now: number }): SharedSecretSeen {
   const { stores, prefixes, now } = deps;
   const { namespace = "", uid } = source.secret.metadata;
   const summary = observeSync(source, deps);
   const waitingSince = noteWaiting({ uid, summary, now }, deps.waitingSince);
-  return planSharedSecret(
-    {
-      source,
-      access,
-      prefixes,
-      namespaceIsTerminating: stores.namespaces.get(namespace)?.deletionTimestamp !== undefined,
-      copies: source.secret.metadata.deletionTimestamp === undefined ? [] : copiesOf(source, stores),
-      summary,
-      ...(waitingSince === undefined ? {} : { waitingSince }),
-    },
-    now,
-  );
+  return {
+    source,
+    access,
+    prefixes,
+    namespaceIsTerminating: stores.namespaces.get(namespace)?.deletionTimestamp !== undefined,
+    copies: source.secret.metadata.deletionTimestamp === undefined ? [] : copiesOf(source, stores),
+    summary,
+    ...(waitingSince === undefined ? {} : { waitingSince }),
+  };
 }
 
 function leftoverPlan({ leftoverRoles, leftoverBindings }: Omit<AccessSeen, "secret">): Plan {

@@ -78,7 +78,9 @@ export function observeTarget(target: ObjectRef, stores: Stores): TargetSeen {
 function holderOf(standing: CopySeen | StrangerSeen | undefined, { sharedSecrets }: Stores): Source | undefined {
   if (standing === undefined) return undefined;
   const uid = standing.metadata.labels[labels.sourceUid];
-  if (uid !== undefined) return sharedSecrets.by(indexes.uid, uid)[0];
+  const byUid = uid === undefined ? undefined : sharedSecrets.by(indexes.uid, uid)[0];
+  if (byUid !== undefined) return byUid;
+  // The label is lost or was edited: what the copy says of itself counts.
   const claimed = claimedSource(standing.metadata);
   return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
 }

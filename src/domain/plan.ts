@@ -16,6 +16,8 @@ export interface Notice {
 /** One write to the API server, with what it was decided on. */
 export type Write =
   | { readonly do: "create"; readonly resource: Resource; readonly object: Manifest }
+  /** Asks whether the API server would take this in the place of what stands, before that is deleted. */
+  | { readonly do: "probe"; readonly resource: Resource; readonly object: Manifest }
   /** `object.metadata` carries the uid and resourceVersion that were seen. */
   | { readonly do: "replace"; readonly resource: Resource; readonly object: Manifest }
   | {

@@ -14,6 +14,8 @@ export interface Findings {
   /** Derived names that somebody else holds. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
+  /** What the API server said when it refused a Role or RoleBinding of this pass. */
+  readonly refusal?: string;
 }
 
 interface Problem {
@@ -29,10 +31,11 @@ export function sharedSecretClaims(found: Findings): readonly ConditionClaim[] {
   return [accessClaim(found, access), syncClaim(found), ...readyClaims(found, problems)];
 }
 
-function accessProblem({ ruleProblems, nameConflicts }: Findings): Problem | undefined {
+function accessProblem({ ruleProblems, nameConflicts, refusal }: Findings): Problem | undefined {
   const conflicts = nameConflicts.map((name) => `a Role or RoleBinding ${name} is not Latchkey's; delete it`);
-  const reason = ruleProblems.length > 0 ? "InvalidAccessRule" : "NameConflict";
-  const sentences = [...ruleProblems, ...conflicts];
+  const refusals = refusal === undefined ? [] : [`the API server refused a Role or RoleBinding: ${refusal}`];
+  const reason = ruleProblems.length > 0 ? "InvalidAccessRule" : conflicts.length > 0 ? "NameConflict" : "AccessRefused";
+  const sentences = [...ruleProblems, ...conflicts, ...refusals];
   return sentences.length === 0 ? undefined : { reason, message: sentences.join("; ") };
 }
 

@@ -54,19 +54,27 @@ function planFarewell({ source, access, copies }: SharedSecretSeen): Plan {
   return { ...nothingToDo, steps };
 }
 
+/** What to tell when the API server refused a Role or RoleBinding; `why` holds no secret. */
+export function planRefused(seen: SharedSecretSeen, why: string, now: number): Plan {
+  return { ...nothingToDo, steps: reportSteps({ ...findingsOf(seen), refusal: why }, now) };
+}
+
 function planLife(seen: SharedSecretSeen, now: number): Plan {
   const { source, access, summary } = seen;
-  const { metadata } = source.secret;
-  const { grants, problems } = accessOf(source.secret, seen.prefixes);
-  const wanted = derivedRoles(metadata, grants);
-  const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.strangers.has(name));
-  const found: Findings = { source, wanted, ruleProblems: problems, nameConflicts, summary };
-  const steps = accessSteps({ ...access, secret: metadata }, wanted);
+  const found = findingsOf(seen);
+  const steps = accessSteps({ ...access, secret: source.secret.metadata }, found.wanted);
   const waiting = summary.pending > 0 && !source.options.paused;
   const since = seen.waitingSince ?? now;
   if (waiting && !isProgressDue(since, now)) return { steps, next: { kind: "look-again", at: since + patienceMs } };
   const report = reportSteps(found, now);
   return { steps: [...steps, ...report], next: waiting ? { kind: "look-again", at: now + patienceMs } : { kind: "wait-for-change" } };
+}
+
+function findingsOf({ source, access, prefixes, summary }: SharedSecretSeen): Findings {
+  const { grants, problems } = accessOf(source.secret, prefixes);
+  const wanted = derivedRoles(source.secret.metadata, grants);
+  const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.strangers.has(name));
+  return { source, wanted, ruleProblems: problems, nameConflicts, summary };
 }
 
 function reportSteps(found: Findings, now: number): readonly (readonly Write[])[] {

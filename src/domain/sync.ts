@@ -99,8 +99,10 @@ export function targetSteps(target: ObjectRef, state: TargetState): readonly (re
       return [[marking(state.stranger.metadata, { labels: { [labels.sourceUid]: state.source.secret.metadata.uid } })]];
     case "differs":
       return [[{ do: "replace", resource: resources.secrets, object: copyManifest(state.source, target, state.copy) }]];
-    case "to-recreate":
-      return [[removal(resources.secrets, state.copy)], [{ do: "create", resource: resources.secrets, object: copyManifest(state.source, target) }]];
+    case "to-recreate": {
+      const create = { resource: resources.secrets, object: copyManifest(state.source, target) };
+      return [[{ do: "probe", ...create }], [removal(resources.secrets, state.copy)], [{ do: "create", ...create }]];
+    }
     case "stuck":
       return state.copy.metadata.annotations[annotations.syncError] === state.why ? [] : [[marking(state.copy.metadata, { annotations: { [annotations.syncError]: state.why } })]];
     case "withdrawn":

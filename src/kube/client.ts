@@ -21,7 +21,8 @@ export interface Client {
   get(resource: Resource, ref: ObjectRef): Promise<unknown>;
   /** GET of the metadata alone (`as=PartialObjectMetadata`). */
   getMetadata(resource: Resource, ref: ObjectRef): Promise<unknown>;
-  create(resource: Resource, object: Manifest): Promise<unknown>;
+  /** POST; with `dryRun` nothing is stored (Kubernetes API concepts, "Dry-run"). */
+  create(resource: Resource, object: Manifest, options?: { readonly dryRun: boolean }): Promise<unknown>;
   /** PUT; `object.metadata.resourceVersion` is the precondition. */
   replace(resource: Resource, object: Manifest): Promise<unknown>;
   patch(resource: Resource, ref: ObjectRef, patch: Patch): Promise<unknown>;

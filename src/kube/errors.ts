@@ -53,6 +53,11 @@ export class KubeError extends Error {
   }
 }
 
+/** Whether the API server refused what was asked, so that another try alone does not mend it. */
+export function isRefusal(error: unknown): error is KubeError {
+  return isKubeError(error, "Forbidden", "Invalid", "BadRequest") && !error.causes.includes("NamespaceTerminating");
+}
+
 /** Whether `error` is a KubeError of one of these codes. */
 export function isKubeError(error: unknown, ...codes: KubeErrorCode[]): error is KubeError {
   return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));

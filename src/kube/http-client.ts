@@ -22,8 +22,9 @@ export function createClient(transport: Transport, fieldManager: string): Client
   return {
     get: (resource, ref) => read(resource, ref),
     getMetadata: (resource, ref) => read(resource, ref, metadataOnly),
-    create(resource, object) {
-      const path = withQuery(collectionPath(resource, object.metadata.namespace), writing);
+    create(resource, object, options) {
+      const dryRun = options?.dryRun === true ? "All" : undefined;
+      const path = withQuery(collectionPath(resource, object.metadata.namespace), { ...writing, dryRun });
       return send({ method: "POST", path, body: object });
     },
     replace(resource, object) {

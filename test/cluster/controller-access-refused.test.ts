@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { ask, makeNamespace, patchTypes, type Caller } from "./policy-request.ts";
+import { arrange, ask, makeNamespace, patchTypes, type Caller } from "./policy-request.ts";
 import { base64, becomes, becomesReady, change, look, makeSharedSecret, may, view } from "./shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
@@ -35,6 +35,21 @@ const mistakes: Mistake[] = [
   },
   { rule: "an owner of the system", spec: { ...bad({ verbs: ["get"] }), owner: { user: "mallory", team: "system:masters" } }, says: ["spec.owner", '"system:masters"'] },
 ];
+
+describe("a Role that the API server refuses", () => {
+  it("is told of in the status, and made when the reason is gone", async () => {
+    const namespace = await makeNamespace();
+    const quota = `/api/v1/namespaces/${namespace}/resourcequotas`;
+    const hard = { "count/roles.rbac.authorization.k8s.io": "0" };
+    await arrange({ method: "POST", path: quota, body: { metadata: { name: "none" }, spec: { hard } } });
+    await becomes("the quota to count", () => look(`${quota}/none`), { status: { hard } });
+    const place = await makeSharedSecret({ namespace, spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
+    const refused = { status: "False", reason: "AccessRefused", message: expect.stringContaining("exceeded quota: none") };
+    await becomes("the refusal to be told", () => view(place), { conditions: { Ready: refused, AccessApplied: refused } });
+    await change(`${quota}/none`, { spec: { hard: { "count/roles.rbac.authorization.k8s.io": "9" } } });
+    await becomesReady(place);
+  });
+});
 
 describe.concurrent("an access rule that cannot be granted", () => {
   it.each(mistakes)("stalls the object and no other rule: $rule", async ({ rule, spec, says }) => {

@@ -93,14 +93,16 @@ describe.concurrent("the options of a SharedSecret:", () => {
     await becomesReady(source);
   });
 
-  it("a type whose keys are missing fails at the target, in words, and heals", async () => {
+  it("a type whose keys are missing fails at the target, in words, spares the copy that stands, and heals", async () => {
     const { source, target, copy } = await makeSynced();
+    const before = await stateOf(copy);
     await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } } });
     const failure = { namespace: target, name: source.name, reason: "Invalid", message: expect.stringContaining("tls.crt") };
     await becomes("the refusal to be told", () => view(source), {
       conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Failed" } },
       sync: { desired: 1, synced: 0, failed: 1, failures: [failure] },
     });
+    expect(await stateOf(copy)).toEqual(before);
     await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: null } } });
     await becomesCurrent({ source, copy });
     await becomes("the status to follow", () => view(source), { conditions: { Synced: { status: "True" } }, sync: { failed: 0, synced: 1 } });

@@ -69,6 +69,30 @@ describe("a plan", () => {
   });
 });
 
+describe("a probe", () => {
+  const probe: Write = { do: "probe", resource: secrets, object: manifest("a") };
+  const full = refusal("Forbidden", { explanation: "exceeded quota: few" });
+
+  test.for<[string, unknown]>([
+    ["the name is taken, by what is to be deleted", refusal("AlreadyExists")],
+    ["the quota is full of what is to be deleted", full],
+    ["the API server would take it", {}],
+  ])("lets the plan go on when %s", async ([, answer]) => {
+    const { client, observed, carry } = around(({ dryRun }) => (dryRun === true ? answer : {}));
+    await carry([probe], [remove("a")]);
+    expect([client.lines, observed]).toEqual([["create secrets ns/a", "delete secrets ns/a"], []]);
+  });
+
+  test.for<[string, unknown]>([
+    ["is not valid", refusal("Invalid")],
+    ["is not allowed", refusal("Forbidden")],
+  ])("ends the plan before anything is deleted when the new object %s", async ([, answer]) => {
+    const { client, carry } = around(() => answer);
+    await expect(carry([probe], [remove("a")])).rejects.toBe(answer);
+    expect(client.lines).toEqual(["create secrets ns/a"]);
+  });
+});
+
 describe("an object that is gone", () => {
   test("needs no status, no finalizer and no delete", async () => {
     const { client, carry } = around(() => refusal("NotFound"));

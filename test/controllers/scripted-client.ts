@@ -10,6 +10,7 @@ export interface Request {
   readonly resource: Resource;
   readonly ref: ObjectRef;
   readonly body?: unknown;
+  readonly dryRun?: boolean;
 }
 
 /** A client whose answers a test decides; it remembers nothing but the requests. */
@@ -35,8 +36,8 @@ export class ScriptedClient implements Client {
     return this.#send({ verb: "getMetadata", resource, ref });
   }
 
-  create(resource: Resource, object: Manifest): Promise<unknown> {
-    return this.#send({ verb: "create", resource, ref: object.metadata, body: object });
+  create(resource: Resource, object: Manifest, options?: { readonly dryRun: boolean }): Promise<unknown> {
+    return this.#send({ verb: "create", resource, ref: object.metadata, body: object, ...options });
   }
 
   replace(resource: Resource, object: Manifest): Promise<unknown> {

@@ -48,6 +48,14 @@ describe("a pass over a SharedSecret", () => {
     expect(JSON.stringify(status())).toContain("3 also wanted by the younger SharedSecret team/young");
   });
 
+  test("tells in the status what the API server refused, and tries again", async () => {
+    const access = { access: [{ users: ["ann"], verbs: ["get"] }] };
+    const refused = refusal("Forbidden", { explanation: "exceeded quota: few" });
+    const { status, pass } = await around({ sharedsecrets: [offered("db", access)] }, { answer: ({ verb }) => (verb === "create" ? refused : {}) });
+    await expect(pass()).rejects.toBe(refused);
+    expect(status()).toMatchObject({ conditions: expect.arrayContaining([expect.objectContaining({ type: "AccessApplied", status: "False", reason: "AccessRefused", message: expect.stringContaining("exceeded quota: few") })]) });
+  });
+
   test("waits for its targets, tells of progress each second, and forgets the wait when all is written", async () => {
     const { client, clock, waitingSince, listWatch, pass } = await around({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] });
     const began = clock.now();

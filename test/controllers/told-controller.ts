@@ -47,9 +47,9 @@ export function projectNamespace(name: string, changes: { readonly project?: str
 }
 
 /** A SharedSecret in `team` that is offered to project `web`, but for the changes. */
-export function offered(name: string, changes: { readonly projects?: string; readonly data?: Readonly<Record<string, string>>; readonly metadata?: Readonly<Record<string, unknown>> } = {}): RawObject {
-  const { projects = "web", data = { password: "Y2FuYXJ5" }, metadata = {} } = changes;
-  return raw({ namespace: "team", name, annotations: { [annotations.syncToProjects]: projects }, finalizers: ["management.service/cleanup"], ...metadata }, { spec: { data } });
+export function offered(name: string, changes: { readonly projects?: string; readonly data?: Readonly<Record<string, string>>; readonly access?: readonly unknown[]; readonly metadata?: Readonly<Record<string, unknown>> } = {}): RawObject {
+  const { projects = "web", access = [], data = { password: "Y2FuYXJ5" }, metadata = {} } = changes;
+  return raw({ namespace: "team", name, annotations: { [annotations.syncToProjects]: projects }, finalizers: ["management.service/cleanup"], ...metadata }, { spec: { data, access } });
 }
 
 /** A copy of `team/<source>`, whose uid is `uid-<source>`, as `<namespace>/<name>`. */

@@ -68,11 +68,12 @@ describe("a target that one source wants", () => {
     expect(stateAt(standing, { candidates: [paused], holder: paused }).kind).toBe("paused");
   });
 
-  test("in another type is made anew, in one pass", () => {
+  test("in another type is made anew, in one pass, if the API server would take it", () => {
     const state = stateAt("a current copy", { candidates: [retyped], holder: retyped });
-    expect(verbs(state)).toEqual([["delete"], ["create"]]);
-    expect(targetSteps(target, state)[0]?.[0]).toMatchObject({ uid: "uid-copy", resourceVersion: "7", ref: target });
-    expect(targetSteps(target, state)[1]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
+    expect(verbs(state)).toEqual([["probe"], ["delete"], ["create"]]);
+    expect(targetSteps(target, state)[0]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
+    expect(targetSteps(target, state)[1]?.[0]).toMatchObject({ uid: "uid-copy", resourceVersion: "7", ref: target });
+    expect(targetSteps(target, state)[2]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
   });
 });
 
