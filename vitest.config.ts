@@ -1,11 +1,13 @@
 import { defineConfig } from "vitest/config";
 
+// The projects take turns: each has the machine's two cores, and most have a control plane of their own.
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: "unit",
+          sequence: { groupOrder: 0 },
           include: ["test/{api,domain,tokens,kube,runtime,controllers,house,bench}/**/*.test.ts"],
           testTimeout: 60_000,
         },
@@ -13,6 +15,7 @@ export default defineConfig({
       {
         test: {
           name: "cluster",
+          sequence: { groupOrder: 1 },
           include: ["test/cluster/**/*.test.ts"],
           exclude: ["test/cluster/controller-*.test.ts", "test/cluster/crash-*.test.ts"],
           globalSetup: ["test/cluster/global-setup.ts"],
@@ -24,6 +27,7 @@ export default defineConfig({
       {
         test: {
           name: "controller",
+          sequence: { groupOrder: 2 },
           include: ["test/cluster/controller-*.test.ts"],
           globalSetup: ["test/cluster/controller-setup.ts"],
           testTimeout: 120_000,
@@ -35,6 +39,7 @@ export default defineConfig({
       {
         test: {
           name: "crash",
+          sequence: { groupOrder: 3 },
           include: ["test/cluster/crash-*.test.ts"],
           testTimeout: 300_000,
           hookTimeout: 600_000,
@@ -44,6 +49,7 @@ export default defineConfig({
       {
         test: {
           name: "faults",
+          sequence: { groupOrder: 4 },
           include: ["test/faults/**/*.test.ts"],
           testTimeout: 300_000,
           hookTimeout: 600_000,
