@@ -4,7 +4,7 @@ import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
-import { isKubeError } from "./errors.ts";
+import { isKubeError, KubeError } from "./errors.ts";
 import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
 import { type Change, type Entry, type Indexer, type ReadStore, Store } from "./store.ts";
 
@@ -32,6 +32,8 @@ const longestBackoffMs = 30_000;
 const healthyMs = 5_000;
 /** A resource that is not served yet is looked for this often: its CRD may be on its way. */
 const unservedMs = 5_000;
+/** One list older than what was seen before comes from a cache that lags; so many in a row mean a restored backup. */
+const believedLists = 3;
 
 /**
  * Keeps a store equal to what the API server holds, for ever: resumes at the last resourceVersion after any failure
@@ -44,6 +46,7 @@ export class Informer<T> {
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   #resourceVersion: string | undefined;
+  #earlierLists = 0;
 
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
     this.#options = options;
@@ -122,8 +125,9 @@ export class Informer<T> {
     const resourceVersion = await this.#deps.listWatch.list(this.#options.selection, (items) => {
       for (const raw of items) present.set(rawKey(raw), this.#parse(raw));
     });
-    // A list older than what was seen before means that the API server's history was reset (a restored backup).
     const historyReset = isOlder(resourceVersion, this.#resourceVersion ?? "0");
+    this.#earlierLists = historyReset ? this.#earlierLists + 1 : 0;
+    if (historyReset && this.#earlierLists < believedLists) throw this.#doubt(resourceVersion);
     for (const [key, entry] of present) {
       if (historyReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
     }
@@ -133,6 +137,11 @@ export class Informer<T> {
     }
     this.#resourceVersion = resourceVersion;
     this.#markSynced();
+  }
+
+  #doubt(resourceVersion: string): KubeError {
+    const message = `list of ${this.resource.plural}: ${resourceVersion} is older than ${this.#resourceVersion ?? ""}, which was seen before`;
+    return new KubeError(message, { code: "Gone", status: 0 });
   }
 
   #markEmpty(): void {

@@ -170,8 +170,22 @@ describe("a list after the first", () => {
     expect([informer.store.get("ns/a"), informer.store.get("ns/new")]).toEqual([4, 3]);
   });
 
-  test("that is older than what was seen is the truth: the history was reset by a restored backup", async () => {
-    const { news } = await relisted([thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })], listed(5, [thing("a", 2, { size: 9 })]));
+  const earlier = listed(5, [thing("a", 2, { size: 9 })]);
+
+  test("that is older than what was seen is asked for again: a cache may lag", async () => {
+    const { news, clock, listWatch } = await relisted([thing("a", 3, { size: 1 })], earlier, (around) => around.listWatch.willList(listed(20, [thing("a", 15, { size: 2 })])));
+    expect(news()).toEqual([]);
+    await clock.run(2_400);
+    expect(news()).toEqual(["ns/a: 1 -> 2"]);
+    expect(listWatch.calls.at(-1)).toBe("watch 20");
+  });
+
+  test("that is older three times over is the truth: the history was reset by a restored backup", async () => {
+    const { news, clock } = await relisted([thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })], earlier, ({ listWatch }) => {
+      listWatch.willList(earlier);
+      listWatch.willList(earlier);
+    });
+    await clock.run(6_000);
     expect(news()).toEqual(["ns/a: 1 -> 9", "ns/b: 2 -> -"]);
   });
 });
