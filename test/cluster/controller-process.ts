@@ -90,7 +90,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     exited: () => supervised.child().exited,
     kill: (signal) => supervised.child().kill(signal),
     start: () => supervised.start(),
-    waitReady: (within = 60_000) => waitReady({ url, log, within }),
+    waitReady: (within = 150_000) => waitReady({ url, log, within }),
     stop: async () => {
       login.close();
       return supervised.stop();

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 
 /** How long to wait for a condition, and how it is called when it does not come. */
 export interface Patience {
-  /** Milliseconds; 60,000 unless told. */
+  /** Milliseconds; 150,000 unless told, for a machine with much else to do. */
   within?: number;
   /** Milliseconds between two looks; 100 unless told. */
   every?: number;
@@ -13,7 +13,7 @@ export interface Patience {
 /** Looks again until `look` answers something other than undefined or false; throws what it last failed with. */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
-  { within = 60_000, every = 100, what }: Patience,
+  { within = 150_000, every = 100, what }: Patience,
 ): Promise<T> {
   const deadline = Date.now() + within;
   for (;;) {

@@ -65,7 +65,7 @@ export async function startLoneCluster({ install = true }: LoneClusterOptions = 
 }
 
 /** Waits until the controller leads, no key waits for a worker, and no pass has ended for a second. */
-export async function settled(controller: Pick<Controller, "url">, within = 60_000): Promise<void> {
+export async function settled(controller: Pick<Controller, "url">, within = 150_000): Promise<void> {
   const quiet = { looks: 0, passes: Number.NaN };
   const look = async () => {
     const metrics = await (await fetch(`${controller.url}/metrics`)).text();
