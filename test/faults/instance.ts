@@ -33,7 +33,7 @@ export class Instance {
   private constructor({ world, identity, offset, random, onMistake, onEnd, ...options }: InstanceOptions, proxy: FaultProxy) {
     this.clock = new JumpClock(offset);
     this.proxy = proxy;
-    this.#metrics = busyMetrics(options.proxy.events.onTraffic);
+    this.#metrics = busyMetrics(() => options.proxy.events.onTraffic());
     const settings = { ...defaultSettings, namespace: options.proxy.view.system, identity };
     const credentials = { ...world.credentials, server: proxy.url };
     const assemble = options.assemble ?? assembleController;

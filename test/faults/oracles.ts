@@ -1,3 +1,4 @@
+import { recordAt, stringAt } from "../../src/api/parse.ts";
 import type { Snapshot } from "../cluster/crash-snapshot.ts";
 import type { Allowance, Fault } from "./faults.ts";
 import type { Counts } from "./ledger.ts";
@@ -70,6 +71,26 @@ function allowed(entry: string, [least, most]: readonly [number, number], { crea
 }
 
 function difference(expected: Snapshot, found: Snapshot): readonly string[] {
-  const missing = expected.filter((text) => !found.includes(text)).map((text) => `missing ${text}`);
-  return [...missing, ...found.filter((text) => !expected.includes(text)).map((text) => `unexpected ${text}`)];
+  const missing = expected.filter((text) => !found.includes(text));
+  const unexpected = found.filter((text) => !expected.includes(text));
+  const changed = missing.flatMap((text) => {
+    const twin = unexpected.find((other) => titleOf(other) === titleOf(text));
+    return twin === undefined ? [] : [{ text, twin }];
+  });
+  return [
+    ...missing.filter((text) => !changed.some((pair) => pair.text === text)).map((text) => `missing: ${titleOf(text)}`),
+    ...unexpected.filter((text) => !changed.some(({ twin }) => twin === text)).map((text) => `unexpected: ${titleOf(text)}`),
+    ...changed.map(({ text, twin }) => `${titleOf(text)}: expected${linesOnlyIn(text, twin)}; found${linesOnlyIn(twin, text)}`),
+  ];
+}
+
+function titleOf(text: string): string {
+  const object: unknown = JSON.parse(text);
+  const { namespace, name } = recordAt(object, "metadata");
+  return [stringAt(object, "kind"), namespace, name, stringAt(object, "regarding")].filter((part) => typeof part === "string").join(" ");
+}
+
+function linesOnlyIn(text: string, other: string): string {
+  const lines = new Set(other.split("\n"));
+  return text.split("\n").filter((line) => !lines.has(line)).map((line) => ` ${line.trim()}`).join("");
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { assembleController } from "../../src/controllers/assemble.ts";
 import { listAt } from "../../src/api/parse.ts";
 import type { Ask, Caller } from "../cluster/cluster-connection.ts";
-import type { ApiRequest } from "./api-request.ts";
+import { type ApiRequest, apiRequest } from "./api-request.ts";
 import { Instance } from "./instance.ts";
 import { Ledger } from "./ledger.ts";
 import type { OpenWatch } from "./open-watch.ts";
@@ -36,8 +36,8 @@ export interface RunOptions {
   readonly assemble?: typeof assembleController;
 }
 
-/** Real milliseconds without traffic that count as calm, and that may pass without progress before the clock jumps. */
-const times = { calm: 20, patience: 60, stuck: 1_500, limit: 60_000 } as const;
+/** Real milliseconds without traffic that count as calm, in so many looks, and that may pass without progress before the clock jumps. */
+const times = { calm: 15, looks: 5, patience: 60, stuck: 1_500, limit: 60_000 } as const;
 /** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
 const jumpMs = 5_000;
 
@@ -50,6 +50,8 @@ export class Run {
   readonly #random: () => number;
   readonly #lists = new Map<string, string>();
   readonly #listed = new Map<string, ApiRequest>();
+  /** Collections that were written to since all was calm. */
+  readonly #touched = new Set<string>();
   #striking: Striking = {};
   #offset = 0;
   #movedAt = performance.now();
@@ -162,10 +164,23 @@ export class Run {
   }
 
   async #calm(deadline: number): Promise<void> {
+    await this.#quieten(deadline);
+    while (this.#touched.size > 0) {
+      const touched = [...this.#touched];
+      this.#touched.clear();
+      // The API server answers from its watch cache, once that has caught up: what it tells then is on its way.
+      await Promise.all(touched.map((path) => this.#options.world.arrange({ method: "GET", path: `${path}?fieldSelector=metadata.name%3Dnobody` })));
+      await this.#quieten(deadline);
+    }
+  }
+
+  async #quieten(deadline: number): Promise<void> {
     let waitingSince = performance.now();
-    while (!this.#isCalm()) {
+    // Looked at several times: a process that had no turn for a while finds its sockets only after its timers.
+    for (let looks = 0; looks < times.looks; looks = this.#isCalm() ? looks + 1 : 0) {
       if (performance.now() > deadline) throw new Error(`never settles: ${this.ledger.asked.slice(-5).join("; ")}`);
       await pause(3);
+      if (this.#isCalm()) continue;
       const isAsked = [...this.instances].some(({ isStanding, proxy }) => !isStanding && proxy.inFlight > 0);
       if (performance.now() - waitingSince < (isAsked ? times.stuck : times.patience)) continue;
       await this.jump();
@@ -192,6 +207,7 @@ export class Run {
   async perform(by: Caller, request: Ask, until: readonly number[]): Promise<void> {
     for (let tries = 0; ; tries += 1) {
       const { code, message } = await this.#options.world.ask(by, request);
+      this.#touched.add(collectionOf(request.path));
       if (until.includes(code)) return;
       if (tries > 400) throw new Error(`${request.method} ${request.path}: ${code} ${message}`);
       // Somebody has to do what is waited for.
@@ -222,9 +238,9 @@ export class Run {
       refuses: (request) => this.#striking.steering?.refuses?.(request) === true,
       list: (request) => this.#striking.steering?.list?.(request),
       event: (watch, line, deliver) => {
-        const strike = this.#striking.steering?.event;
-        if (strike === undefined) deliver();
-        else strike(watch, line, deliver);
+        const { steering } = this.#striking;
+        if (steering?.event === undefined) deliver();
+        else steering.event(watch, line, deliver);
       },
     };
   }
@@ -233,8 +249,18 @@ export class Run {
     return {
       onTraffic: () => this.moved(),
       onWrite: (request: ApiRequest) => this.ledger.ask(request),
-      onCommit: (request: ApiRequest, sent: string, answer: ProxyAnswer) => this.ledger.commit(request, sent, answer),
+      onCommit: (request: ApiRequest, sent: string, answer: ProxyAnswer) => {
+        this.#touched.add(collectionOf(request.path));
+        this.ledger.commit(request, sent, answer);
+      },
       onList: (request: ApiRequest) => void this.#listed.set(request.selection, request),
     };
   }
+}
+
+/** The collection, over all namespaces, of the object or collection that a path names. */
+function collectionOf(path: string): string {
+  const { plural } = apiRequest({ url: path });
+  const root = /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)/.exec(path)?.[0] ?? "";
+  return `${root}/${plural}`;
 }
