@@ -62,7 +62,7 @@ async function perform(cluster: LoneCluster, { by = admin, until, ...request }: 
     last = `${code} ${message}`;
     return until.includes(code);
   };
-  await eventually(isDone, { what, every: 20 }).catch((cause: unknown) => {
+  await eventually(isDone, { what, every: 20, within: 240_000 }).catch((cause: unknown) => {
     throw new Error(`${what}: ${last}`, { cause });
   });
 }
