@@ -49,12 +49,15 @@ export interface TransportOptions {
   readonly onAnswer?: (seen: { readonly method: string; readonly code: string }) => void;
 }
 
+/** A TLS handshake costs more than ten requests; kube-apiserver keeps idle connections for 90 s (Go, http.Server.IdleTimeout). */
+const idleConnectionMs = 30_000;
+
 /** A transport over keep-alive HTTP/1.1: one pool for requests and one for watches. */
 export function createTransport(options: TransportOptions): Transport {
   const { credentials } = options;
   const origin = new URL(credentials.server);
   const prefix = origin.pathname.replace(/\/$/, "");
-  const shared = { allowH2: false, connect: { ...credentials.tls } };
+  const shared = { allowH2: false, keepAliveTimeout: idleConnectionMs, connect: { ...credentials.tls } };
   const requests = new Pool(origin.origin, { ...shared, connections: options.connections, pipelining: 1 });
   const watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
   const gate = new Gate(options.connections);
