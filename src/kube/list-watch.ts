@@ -81,7 +81,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
 }
 
 /** Whole lines of a byte stream, in the batches in which they arrive. */
-export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<readonly string[]> {
+export async function* splitLines(chunks: StreamedAnswer["chunks"]): AsyncGenerator<readonly string[]> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);

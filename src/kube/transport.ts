@@ -26,7 +26,7 @@ export interface Answer {
 /** An answer whose body is still arriving. */
 export interface StreamedAnswer {
   readonly status: number;
-  readonly chunks: AsyncIterable<Uint8Array>;
+  readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /** The way to the API server. Throws KubeError `Network` or `Fenced`; any HTTP status is an answer. */
@@ -102,7 +102,9 @@ export function createTransport(options: TransportOptions): Transport {
             headers: headersOf(call, authorization),
             ...(call.signal === undefined ? {} : { signal: call.signal }),
           });
-          return { status: answer.statusCode, chunks: answer.body };
+          // An answer that is not the stream is read at once, or its socket would stay open.
+          const chunks = answer.statusCode === 200 ? answer.body : [Buffer.from(await answer.body.arrayBuffer())];
+          return { status: answer.statusCode, chunks };
         }),
       );
     },
