@@ -1,8 +1,9 @@
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt } from "../../src/api/parse.ts";
+import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
-import { changesIn, clusterRbacPath, grantsIn, grantsOf, make, tryToMake, viewOf, type Own, type OwnKind } from "./keys-and-tokens.ts";
-import { arrange, ask, bind, unique, type Answer, type Caller } from "./policy-request.ts";
+import { allowRequesters, changesIn, clusterRbacPath, grantsIn, grantsOf, make, tryToMake, viewOf, type Own, type OwnKind } from "./keys-and-tokens.ts";
+import { arrange, ask, unique, type Answer, type Caller } from "./policy-request.ts";
 import { becomes, becomesGone, change, look, remove } from "./shared-secret-requests.ts";
 
 const requesters = unique("requesters");
@@ -10,7 +11,9 @@ const requester = (name: string): Caller => ({ user: unique(name), groups: [requ
 const kinds: readonly OwnKind[] = ["OwnedAccessKey", "DirectClusterEndpointToken"];
 const wholeVerbs = ["delete", "get", "watch"];
 
-beforeAll(() => bind({ kind: "Group", name: requesters }, "latchkey-requester"));
+beforeAll(() => allowRequesters(requesters));
+
+afterAll(expectNoTrouble);
 
 const get = (by: Caller, { path }: Pick<Own, "path">) => ask(by, { method: "GET", path });
 

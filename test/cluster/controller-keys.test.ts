@@ -1,10 +1,13 @@
 import { createHash } from "node:crypto";
-import { describe, expect, inject, it } from "vitest";
+import { afterAll, describe, expect, inject, it } from "vitest";
+import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
 import { eventsAbout, historyOf, make, viewIn, viewOf, type Own, type OwnView } from "./keys-and-tokens.ts";
 import { kubectl } from "./kubectl.ts";
 import { arrange, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
 import { becomes, change, look, remove } from "./shared-secret-requests.ts";
+
+afterAll(expectNoTrouble);
 
 const makeKey = (spec: Readonly<Record<string, unknown>>) => make("OwnedAccessKey", { spec });
 const plainKey = () => unique("lk.plain");

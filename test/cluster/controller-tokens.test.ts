@@ -1,10 +1,11 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose";
-import { beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
+import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
-import { eventsAbout, historyOf, make, pathOf, tryToMake, viewIn, viewOf, type Own, type OwnView, type WantedOwn } from "./keys-and-tokens.ts";
+import { allowRequesters, eventsAbout, historyOf, make, pathOf, tryToMake, viewIn, viewOf, type Own, type OwnView, type WantedOwn } from "./keys-and-tokens.ts";
 import { kubectl } from "./kubectl.ts";
-import { answered, ask, bind, patchTypes, unique, type Caller } from "./policy-request.ts";
+import { answered, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
 import { becomes, becomesGone, look } from "./shared-secret-requests.ts";
 
 const kind = "DirectClusterEndpointToken";
@@ -41,7 +42,9 @@ async function verify(token: string) {
   return jwtVerify(token, keys, { algorithms: ["ES256"], issuer, audience, typ: "JWT", requiredClaims, clockTolerance: 1 });
 }
 
-beforeAll(() => bind({ kind: "Group", name: requesters }, "latchkey-requester"));
+beforeAll(() => allowRequesters(requesters));
+
+afterAll(expectNoTrouble);
 
 describe.skipIf(!inject("hasPolicies"))("a DirectClusterEndpointToken", { concurrent: true }, () => {
   it("verifies against the published keys and says whose it is and how far it reaches", async () => {

@@ -3,8 +3,9 @@ import type { Condition } from "../../src/api/conditions.ts";
 import { labels } from "../../src/api/names.ts";
 import { listAt, numberAt, parseConditions, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { collectionOf, objectOf } from "./crd-requests.ts";
+import { eventually } from "./eventually.ts";
 import { kubectl } from "./kubectl.ts";
-import { admin, arrange, ask, unique, type Answer, type Caller } from "./policy-request.ts";
+import { admin, arrange, ask, bind, unique, type Answer, type Caller } from "./policy-request.ts";
 
 /** A kind whose objects belong to who made them. */
 export type OwnKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
@@ -26,6 +27,14 @@ export interface WantedOwn {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
+}
+
+/** Lets the members of a group create keys and tokens; the API server takes a moment to know it. */
+export async function allowRequesters(group: string): Promise<void> {
+  await bind({ kind: "Group", name: group }, "latchkey-requester");
+  const request = { method: "POST", path: `${collectionOf("OwnedAccessKey")}?dryRun=All`, body: objectOf("OwnedAccessKey", unique("try"), {}) } as const;
+  const isAllowed = async () => (await ask({ user: "somebody", groups: [group] }, request)).code === 201;
+  await eventually(isAllowed, { what: `${group} to be allowed to create keys` });
 }
 
 /** Creates a key or token; throws when it is refused. */
