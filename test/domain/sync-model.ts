@@ -43,6 +43,8 @@ export class SecretPlace {
     }
     if (standing === undefined) throw new Error("404: it is gone");
     switch (write.do) {
+      case "probe":
+        return;
       case "replace":
         expectVersion(standing, write.object.metadata.resourceVersion);
         if (write.object.metadata.uid !== standing.metadata.uid) throw new Error("409: another uid");
