@@ -16,7 +16,7 @@ faults: node_modules/.package-lock.json ## every fault at every write: SEED=<num
 check: node_modules/.package-lock.json ## types and lint
 	@$(run) check
 
-bench: node_modules/.package-lock.json ## speed and size: SIZE=small|full, PARTS=fan-out,latency,newcomer,mint,start,keys, JSON=<file>
+bench: node_modules/.package-lock.json ## speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
 
 generate: node_modules/.package-lock.json ## types from the CRDs

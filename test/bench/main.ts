@@ -12,7 +12,7 @@ import { newcomerRows } from "./newcomer.ts";
 import { home, namespaceRequest, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
 import { repairRows } from "./repair.ts";
 import { ratioOf, type Row, table } from "./report.ts";
-import { type Size, sizeNamed, wideTargets } from "./sizes.ts";
+import { type Size, sizeNamed } from "./sizes.ts";
 import { type Running, setStage, type Stage } from "./stage.ts";
 
 const began = performance.now();
@@ -22,7 +22,6 @@ function say(line: string): void {
 }
 
 const namesOf = (prefix: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-const namespaces = { few: namesOf("few", 200), lot: namesOf("lot", 1000) };
 
 /** What a part measures with. */
 interface Bench {
@@ -34,25 +33,27 @@ interface Bench {
 
 async function fanOut({ stage, size, tell }: Bench): Promise<void> {
   const running = await warmController(stage);
-  say("fan-outs to 200 and to 1,000 namespaces");
-  tell(await fanOutRows(stage, running, { project: "few", namespaces: namespaces.few, rounds: size.rounds[200] }));
-  tell(await fanOutRows(stage, running, { project: "lot", namespaces: namespaces.lot, rounds: size.rounds[1000] }));
+  for (const { targets, rounds } of size.fanOuts) {
+    say(`fan-outs to ${targets} namespaces`);
+    tell(await fanOutRows(stage, running, { project: `of-${targets}`, namespaces: namesOf(`of-${targets}`, targets), rounds }));
+  }
   await running.stop();
 }
 
 async function latency({ stage, size, tell }: Bench): Promise<void> {
   const running = await warmController(stage);
   say("repairs");
-  tell(await repairRows(stage, running, { project: "few", namespaces: namespaces.few, samples: size.samples }));
+  const targets = size.fanOuts[0]?.targets ?? 0;
+  tell(await repairRows(stage, running, { project: `of-${targets}`, namespaces: namesOf(`of-${targets}`, targets), samples: size.samples }));
   say("grants and revocations");
   tell(await accessRows(stage, running, size.samples));
   await running.stop();
 }
 
 async function newcomer({ stage, size, tell }: Bench): Promise<void> {
-  await seedNamespaces(stage, "wide", namesOf("wide", wideTargets));
+  await seedNamespaces(stage, "wide", size.newcomers.beside);
   const running = await warmController(stage);
-  tell(await newcomerRows(stage, running, { project: "wide", newcomers: size.newcomers }));
+  tell(await newcomerRows(stage, running, { project: "wide", ...size.newcomers }));
   await running.stop();
 }
 
@@ -98,14 +99,15 @@ async function warmController(stage: Stage): Promise<Running> {
   const running = await stage.start();
   await running.ready();
   await running.readings.settled(300_000);
-  await stage.admin.send(sharedSecretRequest({ name: "warm-up", project: "lot" }, 1));
+  await stage.admin.send(sharedSecretRequest({ name: "warm-up", project: "of-*" }, 1));
   await running.readings.settled();
   await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, "warm-up") });
   await running.readings.settled();
   return running;
 }
 
-async function seedNamespaces({ admin }: Stage, project: string, names: readonly string[]): Promise<void> {
+async function seedNamespaces({ admin }: Stage, project: string, count: number): Promise<void> {
+  const names = namesOf(project, count);
   const ms = await admin.pour(names.length, (index) => namespaceRequest(names[index] ?? "", project));
   say(`made ${names.length} namespaces, ${((names.length * 1000) / ms).toFixed(0)} a second`);
 }
@@ -121,8 +123,7 @@ async function main(): Promise<void> {
   const stage = await setStage(say);
   try {
     await stage.admin.send(namespaceRequest(home));
-    await seedNamespaces(stage, "few", namespaces.few);
-    await seedNamespaces(stage, "lot", namespaces.lot);
+    for (const { targets } of size.fanOuts) await seedNamespaces(stage, `of-${targets}`, targets);
     await warmBareClient(stage);
     for (const name of names) await parts[name]?.({ stage, size, tell });
   } finally {

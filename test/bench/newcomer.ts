@@ -2,17 +2,17 @@ import { performance } from "node:perf_hooks";
 import { latencyRow } from "./latency.ts";
 import { dataOf, home, metadataOf, namespaceRequest, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
 import type { Row } from "./report.ts";
-import { wideTargets } from "./sizes.ts";
+import type { Size } from "./sizes.ts";
 import { copiesOnly, watchCollection } from "./sightings.ts";
 import type { Running, Stage } from "./stage.ts";
 
 const name = "wide";
 
 /**
- * How long a namespace that joins a project during a fan-out to 5,000 others waits for its copy, from the answer to its
+ * How long a namespace that joins a project during a fan-out to many others waits for its copy, from the answer to its
  * creation to the copy's event. Newcomers come one after the other; the fan-out is repeated until there were enough.
  */
-export async function newcomerRows(stage: Stage, running: Running, { project, newcomers }: { readonly project: string; readonly newcomers: number }): Promise<readonly Row[]> {
+export async function newcomerRows(stage: Stage, running: Running, { project, atLeast, beside }: Size["newcomers"] & { readonly project: string }): Promise<readonly Row[]> {
   const { admin, say } = stage;
   const newcomer = /"namespace":"newcomer-/;
   let copies = 0;
@@ -24,11 +24,11 @@ export async function newcomerRows(stage: Stage, running: Running, { project, ne
   const waits: number[] = [];
   const rates: number[] = [];
   const end = await running.readings.begin();
-  for (let round = 0; waits.length < newcomers; round += 1) {
+  for (let round = 0; waits.length < atLeast; round += 1) {
     const [begun, before] = [performance.now(), copies];
-    const isUnderWay = (): boolean => copies - before < wideTargets * 0.95;
+    const isUnderWay = (): boolean => copies - before < beside * 0.95;
     await admin.send(round === 0 ? sharedSecretRequest({ name, project }, 0) : { method: "PATCH", path: sharedSecretPath(home, name), body: { spec: { data: dataOf(round) } } });
-    while (isUnderWay() && waits.length < newcomers * 2) {
+    while (isUnderWay() && waits.length < atLeast * 2) {
       const namespace = `newcomer-${waits.length}`;
       await admin.send(namespaceRequest(namespace, project));
       const joined = performance.now();
@@ -43,5 +43,5 @@ export async function newcomerRows(stage: Stage, running: Running, { project, ne
   sightings.stop();
   await admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
   await running.readings.settled();
-  return [latencyRow(`new target during a fan-out to ${wideTargets}`, waits, { belowMs: 300, usage, note: `beside ${Math.min(...rates).toFixed(0)} copies/s` })];
+  return [latencyRow(`new target during a fan-out to ${beside}`, waits, { belowMs: 300, usage, note: `beside ${Math.min(...rates).toFixed(0)} copies/s` })];
 }

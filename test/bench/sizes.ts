@@ -1,50 +1,55 @@
 /** How much is measured; all numbers count objects unless they say otherwise. */
 export interface Size {
-  readonly name: "small" | "full";
-  /** How often a fan-out to 200 and to 1,000 namespaces is repeated; the median counts. */
-  readonly rounds: Readonly<Record<FanOutWidth, number>>;
-  /** Repairs, grants and revocations that are timed. */
+  readonly name: "tiny" | "small" | "full";
+  /** Fan-outs to so many namespaces, and how often each is repeated: the median counts. */
+  readonly fanOuts: readonly { readonly targets: number; readonly rounds: number }[];
+  /** Repairs, grants, revocations and tokens that are timed one by one. */
   readonly samples: number;
-  readonly newcomers: number;
+  readonly newcomers: { readonly atLeast: number; readonly beside: number };
   readonly many: { readonly sources: number; readonly targets: number; readonly foreign: number };
   readonly idleSeconds: number;
   readonly tokens: number;
   readonly keys: { readonly lasting: number; readonly expiring: number; readonly withinSeconds: number; readonly requesters: number };
 }
 
-/** How many namespaces the two fan-outs go to. */
-type FanOutWidth = 200 | 1000;
-
-/** Targets of the fan-out during which newcomers come. */
-export const wideTargets = 5000;
-
-/** The sizes by name. */
-export const sizes: Readonly<Record<Size["name"], Size>> = {
-  small: {
-    name: "small",
-    rounds: { 200: 5, 1000: 2 },
-    samples: 100,
-    newcomers: 60,
-    many: { sources: 500, targets: 10, foreign: 2500 },
-    idleSeconds: 30,
-    tokens: 1000,
-    keys: { lasting: 1950, expiring: 50, withinSeconds: 15, requesters: 10 },
-  },
-  full: {
-    name: "full",
-    rounds: { 200: 10, 1000: 5 },
-    samples: 500,
-    newcomers: 200,
-    many: { sources: 10_000, targets: 10, foreign: 50_000 },
-    idleSeconds: 30,
-    tokens: 1000,
-    keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, requesters: 100 },
-  },
+const tiny: Size = {
+  name: "tiny",
+  fanOuts: [{ targets: 50, rounds: 3 }, { targets: 200, rounds: 3 }],
+  samples: 20,
+  newcomers: { atLeast: 10, beside: 500 },
+  many: { sources: 50, targets: 4, foreign: 100 },
+  idleSeconds: 10,
+  tokens: 100,
+  keys: { lasting: 90, expiring: 10, withinSeconds: 5, requesters: 2 },
 };
+
+const small: Size = {
+  name: "small",
+  fanOuts: [{ targets: 200, rounds: 5 }, { targets: 1000, rounds: 3 }],
+  samples: 100,
+  newcomers: { atLeast: 60, beside: 5000 },
+  many: { sources: 500, targets: 10, foreign: 2500 },
+  idleSeconds: 30,
+  tokens: 1000,
+  keys: { lasting: 1950, expiring: 50, withinSeconds: 15, requesters: 10 },
+};
+
+const full: Size = {
+  name: "full",
+  fanOuts: [{ targets: 200, rounds: 10 }, { targets: 1000, rounds: 5 }],
+  samples: 500,
+  newcomers: { atLeast: 200, beside: 5000 },
+  many: { sources: 10_000, targets: 10, foreign: 50_000 },
+  idleSeconds: 30,
+  tokens: 1000,
+  keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, requesters: 100 },
+};
+
+const sizes: readonly Size[] = [tiny, small, full];
 
 /** The size of that name, small without one; throws for another name. */
 export function sizeNamed(name: string | undefined): Size {
-  if (name === undefined || name === "" || name === "small") return sizes.small;
-  if (name === "full") return sizes.full;
-  throw new Error(`SIZE is "${name}": it must be small or full`);
+  const found = sizes.find((size) => size.name === (name || "small"));
+  if (found === undefined) throw new Error(`SIZE is "${name}": it must be ${sizes.map((size) => size.name).join(", ")}`);
+  return found;
 }
