@@ -33,14 +33,14 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
   };
 }
 
-/** Takes a refused create for done and never looks again. */
+/** Takes a refused update for done and never looks again. */
 export const forgetsRefusals: Assemble = controllerWith((client) => ({
   ...client,
-  async create(resource, object) {
+  async replace(resource, object) {
     try {
-      return await client.create(resource, object);
+      return await client.replace(resource, object);
     } catch (error) {
-      if (isKubeError(error, "ServerError")) return { ...object, metadata: { ...object.metadata, uid: "made-up", resourceVersion: "1" } };
+      if (isKubeError(error, "ServerError")) return object;
       throw error;
     }
   },
@@ -62,7 +62,7 @@ export const makesAnew: Assemble = controllerWith((client) => ({
   },
 }));
 
-/** Goes on repeating every 10 s what was refused once, after it has succeeded too. */
+/** Goes on repeating every 40 s what was refused once, after it has succeeded too. */
 export const neverRests: Assemble = controllerWith((client, clock) => ({
   ...client,
   async patch(resource, ref, patch) {
@@ -70,10 +70,10 @@ export const neverRests: Assemble = controllerWith((client, clock) => ({
       return await client.patch(resource, ref, patch);
     } catch (error) {
       const repeat = () => {
-        clock.wakeAfter(10_000, repeat);
+        clock.wakeAfter(40_000, repeat);
         client.patch(resource, ref, patch).catch(() => {});
       };
-      clock.wakeAfter(10_000, repeat);
+      clock.wakeAfter(40_000, repeat);
       throw error;
     }
   },

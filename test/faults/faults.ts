@@ -69,7 +69,7 @@ export const faults: readonly Fault[] = [
     moments: atCalls,
     allowance: usual,
     async call({ instance }, run) {
-      void run.restart(instance);
+      await run.restart(instance);
       return "drop";
     },
   },
@@ -79,7 +79,7 @@ export const faults: readonly Fault[] = [
     allowance: usual,
     async call({ instance, forward }, run) {
       await forward();
-      void run.restart(instance);
+      await run.restart(instance);
       return "drop";
     },
   },
@@ -171,7 +171,7 @@ export const faults: readonly Fault[] = [
     allowance: usual,
     needsLists: true,
     async begin(instance, run) {
-      void run.restart(instance);
+      await run.restart(instance);
       return staleLists(run);
     },
   },

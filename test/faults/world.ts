@@ -49,7 +49,8 @@ export async function startWorld(report: (line: string) => void): Promise<World>
   await allow(arrange);
   const login = await controllerKubeconfig(controlPlane, { directory });
   const credentials = await loadCredentials(login.kubeconfig, systemClock);
-  const upstream = new Pool(credentials.server, { allowH2: false, connections: null, connect: { ...credentials.tls } });
+  // One connection for many watches: most of a run's time would go into their handshakes.
+  const upstream = new Pool(credentials.server, { allowH2: true, connections: 8, pipelining: 100, connect: { ...credentials.tls } });
   const stop = async () => {
     login.close();
     await Promise.all([upstream.destroy(), connection.pool.destroy()]);
