@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
 import { startController, type Controller, type ControllerOptions } from "./controller-process.ts";
 import { eventually } from "./eventually.ts";
-import { installLatchkey } from "./install.ts";
+import { installLatchkey, repository } from "./install.ts";
 
 /** False where tests cannot have control planes of their own: on an existing cluster, and without a controller manager. */
 export const hasLoneClusters = process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
@@ -32,6 +34,7 @@ export interface LoneClusterOptions {
 export async function startLoneCluster({ install = true }: LoneClusterOptions = {}): Promise<LoneCluster> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   const controlPlane = await startControlPlane(await findOrBuildControlPlane(report));
+  const program = join(controlPlane.directory, "latchkey.mjs");
   const connection = await connect(controlPlane.adminKubeconfig);
   const controllers: Controller[] = [];
   const stop = async () => {
@@ -41,6 +44,8 @@ export async function startLoneCluster({ install = true }: LoneClusterOptions = 
   };
   const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
   try {
+    // The bundle that ships: it starts five times as fast as the sources, and here it starts often.
+    execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], { cwd: repository });
     if (install) await installLatchkey(controlPlane, report);
   } catch (error) {
     await stop();
@@ -56,7 +61,7 @@ export async function startLoneCluster({ install = true }: LoneClusterOptions = 
       return answer;
     },
     async run(options = {}) {
-      const controller = await startController({ controlPlane, restart: "never", ...options });
+      const controller = await startController({ controlPlane, restart: "never", program, ...options });
       controllers.push(controller);
       return controller;
     },
