@@ -10,6 +10,7 @@ import { isHeld } from "../domain/finalizer.ts";
 import { grantedNames, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
 import { isPermitted, targetIn } from "../domain/sync-target.ts";
+import { inTurns } from "../kube/loop.ts";
 import type { WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -36,7 +37,7 @@ const statusDelayMs = 100;
 export interface ChangeDeps {
   readonly queues: Queues;
   readonly stores: Stores;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
 }
 
 /** What puts keys into queues. */
@@ -45,7 +46,7 @@ export interface Changes {
   /** Has the status of every source that wants this target counted again. */
   readonly recount: (target: ObjectRef) => void;
   /** Puts everything there is into the queues: the first thing a leader does. */
-  readonly addEverything: () => void;
+  readonly addEverything: () => Promise<void>;
 }
 
 /** Puts the keys of all passes that a change concerns into their queues. */
@@ -115,7 +116,9 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
       queues.token.add(key, "fresh");
       addRequesters(before, after);
     },
-    policy: () => addAllStamped("bulk"),
+    policy() {
+      for (const { queue, key } of allStamped()) queue.add(key, "bulk");
+    },
     signingKeys() {
       queues.signingKeys.add(signingKeysKey, "fresh");
       for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "bulk");
@@ -124,18 +127,14 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
 
   return { handlers, recount, addEverything };
 
-  function addEverything(): void {
-    for (const source of stores.sharedSecrets.values()) {
+  async function addEverything(): Promise<void> {
+    await inTurns(stores.sharedSecrets.values(), clock, (source) => {
       queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
       for (const target of targetsOf(source, stores)) addTarget(target, "bulk");
-    }
-    for (const store of [stores.copies, stores.strangers]) {
-      for (const { metadata } of store.values()) addTarget(metadata, "bulk");
-    }
-    for (const store of [stores.roles, stores.roleBindings]) {
-      for (const seen of store.values()) addOwners(seen);
-    }
-    handlers.policy();
+    });
+    for (const store of [stores.copies, stores.strangers]) await inTurns(store.values(), clock, ({ metadata }) => addTarget(metadata, "bulk"));
+    for (const store of [stores.roles, stores.roleBindings]) await inTurns(store.values(), clock, addOwners);
+    await inTurns(allStamped(), clock, ({ queue, key }) => queue.add(key, "bulk"));
     handlers.signingKeys();
   }
 
@@ -171,11 +170,12 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
     for (const hash of hashes) queues.grant.add(hash, "fresh");
   }
 
-  function addAllStamped(urgency: "fresh" | "bulk"): void {
-    for (const { metadata } of stores.keys.values()) queues.key.add(keyOf(metadata), urgency);
-    for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), urgency);
+  /** Everything about requesters, and the queue of each. */
+  function* allStamped(): Iterable<{ readonly queue: WorkQueue; readonly key: Key }> {
+    for (const { metadata } of stores.keys.values()) yield { queue: queues.key, key: keyOf(metadata) };
+    for (const { metadata } of stores.tokens.values()) yield { queue: queues.token, key: keyOf(metadata) };
     for (const store of [stores.keys, stores.tokens, stores.clusterRoles, stores.clusterRoleBindings]) {
-      for (const hash of store.namesIn(indexes.requester)) queues.grant.add(hash, urgency);
+      for (const key of store.namesIn(indexes.requester)) yield { queue: queues.grant, key };
     }
   }
 

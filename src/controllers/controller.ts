@@ -63,8 +63,8 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       const queues = createQueues(deps);
       const changes = createChanges({ queues, stores: informers.stores, clock: deps.clock });
       handlers = changes.handlers;
-      changes.addEverything();
       try {
+        await changes.addEverything();
         await runLoops({ options, deps, informers, queues, changes, signal });
       } finally {
         handlers = undefined;

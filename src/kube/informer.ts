@@ -5,6 +5,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { isKubeError, KubeError } from "./errors.ts";
+import { inTurns } from "./loop.ts";
 import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
 import { type Change, type Entry, type Indexer, type ReadStore, Store } from "./store.ts";
 
@@ -128,13 +129,13 @@ export class Informer<T> {
     const historyReset = isOlder(resourceVersion, this.#resourceVersion ?? "0");
     this.#earlierLists = historyReset ? this.#earlierLists + 1 : 0;
     if (historyReset && this.#earlierLists < believedLists) throw this.#doubt(resourceVersion);
-    for (const [key, entry] of present) {
+    await inTurns(present, this.#deps.clock, ([key, entry]) => {
       if (historyReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
-    }
-    for (const key of this.#store.keys()) {
+    });
+    await inTurns(this.#store.keys(), this.#deps.clock, (key) => {
       const stays = present.has(key) || (!historyReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
       if (!stays) this.#put(key, undefined);
-    }
+    });
     this.#resourceVersion = resourceVersion;
     this.#markSynced();
   }

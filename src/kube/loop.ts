@@ -23,8 +23,19 @@ export interface LoopOptions {
   readonly metrics: ControllerMetrics;
 }
 
-/** Passes may keep the event loop to themselves this long, in milliseconds, before others have a turn. */
+/** Work may keep the event loop to themselves this long, in milliseconds, before others have a turn. */
 const turnMs = 10;
+
+/** Does one item after the other; others have a turn whenever that has taken too long. The items may change meanwhile. */
+export async function inTurns<T>(items: Iterable<T>, clock: Pick<Clock, "monotonic">, work: (item: T) => void): Promise<void> {
+  let turnBegan = clock.monotonic();
+  for (const item of items) {
+    work(item);
+    if (clock.monotonic() - turnBegan < turnMs) continue;
+    await setImmediate();
+    turnBegan = clock.monotonic();
+  }
+}
 
 /** Gives every key of the queue to `reconcile` until `signal` aborts; resolves when the passes in flight have ended. */
 export async function runLoop(options: LoopOptions): Promise<void> {

@@ -244,7 +244,7 @@ test("a new leader asks for everything there is", async () => {
     directclusterendpointtokens: [raw({ name: "t" })],
   });
   news();
-  changes.addEverything();
+  await changes.addEverything();
   expect(news()).toEqual([
     "copy pay/db bulk",
     "copy pay/gone bulk",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { KubeError } from "../../src/kube/errors.ts";
-import { runLoop } from "../../src/kube/loop.ts";
+import { inTurns, runLoop } from "../../src/kube/loop.ts";
 import type { Next } from "../../src/kube/loop.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -156,4 +156,23 @@ test("passes that wait for nothing let timers through", async () => {
   setTimeout(() => stop.abort(), 1);
   await runLoop(options);
   expect(options.metrics.counts.length).toBeGreaterThan(0);
+});
+
+describe("items taken in turns", () => {
+  test.each([
+    { rule: "let others have a turn after each that took long", stepMs: 10, seen: ["a", "other", "b", "c"] },
+    { rule: "keep the turn while they are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
+  ])("$rule", async ({ stepMs, seen }) => {
+    const order: string[] = [];
+    let now = 0;
+    const other = new Promise<void>((resolve) => {
+      setImmediate(() => {
+        order.push("other");
+        resolve();
+      });
+    });
+    await inTurns(["a", "b", "c"], { monotonic: () => (now += stepMs) }, (item) => void order.push(item));
+    await other;
+    expect(order).toEqual(seen);
+  });
 });
