@@ -43,7 +43,7 @@ export default defineConfig({
           include: ["test/cluster/crash-*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
-          maxWorkers: 1,
+          maxWorkers: 2,
         },
       },
       {
