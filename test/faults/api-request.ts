@@ -21,12 +21,19 @@ export function apiRequest({ method = "GET", url = "/" }: Pick<IncomingMessage, 
   const { pathname, searchParams } = new URL(url, "http://proxy");
   const [, namespace, plural = "", name, subresource] = pattern.exec(pathname) ?? [];
   const selection = [pathname, searchParams.get("labelSelector"), searchParams.get("fieldSelector")].filter((part) => part !== null).join("?");
-  return { method, path: url, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch") }), plural, namespace, name, subresource, selection };
+  return { method, path: url, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch"), isDry: searchParams.has("dryRun") }), plural, namespace, name, subresource, selection };
 }
 
-function kindOf(method: string, plural: string, { name, isWatch }: { readonly name: string | undefined; readonly isWatch: boolean }): ApiRequest["kind"] {
+interface Hints {
+  readonly name: string | undefined;
+  readonly isWatch: boolean;
+  readonly isDry: boolean;
+}
+
+/** A dry run changes nothing: it is a question. */
+function kindOf(method: string, plural: string, { name, isWatch, isDry }: Hints): ApiRequest["kind"] {
   if (plural === "leases") return "lease";
-  if (method !== "GET") return "write";
-  if (name !== undefined) return "get";
+  if (method !== "GET" && !isDry) return "write";
+  if (name !== undefined || isDry) return "get";
   return isWatch ? "watch" : "list";
 }

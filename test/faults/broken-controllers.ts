@@ -40,7 +40,7 @@ export const forgetsRefusals: Assemble = controllerWith((client) => ({
     try {
       return await client.replace(resource, object);
     } catch (error) {
-      if (isKubeError(error, "ServerError")) return object;
+      if (isKubeError(error, "ServerError")) return client.get(resource, object.metadata);
       throw error;
     }
   },

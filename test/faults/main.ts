@@ -8,7 +8,7 @@ import { shuffled } from "./seeded-random.ts";
 import { startWorld } from "./world.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-const { values } = parseArgs({ options: { scenario: { type: "string", default: "" }, fault: { type: "string", default: "" }, moment: { type: "string", default: "" }, sample: { type: "string" }, lanes: { type: "string", default: "6" } } });
+const { values } = parseArgs({ options: { scenario: { type: "string", default: "" }, fault: { type: "string", default: "" }, moment: { type: "string", default: "" }, sample: { type: "string" }, lanes: { type: "string", default: "10" } } });
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -25,7 +25,7 @@ async function main(): Promise<number> {
     const learned = await learn(lanes, chosen, { seed, lessons: 3 });
     for (const [{ name }, { calls, changes }] of learned) say(`${name}: ${calls} writes, ${changes} changes`);
     const matching = cellsOf(learned, seed).filter(({ fault, moment }) => fault.name.includes(values.fault) && `${moment.at} ${moment.number}`.startsWith(values.moment));
-    const cells = values.sample === undefined ? matching : shuffled(matching, seed).slice(0, Number(values.sample));
+    const cells = shuffled(matching, seed).slice(0, values.sample === undefined ? matching.length : Number(values.sample));
     const points = [...learned.values()].reduce((sum, { calls, changes }) => sum + calls + changes, 0);
     say(`${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`);
     const played: Played[] = [];

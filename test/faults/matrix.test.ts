@@ -11,7 +11,7 @@ import { startWorld, type World } from "./world.ts";
 import { hasLoneClusters } from "../cluster/lone-cluster.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-const sample = { scenarios: 4, runs: 24, lanes: 6 };
+const sample = { scenarios: 4, runs: 24, lanes: 8 };
 
 /** Its faults can be told from each other by what they break. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
@@ -57,10 +57,10 @@ const brokenOnes: readonly Broken[] = [
 ];
 
 describe.skipIf(!hasLoneClusters)("the oracles", () => {
-  it.each(brokenOnes)("see a controller that $what, by $oracle", async ({ assemble, fault: name, write, oracle }) => {
+  it.concurrent.each(brokenOnes)("see a controller that $what, by $oracle", async ({ assemble, fault: name, write, oracle }) => {
     const [scenario] = copying;
     const fault = faults.find((one) => one.name === name);
-    const [lane] = lanes;
+    const lane = lanes[brokenOnes.findIndex((one) => one.oracle === oracle)];
     const expected = scenario && learned.get(scenario);
     if (!scenario || !fault || !lane || !expected) throw new Error("there is nothing to break");
     const calm = await play({ lane, scenario, seed, assemble });
