@@ -74,6 +74,8 @@ export function createTransport(options: TransportOptions): Transport {
         path: prefix + call.path,
         headers: headersOf(call, authorization),
         ...(call.body === undefined ? {} : { body: encodeBody(call.body) }),
+        // Otherwise undici closes the connection after every DELETE that has a body.
+        reset: false,
         signal: timeout.signal,
       });
       const retryAfter = Number(answer.headers["retry-after"]);

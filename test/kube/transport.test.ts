@@ -160,6 +160,12 @@ describe("a 401", () => {
   });
 });
 
+test("a delete with preconditions in its body leaves its connection to the next request", async () => {
+  const { peer, transport } = await over(answerWith(200), { connections: 1 });
+  for (let round = 0; round < 3; round += 1) await transport.request({ method: "DELETE", path: "/api/v1/secrets/a", body: { kind: "DeleteOptions" } });
+  expect(new Set(peer.arrivals.map(({ socket }) => socket)).size).toBe(1);
+});
+
 test("no more requests are under way than there are connections, and those are kept", async () => {
   let [now, most] = [0, 0];
   const { peer, transport } = await over(() => void (most = Math.max(most, ++now)));
