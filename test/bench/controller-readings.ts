@@ -60,7 +60,7 @@ export interface Readings {
   begin(): Promise<() => Promise<Usage>>;
   /**
    * Waits until no key waits for a worker and no pass has ended for a second; answers when the last pass ended, on the
-   * clock of `performance`, to about a tenth of a second.
+   * clock of `performance`, to about a quarter of a second; /metrics is read that seldom because it costs the controller, too.
    */
   settled(within?: number): Promise<number>;
 }
@@ -98,7 +98,7 @@ export function readingsOf(url: string): Readings {
         passes = reading.passes;
         if (now - since >= 1_000) return since;
         if (now > deadline) throw new Error(`waited ${within / 1000} s for the controller to have nothing to do: ${reading.waiting} keys wait`);
-        await pause(100);
+        await pause(250);
       }
     },
   };
