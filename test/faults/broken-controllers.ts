@@ -1,6 +1,7 @@
 import { type assembleController, type AssemblyDeps, type AssemblyOptions } from "../../src/controllers/assemble.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { fieldManager, ownObjects } from "../../src/api/names.ts";
+import { keyOf } from "../../src/api/object.ts";
 import { parseMetadata } from "../../src/api/parse.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { isKubeError } from "../../src/kube/errors.ts";
@@ -33,18 +34,24 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
   };
 }
 
-/** Takes a refused update for done and never looks again. */
-export const forgetsRefusals: Assemble = controllerWith((client) => ({
-  ...client,
-  async replace(resource, object) {
-    try {
-      return await client.replace(resource, object);
-    } catch (error) {
-      if (isKubeError(error, "ServerError")) return client.get(resource, object.metadata);
-      throw error;
-    }
-  },
-}));
+/** Gives an object up for good once an update of it was refused, and believes that all is well. */
+export const givesUp: Assemble = controllerWith((client) => {
+  const givenUp = new Set<string>();
+  return {
+    ...client,
+    async replace(resource, object) {
+      const key = `${resource.plural} ${keyOf(object.metadata)}`;
+      if (givenUp.has(key)) return client.get(resource, object.metadata);
+      try {
+        return await client.replace(resource, object);
+      } catch (error) {
+        if (!isKubeError(error, "ServerError")) throw error;
+        givenUp.add(key);
+        return client.get(resource, object.metadata);
+      }
+    },
+  };
+});
 
 /** Deletes and makes anew what it may not replace at once. */
 export const makesAnew: Assemble = controllerWith((client) => ({

@@ -16,8 +16,8 @@ export interface Allowance {
   readonly statuses: number;
 }
 
-/** When a fault strikes: at the k-th write of a run, or before one of the scenario's changes (both from 1). */
-export type Moment = { readonly at: "call"; readonly number: number } | { readonly at: "change"; readonly number: number };
+/** When a fault strikes: at the k-th write of a run (`of` counts only some), or before one of the scenario's changes; both from 1. */
+export type Moment = { readonly at: "call"; readonly number: number; readonly of?: RegExp } | { readonly at: "change"; readonly number: number };
 
 /** A kind of failure. */
 export interface Fault {

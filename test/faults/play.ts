@@ -112,10 +112,12 @@ class Striker {
   }
 
   #onCall(call: Call) {
-    this.#calls += 1;
-    if (this.#strike === undefined || this.#calls !== this.#strike.moment.number) return undefined;
-    const { fault } = this.#strike;
-    this.struck = this.#run.ledger.asked.at(-1) ?? "";
+    if (this.#strike?.moment.at !== "call") return undefined;
+    const { fault, moment } = this.#strike;
+    const asked = this.#run.ledger.asked.at(-1) ?? "";
+    if (moment.of?.test(asked) !== false) this.#calls += 1;
+    if (this.#calls !== moment.number) return undefined;
+    this.struck = asked;
     this.#run.strikeWith({});
     if (fault.call !== undefined) return fault.call(call, this.#run);
     return this.#begin(call, fault);
