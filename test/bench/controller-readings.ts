@@ -86,7 +86,7 @@ export function readingsOf(url: string): Readings {
         return { requests, cpuSeconds: after.cpuSeconds - before.cpuSeconds, residentMB: after.residentMB, blockMs: longest };
       };
     },
-    async settled(within = 120_000) {
+    async settled(within = 600_000) {
       const deadline = performance.now() + within;
       let passes = -1;
       let since = performance.now();
