@@ -52,7 +52,7 @@ describe.concurrent("no value of the data is shown", () => {
       return text.includes("InvalidAccessRule") && text.includes("Conflict") && text;
     }, { what: "the Events" });
     expect(canariesIn(events)).toEqual([]);
-    expect(await look(`/api/v1/namespaces/${free}/secrets/${name}`)).toMatchObject({ code: 404 });
+    expect(await look(`/api/v1/namespaces/${free}/secrets/${name}`)).toMatchObject({ code: 200, type: "Opaque", data: dataOf("first") });
   });
 
   const formats = [
