@@ -10,7 +10,8 @@ import { shuffled } from "./seeded-random.ts";
 import { startWorld, type World } from "./world.ts";
 import { hasLoneClusters } from "../cluster/lone-cluster.ts";
 
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+// The same sample every time: a change is judged by itself. SEED= draws others, and make faults plays them all.
+const seed = Number(process.env.SEED ?? 7);
 const sample = { scenarios: 3, runs: 16, lanes: 8 };
 
 /** Its faults can be told from each other by what they break. */
