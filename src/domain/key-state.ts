@@ -1,7 +1,7 @@
 import type { ConditionClaim, Reason } from "../api/conditions.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import type { Requester } from "../api/requester.ts";
-import { timestamp } from "./conditions.ts";
+import { stalled, timestamp } from "./conditions.ts";
 import { createdAt, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf } from "./lifetime.ts";
 
 /** An OwnedAccessKey and what decides whether it works. */
@@ -54,10 +54,9 @@ export function keyState(view: KeyView, now: number): KeyState {
 export function keyClaims(view: KeyView, now: number): readonly ConditionClaim[] {
   const { ready, reason, message } = keyState(view, now);
   return [
-    { type: "Ready", status: ready ? "True" : "False", reason, message },
+    ...(ready ? [{ type: "Ready", status: "True", reason, message } as const] : stalled(reason, message)),
     { type: "Active", status: reason === "Active" ? "True" : "False", reason, message },
     ...lifeClaims(keyLifetime(view), now),
-    ...(ready ? [] : [{ type: "Stalled", status: "True", reason, message } as const]),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { ConditionClaim, Reason } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
+import { stalled } from "./conditions.ts";
 import type { Source } from "./copy.ts";
 import type { DerivedRole } from "./derived-role.ts";
 import type { SyncSummary } from "./sync-summary.ts";
@@ -59,10 +60,7 @@ function readyClaims({ source, wanted, summary }: Findings, problems: readonly P
   const [first] = problems;
   if (first !== undefined) {
     const message = problems.map((problem) => problem.message).join("; ");
-    return [
-      { type: "Ready", status: "False", reason: first.reason, message },
-      { type: "Stalled", status: "True", reason: first.reason, message },
-    ];
+    return stalled(first.reason, message);
   }
   const message = [accessSentence(wanted), ...(source.options.projects.length === 0 ? [] : [syncSentence(summary)])].join("; ");
   if (summary.pending === 0 || source.options.paused) return [{ type: "Ready", status: "True", reason: "Ready", message }];
@@ -87,7 +85,7 @@ function syncSentence({ desired, synced, conflicts, failed, failures, contested 
   return parts.join(", ");
 }
 
-/** The whole status of a SharedSecret but its conditions (design of the CRD: numbers, never a value). */
+/** The whole status of a SharedSecret but its conditions: numbers, never a value. */
 export function sharedSecretFigures({ source, wanted, nameConflicts, summary }: Findings): Readonly<Record<string, unknown>> {
   const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
   const { desired, synced, conflicts, failed, failures } = summary;

@@ -1,7 +1,7 @@
 import type { ConditionClaim } from "../api/conditions.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Requester, RequesterStamp } from "../api/requester.ts";
-import { timestamp } from "./conditions.ts";
+import { stalled, timestamp } from "./conditions.ts";
 import type { GrantState } from "./granted-names.ts";
 import { clampedLife, createdAt, instantOf } from "./lifetime.ts";
 import { isSystemName } from "./requester.ts";
@@ -80,20 +80,12 @@ function unsupportedBecause({ name, keyId }: RequesterStamp): string | undefined
 /** Conditions of a token that is over. */
 export function expiredClaims(life: TokenLife): readonly ConditionClaim[] {
   const message = `The token's life ended at ${timestamp(life.endsAt)}. Create another one.`;
-  return [
-    { type: "Ready", status: "False", reason: "Expired", message },
-    { type: "Expired", status: "True", reason: "Expired", message },
-    { type: "Stalled", status: "True", reason: "Expired", message },
-  ];
+  return [...stalled("Expired", message), { type: "Expired", status: "True", reason: "Expired", message }];
 }
 
 /** Conditions of a token that is never issued. */
 export function refusedClaims(life: TokenLife, { reason, message }: Extract<TokenState, { kind: "refused" }>): readonly ConditionClaim[] {
-  return [
-    { type: "Ready", status: "False", reason, message },
-    notExpired(life),
-    { type: "Stalled", status: "True", reason, message },
-  ];
+  return [...stalled(reason, message), notExpired(life)];
 }
 
 /** Conditions of a token whose grant does not come. */
