@@ -24,6 +24,7 @@ and try:
   kubectl -n web-dev get secret database
   kubectl create namespace web-test                             # and let it become one of the project web
   kubectl label namespace web-test management.service/project=web
+  kubectl annotate namespace web-test management.service/sync=enabled   # that asks for what the project may have
   kubectl -n web-test get secrets
   echo '{"apiVersion":"management.service/v1","kind":"DirectClusterEndpointToken","metadata":{"name":"mine"}}' |
     kubectl --context alice create -f -
