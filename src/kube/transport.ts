@@ -90,11 +90,8 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    async request(call) {
-      const answer = await observed(call, () => gate.within(() => authorized(() => send(call))));
-      return answer;
-    },
-    async stream(call) {
+    request: (call) => observed(call, () => gate.within(() => authorized(() => send(call)))),
+    stream(call) {
       return observed(call, () =>
         authorized(async () => {
           const authorization = await credentials.authorization();
