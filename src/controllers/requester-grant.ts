@@ -2,8 +2,8 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import { type Key, type Metadata, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { parseMetadata } from "../api/parse.ts";
-import type { GrantedKind, GrantedObject, GrantRole } from "../api/requester-grant.ts";
-import { type Resource, resources } from "../api/resources.ts";
+import type { GrantBinding, GrantedKind, GrantedObject, GrantRole } from "../api/requester-grant.ts";
+import { resources } from "../api/resources.ts";
 import { isHeld } from "../domain/finalizer.ts";
 import type { PoliciesAge } from "../domain/policy-age.ts";
 import { grantKey, grantedNames } from "../domain/granted-names.ts";
@@ -33,16 +33,18 @@ export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDep
   const policies = observePolicies(stores);
   const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), policies);
   const tokens = owned("DirectClusterEndpointToken", stores.tokens.by(indexes.requester, hash), policies);
-  const wanted = [...keys, ...tokens];
+  const all = [...keys, ...tokens];
   const roles = stores.clusterRoles.by(indexes.requester, hash);
-  const dropped = droppedNames(roles, new Set(wanted.map(({ object }) => grantKey(object))));
+  const bindings = stores.clusterRoleBindings.by(indexes.requester, hash);
+  const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
   if (await isBehind(dropped, hash, deps)) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+  const wanted = await withoutGone(all, boundNames(roles, bindings), deps.client);
   const plan = planRequesterGrant({
     hash,
     requester: wanted[0]?.requester,
     wanted: wanted.map(({ object }) => object),
     roles,
-    bindings: stores.clusterRoleBindings.by(indexes.requester, hash),
+    bindings,
   });
   if (plan.conflicts.length > 0) deps.log.warn({ names: plan.conflicts }, "names of requester grants are somebody else's");
   await carryOut(plan, deps);
@@ -55,6 +57,11 @@ function droppedNames(roles: readonly GrantRole[], wanted: ReadonlySet<string>):
   return roles.flatMap(grantedNames).filter((name) => !wanted.has(name));
 }
 
+function boundNames(roles: readonly GrantRole[], bindings: readonly GrantBinding[]): ReadonlySet<string> {
+  const bound = new Set(bindings.map(({ metadata }) => metadata.name));
+  return new Set(roles.filter(({ metadata }) => bound.has(metadata.name)).flatMap(grantedNames));
+}
+
 /**
  * Asks the API server itself before somebody's access is taken away: roles may have arrived before the keys and tokens
  * that they name. What the stores say is being deleted needs no question, and what is not stamped so has no claim.
@@ -62,17 +69,33 @@ function droppedNames(roles: readonly GrantRole[], wanted: ReadonlySet<string>):
 async function isBehind(names: readonly string[], hash: Key, { stores, client }: RequesterGrantDeps): Promise<boolean> {
   for (const granted of names) {
     const { namespace: plural, name } = refOf(granted);
-    const isKey = plural === resources.ownedAccessKeys.plural;
-    const seen = isKey ? stores.keys.get(name) : stores.tokens.get(name);
+    const seen = plural === resources.ownedAccessKeys.plural ? stores.keys.get(name) : stores.tokens.get(name);
     if (seen?.metadata.deletionTimestamp !== undefined) continue;
-    const found = await read(isKey ? resources.ownedAccessKeys : resources.endpointTokens, name, client);
+    const found = await readGranted(granted, client);
     if (found === undefined || found.resourceVersion === seen?.metadata.resourceVersion) continue;
     if (stampedHash(found).includes(hash)) return true;
   }
   return false;
 }
 
-async function read(resource: Resource, name: string, client: Pick<Client, "getMetadata">): Promise<Metadata | undefined> {
+/**
+ * Leaves out what is gone by now, asking about every name whose grant does not stand yet: a new leader's stores may be
+ * older than the end of the last grant, and the name may be another requester's next.
+ */
+async function withoutGone(all: readonly Owned[], granted: ReadonlySet<string>, client: Pick<Client, "getMetadata">): Promise<readonly Owned[]> {
+  const isThere = async ({ key, uid }: Owned): Promise<boolean> => {
+    if (granted.has(key)) return true;
+    const found = await readGranted(key, client);
+    return found?.uid === uid && found.deletionTimestamp === undefined;
+  };
+  const there = await Promise.all(all.map(isThere));
+  return all.filter((_, index) => there[index]);
+}
+
+/** Reads an object by its {@link grantKey}. */
+async function readGranted(granted: string, client: Pick<Client, "getMetadata">): Promise<Metadata | undefined> {
+  const { namespace: plural, name } = refOf(granted);
+  const resource = plural === resources.ownedAccessKeys.plural ? resources.ownedAccessKeys : resources.endpointTokens;
   try {
     return parseMetadata(await client.getMetadata(resource, { name }));
   } catch (error) {
@@ -82,6 +105,9 @@ async function read(resource: Resource, name: string, client: Pick<Client, "getM
 }
 
 interface Owned {
+  /** Its {@link grantKey}. */
+  readonly key: string;
+  readonly uid: string;
   readonly object: GrantedObject;
   readonly requester: string;
 }
@@ -91,6 +117,8 @@ function owned(kind: GrantedKind, objects: readonly (OwnedAccessKeySeen | Endpoi
   return objects.flatMap(({ metadata }) => {
     if (!isHeld(metadata) || metadata.deletionTimestamp !== undefined) return [];
     const requester = requesterOf(metadata, policies);
-    return requester.kind === "known" ? [{ object: { kind, name: metadata.name }, requester: requester.name }] : [];
+    if (requester.kind !== "known") return [];
+    const object = { kind, name: metadata.name };
+    return [{ key: grantKey(object), uid: metadata.uid, object, requester: requester.name }];
   });
 }

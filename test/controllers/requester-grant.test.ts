@@ -4,7 +4,7 @@ import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.t
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
-import { refusal, ScriptedClient } from "./scripted-client.ts";
+import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { told } from "./told-controller.ts";
 import { raw, type RawObject } from "./told-list-watch.ts";
 
@@ -13,9 +13,11 @@ const name = `latchkey-requester-${hash}-0`;
 
 const gone = () => refusal("NotFound", { objectName: "gone" });
 
-async function passOver(listed: Parameters<typeof told>[0], answer: () => unknown = () => ({})) {
+/** A pass over what the stores were told; the API server says the same of an object unless `answer` does otherwise. */
+async function passOver(listed: Parameters<typeof told>[0], answer?: () => unknown) {
   const { informers, log } = await told({ ...policies, ...listed });
-  const client = new ScriptedClient(answer);
+  const live = ({ resource, ref }: Request) => listed?.[resource.plural]?.find(({ metadata }) => metadata.name === ref.name) ?? {};
+  const client = new ScriptedClient((request) => (request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : {}));
   const clock = new TestClock();
   const next = await reconcileRequesterGrant(hash, { client, clock, log, stores: informers.stores, observe: () => {}, tell: async () => {} });
   return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
@@ -23,7 +25,7 @@ async function passOver(listed: Parameters<typeof told>[0], answer: () => unknow
 
 test("a requester is granted the keys and tokens that it asked for", async () => {
   const { client, granted: names } = await passOver({ ownedaccesskeys: [asked("k")], directclusterendpointtokens: [asked("t")] });
-  expect(client.lines).toEqual([`create clusterroles ${name}`, `create clusterrolebindings ${name}`]);
+  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", "getMetadata directclusterendpointtokens t", `create clusterroles ${name}`, `create clusterrolebindings ${name}`]);
   expect(names.toSorted()).toEqual(['"resourceNames":["k"]', '"resourceNames":["t"]']);
 });
 
@@ -33,6 +35,25 @@ test.for<[string, Parameters<typeof told>[0]]>([
   ["whose requester is not certain", { ownedaccesskeys: [asked("k")], mutatingadmissionpolicies: [] }],
 ])("nobody is granted what asks for it but %s", async ([, listed]) => {
   expect((await passOver(listed)).client.lines).toEqual([]);
+});
+
+test.for<[string, () => unknown]>([
+  ["gone", gone],
+  ["being deleted", () => asked("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })],
+  ["another object by now", () => asked("k", { metadata: { uid: "another" } })],
+])("nobody is granted what the API server says is %s", async ([, answer]) => {
+  const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, answer);
+  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
+});
+
+test("what is granted already needs no question", async () => {
+  const { client } = await passOver({ ownedaccesskeys: [asked("k")], ...granted("ownedaccesskeys", "k") });
+  expect(client.lines).toEqual([]);
+});
+
+test("a role that lost its binding is bound again once the API server says that its objects are there", async () => {
+  const { client } = await passOver({ ownedaccesskeys: [asked("k")], ...granted("ownedaccesskeys", "k"), clusterrolebindings: [] });
+  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", `create clusterrolebindings ${name}`]);
 });
 
 const revoked = [`delete clusterrolebindings ${name}`, `delete clusterroles ${name}`];
