@@ -43,7 +43,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const { credentials, clock, random, log, metrics } = deps;
   const host = new URL(credentials.server).host;
   const transports: Transport[] = [];
-  const open = (rest: Pick<TransportOptions, "connections" | "fence"> & { readonly timeoutMs?: number }): Transport => {
+  const open = (rest: Pick<TransportOptions, "connections" | "fence" | "onLimit"> & { readonly timeoutMs?: number }): Transport => {
     const transport = createTransport({ credentials, clock, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }), ...rest });
     transports.push(transport);
     return transport;
@@ -55,7 +55,8 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const lease = { namespace: options.namespace, name: ownObjects.lease };
   const election = new LeaderElection({ client: leaseClient, clock, random, log, metrics, lease, identity: options.identity, times: options.lease });
 
-  const fenced = open({ connections: options.writers, fence: () => election.remainingMs() });
+  metrics.requestLimit(options.writers);
+  const fenced = open({ connections: options.writers, fence: () => election.remainingMs(), onLimit: (limit) => metrics.requestLimit(limit) });
   const eventClient = createClient(open({ connections: 2 }), fieldManager);
   const events = new EventRecorder({ client: eventClient, clock, log, reporter: `${group}/latchkey`, identity: options.identity });
   const controller = createController(options, { client: createClient(fenced, fieldManager), listWatch: createListWatch(fenced, clock), events, clock, random, log, metrics });

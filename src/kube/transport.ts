@@ -47,6 +47,8 @@ export interface TransportOptions {
   /** Milliseconds until the process may write no more; absent where nobody competes. */
   readonly fence?: () => number;
   readonly onAnswer?: (seen: { readonly method: string; readonly code: string }) => void;
+  /** Told how many single requests may be in flight now: fewer after the API server asked for less. */
+  readonly onLimit?: (limit: number) => void;
 }
 
 /** A TLS handshake costs more than ten requests; kube-apiserver keeps idle connections for 90 s (Go, http.Server.IdleTimeout). */
@@ -60,7 +62,8 @@ export function createTransport(options: TransportOptions): Transport {
   const shared = { allowH2: false, keepAliveTimeout: idleConnectionMs, connect: { ...credentials.tls } };
   const requests = new Pool(origin.origin, { ...shared, connections: options.connections, pipelining: 1 });
   const watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
-  const gate = new Gate(options.connections);
+  const { connections: limit, clock, onLimit } = options;
+  const gate = new Gate<Answer>({ limit, clock, asksToWait, ...(onLimit === undefined ? {} : { onLimit }) });
 
   async function send(call: Call): Promise<Answer> {
     const authorization = await credentials.authorization();
@@ -131,6 +134,13 @@ export function createTransport(options: TransportOptions): Transport {
       throw networkError(call, error);
     }
   }
+}
+
+const overload = { defaultMs: 1_000, longestMs: 60_000 } as const;
+
+/** An overloaded API server answers 429 and says how long to stay away (API Priority and Fairness; RFC 6585, section 4). */
+function asksToWait({ status, retryAfterMs = overload.defaultMs }: Answer): number | undefined {
+  return status === 429 ? Math.min(retryAfterMs, overload.longestMs) : undefined;
 }
 
 function timeAllowed(call: Call, { fence, timeoutMs }: TransportOptions): number {

@@ -33,6 +33,11 @@ export const metricTable = {
     help: "Requests to the API server; code is <error> when no answer came.",
     labelNames: ["code", "method", "host"],
   },
+  requestLimit: {
+    name: "latchkey_request_limit",
+    help: "Requests to the API server that may be in flight at a time; fewer than --write-concurrency after it answered 429.",
+    labelNames: [],
+  },
   leading: {
     name: "leader_election_master_status",
     help: "1 while this process holds the Lease, else 0.",
@@ -70,6 +75,7 @@ export interface Metrics {
   controller(name: string): ControllerMetrics;
   queue(name: string): QueueMetrics;
   request(count: RequestCount): void;
+  requestLimit(limit: number): void;
   leading(lease: string, leading: boolean): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -88,6 +94,7 @@ export function createMetrics(): Metrics {
   const queueAdds = new Counter({ ...metricTable.queueAdds, registers });
   const queueRetries = new Counter({ ...metricTable.queueRetries, registers });
   const requests = new Counter({ ...metricTable.requests, registers });
+  const requestLimit = new Gauge({ ...metricTable.requestLimit, registers });
   const leading = new Gauge({ ...metricTable.leading, registers });
 
   function controller(name: string): ControllerMetrics {
@@ -124,6 +131,7 @@ export function createMetrics(): Metrics {
     controller,
     queue,
     request: ({ code, method, host }) => requests.labels(code, method, host).inc(),
+    requestLimit: (limit) => requestLimit.set(limit),
     leading: (lease, isLeading) => leading.labels(lease).set(isLeading ? 1 : 0),
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };

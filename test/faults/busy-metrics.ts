@@ -35,6 +35,7 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
       retried() {},
     }),
     request() {},
+    requestLimit() {},
     leading: (_, isLeading) => void (leading = isLeading),
     render: async () => ({ contentType: "text/plain", text: "" }),
     busy: () => working + [...depths.values()].reduce((sum, depth) => sum + depth, 0),

@@ -80,6 +80,29 @@ describe("a request", () => {
   });
 });
 
+describe("an API server that asks for less", () => {
+  test("has fewer requests at a time, and none for as long as it asked when one is too many", async () => {
+    const limits: number[] = [];
+    const { peer, transport, clock } = await over(answerWith(429, "", { "retry-after": "7" }), { connections: 2, onLimit: (limit) => limits.push(limit) });
+    await transport.request(post);
+    await transport.request(post);
+    const third = transport.request(post);
+    clock.advance(6_999);
+    await settled();
+    expect([limits, peer.arrivals.length]).toEqual([[1], 2]);
+    clock.advance(1);
+    expect(await third).toMatchObject({ status: 429 });
+    expect(peer.arrivals).toHaveLength(3);
+  });
+
+  test.for([500, 503])("is not meant by %s", async (status) => {
+    const limits: number[] = [];
+    const { transport } = await over(answerWith(status), { onLimit: (limit) => limits.push(limit) });
+    await transport.request(post);
+    expect(limits).toEqual([]);
+  });
+});
+
 describe("the fence", () => {
   test("keeps every write in while the Lease is not held, and lets reads out", async () => {
     const { peer, transport, counted } = await over(answerWith(200), { fence: () => 0 });
