@@ -40,11 +40,14 @@ const usual: Allowance = { creates: 0, updates: 0, deletes: 0, statuses: 3 };
 const atCalls: Fault["moments"] = ["call"];
 const anywhere: Fault["moments"] = ["call", "change"];
 
+function refused(status: number, reason: string, retryAfter?: number): ProxyAnswer {
+  const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message: "a fault of the test", reason, code: status });
+  return { status, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
+}
+
 /** The API server answers a write with a refusal instead of doing it. */
 function refusal(status: number, reason: string, retryAfter?: number): Fault {
-  const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message: "a fault of the test", reason, code: status });
-  const answer = { status, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
-  return { name: `answer-${status}`, moments: atCalls, allowance: usual, call: async () => answer };
+  return { name: `answer-${status}`, moments: atCalls, allowance: usual, call: async () => refused(status, reason, retryAfter) };
 }
 
 /** Everybody's requests fail, and their watches break, for so many milliseconds of the clock. */
@@ -124,6 +127,17 @@ export const faults: readonly Fault[] = [
   refusal(429, "TooManyRequests", 1),
   refusal(500, "InternalError"),
   refusal(503, "ServiceUnavailable"),
+  {
+    name: "overload",
+    moments: anywhere,
+    allowance: usual,
+    losesEvents: true,
+    begin(_, run) {
+      const end = run.now() + leaseTimes.renewDeadline / 4;
+      const tooMany = refused(429, "TooManyRequests", 1);
+      return { steering: { write: async (_request, forward) => (run.now() < end ? tooMany : forward()) } };
+    },
+  },
   {
     name: "cut-watches",
     moments: anywhere,

@@ -234,7 +234,7 @@ export class Run {
 
   #steering(self: () => Instance): Steering {
     return {
-      write: (request, forward) => this.#striking.onCall?.({ request, forward, instance: self() }) ?? forward(),
+      write: (request, forward) => this.#striking.onCall?.({ request, forward, instance: self() }) ?? this.#striking.steering?.write?.(request, forward) ?? forward(),
       refuses: (request) => this.#striking.steering?.refuses?.(request) === true,
       list: (request) => this.#striking.steering?.list?.(request),
       event: (watch, line, deliver) => {
