@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from "node:fs";
 /** One user of a kubeconfig, as client-go's `AuthInfo` spells it. */
 export type KubeconfigUser = { token: string } | { tokenFile: string };
 
-/** How a kubeconfig reaches its cluster; `certificateAuthority` is PEM text. */
+/** How a kubeconfig reaches its cluster; `certificateAuthority` is PEM text, and means nothing to a URL of plain HTTP. */
 export interface KubeconfigCluster {
   url: string;
   certificateAuthority: string;
@@ -28,7 +28,7 @@ export function writeKubeconfig(
             name: "latchkey",
             cluster: {
               server: cluster.url,
-              "certificate-authority-data": Buffer.from(cluster.certificateAuthority).toString("base64"),
+              ...trustIn(cluster),
             },
           },
         ],
@@ -39,6 +39,12 @@ export function writeKubeconfig(
       2,
     ),
   );
+}
+
+/** client-node wants plain HTTP to be allowed in so many words. */
+function trustIn({ url, certificateAuthority }: KubeconfigCluster): Readonly<Record<string, unknown>> {
+  if (url.startsWith("http:")) return { "insecure-skip-tls-verify": true };
+  return { "certificate-authority-data": Buffer.from(certificateAuthority).toString("base64") };
 }
 
 /** Writes a file that only its owner may read, in one step: a reader sees the old content or the new. */
