@@ -30,8 +30,11 @@ export interface Queues {
 /** The one key of the queue for the signing keys. */
 export const signingKeysKey: Key = "signing-keys";
 
-/** A SharedSecret's status follows its copies at this distance, so that a fan-out does not count them a thousand times. */
-const statusDelayMs = 100;
+/**
+ * A SharedSecret's status follows its copies at this distance, so that a fan-out does not count them a thousand times;
+ * while copies wait for their turn the count cannot be final, and tells of progress only.
+ */
+const statusDelayMs = { final: 100, progress: 1_000 } as const;
 
 /** Which passes a change asks for. */
 export interface ChangeDeps {
@@ -52,16 +55,18 @@ export interface Changes {
 /** Puts the keys of all passes that a change concerns into their queues. */
 export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
   const addTarget = (target: ObjectRef, urgency: "fresh" | "bulk"): void => queues.copy.add(keyOf(target), urgency);
-  const recount = (target: ObjectRef): void => {
-    for (const { secret } of candidatesFor(target, stores)) queues.sharedSecret.addAt(keyOf(secret.metadata), clock.now() + statusDelayMs);
+  const count = ({ secret }: Source): void => {
+    const delayMs = queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
+    queues.sharedSecret.addAt(keyOf(secret.metadata), clock.now() + delayMs);
   };
+  const recount = (target: ObjectRef): void => candidatesFor(target, stores).forEach(count);
 
   function onSecret({ key, before, after }: Change<CopySeen | StrangerSeen>): void {
     queues.copy.add(key, "fresh");
     recount(refOf(key));
     for (const uid of new Set([before, after].map((seen) => seen?.metadata.labels[labels.sourceUid]))) {
       const holder = uid === undefined ? undefined : stores.sharedSecrets.by(indexes.uid, uid)[0];
-      if (holder !== undefined) queues.sharedSecret.addAt(keyOf(holder.secret.metadata), clock.now() + statusDelayMs);
+      if (holder !== undefined) count(holder);
     }
   }
 

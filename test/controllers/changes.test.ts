@@ -11,11 +11,17 @@ import { raw } from "./told-list-watch.ts";
 class HeardQueue extends WorkQueue {
   readonly #heard: (line: string) => void;
   readonly #clock: TestClock;
+  /** Pretends that so many keys wait. */
+  waiting = 0;
 
   constructor(clock: TestClock, heard: (line: string) => void) {
     super({ clock, random: () => 0 });
     this.#heard = heard;
     this.#clock = clock;
+  }
+
+  override get depth(): number {
+    return this.waiting;
   }
 
   override add(key: string, urgency: Urgency): void {
@@ -42,7 +48,8 @@ async function around(listed: Parameters<typeof told>[0]) {
     policy: () => handlers.policy(),
   });
   const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
-  const queues: Queues = { sharedSecret: queue("source"), copy: queue("copy"), key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing") };
+  const copyQueue = queue("copy");
+  const queues: Queues = { sharedSecret: queue("source"), copy: copyQueue, key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing") };
   const changes = createChanges({ queues, stores: informers.stores, clock });
   handlers = changes.handlers;
   const news = (): readonly string[] => {
@@ -50,7 +57,7 @@ async function around(listed: Parameters<typeof told>[0]) {
     heard.clear();
     return lines;
   };
-  return { listWatch, changes, news };
+  return { listWatch, changes, copyQueue, news };
 }
 
 const pay = projectNamespace("pay");
@@ -122,6 +129,13 @@ describe("a Secret", () => {
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.tell("secrets", "ADDED", copied("db", "pay"));
     expect(news()).toEqual(["copy pay/db fresh", "source team/db in 100 ms"]);
+  });
+
+  test("is counted later while copies wait for their turn", async () => {
+    const { listWatch, copyQueue, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
+    copyQueue.waiting = 1;
+    listWatch.tell("secrets", "ADDED", copied("db", "pay"));
+    expect(news()).toEqual(["copy pay/db fresh", "source team/db in 1000 ms"]);
   });
 
   test("that nobody wants is looked at, and its holder counted", async () => {
