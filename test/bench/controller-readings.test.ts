@@ -11,7 +11,7 @@ controller_runtime_reconcile_total{controller="copy",result="success"} 40
 leader_election_master_status{name="latchkey-controller"} 1
 process_cpu_seconds_total 1.5
 process_resident_memory_bytes 100000000
-nodejs_eventloop_lag_max_seconds 0.0301
+nodejs_eventloop_lag_max_seconds 0.0401
 `;
 
 describe("a reading of metrics", () => {

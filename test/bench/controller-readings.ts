@@ -4,7 +4,7 @@ import { performance } from "node:perf_hooks";
 import type { Usage } from "./report.ts";
 
 /** The event loop is watched by a timer of this many milliseconds (prom-client, eventLoopMonitoringPrecision), which is no block. */
-const loopTimerMs = 10;
+const loopTimerMs = 20;
 
 /** What /metrics says at one moment. */
 export interface Reading {
