@@ -11,7 +11,7 @@ import { grantedNames, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
 import { isPermitted, targetIn } from "../domain/sync-target.ts";
 import { inTurns } from "../kube/loop.ts";
-import type { WorkQueue } from "../kube/queue.ts";
+import type { Urgency, WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ChangeHandlers, hashOn, stampedHash } from "./informers.ts";
@@ -54,7 +54,7 @@ export interface Changes {
 
 /** Puts the keys of all passes that a change concerns into their queues. */
 export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
-  const addTarget = (target: ObjectRef, urgency: "fresh" | "bulk"): void => queues.copy.add(keyOf(target), urgency);
+  const addTarget = (target: ObjectRef, urgency: Urgency): void => queues.copy.add(keyOf(target), urgency);
   const count = ({ secret }: Source): void => {
     const delayMs = queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
     queues.sharedSecret.addAt(keyOf(secret.metadata), clock.now() + delayMs);
@@ -77,11 +77,12 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
       for (const source of [before, after]) {
         if (source === undefined) continue;
         const targets = targetsOf(source, stores);
+        const wanted = new Set(targets.map(keyOf));
         for (const target of targets) {
-          addTarget(target, "bulk");
+          addTarget(target, stores.copies.get(keyOf(target)) === undefined ? "soon" : "bulk");
           recountRivals(source, target);
         }
-        for (const { metadata } of copiesOf(source, stores)) addTarget(metadata, "bulk");
+        for (const { metadata } of copiesOf(source, stores)) addTarget(metadata, wanted.has(keyOf(metadata)) ? "bulk" : "soon");
       }
     },
     namespace({ before, after }) {

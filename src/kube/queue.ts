@@ -4,8 +4,14 @@ import type { QueueMetrics } from "../runtime/metrics.ts";
 import { Delays } from "./delays.ts";
 import { Fifo } from "./fifo.ts";
 
-/** Fresh work (something changed, an instant has come) goes before bulk work (first list, resync, fan-out). */
-export type Urgency = "fresh" | "bulk";
+/** From the most urgent to the least. */
+const urgencies = ["fresh", "soon", "bulk"] as const;
+
+/**
+ * Fresh work (something changed, an instant has come) goes before what a change elsewhere brings about: soon what is not
+ * there yet or has to go, in bulk what is there and may need a refresh (first list, resync, fan-out).
+ */
+export type Urgency = (typeof urgencies)[number];
 
 /** What a queue needs; `random` gives numbers in [0, 1) and spreads retries, nothing else. */
 export interface WorkQueueOptions {
@@ -30,7 +36,7 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #metrics: QueueMetrics | undefined;
-  readonly #lines = { fresh: new Fifo<Ticket>(), bulk: new Fifo<Ticket>() };
+  readonly #lines: Readonly<Record<Urgency, Fifo<Ticket>>> = { fresh: new Fifo(), soon: new Fifo(), bulk: new Fifo() };
   readonly #waiting = new Map<Key, Ticket>();
   /** Keys in work, with the urgency they were added with meanwhile. */
   readonly #working = new Map<Key, Urgency | undefined>();
@@ -55,7 +61,7 @@ export class WorkQueue {
     return this.#waiting.size;
   }
 
-  /** Asks for `key` to be worked on; a waiting bulk key that becomes fresh moves up. */
+  /** Asks for `key` to be worked on; a waiting key that becomes more urgent moves up. */
   add(key: Key, urgency: Urgency): void {
     if (this.#closed) return;
     if (this.#working.has(key)) {
@@ -107,8 +113,7 @@ export class WorkQueue {
     this.#instants.clear();
     this.#retries.clear();
     this.#waiting.clear();
-    this.#lines.fresh.drain();
-    this.#lines.bulk.drain();
+    for (const urgency of urgencies) this.#lines[urgency].drain();
     for (const resolve of this.#takers.drain()) resolve(undefined);
   }
 
@@ -121,7 +126,8 @@ export class WorkQueue {
   }
 
   #next(): Key | undefined {
-    for (const line of [this.#lines.fresh, this.#lines.bulk]) {
+    for (const urgency of urgencies) {
+      const line = this.#lines[urgency];
       for (let ticket = line.shift(); ticket !== undefined; ticket = line.shift()) {
         if (this.#waiting.get(ticket.key) === ticket) return this.#startWork(ticket.key);
       }
@@ -138,5 +144,5 @@ export class WorkQueue {
 }
 
 function urgent(standing: Urgency | undefined, added: Urgency): Urgency {
-  return standing === "fresh" ? "fresh" : added;
+  return urgencies.find((urgency) => urgency === standing || urgency === added) ?? added;
 }

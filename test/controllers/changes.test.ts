@@ -67,13 +67,13 @@ describe("a SharedSecret", () => {
   test("that is new asks for its own pass and for one over each target", async () => {
     const { listWatch, news } = await around({ namespaces: [pay] });
     listWatch.tell("sharedsecrets", "ADDED", db);
-    expect(news()).toEqual(["copy pay/db bulk", "source team/db fresh"]);
+    expect(news()).toEqual(["copy pay/db soon", "source team/db fresh"]);
   });
 
-  test("whose data changes asks for passes over its targets, and over copies where it has none any more", async () => {
-    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db], secrets: [copied("db", "left")] });
+  test("whose data changes asks for passes over its targets, and sooner over copies where it has none any more", async () => {
+    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db], secrets: [copied("db", "pay"), copied("db", "left")] });
     listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { data: { password: "b3RoZXI=" } }));
-    expect(news()).toEqual(["copy left/db bulk", "copy pay/db bulk", "source team/db fresh"]);
+    expect(news()).toEqual(["copy left/db soon", "copy pay/db bulk", "source team/db fresh"]);
   });
 
   test("whose status or texts change asks for its own pass alone", async () => {
@@ -85,14 +85,14 @@ describe("a SharedSecret", () => {
   test("that gets another name for its copies asks for passes over the old ones, too", async () => {
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "other" } } }));
-    expect(news()).toEqual(["copy pay/db bulk", "copy pay/other bulk", "source team/db fresh"]);
+    expect(news()).toEqual(["copy pay/db soon", "copy pay/other soon", "source team/db fresh"]);
   });
 
   test("that is being deleted, or is gone, asks for passes over its targets, and has rivals counted", async () => {
     const rival = offered("rival", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" } } });
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db, rival] });
     listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
-    expect(news()).toEqual(["copy pay/db bulk", "source team/db fresh", "source team/rival bulk"]);
+    expect(news()).toEqual(["copy pay/db soon", "source team/db fresh", "source team/rival bulk"]);
   });
 });
 

@@ -1,6 +1,10 @@
 import type { Key } from "../../src/api/object.ts";
 import type { Urgency } from "../../src/kube/queue.ts";
 
+function rank(urgency: Urgency | undefined): number {
+  return urgency === undefined ? 3 : { fresh: 0, soon: 1, bulk: 2 }[urgency];
+}
+
 /** The queue as one would explain it: lists that are searched from the front, and time that is told. */
 export class QueueModel {
   now = 0;
@@ -12,11 +16,11 @@ export class QueueModel {
 
   add(key: Key, urgency: Urgency): void {
     if (this.working.has(key)) {
-      if (this.working.get(key) !== "fresh") this.working.set(key, urgency);
+      if (rank(urgency) < rank(this.working.get(key))) this.working.set(key, urgency);
       return;
     }
     const standing = this.waiting.find((entry) => entry.key === key);
-    if (standing !== undefined && (standing.urgency === "fresh" || urgency === "bulk")) return;
+    if (standing !== undefined && rank(standing.urgency) <= rank(urgency)) return;
     this.waiting = [...this.waiting.filter((entry) => entry.key !== key), { key, urgency }];
   }
 
@@ -35,7 +39,7 @@ export class QueueModel {
   }
 
   take(): Key | undefined {
-    const first = this.waiting.find((entry) => entry.urgency === "fresh") ?? this.waiting[0];
+    const first = this.waiting.toSorted((one, other) => rank(one.urgency) - rank(other.urgency))[0];
     if (first === undefined) return undefined;
     this.waiting = this.waiting.filter((entry) => entry !== first);
     this.working.set(first.key, undefined);

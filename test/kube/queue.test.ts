@@ -20,7 +20,7 @@ async function takeAll(queue: WorkQueue): Promise<string[]> {
 
 describe("as in the model, after any history", () => {
   const key = fc.constantFrom("a", "b", "c", "d");
-  const urgency = fc.constantFrom<Urgency>("fresh", "bulk");
+  const urgency = fc.constantFrom<Urgency>("fresh", "soon", "bulk");
   const command = fc.oneof(
     fc.record({ do: fc.constant("add" as const), key, urgency }),
     fc.record({ do: fc.constant("addAt" as const), key, ms: fc.integer({ min: -100, max: 200_000 }) }),
@@ -95,14 +95,16 @@ describe("waiting and working", () => {
     expect(await takeAll(queue)).toEqual(["a", "b"]);
   });
 
-  test("fresh keys go before bulk keys, and a bulk key that becomes fresh moves up", async () => {
+  test("fresh keys go before what is to be done soon or in bulk, and a key that becomes more urgent moves up", async () => {
     const { queue } = makeQueue();
     queue.add("a", "bulk");
+    queue.add("d", "bulk");
+    queue.add("d", "soon");
     queue.add("b", "bulk");
     queue.add("c", "fresh");
     queue.add("b", "fresh");
     queue.add("c", "bulk");
-    expect(await takeAll(queue)).toEqual(["c", "b", "a"]);
+    expect(await takeAll(queue)).toEqual(["c", "b", "d", "a"]);
   });
 
   test("a key that is added while it is worked on is handed out again only afterwards", async () => {
