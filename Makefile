@@ -2,7 +2,7 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test faults check bench generate build
+.PHONY: dev test faults walks check bench generate build
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
@@ -12,6 +12,9 @@ test: check ## unit, cluster and house tests
 
 faults: node_modules/.package-lock.json ## every fault at every write: SEED=<number> repeats one
 	@$(run) faults -- $(FAULTS_FLAGS)
+
+walks: node_modules/.package-lock.json ## objects edited again and again: SEED=<number> WALKS=<number>
+	@SEED=$(SEED) WALKS=$(WALKS) $(run) walks -- $(WALKS_FLAGS)
 
 check: node_modules/.package-lock.json ## types and lint
 	@$(run) check

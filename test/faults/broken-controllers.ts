@@ -85,3 +85,34 @@ export const neverRests: Assemble = controllerWith((client, clock) => ({
     }
   },
 }));
+
+/** Believes that objects of one kind are gone, and never deletes them. */
+function neverDeletes(plural: string): Assemble {
+  return controllerWith((client) => ({
+    ...client,
+    async delete(resource, ref, preconditions) {
+      if (resource.plural !== plural) await client.delete(resource, ref, preconditions);
+    },
+  }));
+}
+
+/** Never removes a RoleBinding that nobody wants any more. */
+export const keepsBindings: Assemble = neverDeletes("rolebindings");
+
+/** Never removes a copy that nobody wants any more. */
+export const keepsCopies: Assemble = neverDeletes("secrets");
+
+/** Never takes back that an object is wrong, even when it has started again: a status that says Stalled is the last. */
+export const staysWrong: Assemble = stubborn(new Set());
+
+function stubborn(stalled: Set<string>): Assemble {
+  return controllerWith((client) => ({
+    ...client,
+    async patch(resource, ref, patch) {
+      const key = `${resource.plural} ${keyOf(ref)}`;
+      if (stalled.has(key) && patch.subresource === "status") return client.get(resource, ref);
+      if (JSON.stringify(patch.body).includes('"Stalled"')) stalled.add(key);
+      return client.patch(resource, ref, patch);
+    },
+  }));
+}

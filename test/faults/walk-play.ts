@@ -1,0 +1,192 @@
+import { isRecord, recordAt } from "../../src/api/parse.ts";
+import { snapshotOf, type Snapshot } from "../cluster/crash-snapshot.ts";
+import type { Lane } from "./lane.ts";
+import type { PlayOptions } from "./play.ts";
+import { Run } from "./run.ts";
+import type { View } from "./visible.ts";
+import { clockOf, passTo } from "./walk-clock.ts";
+import { firstNamespaces, Stage, type State } from "./walk-stage.ts";
+import type { Walk, WalkStep } from "./walk-steps.ts";
+
+/** A state that users brought about, and whether the controller came to rest in it. */
+export interface Moment {
+  readonly state: State;
+  readonly settled: boolean;
+  /** Whether copies are left as they stand in this state, whatever earlier states have made of them. */
+  readonly keepsCopies: boolean;
+}
+
+/** Where a run of one object takes place. */
+export interface Part extends Pick<PlayOptions, "assemble"> {
+  readonly lane: Lane;
+  readonly seed: number;
+  readonly subject: Pick<Walk, "kind" | "name">;
+}
+
+/** How many steps were taken, and how many of them the API server refused. */
+export interface Tally {
+  taken: number;
+  refused: number;
+  /** Rests in which the object was not ready. */
+  wrong: number;
+  /** Rests in which copies were left as they stood. */
+  keeping: number;
+}
+
+/** What a walk has come to, and how. */
+export interface Arrival {
+  readonly endState: Snapshot;
+  /** After the right state that followed. */
+  readonly rightState: Snapshot;
+  readonly history: readonly Moment[];
+  readonly tally: Readonly<Tally>;
+  /** Of the run's clock: when the object was made, and when the end state was seen; milliseconds. */
+  readonly bornAt: number;
+  readonly endedAt: number;
+  /** Who made the object to which the right state was applied. */
+  readonly by: string;
+  readonly problems: readonly string[];
+}
+
+/** Who makes an object that has no maker yet. */
+export const firstRequester = "the-alice";
+
+/** Takes all steps, waits, starts the controller again, and at last applies the right state. */
+export async function takeWalk(part: Part, steps: readonly WalkStep[], right: State): Promise<Arrival> {
+  const problems: string[] = [];
+  const history: Moment[] = [];
+  const tally: Tally = { taken: 0, refused: 0, wrong: 0, keeping: 0 };
+  let [endState, rightState]: Snapshot[] = [[], []];
+  let [bornAt, endedAt] = [0, 0];
+  let by = firstRequester;
+  const play = async (run: Run, stage: Stage, see: () => Promise<Snapshot>) => {
+    for (const [index, step] of steps.entries()) {
+      await takeStep({ run, stage, history, tally }, step);
+      if (step.settled || index === steps.length - 1) problems.push(...(await settle({ run, stage, history, tally })));
+    }
+    problems.push(...(await staysQuiet(run)).map((write) => `quiet: ${write}`));
+    [bornAt, endedAt] = [stage.bornAt, clockOf(run)];
+    endState = await see();
+    by = await rightAgain(stage, part, right);
+    await run.settle();
+    if ((await stage.report())?.isReady !== true) problems.push("right again: the right state is not ready");
+    rightState = await see();
+  };
+  problems.push(...(await inRun(part, play)));
+  return { endState: endState ?? [], rightState: rightState ?? [], history, tally, bornAt, endedAt, by, problems };
+}
+
+/** What comes of a few states, each applied at once and followed by rest, when the object is as old as that of a walk. */
+export async function arriveAfresh(part: Part, states: readonly State[], { bornAt, endedAt }: Pick<Arrival, "bornAt" | "endedAt">): Promise<Pick<Arrival, "endState" | "problems">> {
+  let endState: Snapshot = [];
+  const problems = await inRun(part, async (run, stage, see) => {
+    await passTo(run, bornAt);
+    for (const state of states) {
+      await stage.reach(state);
+      await run.settle();
+    }
+    await passTo(run, endedAt);
+    await run.settle();
+    endState = await see();
+  });
+  return { endState, problems };
+}
+
+type Scene = (run: Run, stage: Stage, see: () => Promise<Snapshot>) => Promise<void>;
+
+/** Plays a scene before a controller that has come to rest, and takes everything away again; answers what is wrong. */
+async function inRun({ lane, seed, subject, assemble }: Part, scene: Scene): Promise<readonly string[]> {
+  const { world } = lane;
+  const view = sized(await lane.nextView());
+  const run = new Run({ world, view, seed, ...(assemble === undefined ? {} : { assemble }) });
+  const stage = new Stage({ run, world, view, subject });
+  try {
+    await stage.prepare();
+    await run.start();
+    await run.settle();
+    await stage.becomesYounger();
+    await scene(run, stage, async () => normalized(await snapshotOf(world, view.prefix.slice(0, -1))));
+  } catch (error) {
+    run.mistakes.push(error instanceof Error ? error.message : String(error));
+  }
+  run.end();
+  await lane.tidy(view);
+  return run.mistakes.map((mistake) => `mistake: ${mistake}`);
+}
+
+interface Scenery {
+  readonly run: Run;
+  readonly stage: Stage;
+  readonly history: Moment[];
+  readonly tally: Tally;
+}
+
+async function takeStep(scenery: Scenery, { deed }: WalkStep): Promise<void> {
+  const isAccepted = await scenery.stage.take(deed);
+  scenery.tally.taken += 1;
+  if (!isAccepted) scenery.tally.refused += 1;
+  await note(scenery);
+}
+
+async function note({ stage, history }: Scenery): Promise<void> {
+  const state = await stage.state();
+  const last = history.at(-1);
+  if (last === undefined || JSON.stringify(last.state) !== JSON.stringify(state)) history.push({ state, settled: false, keepsCopies: false });
+}
+
+async function settle(scenery: Scenery): Promise<readonly string[]> {
+  const { run, stage, history, tally } = scenery;
+  await run.settle();
+  await note(scenery);
+  const report = await stage.report();
+  if (report?.isReady === false) tally.wrong += 1;
+  if (report?.keepsCopies === true) tally.keeping += 1;
+  const last = history.pop();
+  if (last !== undefined) history.push({ state: last.state, settled: true, keepsCopies: report?.keepsCopies === true });
+  return report === undefined || report.isCurrent ? [] : ["status: it is not about the spec that stands"];
+}
+
+/** Writes that are asked for when nothing has changed, by the controller and by one that has just started. */
+async function staysQuiet(run: Run): Promise<readonly string[]> {
+  const late = await run.quiet();
+  const asked = run.ledger.asked.length;
+  for (const instance of [...run.instances]) await run.restart(instance);
+  await run.settle();
+  return [...late, ...run.ledger.asked.slice(asked).map((write) => `${write} after a restart`)];
+}
+
+/** The spec of a token never changes: the right one is another token. */
+async function rightAgain(stage: Stage, { subject }: Part, right: State): Promise<string> {
+  if (subject.kind === "DirectClusterEndpointToken") {
+    await stage.take({ do: "delete" });
+    await stage.becomesGone();
+  }
+  const by = (await stage.state()).object?.by ?? firstRequester;
+  await stage.reach({ ...right, object: right.object === undefined ? undefined : { ...right.object, by } });
+  return by;
+}
+
+/** Names of one length in all runs: messages are cut at a length. */
+function sized({ prefix, system }: View): View {
+  return { prefix: prefix.replace(/x(\d+)-$/, (_, run: string) => `x${run.padStart(5, "0")}-`), system };
+}
+
+/** Events tell of the way, and signing keys are those of the lane. */
+function normalized(snapshot: Snapshot): Snapshot {
+  return snapshot.filter((text) => !isEvent(JSON.parse(text))).map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"'));
+}
+
+function isEvent(object: unknown): boolean {
+  return isRecord(object) && object.kind === "EventList";
+}
+
+/** Whether an object of a snapshot is a copy. */
+export function isCopy(text: string): boolean {
+  const object: unknown = JSON.parse(text);
+  return isRecord(object) && object.kind === "SecretList" && "management.service/copy-of" in recordAt(recordAt(object, "metadata"), "annotated");
+}
+
+/** The state with the namespaces as they are at first. */
+export function stateOf(object: State["object"]): State {
+  return { object, namespaces: firstNamespaces };
+}

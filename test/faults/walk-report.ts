@@ -1,0 +1,25 @@
+import { isRecord, parseConditions, recordAt } from "../../src/api/parse.ts";
+import type { Answer } from "../cluster/cluster-connection.ts";
+
+/** What a status says of its object. */
+export interface Report {
+  /** Whether the status is about the spec of now. */
+  readonly isCurrent: boolean;
+  readonly isReady: boolean;
+  /** Whether copies are left as they stand, whatever earlier states have made of them. */
+  readonly keepsCopies: boolean;
+}
+
+/** Reasons of Synced=False with which copies that stand are left alone. */
+const keeping: readonly string[] = ["InvalidSyncOption", "InvalidKey", "TooLarge", "Paused", "Failed"];
+
+/** Reads the status of an object. */
+export function reportOf({ metadata, status }: Answer): Report {
+  const conditions = parseConditions(status);
+  const failed = recordAt(status, "sync").failed;
+  return {
+    isCurrent: isRecord(status) && status.observedGeneration === metadata.generation,
+    isReady: conditions.some(({ type, status: is }) => type === "Ready" && is === "True"),
+    keepsCopies: (typeof failed === "number" && failed > 0) || conditions.some(({ type, status: is, reason }) => type === "Synced" && is === "False" && keeping.includes(reason)),
+  };
+}

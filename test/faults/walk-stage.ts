@@ -1,0 +1,205 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { resources } from "../../src/api/resources.ts";
+import { isRecord, recordAt, stringMapAt } from "../../src/api/parse.ts";
+import { admin, patchTypes, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
+import { requesters } from "../cluster/crash-scenario.ts";
+import type { Run } from "./run.ts";
+import type { View } from "./visible.ts";
+import { clockOf, passTo } from "./walk-clock.ts";
+import { type Report, reportOf } from "./walk-report.ts";
+import { elders, requesterNames, type WalkKind } from "./walk-values.ts";
+import { type Deed, namespaceMetadata, type NamespaceWants, type Walk, type WalkNamespace, type Wanted } from "./walk-steps.ts";
+import type { World } from "./world.ts";
+
+/** All that users have said: what the API server has stored of the object, and what the namespaces want. */
+export interface State {
+  readonly object: (Wanted & { readonly by: string }) | undefined;
+  readonly namespaces: Readonly<Record<WalkNamespace, NamespaceWants>>;
+}
+
+/** What the namespaces want at first. */
+export const firstNamespaces: State["namespaces"] = {
+  home: { project: null, sync: null, syncFrom: null },
+  web: { project: "web", sync: "enabled", syncFrom: null },
+  pay: { project: "pay-eu", sync: "enabled", syncFrom: null },
+};
+
+/** What a stage needs. */
+export interface StageOptions {
+  readonly run: Run;
+  readonly world: World;
+  readonly view: View;
+  readonly subject: Pick<Walk, "kind" | "name">;
+}
+
+/** The place of one object in one run: users' deeds are done and seen here. In what they write, `the-` begins names of the run. */
+export class Stage {
+  readonly #options: StageOptions;
+  readonly #collection: string;
+  readonly #path: string;
+  #namespaces = firstNamespaces;
+  #by = "";
+  #elderSince = 0;
+  /** Of the run's clock, in milliseconds since its start: when the object was made. */
+  bornAt = 0;
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+    const { subject, view } = options;
+    this.#collection = collectionOf(subject.kind, view);
+    this.#path = `${this.#collection}/${this.#name}`;
+  }
+
+  /** Makes the namespaces, a Secret of somebody else's that is in the way of copies called `taken`, and an older object of the kind. */
+  async prepare(): Promise<void> {
+    for (const [name, wants] of Object.entries(this.#namespaces)) {
+      await this.#arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `the-${name}`, ...withoutNulls(namespaceMetadata(wants)) } } });
+    }
+    await this.#arrange({ method: "POST", path: "/api/v1/namespaces/the-web/secrets", body: { metadata: { name: "taken" }, data: { foreign: "Zm9yZWlnbg==" } } });
+    const elder = this.#manifest({ ...elders[this.#options.subject.kind], labels: {} }, { name: this.#nameOf("elder") });
+    const { code } = await this.#ask(this.#callerFor(requesterNames[0]), { method: "POST", path: this.#collection, body: elder });
+    if (code !== 201) throw new Error(`the older object is refused: ${code}`);
+    this.#elderSince = Date.now();
+  }
+
+  /** Waits until what is made now is younger than the older object: the API server counts whole seconds. */
+  async becomesYounger(): Promise<void> {
+    await pause(Math.max(0, this.#elderSince + 1_000 - Date.now()));
+  }
+
+  /** Does a deed; false when the API server refuses it. Throws when neither comes about. */
+  async take(deed: Deed): Promise<boolean> {
+    switch (deed.do) {
+      case "put":
+        return this.#put(deed);
+      case "merge":
+        return isAccepted(await this.#ask(admin, { method: "PATCH", path: this.#path, type: patchTypes.merge, body: deed.body }));
+      case "delete":
+        return isAccepted(await this.#ask(admin, { method: "DELETE", path: this.#path }));
+      case "namespace":
+        this.#namespaces = { ...this.#namespaces, [deed.name]: deed.wants };
+        await this.#arrange({ method: "PATCH", path: `/api/v1/namespaces/the-${deed.name}`, type: patchTypes.merge, body: { metadata: namespaceMetadata(deed.wants) } });
+        return true;
+      case "pass":
+        await passTo(this.#options.run, clockOf(this.#options.run) + deed.seconds * 1_000);
+        return true;
+    }
+  }
+
+  /** Brings about a state, as somebody who only knows it and not how it came about. */
+  async reach({ object, namespaces }: State): Promise<void> {
+    for (const [name, wants] of entriesOf(namespaces)) {
+      if (JSON.stringify(wants) !== JSON.stringify(this.#namespaces[name])) await this.take({ do: "namespace", name, wants });
+    }
+    if (object === undefined) return;
+    if (!(await this.take({ do: "put", object, by: object.by, keepsFinalizers: true }))) throw new Error("what was stored once is refused");
+  }
+
+  /** Waits until the object is gone. */
+  async becomesGone(): Promise<void> {
+    await this.#options.run.perform(admin, this.#real({ method: "GET", path: this.#path }), [404]);
+  }
+
+  async state(): Promise<State> {
+    const standing = await this.#standing();
+    const object = standing === undefined || "deletionTimestamp" in standing.metadata ? undefined : { ...wantedOf(this.#unreal(standing)), by: this.#by };
+    return { object, namespaces: this.#namespaces };
+  }
+
+  /** What the status says; undefined where there is no object. */
+  async report(): Promise<Report | undefined> {
+    const standing = await this.#standing();
+    return standing === undefined ? undefined : reportOf(standing);
+  }
+
+  get #name(): string {
+    return this.#nameOf(this.#options.subject.name);
+  }
+
+  #nameOf(name: string): string {
+    return this.#options.subject.kind === "SharedSecret" ? name : `${this.#options.view.prefix}${name}`;
+  }
+
+  #callerFor(requester: string): Caller {
+    return this.#options.subject.kind === "SharedSecret" ? admin : { user: this.#real(requester), groups: [requesters] };
+  }
+
+  async #put({ object, by, keepsFinalizers }: Extract<Deed, { do: "put" }>): Promise<boolean> {
+    for (let tries = 0; tries < 50; tries += 1) {
+      const standing = await this.#standing();
+      if (standing !== undefined && "deletionTimestamp" in standing.metadata) await this.becomesGone();
+      const answer = standing === undefined || "deletionTimestamp" in standing.metadata ? await this.#create(object, by) : await this.#replace(object, standing, keepsFinalizers);
+      if (answer.code !== 409) return isAccepted(answer);
+      await pause(5);
+    }
+    throw new Error("the object can neither be created nor replaced");
+  }
+
+  async #create(object: Wanted, by: string): Promise<Answer> {
+    const answer = await this.#ask(this.#callerFor(by), { method: "POST", path: this.#collection, body: this.#manifest(object, {}) });
+    if (answer.code === 201) {
+      this.#by = by;
+      this.bornAt = clockOf(this.#options.run);
+    }
+    return answer;
+  }
+
+  #replace(object: Wanted, { metadata }: Answer, keepsFinalizers: boolean): Promise<Answer> {
+    const { resourceVersion, finalizers } = metadata;
+    return this.#ask(admin, { method: "PUT", path: this.#path, body: this.#manifest(object, { resourceVersion, ...(keepsFinalizers ? { finalizers } : {}) }) });
+  }
+
+  #manifest({ spec, annotations, labels }: Wanted, metadata: object) {
+    const { kind } = this.#options.subject;
+    return { apiVersion: "management.service/v1", kind, metadata: { name: this.#name, annotations, labels, ...metadata }, ...(spec === undefined ? {} : { spec }) };
+  }
+
+  async #standing(): Promise<Answer | undefined> {
+    const answer = await this.#ask(admin, { method: "GET", path: this.#path });
+    return answer.code === 404 ? undefined : answer;
+  }
+
+  async #ask(by: Caller, request: Ask): Promise<Answer> {
+    const answer = await this.#options.world.ask(by, this.#real(request));
+    // A run waits until its controller has seen what somebody else has written.
+    if (request.method !== "GET") await this.#options.run.perform(admin, this.#real({ method: "GET", path: this.#path }), [200, 404]);
+    return answer;
+  }
+
+  async #arrange(request: Ask): Promise<void> {
+    await this.#options.run.perform(admin, this.#real(request), [200, 201]);
+  }
+
+  #real<T>(value: T): T {
+    return JSON.parse(JSON.stringify(value).replaceAll("the-", this.#options.view.prefix));
+  }
+
+  #unreal(value: unknown): unknown {
+    return JSON.parse(JSON.stringify(value).replaceAll(this.#options.view.prefix, "the-"));
+  }
+}
+
+function isAccepted({ code, message }: Answer): boolean {
+  if (code < 300) return true;
+  if ([400, 403, 404, 413, 422].includes(code) || message.includes("too large")) return false;
+  throw new Error(`the API server neither takes nor refuses what is written: ${code}`);
+}
+
+function wantedOf(object: unknown): Wanted {
+  const metadata = recordAt(object, "metadata");
+  const written = { annotations: stringMapAt(metadata, "annotations"), labels: stringMapAt(metadata, "labels") };
+  return isRecord(object) && "spec" in object ? { ...written, spec: object.spec } : written;
+}
+
+function collectionOf(kind: WalkKind, { prefix }: View): string {
+  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? { plural: "" };
+  return `/apis/management.service/v1/${kind === "SharedSecret" ? `namespaces/${prefix}home/` : ""}${plural}`;
+}
+
+function entriesOf({ home, web, pay }: State["namespaces"]): readonly (readonly [WalkNamespace, NamespaceWants])[] {
+  return [["home", home], ["web", web], ["pay", pay]];
+}
+
+function withoutNulls(value: unknown): object {
+  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (inner === null ? undefined : inner)));
+}

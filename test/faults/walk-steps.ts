@@ -1,0 +1,122 @@
+import fc from "fast-check";
+import { annotations, labels } from "../../src/api/names.ts";
+import { schemaOf } from "../house/crd-schema.ts";
+import { resources } from "../../src/api/resources.ts";
+import { recordAt } from "../../src/api/parse.ts";
+import { fieldsIn, type Place, rightValue, wrongValue } from "./walk-schema.ts";
+import { annotationValues, labelValues, objectNames, requesterNames, tables, type WalkKind } from "./walk-values.ts";
+
+/** What a user writes of an object; `spec` undefined leaves it out. */
+export interface Wanted {
+  readonly spec?: unknown;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What a namespace says to Latchkey. */
+export interface NamespaceWants {
+  readonly project: string | null;
+  readonly sync: string | null;
+  readonly syncFrom: string | null;
+}
+
+/** The namespaces of a walk, `home` being that of the SharedSecret. */
+export type WalkNamespace = "home" | "web" | "pay";
+
+/** One thing that a user does. `put` makes an object that is not there, as `by`, and replaces one that is. */
+export type Deed =
+  | { readonly do: "put"; readonly object: Wanted; readonly by: string; readonly keepsFinalizers: boolean }
+  | { readonly do: "merge"; readonly body: unknown }
+  | { readonly do: "delete" }
+  | { readonly do: "namespace"; readonly name: WalkNamespace; readonly wants: NamespaceWants }
+  | { readonly do: "pass"; readonly seconds: number };
+
+/** A deed, and whether the controller comes to rest before the next. */
+export interface WalkStep {
+  readonly deed: Deed;
+  readonly settled: boolean;
+}
+
+/** Steps with one object. */
+export interface Walk {
+  readonly kind: WalkKind;
+  readonly name: string;
+  readonly steps: readonly WalkStep[];
+}
+
+/** Longer than one of the lives that keys and tokens are given, and shorter than what they are kept afterwards. */
+const passSeconds = 2_000;
+
+/** Walks with objects of one kind, derived from its schema; at most so many steps. */
+export async function walksOf(kind: WalkKind, { maxSteps }: { readonly maxSteps: number }): Promise<fc.Arbitrary<Walk>> {
+  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? { plural: "" };
+  const spec: Place = { schema: recordAt(recordAt(await schemaOf(plural), "properties"), "spec"), path: "spec", table: tables[kind] };
+  const put = putOf(kind, spec);
+  const deeds = fc.oneof(
+    { weight: 3, arbitrary: put },
+    { weight: kind === "DirectClusterEndpointToken" ? 3 : 8, arbitrary: mergeOf(kind, spec) },
+    { weight: 1, arbitrary: fc.constant<Deed>({ do: "delete" }) },
+    ...(kind === "SharedSecret" ? [{ weight: 2, arbitrary: namespaceDeed }] : [{ weight: 1, arbitrary: fc.constant<Deed>({ do: "pass", seconds: passSeconds }) }]),
+  );
+  const settled = fc.integer({ min: 0, max: 9 }).map((chance) => chance < 7);
+  const step = (deed: fc.Arbitrary<Deed>) => fc.record({ deed, settled });
+  return fc.record({
+    kind: fc.constant(kind),
+    name: fc.constantFrom(...objectNames[kind]),
+    steps: fc.tuple(step(put), fc.array(step(deeds), { minLength: 1, maxLength: maxSteps - 1, size: "max" })).map(([first, rest]) => [first, ...rest]),
+  });
+}
+
+function putOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
+  const object = fc.record(
+    {
+      spec: fc.oneof({ weight: 4, arbitrary: rightValue(spec) }, { weight: 1, arbitrary: wrongValue(spec) }),
+      annotations: someOf(annotationValues[kind]),
+      labels: someOf(labelValues),
+    },
+    { requiredKeys: ["annotations", "labels"] },
+  );
+  return fc.record({ do: fc.constant("put" as const), object, by: fc.constantFrom(...requesterNames), keepsFinalizers: fc.integer({ min: 0, max: 3 }).map((chance) => chance > 0) });
+}
+
+function mergeOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
+  const annotated = entryOf(annotationValues[kind]).map((entry) => ({ metadata: { annotations: entry } }));
+  const labelled = entryOf(labelValues).map((entry) => ({ metadata: { labels: entry } }));
+  const specified = fieldChange(spec).map((change) => ({ spec: change }));
+  const body = fc.oneof({ weight: 6, arbitrary: specified }, { weight: kind === "SharedSecret" ? 5 : 1, arbitrary: annotated }, { weight: 1, arbitrary: labelled });
+  return fc.record({ do: fc.constant("merge" as const), body });
+}
+
+/** A merge patch of one field, of which null takes it away. */
+function fieldChange(place: Place): fc.Arbitrary<unknown> {
+  const fields = fieldsIn(place);
+  const changes = fields.map(([name, inner]) => {
+    const whole = fc.oneof({ weight: 4, arbitrary: rightValue(inner) }, { weight: 2, arbitrary: wrongValue(inner) }, { weight: 1, arbitrary: fc.constant(null) });
+    return (fieldsIn(inner).length === 0 ? whole : fc.oneof(whole, fieldChange(inner))).map((value) => ({ [name]: value }));
+  });
+  return fc.oneof(...changes);
+}
+
+function entryOf(values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Readonly<Record<string, string | null>>> {
+  return fc.constantFrom(...Object.keys(values)).chain((key) => fc.constantFrom(...(values[key] ?? []), null).map((value) => ({ [key]: value })));
+}
+
+const namespaceDeed: fc.Arbitrary<Deed> = fc.record({
+  do: fc.constant("namespace" as const),
+  name: fc.constantFrom<WalkNamespace[]>("home", "web", "pay"),
+  wants: fc.record({
+    project: fc.constantFrom("web", "pay-eu", "pay-us", null),
+    sync: fc.constantFrom("enabled", "enabled", "disabled", null),
+    syncFrom: fc.constantFrom("the-home", "elsewhere, the-home", "elsewhere", "", null, null),
+  }),
+});
+
+/** Metadata of a namespace that wants this. */
+export function namespaceMetadata({ project, sync, syncFrom }: NamespaceWants) {
+  return { labels: { [labels.project]: project }, annotations: { [annotations.sync]: sync, [annotations.syncFrom]: syncFrom } };
+}
+
+function someOf(values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Readonly<Record<string, string>>> {
+  const entries = Object.entries(values).map(([key, choices]) => fc.option(fc.constantFrom(...choices)).map((value) => [key, value] as const));
+  return fc.tuple(...entries).map((chosen) => Object.fromEntries(chosen.filter((entry): entry is readonly [string, string] => entry[1] !== null)));
+}

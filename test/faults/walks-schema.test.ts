@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isRecord, recordAt } from "../../src/api/parse.ts";
+import { resources } from "../../src/api/resources.ts";
+import { type Field, fieldsOf, schemaOf } from "../house/crd-schema.ts";
+import { walksOf } from "./walk-steps.ts";
+import { tables, walkKinds, type WalkKind } from "./walk-values.ts";
+
+const sampled = { seed: 1, numRuns: 3_000 };
+
+/** Fields of the spec, those inside lists included. */
+async function specFields(kind: WalkKind): Promise<readonly Field[]> {
+  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? { plural: "" };
+  return fieldsOf(recordAt(recordAt(await schemaOf(plural), "properties"), "spec"), "spec.");
+}
+
+/** Types of the values that walks write into a spec: `string spec.user`. */
+async function writtenBy(kind: WalkKind): Promise<ReadonlySet<string>> {
+  const written = new Set<string>();
+  for (const { steps } of fc.sample(await walksOf(kind, { maxSteps: 5 }), sampled)) {
+    for (const { deed } of steps) {
+      if (deed.do === "put") note("spec", deed.object.spec, written);
+      if (deed.do === "merge" && isRecord(deed.body)) note("spec", deed.body.spec, written);
+    }
+  }
+  return written;
+}
+
+function note(path: string, value: unknown, written: Set<string>): void {
+  if (value === undefined) return;
+  written.add(`${typeOf(value)} ${path}`);
+  if (Array.isArray(value)) for (const item of value.slice(0, 5)) note(`${path}[]`, item, written);
+  if (isRecord(value)) for (const [field, inner] of Object.entries(value)) note(`${path}.${field}`, inner, written);
+}
+
+const types = ["string", "integer", "boolean", "array", "object", "other"] as const;
+
+function typeOf(value: unknown): (typeof types)[number] {
+  if (Array.isArray(value)) return "array";
+  if (Number.isInteger(value)) return "integer";
+  return types.find((type) => type === typeof value && value !== null) ?? "other";
+}
+
+describe.each(walkKinds)("walks of %s", (kind) => {
+  it("write every field of the schema, rightly and wrongly", async () => {
+    const written = await writtenBy(kind);
+    const unwritten = (await specFields(kind)).flatMap(({ path, schema }) => {
+      const isWrong = types.some((type) => type !== schema.type && written.has(`${type} ${path}`));
+      return [...(written.has(`${String(schema.type)} ${path}`) ? [] : [`${path} is never right`]), ...(isWrong ? [] : [`${path} is never wrong`])];
+    });
+    expect(unwritten).toEqual([]);
+  });
+
+  it("know interesting values of fields that there are", async () => {
+    const paths = (await specFields(kind)).map(({ path }) => path);
+    const fieldOf = (path: string) => path.replace(/(?:\[\]|\.\*| keys)$/, "");
+    expect(Object.keys(tables[kind]).filter((path) => path !== "spec" && !paths.includes(fieldOf(path)))).toEqual([]);
+  });
+
+  it("are the same for the same seed", async () => {
+    const arbitrary = await walksOf(kind, { maxSteps: 5 });
+    const draw = () => fc.sample(arbitrary, { seed: 7, numRuns: 20 });
+    expect(draw()).toEqual(draw());
+  });
+});
