@@ -1,4 +1,5 @@
 import { type Key, type ObjectRef, refOf } from "../api/object.ts";
+import { type Resource, resources } from "../api/resources.ts";
 import type { Prefixes } from "../domain/access-rules.ts";
 import type { OwnedAccessKeyConfig } from "../domain/owned-access-key.ts";
 import type { Failure } from "../domain/sync-summary.ts";
@@ -14,6 +15,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 import { type Changes, createChanges, type Queues } from "./changes.ts";
 import { meetStranger, reconcileCopy } from "./copy.ts";
 import { reconcileEndpointToken } from "./endpoint-token.ts";
+import { HeldObjects } from "./held-objects.ts";
 import { type ChangeHandlers, createInformers, type Informers } from "./informers.ts";
 import { reconcileOwnedAccessKey } from "./owned-access-key.ts";
 import { reconcileRequesterGrant } from "./requester-grant.ts";
@@ -86,7 +88,12 @@ async function runLoops({ options, deps, informers, queues, changes, signal }: L
   const { client, clock, log, metrics, events } = deps;
   const { stores, strangers } = informers;
   const refusals = createRefusals(changes.recount);
-  const shared = { ...options, config: options, client, clock, log, stores, observe: informers.observe, tell: events.tell.bind(events) };
+  const held = new HeldObjects();
+  const observe = (resource: Resource, answer: unknown): void => {
+    if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
+    informers.observe(resource, answer);
+  };
+  const shared = { ...options, config: options, client, clock, log, stores, held, observe, tell: events.tell.bind(events) };
   const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
   const copying = { ...shared, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };

@@ -16,6 +16,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { observePolicies } from "./grants.ts";
+import type { HeldObjects } from "./held-objects.ts";
 import { stampedHash } from "./informers.ts";
 import { indexes, type Stores } from "./stores.ts";
 
@@ -25,6 +26,8 @@ export interface RequesterGrantDeps extends CarryOutDeps {
   readonly clock: Pick<Clock, "now">;
   readonly log: Logger;
   readonly stores: Stores;
+  /** What cannot be gone, see {@link HeldObjects}. */
+  readonly held: Pick<HeldObjects, "has">;
 }
 
 /** One pass over all that one requester, named by its hash, is granted. */
@@ -38,7 +41,7 @@ export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDep
   const bindings = stores.clusterRoleBindings.by(indexes.requester, hash);
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
   if (await isBehind(dropped, hash, deps)) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
-  const wanted = await withoutGone(all, boundNames(roles, bindings), deps.client);
+  const wanted = await withoutGone(all, boundNames(roles, bindings), deps);
   const plan = planRequesterGrant({
     hash,
     requester: wanted[0]?.requester,
@@ -79,12 +82,12 @@ async function isBehind(names: readonly string[], hash: Key, { stores, client }:
 }
 
 /**
- * Leaves out what is gone by now, asking about every name whose grant does not stand yet: a new leader's stores may be
- * older than the end of the last grant, and the name may be another requester's next.
+ * Leaves out what is gone by now, asking about a name whose grant does not stand yet unless this leader holds the object:
+ * the stores may be older than the end of the last grant, and the name may be another requester's next.
  */
-async function withoutGone(all: readonly Owned[], granted: ReadonlySet<string>, client: Pick<Client, "getMetadata">): Promise<readonly Owned[]> {
+async function withoutGone(all: readonly Owned[], granted: ReadonlySet<string>, { client, held }: RequesterGrantDeps): Promise<readonly Owned[]> {
   const isThere = async ({ key, uid }: Owned): Promise<boolean> => {
-    if (granted.has(key)) return true;
+    if (granted.has(key) || held.has(uid)) return true;
     const found = await readGranted(key, client);
     return found?.uid === uid && found.deletionTimestamp === undefined;
   };

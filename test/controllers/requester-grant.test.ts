@@ -14,12 +14,12 @@ const name = `latchkey-requester-${hash}-0`;
 const gone = () => refusal("NotFound", { objectName: "gone" });
 
 /** A pass over what the stores were told; the API server says the same of an object unless `answer` does otherwise. */
-async function passOver(listed: Parameters<typeof told>[0], answer?: () => unknown) {
+async function passOver(listed: Parameters<typeof told>[0], answer?: () => unknown, isHeldByUs = false) {
   const { informers, log } = await told({ ...policies, ...listed });
   const live = ({ resource, ref }: Request) => listed?.[resource.plural]?.find(({ metadata }) => metadata.name === ref.name) ?? {};
   const client = new ScriptedClient((request) => (request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : {}));
   const clock = new TestClock();
-  const next = await reconcileRequesterGrant(hash, { client, clock, log, stores: informers.stores, observe: () => {}, tell: async () => {} });
+  const next = await reconcileRequesterGrant(hash, { client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {} });
   return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
 }
 
@@ -44,6 +44,11 @@ test.for<[string, () => unknown]>([
 ])("nobody is granted what the API server says is %s", async ([, answer]) => {
   const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, answer);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
+});
+
+test("what this leader holds itself is granted without a question", async () => {
+  const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, gone, true);
+  expect(client.lines).toEqual([`create clusterroles ${name}`, `create clusterrolebindings ${name}`]);
 });
 
 test("what is granted already needs no question", async () => {
