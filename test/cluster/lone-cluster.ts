@@ -34,7 +34,6 @@ export interface LoneClusterOptions {
 export async function startLoneCluster({ install = true }: LoneClusterOptions = {}): Promise<LoneCluster> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   const controlPlane = await startControlPlane(await findOrBuildControlPlane(report));
-  const program = join(controlPlane.directory, "latchkey.mjs");
   const connection = await connect(controlPlane.adminKubeconfig);
   const controllers: Controller[] = [];
   const stop = async () => {
@@ -43,9 +42,9 @@ export async function startLoneCluster({ install = true }: LoneClusterOptions = 
     await controlPlane.stop();
   };
   const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
+  let program: string;
   try {
-    // The bundle that ships: it starts five times as fast as the sources, and here it starts often.
-    execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], { cwd: repository });
+    program = bundleInto(controlPlane.directory);
     if (install) await installLatchkey(controlPlane, report);
   } catch (error) {
     await stop();
@@ -67,6 +66,13 @@ export async function startLoneCluster({ install = true }: LoneClusterOptions = 
     },
     stop,
   };
+}
+
+/** Builds the bundle that ships, and answers its path: it starts five times as fast as the sources. */
+export function bundleInto(directory: string): string {
+  const program = join(directory, "latchkey.mjs");
+  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], { cwd: repository });
+  return program;
 }
 
 /** Waits until the controller leads, no key waits for a worker, and no pass has ended for a second. */
