@@ -69,7 +69,8 @@ export async function playAll(lanes: readonly Lane[], cells: readonly Cell[], { 
   });
 }
 
-async function inLanes<T>(lanes: readonly Lane[], items: readonly T[], work: (lane: Lane, item: T) => Promise<void>): Promise<void> {
+/** Does the work for all items, one after the other in each lane. */
+export async function inLanes<T>(lanes: readonly Lane[], items: readonly T[], work: (lane: Lane, item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const follow = async (lane: Lane) => {
     for (const item of rest) await work(lane, item);

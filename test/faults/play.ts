@@ -6,6 +6,8 @@ import type { Lane } from "./lane.ts";
 import type { Counts } from "./ledger.ts";
 import { type Call, Run } from "./run.ts";
 import { type Change, type Scenario, signingKeys } from "./scenarios.ts";
+import type { View } from "./visible.ts";
+import type { World } from "./world.ts";
 
 /** What a fault does to a scenario, and when. */
 export interface Strike {
@@ -64,10 +66,16 @@ export async function play({ lane, scenario, seed, strike, assemble }: PlayOptio
   } catch (error) {
     run.mistakes.push(error instanceof Error ? error.message : String(error));
   }
-  const endState = (await snapshotOf(world, view.prefix.slice(0, -1))).map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"'));
+  const endState = await endStateOf(world, view);
   run.end();
   await lane.tidy(view);
   return { endState, counts: run.ledger.counts, calls, changes: changes.length, late, mistakes: run.mistakes, struck: striker.struck };
+}
+
+/** All that Latchkey has made or judged in a run, without what differs between runs. */
+export async function endStateOf(world: World, { prefix }: View): Promise<Snapshot> {
+  const snapshot = await snapshotOf(world, prefix.slice(0, -1));
+  return snapshot.map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"'));
 }
 
 /** Plays nothing, so that the lane has signing keys. */

@@ -36,6 +36,8 @@ export interface ProxyEvents {
   onCommit(request: ApiRequest, sent: string, answer: ProxyAnswer): void;
   /** A list was asked for. */
   onList(request: ApiRequest): void;
+  /** The API server has answered a write of the Lease. */
+  onLease?(sent: string, answer: ProxyAnswer): void;
 }
 
 /** What a proxy is made of; `upstream` reaches the real API server. */
@@ -148,6 +150,7 @@ export class FaultProxy {
     const { steering, events } = this.#options;
     const forward = () => this.#forward(request, incoming, sent);
     if (request.kind === "list") return this.#list(request, forward);
+    if (request.kind === "lease") return this.#lease(request, sent, forward);
     if (request.kind !== "write") return forward();
     events.onWrite(request);
     const committed = async () => {
@@ -156,6 +159,12 @@ export class FaultProxy {
       return answer;
     };
     return steering.write === undefined ? committed() : steering.write(request, committed);
+  }
+
+  async #lease(request: ApiRequest, sent: string, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer> {
+    const answer = await forward();
+    if (request.method !== "GET") this.#options.events.onLease?.(sent, answer);
+    return answer;
   }
 
   async #list(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer> {

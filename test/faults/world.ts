@@ -6,12 +6,13 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
 import { controllerKubeconfig } from "../cluster/controller-account.ts";
-import { startControlPlane } from "../cluster/control-plane.ts";
+import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { requesters } from "../cluster/crash-scenario.ts";
 import { installLatchkey } from "../cluster/install.ts";
 
 /** A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a run starts. */
 export interface World {
+  readonly controlPlane: StartedControlPlane;
   readonly credentials: Credentials;
   /** The way of all proxies to the API server. */
   readonly upstream: Pool;
@@ -56,7 +57,7 @@ export async function startWorld(report: (line: string) => void): Promise<World>
     await Promise.all([upstream.destroy(), connection.pool.destroy()]);
     await controlPlane.stop();
   };
-  return { credentials, upstream, ask, arrange, stop };
+  return { controlPlane, credentials, upstream, ask, arrange, stop };
 }
 
 /** Requesters may create keys and tokens; the controller may keep Leases in the own namespaces of many lanes. */

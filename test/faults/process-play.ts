@@ -1,0 +1,110 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { isRecord, numberAt } from "../../src/api/parse.ts";
+import { calmLease, type ProcessFault } from "./process-faults.ts";
+import { type ProcessCall, ProcessRun } from "./process-run.ts";
+import type { Lane } from "./lane.ts";
+import { endStateOf, type Outcome } from "./play.ts";
+import type { Change, Scenario } from "./scenarios.ts";
+
+/** What happens to a real process, at its k-th write from 1. */
+export interface ProcessStrike {
+  readonly fault: ProcessFault;
+  readonly write: number;
+}
+
+/** How a scenario is played before a real process. */
+export interface ProcessPlayOptions {
+  readonly lane: Lane;
+  readonly program: string;
+  readonly scenario: Scenario;
+  readonly strike?: ProcessStrike;
+}
+
+/** How much shorter lives and outages are where nobody can move the clock. */
+const haste = 100;
+
+/** The scenario with its outages, and the lives that end in them, a hundred times shorter. */
+export function inRealTime(scenario: Scenario): Scenario {
+  return {
+    ...scenario,
+    changes(view) {
+      const changes = scenario.changes(view);
+      return changes.some((change) => "outageMs" in change) ? changes.map(hastened) : changes;
+    },
+  };
+}
+
+/** Plays a scenario before a real process and takes everything away again. */
+export async function playProcess({ lane, program, scenario, strike }: ProcessPlayOptions): Promise<Outcome> {
+  const { world } = lane;
+  const view = await lane.nextView();
+  const striker = new Striker(strike);
+  const run = new ProcessRun({ world, view, program, lease: strike?.fault.lease ?? calmLease, restarts: true, onCall: (call) => striker.onCall(call, run) });
+  const { logbook } = run;
+  const changes = scenario.changes(view);
+  let calls: readonly string[] = [];
+  let late: readonly string[] = [];
+  try {
+    for (const { by = {}, until, ...request } of scenario.grounds(view)) await run.perform(by, request, until);
+    await run.start("a");
+    await run.settle();
+    const made = logbook.writes.length;
+    striker.arm();
+    for (const change of changes) {
+      await perform(run, change);
+      await run.settle();
+    }
+    calls = logbook.ledger.asked.slice(made);
+    late = await run.quiet();
+  } catch (error) {
+    run.mistakes.push(error instanceof Error ? error.message : String(error));
+  }
+  const endState = await endStateOf(world, view);
+  await run.end();
+  await lane.tidy(view);
+  return { endState, counts: logbook.ledger.counts, calls, changes: changes.length, late, mistakes: [...run.mistakes, ...logbook.overlaps()], struck: striker.struck };
+}
+
+async function perform(run: ProcessRun, change: Change): Promise<void> {
+  if ("nextSecond" in change) await pause(1_000);
+  else if ("outageMs" in change) {
+    const lasting = run.replicas.filter(({ isStanding }) => !isStanding);
+    await Promise.all(lasting.map((replica) => replica.down()));
+    await pause(change.outageMs);
+    for (const replica of lasting) replica.up();
+  } else await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
+}
+
+function hastened(change: Change): Change {
+  if ("outageMs" in change) return { outageMs: change.outageMs / haste };
+  return "nextSecond" in change ? change : change.map((deed) => ({ ...deed, body: withShortLife(deed.body) }));
+}
+
+function withShortLife(body: unknown): unknown {
+  const spec = isRecord(body) ? body.spec : undefined;
+  const ttl = numberAt(spec, "ttl");
+  return isRecord(body) && isRecord(spec) && ttl !== undefined ? { ...body, spec: { ...spec, ttl: ttl / haste } } : body;
+}
+
+/** Lets a fault loose at its write. */
+class Striker {
+  readonly #strike: ProcessStrike | undefined;
+  #writes: number | undefined;
+  struck: string | undefined;
+
+  constructor(strike: ProcessStrike | undefined) {
+    this.#strike = strike;
+  }
+
+  arm(): void {
+    this.#writes = 0;
+  }
+
+  onCall(call: ProcessCall, run: ProcessRun) {
+    if (this.#strike === undefined || this.#writes === undefined || this.struck !== undefined) return undefined;
+    this.#writes += 1;
+    if (this.#writes !== this.#strike.write) return undefined;
+    this.struck = run.logbook.ledger.asked.at(-1) ?? "";
+    return this.#strike.fault.strike(call, run);
+  }
+}

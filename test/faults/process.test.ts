@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Snapshot } from "../cluster/crash-snapshot.ts";
+import { bundleInto, hasLoneClusters } from "../cluster/lone-cluster.ts";
+import { Lane } from "./lane.ts";
+import { warmUp } from "./play.ts";
+import { playSample } from "./process-sample.ts";
+import type { LeaseSeconds, Replica } from "./replica.ts";
+import { type HandOver, Pair } from "./two-controllers.ts";
+import { startWorld, type World } from "./world.ts";
+
+const seed = Number(process.env.SEED ?? 7);
+/** PROCESS_RUNS= asks for more of them. */
+const runs = Number(process.env.PROCESS_RUNS ?? 8);
+const laneCount = 6;
+/** LEASE=15,10,2 plays with the default times. */
+const lease = leaseFrom(process.env.LEASE ?? "5,3,1");
+
+let world: World;
+let program: string;
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function leaseFrom(text: string): LeaseSeconds {
+  const [duration = 0, deadline = 0, retry = 0] = text.split(",").map(Number);
+  return { duration, deadline, retry };
+}
+
+beforeAll(async () => {
+  if (!hasLoneClusters) return;
+  world = await startWorld((line) => say(`control plane: ${line}`));
+  program = bundleInto(world.controlPlane.directory);
+});
+
+afterAll(() => world?.stop());
+
+describe.skipIf(!hasLoneClusters)("a real process", () => {
+  it(`comes to the same end when it is killed or stopped at a write (${runs} runs, SEED=${seed})`, async () => {
+    const lanes = await Promise.all(Array.from({ length: laneCount }, (_, index) => Lane.open(world, `process${index}`)));
+    await Promise.all(lanes.map(warmUp));
+    const sample = await playSample({ lanes, program, seed, runs });
+    say(`real processes: ${sample.runs} runs of ${sample.scenarios} scenarios with 1 seed (SEED=${seed}), ${sample.struck} struck at their write`);
+    expect(sample.problems).toEqual({});
+    expect(sample.struck).toBeGreaterThan(sample.runs / 2);
+  });
+});
+
+describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
+  let pair: Pair;
+  let undisturbed: Snapshot;
+
+  beforeAll(async () => {
+    const lane = await Lane.open(world, "pair");
+    await warmUp(lane);
+    pair = await Pair.start({ lane, program, lease });
+  });
+
+  // After a failure too: the next test begins with two.
+  afterEach(() => pair.mend());
+  afterAll(() => pair?.run.end());
+
+  function tell(what: string, { firstWriteMs, effectiveMs }: HandOver): void {
+    const times = `${lease.duration}/${lease.deadline}/${lease.retry} s`;
+    say(`two controllers, ${what}: first write of the next leader after ${firstWriteMs} ms, the last change effective after ${effectiveMs} ms (Lease ${times})`);
+  }
+
+  /** What must hold after everything that may happen to a leader. */
+  async function expectNoHarm(): Promise<void> {
+    await pair.mend();
+    expect(await pair.outcome()).toEqual(undisturbed);
+    expect(await pair.run.quiet()).toEqual([]);
+    expect(pair.run.logbook.overlaps()).toEqual([]);
+    expect(pair.run.replicas.flatMap((replica) => replica.mistakes())).toEqual([]);
+  }
+
+  it("does all the work while nobody disturbs it", async () => {
+    const { leader, other } = await pair.roles();
+    pair.stream.begin();
+    await pair.stream.mark("amid changes");
+    undisturbed = await pair.outcome();
+    expect(undisturbed.length).toBeGreaterThan(20);
+    expect(pair.run.logbook.fencedWrites(other.process)).toEqual([]);
+    expect(pair.run.logbook.fencedWrites(leader.process)).not.toEqual([]);
+    await expectNoHarm();
+  });
+
+  it("takes over from one that is killed", async () => {
+    pair.stream.begin();
+    const { leader, other } = await pair.roles();
+    const handOver = await pair.handOver(async (one) => {
+      await pair.atNextWrite(one, () => one.controller.kill("SIGKILL"));
+      await one.controller.exited();
+    });
+    tell("SIGKILL", handOver);
+    expect(handOver.holders).toEqual([other.name]);
+    expect(leader.exits.at(-1)).toEqual({ code: null, signal: "SIGKILL" });
+    await expectNoHarm();
+  });
+
+  it("takes over from one that stands still, which starts no write when it goes on", async () => {
+    pair.stream.begin();
+    const { leader, other } = await pair.roles();
+    const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.stand()));
+    tell("SIGSTOP", handOver);
+    expect(handOver.holders).toEqual([other.name]);
+    const woken = performance.now();
+    const exited = leader.controller.exited();
+    leader.goOn();
+    expect(await exited).toEqual({ code: 1, signal: null });
+    expect(pair.run.logbook.fencedWrites(handOver.old).filter(({ at }) => at >= woken)).toEqual([]);
+    await expectNoHarm();
+  });
+
+  it("takes over from one that nothing reaches any more, which ends before that", async () => {
+    pair.stream.begin();
+    const { leader, other } = await pair.roles();
+    const exited = leader.controller.exited();
+    const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.proxy.hold()));
+    tell("loss of the network", handOver);
+    expect(handOver.holders).toEqual([other.name]);
+    expect(await exited).toEqual({ code: 1, signal: null });
+    const { refused, accepted } = await pair.deliverLate(leader, handOver);
+    expect(refused + accepted).toBeGreaterThan(0);
+    say(`two controllers, loss of the network: ${refused + accepted} writes were in flight and arrived late, ${refused} were refused`);
+    await expectNoHarm();
+  });
+
+  it("takes over from one that is told to end without waiting for the Lease to run out, again and again", async () => {
+    pair.stream.begin();
+    for (const turn of ["first", "second"]) {
+      const { other } = await pair.roles();
+      const handOver = await pair.handOver(terminate);
+      tell(`SIGTERM, ${turn} restart of a rolling update`, handOver);
+      expect(handOver.holders).toEqual(["", other.name]);
+      await pair.mend();
+    }
+    await expectNoHarm();
+  });
+});
+
+async function terminate(leader: Replica): Promise<void> {
+  const exited = leader.controller.exited();
+  leader.controller.kill("SIGTERM");
+  expect(await exited).toEqual({ code: 0, signal: null });
+}

@@ -1,0 +1,132 @@
+import { eventually } from "../cluster/eventually.ts";
+import type { Snapshot } from "../cluster/crash-snapshot.ts";
+import { ChangeStream, dataOf } from "./change-stream.ts";
+import type { Lane } from "./lane.ts";
+import type { AskedWrite } from "./logbook.ts";
+import { endStateOf } from "./play.ts";
+import { ProcessRun } from "./process-run.ts";
+import type { LeaseSeconds, Replica } from "./replica.ts";
+import type { View } from "./visible.ts";
+
+/** What two controllers need. */
+export interface PairOptions {
+  readonly lane: Lane;
+  readonly program: string;
+  readonly lease: LeaseSeconds;
+}
+
+/** How a change of leaders went; milliseconds since it was brought about. */
+export interface HandOver {
+  /** The process that led. */
+  readonly old: string;
+  readonly firstWriteMs: number;
+  /** Until the change that was made when it had stopped leading had reached its target. */
+  readonly effectiveMs: number;
+  /** Other holders of the Lease since then, one after the other; empty where it was given back. */
+  readonly holders: readonly string[];
+}
+
+/** Two real processes that share one Lease and stay dead when they die, while changes stream. */
+export class Pair {
+  readonly run: ProcessRun;
+  readonly stream: ChangeStream;
+  readonly #lane: Lane;
+  readonly #view: View;
+  #marks = 0;
+  #onWrite: ((replica: Replica) => void) | undefined;
+
+  private constructor({ lane, program, lease }: PairOptions, view: View) {
+    this.#lane = lane;
+    this.#view = view;
+    this.run = new ProcessRun({ world: lane.world, view, program, lease, restarts: false, onCall: ({ replica }) => this.#onCall(replica) });
+    this.stream = new ChangeStream(this.run, view);
+  }
+
+  static async start(options: PairOptions): Promise<Pair> {
+    const pair = new Pair(options, await options.lane.nextView());
+    await pair.stream.prepare();
+    await Promise.all(["a", "b"].map((name) => pair.run.start(name)));
+    await pair.run.settle();
+    return pair;
+  }
+
+  /** The one that leads and the other one, once both live and one leads. */
+  async roles(): Promise<{ readonly leader: Replica; readonly other: Replica }> {
+    const leading = async () => {
+      const vitals = await Promise.all(this.run.replicas.map((replica) => replica.vitals()));
+      const leader = this.run.replicas[vitals.findIndex((one) => one?.isLeading === true)];
+      const other = this.run.replicas.find((replica) => replica !== leader);
+      return leader && other && vitals.every((one) => one !== undefined) && { leader, other };
+    };
+    return eventually(leading, { what: "one of two to lead", every: 20 });
+  }
+
+  /** Lets `act` take the lead from the leader amid changes; answers when the other one has done what was wanted after that. */
+  async handOver(act: (leader: Replica) => void | Promise<void>): Promise<HandOver> {
+    const { leader, other } = await this.roles();
+    const { writes, leases } = this.run.logbook;
+    const [asked, given, begun] = [writes.length, leases.length, performance.now()];
+    const old = leader.process;
+    await act(leader);
+    const text = `mark ${(this.#marks += 1)}`;
+    await this.stream.mark(text);
+    const isFirst = ({ process, request }: AskedWrite) => process === other.process && request.plural !== "events";
+    const first = await eventually(() => writes.slice(asked).find(isFirst), { what: `${other.name} to write`, every: 20 });
+    const reached = await eventually(() => this.#copyWith(text), { what: "the change made meanwhile to reach its target", every: 20 });
+    return {
+      old,
+      firstWriteMs: Math.round(first.at - begun),
+      effectiveMs: Math.round(reached - begun),
+      holders: leases.slice(given).map(({ holder }) => holder).filter((holder, index, all) => holder !== leader.name && holder !== all[index - 1]),
+    };
+  }
+
+  /** Does something in the moment in which a process has asked for a write and the API server does not know of it yet. */
+  async atNextWrite(replica: Replica, act: () => void): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#onWrite = (asking) => {
+      if (asking !== replica) return;
+      this.#onWrite = undefined;
+      act();
+      done.resolve();
+    };
+    await done.promise;
+  }
+
+  /** Lets what is held back go on its way, and answers how the API server took the writes of the process that led. */
+  async deliverLate({ proxy }: Replica, { old }: HandOver): Promise<{ readonly refused: number; readonly accepted: number }> {
+    const held = this.run.logbook.fencedWrites(old).filter(({ answer }) => answer === undefined);
+    proxy.release();
+    await eventually(() => held.every(({ answer }) => answer !== undefined), { what: "the late writes to be answered", every: 20 });
+    const accepted = held.filter(({ answer }) => (answer?.status ?? 500) < 300).length;
+    return { refused: held.length - accepted, accepted };
+  }
+
+  /** Ends the changes; answers what there is when everything has come to rest. */
+  async outcome(): Promise<Snapshot> {
+    await this.stream.end();
+    await this.run.settle();
+    return endStateOf(this.#lane.world, this.#view);
+  }
+
+  /** Ends every disturbance, starts again what has died, and waits until both follow the cluster. */
+  async mend(): Promise<void> {
+    for (const replica of this.run.replicas) {
+      replica.proxy.release();
+      replica.goOn();
+    }
+    for (const replica of this.run.replicas) if ((await replica.vitals()) === undefined) replica.controller.start();
+    await Promise.all(this.run.replicas.map(({ controller }) => controller.waitReady()));
+  }
+
+  #onCall(replica: Replica): undefined {
+    this.#onWrite?.(replica);
+  }
+
+  /** When a copy with that text was written. */
+  #copyWith(text: string): number | undefined {
+    const { password } = dataOf(text);
+    const isIt = ({ request, answer }: AskedWrite) => request.plural === "secrets" && answer !== undefined && answer.status < 300 && answer.sent.includes(`"${password}"`);
+    return this.run.logbook.writes.find(isIt)?.answer?.at;
+  }
+}
