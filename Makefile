@@ -2,7 +2,7 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test faults walks check bench generate build
+.PHONY: dev test faults walks check bench soak generate build
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
@@ -21,6 +21,9 @@ check: node_modules/.package-lock.json ## types and lint
 
 bench: node_modules/.package-lock.json ## speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
+
+soak: node_modules/.package-lock.json ## half an hour of changes and broken watches: MINUTES=<number>, SEED=<number>, JSON=<file>
+	@MINUTES=$(MINUTES) SEED=$(SEED) JSON=$(JSON) $(run) soak
 
 generate: node_modules/.package-lock.json ## types from the CRDs
 	@$(run) generate

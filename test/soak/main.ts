@@ -1,0 +1,100 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { FaultProxy } from "../faults/proxy.ts";
+import { startWorld, type World } from "../faults/world.ts";
+import { prepareMarkers } from "./markers.ts";
+import { MemoryWatch } from "./memory.ts";
+import { createNamespace, homes, showsSecret, targets } from "./objects.ts";
+import { breakEveryMs, comeToRest, perSecond, soak, type Soaked } from "./play.ts";
+import { bundleFor, startBehind } from "./soaked-controller.ts";
+import { type Findings, mustsOf, shortestForSlope, summaryOf } from "./verdict.ts";
+
+const began = performance.now();
+const minutes = Number(process.env.MINUTES || 30);
+const seed = Number(process.env.SEED || Date.now() % 1_000_000);
+const sampleEveryMs = 5_000;
+/** How long a controller that has nothing to do is watched. */
+const quietMs = 10_000;
+
+function say(line: string): void {
+  process.stdout.write(`${((performance.now() - began) / 60_000).toFixed(1).padStart(5)} min  ${line}\n`);
+}
+
+/** What a controller does behind a proxy that can break its watches. */
+interface Behind {
+  readonly proxy: FaultProxy;
+  readonly writes: string[];
+  readonly deaths: string[];
+}
+
+async function openProxy(world: World): Promise<Behind> {
+  const writes: string[] = [];
+  const onWrite = ({ method, path }: { readonly method: string; readonly path: string }) => void writes.push(`${method} ${path}`);
+  const events = { onTraffic() {}, onCommit() {}, onList() {}, onWrite };
+  const proxy = await FaultProxy.start({ upstream: world.upstream, view: { prefix: "", system: "latchkey-system" }, steering: {}, events });
+  return { proxy, writes, deaths: [] };
+}
+
+/** What another controller writes when all is done already. */
+async function freshWrites(world: World, { proxy, writes, deaths }: Behind): Promise<readonly string[]> {
+  say("starting another controller, which should find nothing to do");
+  writes.length = 0;
+  const other = await startBehind(proxy, world, deaths);
+  await pause(quietMs);
+  await other.stop();
+  return [...writes];
+}
+
+async function run(world: World): Promise<Findings> {
+  bundleFor(world);
+  for (const name of [...homes, ...targets]) await world.arrange(createNamespace(name));
+  await prepareMarkers(world);
+  const behind = await openProxy(world);
+  const { proxy, writes, deaths } = behind;
+  const controller = await startBehind(proxy, world, deaths);
+  say(`soaking for ${minutes} min with ${perSecond} changes a second and a broken watch every ${breakEveryMs / 1000} s, SEED=${seed}; log: ${controller.log}`);
+  const memory = new MemoryWatch(controller.url, sampleEveryMs);
+  const soaked: Soaked = { world, minutes, seed, proxy, memory, isDead: () => deaths.length > 0, say };
+  const { breaker, markers, driver } = await soak(soaked);
+  memory.stop();
+  const report = memory.report(minutes < shortestForSlope ? minutes / 2 : 5);
+  say("the last change is sent");
+  const { left, seconds } = await comeToRest(soaked, markers);
+  const { reconciles, cpuSeconds, bugs } = await memory.sample();
+  const count = writes.length;
+  await controller.stop();
+  const lines = readFileSync(controller.log, "utf8").split("\n");
+  return {
+    ...{ seed, minutes, perSecond, deaths, reconciles, cpuSeconds, bugs },
+    outcomes: Object.fromEntries(driver.outcomes),
+    total: driver.total,
+    heldBack: driver.heldBack,
+    failures: driver.failures,
+    broken: Object.fromEntries(breaker.counts),
+    latencies: markers.latencies,
+    withoutEffect: markers.waiting,
+    memory: report,
+    samples: memory.samples,
+    differences: left,
+    settledAfter: seconds,
+    writes: count,
+    errorLines: lines.filter((line) => line.includes('"level":"error"')),
+    secretLines: lines.filter(showsSecret).length,
+    freshWrites: await freshWrites(world, behind),
+  };
+}
+
+async function main(): Promise<number> {
+  if (!(minutes > 0)) throw new Error(`MINUTES=${process.env.MINUTES ?? ""} is no number of minutes`);
+  const world = await startWorld(say);
+  try {
+    const findings = await run(world);
+    process.stdout.write(`\n${summaryOf(findings)}\n`);
+    if (process.env.JSON) writeFileSync(process.env.JSON, `${JSON.stringify(findings, null, 2)}\n`);
+    return mustsOf(findings).every(({ holds }) => holds) ? 0 : 1;
+  } finally {
+    await world.stop();
+  }
+}
+
+process.exit(await main());

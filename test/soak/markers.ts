@@ -1,0 +1,138 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { listAt, numberAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
+import { ownPath, sharedSecretPath } from "../bench/objects.ts";
+import { admin } from "../cluster/cluster-connection.ts";
+import type { World } from "../faults/world.ts";
+import { canary, copyPath, createKey, createNamespace, createSharedSecret, derivedPath, merge, requester, secretValue, timed, toProjects, users } from "./objects.ts";
+import type { WatchBreaker } from "./breaks.ts";
+
+/** How long it took from the answer of a change to what follows from it. */
+export interface Latency {
+  readonly marker: string;
+  readonly ms: number;
+  /** Every watch was whole all the time. */
+  readonly isCalm: boolean;
+}
+
+/** A change whose effect is looked for; versions grow. */
+interface Marker {
+  readonly name: string;
+  /** Makes a change and answers its version. */
+  change(): Promise<number>;
+  /** The latest version whose effect is there. */
+  seen(): Promise<number>;
+}
+
+const secretOf = { data: { namespace: timed.home, name: "timed-data" }, access: { namespace: timed.home, name: "timed-access" } } as const;
+const keyName = "soak-timed-key";
+
+/** Makes what the markers change. */
+export async function prepareMarkers(world: World): Promise<void> {
+  await world.arrange(createNamespace(timed.home));
+  await world.arrange(createNamespace(timed.target, timed.project));
+  await world.arrange(createSharedSecret(secretOf.data, { data: { version: secretValue(0) } }, toProjects(timed.project)));
+  await world.arrange(createSharedSecret(secretOf.access, { access: accessOf(0) }));
+  const user = users[0] ?? "";
+  const { code, message } = await world.ask(requester(user), createKey(keyName, user, { key: `${canary}timed-key-0123456789` }));
+  if (code !== 201) throw new Error(`the key to be timed: ${code} ${message}`);
+}
+
+/** Changes one thing after the other and notes when its effect comes, to about 20 ms. */
+export class Markers {
+  readonly latencies: Latency[] = [];
+  readonly #breaker: WatchBreaker;
+  readonly #markers: readonly Timing[];
+  #turn = 0;
+
+  constructor(world: World, breaker: WatchBreaker) {
+    this.#breaker = breaker;
+    this.#markers = markersOf(world).map((marker) => ({ marker, waiting: [], isLooking: false }));
+  }
+
+  /** How many effects are still to come. */
+  get waiting(): number {
+    return this.#markers.reduce((sum, { waiting }) => sum + waiting.length, 0);
+  }
+
+  /** Makes the next change; resolves when it is answered. */
+  async next(): Promise<void> {
+    this.#turn += 1;
+    const timing = this.#markers[this.#turn % this.#markers.length];
+    if (timing === undefined) return;
+    const isWhole = this.#breaker.areWhole;
+    const version = await timing.marker.change();
+    timing.waiting.push({ version, at: performance.now(), isWhole });
+    if (!timing.isLooking) void this.#look(timing);
+  }
+
+  async #look(timing: Timing): Promise<void> {
+    timing.isLooking = true;
+    while (timing.waiting.length > 0) {
+      const seen = await timing.marker.seen().catch(() => Number.NaN);
+      const now = performance.now();
+      for (let first = timing.waiting[0]; first !== undefined && first.version <= seen; first = timing.waiting[0]) {
+        timing.waiting.shift();
+        this.latencies.push({ marker: timing.marker.name, ms: now - first.at, isCalm: first.isWhole && this.#breaker.lastAt < first.at });
+      }
+      const waited = now - (timing.waiting[0]?.at ?? now);
+      await pause(waited < 1_000 ? 15 : 500);
+    }
+    timing.isLooking = false;
+  }
+}
+
+/** A marker, and the versions whose effect has not come yet. */
+interface Timing {
+  readonly marker: Marker;
+  readonly waiting: { readonly version: number; readonly at: number; readonly isWhole: boolean }[];
+  isLooking: boolean;
+}
+
+function accessOf(version: number): readonly object[] {
+  return [{ name: "timed", verbs: ["get"], users: [`reader-${version}`] }];
+}
+
+function markersOf(world: World): readonly Marker[] {
+  const versions = { data: 0, access: 0 };
+  const pathOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string => sharedSecretPath(namespace, name);
+  return [
+    {
+      name: "data to copy",
+      async change() {
+        versions.data += 1;
+        await world.arrange(merge(pathOf(secretOf.data), { spec: { data: { version: secretValue(versions.data) } } }));
+        return versions.data;
+      },
+      async seen() {
+        const copy = await world.ask(admin, { method: "GET", path: copyPath(timed.target, secretOf.data.name) });
+        const text = Buffer.from(stringMapAt(copy, "data").version ?? "", "base64").toString();
+        return Number(/-(\d+)-/.exec(text)?.[1]);
+      },
+    },
+    {
+      name: "access to RoleBinding",
+      async change() {
+        versions.access += 1;
+        await world.arrange(merge(pathOf(secretOf.access), { spec: { access: accessOf(versions.access) } }));
+        return versions.access;
+      },
+      async seen() {
+        const bindings = listAt(await world.ask(admin, { method: "GET", path: derivedPath("rolebindings", timed.home) }), "items");
+        const subjects = bindings.flatMap((binding) => listAt(binding, "subjects")).map((subject) => stringAt(subject, "name") ?? "");
+        return Math.max(...subjects.map((name) => Number(name.replace("reader-", ""))));
+      },
+    },
+    {
+      name: "key to status",
+      async change() {
+        const { spec = {} } = await world.arrange({ method: "GET", path: ownPath("ownedaccesskeys", keyName) });
+        const { metadata } = await world.arrange(merge(ownPath("ownedaccesskeys", keyName), { spec: { disabled: spec.disabled !== true } }));
+        return numberAt(metadata, "generation") ?? 0;
+      },
+      async seen() {
+        const key = await world.ask(admin, { method: "GET", path: ownPath("ownedaccesskeys", keyName) });
+        return numberAt(recordAt(key, "status"), "observedGeneration") ?? 0;
+      },
+    },
+  ];
+}

@@ -1,0 +1,88 @@
+import { eventually } from "../cluster/eventually.ts";
+import type { FaultProxy } from "../faults/proxy.ts";
+import { seededRandom } from "../faults/seeded-random.ts";
+import type { World } from "../faults/world.ts";
+import { WatchBreaker } from "./breaks.ts";
+import { sorts } from "./change.ts";
+import { differences } from "./end-state.ts";
+import { Markers } from "./markers.ts";
+import type { MemoryWatch } from "./memory.ts";
+import { Driver } from "./pace.ts";
+import { Population } from "./population.ts";
+import { latencyRows } from "./verdict.ts";
+
+/** Changes in a second. */
+export const perSecond = 20;
+/** Milliseconds from one broken watch to the next. */
+export const breakEveryMs = 30_000;
+/** Changes from one timed change to the next: two seconds. */
+const markerEvery = 40;
+/** A half-open watch is found out after 150 s; the rest is for a slow machine. */
+const patienceMs = 600_000;
+
+/** What is soaked, and what watches it. */
+export interface Soaked {
+  readonly world: World;
+  readonly minutes: number;
+  readonly seed: number;
+  readonly proxy: FaultProxy;
+  readonly memory: MemoryWatch;
+  readonly isDead: () => boolean;
+  readonly say: (line: string) => void;
+}
+
+/** Who has played, and what they know. */
+export interface Played {
+  readonly breaker: WatchBreaker;
+  readonly markers: Markers;
+  readonly driver: Driver;
+}
+
+/** Changes, broken watches and progress lines until the time is over, or the controller is dead. */
+export async function soak(soaked: Soaked): Promise<Played> {
+  const { world, minutes, seed, proxy, isDead } = soaked;
+  const breaker = new WatchBreaker(proxy, seededRandom(seed + 1));
+  const markers = new Markers(world, breaker);
+  const driver = new Driver(world);
+  const population = new Population(seededRandom(seed));
+  const played = { breaker, markers, driver };
+  const breaking = setInterval(() => tell(soaked, played, breaker.strike()), breakEveryMs);
+  const mark = () => void markers.next().catch((error: unknown) => driver.failures.push(`a timed change: ${String(error)}`));
+  await driver.drive({ seconds: minutes * 60, perSecond, isOver: isDead }, (number) => {
+    if (number % markerEvery === 0) mark();
+    else driver.send(population.next(number / perSecond));
+  });
+  clearInterval(breaking);
+  // The last change of every sort, and then the last data of nearly all.
+  const last = [...sorts.map(([sort]) => sort), ...Array.from({ length: 40 }, () => "data" as const)];
+  for (const sort of last) {
+    driver.send(population.one(sort, minutes * 60));
+    await driver.settled();
+  }
+  for (let more = 0; more < 3; more += 1) await markers.next();
+  return played;
+}
+
+function tell({ memory, say }: Soaked, { markers, driver }: Played, broken: string): void {
+  const { done, late, failed } = driver.total;
+  const recent = latencyRows(markers.latencies.slice(-30)).filter((_, index) => index % 2 === 1).map(([, figures]) => figures.split(", n ")[0]);
+  const { residentMB = Number.NaN, heapMB = Number.NaN } = memory.latest ?? {};
+  say(`${done} changes (${late} too late, ${failed} failed, ${driver.heldBack} held back); RSS ${residentMB.toFixed(0)} MB, heap ${heapMB.toFixed(0)} MB; last timed ones: ${recent.join(" | ")}; broken now: ${broken}`);
+}
+
+/** Waits until everything is as it should be; answers what is not, and how many seconds it took. */
+export async function comeToRest({ world, isDead, say }: Soaked, markers: Markers): Promise<{ readonly left: readonly string[]; readonly seconds: number }> {
+  const since = performance.now();
+  let left: readonly string[] = [];
+  let told = since;
+  const look = async (): Promise<boolean> => {
+    left = await differences(world);
+    if (performance.now() - told > 30_000) {
+      told = performance.now();
+      say(`${left.length} things are not yet as they should be, such as ${left[0] ?? "a timed change"}`);
+    }
+    return left.length === 0 && markers.waiting === 0;
+  };
+  await eventually(look, { what: "the end state", within: isDead() ? 0 : patienceMs, every: 500 }).catch(() => {});
+  return { left, seconds: (performance.now() - since) / 1000 };
+}

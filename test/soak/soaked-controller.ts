@@ -1,0 +1,31 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { type Controller, startController } from "../cluster/controller-process.ts";
+import { repository } from "../cluster/install.ts";
+import { settled } from "../cluster/lone-cluster.ts";
+import { describeExit, type Exit, logTail } from "../cluster/tied-child.ts";
+import type { FaultProxy } from "../faults/proxy.ts";
+import type { World } from "../faults/world.ts";
+import { removedAfter } from "./population.ts";
+
+const programIn = ({ controlPlane }: World): string => join(controlPlane.directory, "latchkey.mjs");
+
+/** Builds the bundle that ships. */
+export function bundleFor(world: World): void {
+  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${programIn(world)}`], { cwd: repository });
+}
+
+/** Runs the bundle as the image does, its way to the API server being the proxy, and waits until it has nothing to do. `deaths` is told how it dies. */
+export async function startBehind(proxy: FaultProxy, world: World, deaths: string[]): Promise<Controller> {
+  const ends = [`--delete-expired-keys-after=${removedAfter}s`, `--delete-expired-tokens-after=${removedAfter}s`];
+  // A crowded machine may let nobody have a turn for longer than the usual 10 s, and this is no test of elections.
+  const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s"];
+  const env = { NODE_OPTIONS: `--max-semi-space-size=4 ${process.env.SOAK_NODE_OPTIONS ?? ""}`, NODE_ENV: "production" };
+  const controlPlane = { ...world.controlPlane, url: proxy.url };
+  const log = join(world.controlPlane.logs, "controller.log");
+  const onDeath = (exit: Exit) => void deaths.push(describeExit(exit), ...logTail(log, 5).split("\n"));
+  const controller = await startController({ controlPlane, program: programIn(world), args, env, log, restart: "never", identity: "soak", onDeath });
+  await controller.waitReady();
+  await settled(controller);
+  return controller;
+}
