@@ -20,10 +20,10 @@ export interface ProcessPlayOptions {
   readonly strike?: ProcessStrike;
 }
 
-/** How much shorter lives and outages are where nobody can move the clock. */
-const haste = 100;
+/** How much shorter lives and outages are where nobody can move the clock; long enough to outlive a process that is replaced. */
+const haste = 30;
 
-/** The scenario with its outages, and the lives that end in them, a hundred times shorter. */
+/** The scenario with its outages, and the lives that end in them, thirty times shorter. */
 export function inRealTime(scenario: Scenario): Scenario {
   return {
     ...scenario,
