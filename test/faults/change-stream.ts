@@ -46,11 +46,16 @@ export class ChangeStream {
     await this.#perform([this.#edit("mark", { data: dataOf(text) })]);
   }
 
-  /** Ends the changes and plays the last ones. */
-  async end(): Promise<void> {
+  /** Ends the changes where they are. */
+  async halt(): Promise<void> {
     this.#isOver = true;
     await this.#playing;
     this.#playing = undefined;
+  }
+
+  /** Ends the changes and plays the last ones. */
+  async end(): Promise<void> {
+    await this.halt();
     await this.mark("last");
     await this.#perform([this.#inProject("web", true), this.#inProject("pay", true), ...names.map((name) => this.#edit(name, { data: dataOf("last"), access: readers("carol") }))]);
     await this.#perform(["t0", "t1"].map((name) => remove(this.#token(name), [200, 202, 404])));

@@ -57,8 +57,11 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
   });
 
   // After a failure too: the next test begins with two.
-  afterEach(() => pair.mend());
-  afterAll(() => pair?.run.end());
+  afterEach(() => pair?.mend());
+  afterAll(async () => {
+    await pair?.stream.halt();
+    await pair?.run.end();
+  });
 
   function tell(what: string, { firstWriteMs, effectiveMs }: HandOver): void {
     const times = `${lease.duration}/${lease.deadline}/${lease.retry} s`;

@@ -49,6 +49,7 @@ export class Replica {
   #controller: Controller | undefined;
   #isWanted: boolean;
   #isStanding = false;
+  #isAlive = true;
 
   private constructor({ name, restarts }: ReplicaOptions) {
     this.name = name;
@@ -118,9 +119,16 @@ export class Replica {
     await this.kill();
   }
 
-  /** Starts it again after `down`. */
+  /** Ends an outage. */
   up(): void {
     this.#isWanted = true;
+    this.revive();
+  }
+
+  /** Starts it again if it is dead. */
+  revive(): void {
+    if (this.#isAlive) return;
+    this.#isAlive = true;
     this.controller.start();
   }
 
@@ -153,8 +161,9 @@ export class Replica {
   }
 
   #onDeath(exit: Exit): void {
+    this.#isAlive = false;
     this.exits.push(exit);
-    setTimeout(() => this.#isWanted && this.controller.start(), restartMs);
+    setTimeout(() => this.#isWanted && this.revive(), restartMs);
   }
 }
 

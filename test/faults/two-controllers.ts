@@ -50,9 +50,10 @@ export class Pair {
     return pair;
   }
 
-  /** The one that leads and the other one, once both live and one leads. */
+  /** The one that leads and the other one; who has died is started again. */
   async roles(): Promise<{ readonly leader: Replica; readonly other: Replica }> {
     const leading = async () => {
+      for (const replica of this.run.replicas) replica.revive();
       const vitals = await Promise.all(this.run.replicas.map((replica) => replica.vitals()));
       const leader = this.run.replicas[vitals.findIndex((one) => one?.isLeading === true)];
       const other = this.run.replicas.find((replica) => replica !== leader);
@@ -115,7 +116,7 @@ export class Pair {
       replica.proxy.release();
       replica.goOn();
     }
-    for (const replica of this.run.replicas) if ((await replica.vitals()) === undefined) replica.controller.start();
+    for (const replica of this.run.replicas) replica.revive();
     await Promise.all(this.run.replicas.map(({ controller }) => controller.waitReady()));
   }
 
