@@ -20,8 +20,9 @@ const longestNapMs = 60_000;
 /** Keys that wait for an instant, in a binary heap; a key waits once, for the earliest instant it was given. */
 export class Delays {
   readonly #options: DelaysOptions;
-  readonly #instants = new Map<Key, number>();
   readonly #heap: Wait[] = [];
+  /** Where in the heap each key is. */
+  readonly #places = new Map<Key, number>();
   #timer: { readonly at: number; readonly cancel: Cancel } | undefined;
 
   constructor(options: DelaysOptions) {
@@ -30,22 +31,30 @@ export class Delays {
 
   /** How many keys wait. */
   get size(): number {
-    return this.#instants.size;
+    return this.#heap.length;
   }
 
   /** Wakes `key` at `at`, never earlier, unless it waits for an earlier instant already. */
   set(key: Key, at: number): void {
-    const standing = this.#instants.get(key);
-    if (standing !== undefined && standing <= at) return;
-    this.#instants.set(key, at);
-    this.#push({ key, at });
+    const place = this.#places.get(key) ?? this.#heap.length;
+    if (this.#at(place) <= at) return;
+    this.#put(place, { key, at });
+    this.#up(place);
+    this.#arm();
+  }
+
+  /** Wakes `key` no more. */
+  delete(key: Key): void {
+    const place = this.#places.get(key);
+    if (place === undefined) return;
+    this.#take(place);
     this.#arm();
   }
 
   /** Forgets all keys. */
   clear(): void {
-    this.#instants.clear();
     this.#heap.length = 0;
+    this.#places.clear();
     this.#arm();
   }
 
@@ -68,46 +77,55 @@ export class Delays {
   #wakeDue(): void {
     const now = this.#options.now();
     for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
-      this.#pop();
-      // An entry that an earlier one of the same key replaced is still in the heap.
-      if (this.#instants.get(first.key) !== first.at) continue;
-      this.#instants.delete(first.key);
+      this.#take(0);
       this.#options.wake(first.key);
     }
   }
 
-  #push(wait: Wait): void {
-    let child = this.#heap.push(wait) - 1;
-    while (child > 0) {
+  #take(place: number): void {
+    const taken = this.#heap[place];
+    const last = this.#heap.pop();
+    if (taken === undefined || last === undefined) return;
+    this.#places.delete(taken.key);
+    if (last === taken) return;
+    this.#put(place, last);
+    this.#up(place);
+    this.#down(place);
+  }
+
+  #up(from: number): void {
+    for (let child = from; child > 0; ) {
       const parent = (child - 1) >> 1;
-      if (this.#at(parent) <= wait.at) break;
-      this.#swap(child, parent);
+      if (this.#at(parent) <= this.#at(child)) return;
+      this.#swap(parent, child);
       child = parent;
     }
   }
 
-  #pop(): void {
-    const last = this.#heap.pop();
-    if (last === undefined || this.#heap.length === 0) return;
-    this.#heap[0] = last;
-    let parent = 0;
-    for (;;) {
+  #down(from: number): void {
+    for (let parent = from; ; ) {
       const left = 2 * parent + 1;
       const smaller = this.#at(left + 1) < this.#at(left) ? left + 1 : left;
-      if (this.#at(smaller) >= last.at) return;
+      if (this.#at(smaller) >= this.#at(parent)) return;
       this.#swap(parent, smaller);
       parent = smaller;
     }
   }
 
-  #at(index: number): number {
-    return this.#heap[index]?.at ?? Infinity;
+  /** The instant at a place; beyond the heap, none. */
+  #at(place: number): number {
+    return this.#heap[place]?.at ?? Infinity;
   }
 
-  #swap(a: number, b: number): void {
-    const [first, second] = [this.#heap[a], this.#heap[b]];
+  #swap(one: number, other: number): void {
+    const [first, second] = [this.#heap[one], this.#heap[other]];
     if (first === undefined || second === undefined) return;
-    this.#heap[a] = second;
-    this.#heap[b] = first;
+    this.#put(one, second);
+    this.#put(other, first);
+  }
+
+  #put(place: number, wait: Wait): void {
+    this.#heap[place] = wait;
+    this.#places.set(wait.key, place);
   }
 }

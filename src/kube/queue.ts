@@ -72,7 +72,7 @@ export class WorkQueue {
     if (standing === undefined || urgent(standing, urgency) !== standing) this.#enqueue({ key, urgency });
   }
 
-  /** Adds `key` as fresh at `at`, in milliseconds since the epoch, never earlier; the earliest instant of a key counts. */
+  /** Adds `key` as fresh at `at`, in milliseconds since the epoch, never earlier; the earliest instant of a key counts, until work on it begins. */
   addAt(key: Key, at: number): void {
     if (!this.#closed) this.#instants.set(key, at);
   }
@@ -135,8 +135,10 @@ export class WorkQueue {
     return undefined;
   }
 
+  /** Work looks at everything and says itself when to look again: instants asked for before mean nothing any more. */
   #startWork(key: Key): Key {
     this.#waiting.delete(key);
+    this.#instants.delete(key);
     this.#working.set(key, undefined);
     this.#metrics?.taken(this.depth);
     return key;

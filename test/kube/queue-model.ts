@@ -43,6 +43,7 @@ export class QueueModel {
     if (first === undefined) return undefined;
     this.waiting = this.waiting.filter((entry) => entry !== first);
     this.working.set(first.key, undefined);
+    this.instants.delete(first.key);
     return first.key;
   }
 

@@ -160,6 +160,21 @@ describe("instants", () => {
     expect(queue.depth).toBe(0);
   });
 
+  test("work that begins makes an instant void: it says itself when to look again", async () => {
+    const { queue, clock } = makeQueue();
+    queue.addAt("a", start + 3_600_000);
+    queue.add("a", "fresh");
+    expect(await queue.take()).toBe("a");
+    expect(clock.pending).toBe(0);
+    queue.addAt("a", start + 5000);
+    queue.done("a");
+    clock.advance(5000);
+    expect(await takeAll(queue)).toEqual(["a"]);
+    queue.done("a");
+    clock.advance(3_600_000);
+    expect(queue.depth).toBe(0);
+  });
+
   test("an instant that is past comes at once", () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start - 5000);
@@ -246,10 +261,10 @@ test("a hundred thousand keys go through, all together and in order, from every 
   const { queue, clock } = makeQueue();
   const keys = Array.from({ length: 100_000 }, (_, index) => `ns/${index}`);
   for (const key of keys) queue.add(key, "bulk");
-  for (const [index, key] of keys.entries()) queue.addAt(key, start + 1 + index);
   const first = await takeAll(queue);
   expect(first).toEqual(keys);
   for (const key of first) queue.done(key);
+  for (const [index, key] of keys.entries()) queue.addAt(key, start + 1 + index);
   clock.advance(100_000);
   expect(await takeAll(queue)).toEqual(keys);
 });
