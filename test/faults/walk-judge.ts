@@ -1,7 +1,7 @@
 import type { Snapshot } from "../cluster/crash-snapshot.ts";
 import { difference } from "./oracles.ts";
 import { type Arrival, arriveAfresh, firstRequester, isCopy, type Moment, type Part, stateOf, takeWalk, type Tally } from "./walk-play.ts";
-import type { State } from "./walk-stage.ts";
+import type { State } from "./walk-state.ts";
 import type { Walk, WalkStep } from "./walk-steps.ts";
 import type { WalkKind } from "./walk-values.ts";
 import { annotations } from "../../src/api/names.ts";

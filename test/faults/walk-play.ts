@@ -5,7 +5,8 @@ import type { PlayOptions } from "./play.ts";
 import { Run } from "./run.ts";
 import type { View } from "./visible.ts";
 import { clockOf, passTo } from "./walk-clock.ts";
-import { firstNamespaces, Stage, type State } from "./walk-stage.ts";
+import { Stage } from "./walk-stage.ts";
+import { firstNamespaces, type State } from "./walk-state.ts";
 import type { Walk, WalkStep } from "./walk-steps.ts";
 
 /** A state that users brought about, and whether the controller came to rest in it. */
@@ -155,13 +156,13 @@ async function staysQuiet(run: Run): Promise<readonly string[]> {
   return [...late, ...run.ledger.asked.slice(asked).map((write) => `${write} after a restart`)];
 }
 
-/** The spec of a token never changes: the right one is another token. */
+/** The spec of a token never changes: the right one is another token. Answers who made the object, where that matters. */
 async function rightAgain(stage: Stage, { subject }: Part, right: State): Promise<string> {
   if (subject.kind === "DirectClusterEndpointToken") {
-    await stage.take({ do: "delete" });
+    await stage.take({ do: "delete", byForce: false });
     await stage.becomesGone();
   }
-  const by = (await stage.state()).object?.by ?? firstRequester;
+  const by = subject.kind === "SharedSecret" ? firstRequester : ((await stage.state()).object?.by ?? firstRequester);
   await stage.reach({ ...right, object: right.object === undefined ? undefined : { ...right.object, by } });
   return by;
 }

@@ -36,7 +36,7 @@ export function wrongValue(place: Place): Value {
   const known = place.table[place.path]?.wrong ?? [];
   const inside = wrongInside(place);
   return fc.oneof(
-    ...(known.length === 0 ? [] : [{ weight: 6, arbitrary: fc.constantFrom(...known) }]),
+    ...(known.length === 0 ? [] : [{ weight: 4, arbitrary: fc.constantFrom(...known) }]),
     ...inside,
     ...outOfBounds(place).map((arbitrary) => ({ weight: 2, arbitrary })),
     { weight: 1, arbitrary: otherType(place) },

@@ -1,28 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { resources } from "../../src/api/resources.ts";
-import { isRecord, recordAt, stringMapAt } from "../../src/api/parse.ts";
 import { admin, patchTypes, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
 import { requesters } from "../cluster/crash-scenario.ts";
 import type { Run } from "./run.ts";
 import type { View } from "./visible.ts";
 import { clockOf, passTo } from "./walk-clock.ts";
 import { type Report, reportOf } from "./walk-report.ts";
+import { entriesOf, firstNamespaces, type State, wantedOf } from "./walk-state.ts";
 import { elders, requesterNames, type WalkKind } from "./walk-values.ts";
-import { type Deed, namespaceMetadata, type NamespaceWants, type Walk, type WalkNamespace, type Wanted } from "./walk-steps.ts";
+import { type Deed, namespaceMetadata, type Walk, type Wanted } from "./walk-steps.ts";
 import type { World } from "./world.ts";
-
-/** All that users have said: what the API server has stored of the object, and what the namespaces want. */
-export interface State {
-  readonly object: (Wanted & { readonly by: string }) | undefined;
-  readonly namespaces: Readonly<Record<WalkNamespace, NamespaceWants>>;
-}
-
-/** What the namespaces want at first. */
-export const firstNamespaces: State["namespaces"] = {
-  home: { project: null, sync: null, syncFrom: null },
-  web: { project: "web", sync: "enabled", syncFrom: null },
-  pay: { project: "pay-eu", sync: "enabled", syncFrom: null },
-};
 
 /** What a stage needs. */
 export interface StageOptions {
@@ -73,8 +60,9 @@ export class Stage {
       case "put":
         return this.#put(deed);
       case "merge":
-        return isAccepted(await this.#ask(admin, { method: "PATCH", path: this.#path, type: patchTypes.merge, body: deed.body }));
+        return this.#merge(deed.body);
       case "delete":
+        if (deed.byForce) await this.#merge({ metadata: { finalizers: null } });
         return isAccepted(await this.#ask(admin, { method: "DELETE", path: this.#path }));
       case "namespace":
         this.#namespaces = { ...this.#namespaces, [deed.name]: deed.wants };
@@ -122,6 +110,10 @@ export class Stage {
 
   #callerFor(requester: string): Caller {
     return this.#options.subject.kind === "SharedSecret" ? admin : { user: this.#real(requester), groups: [requesters] };
+  }
+
+  async #merge(body: unknown): Promise<boolean> {
+    return isAccepted(await this.#ask(admin, { method: "PATCH", path: this.#path, type: patchTypes.merge, body }));
   }
 
   async #put({ object, by, keepsFinalizers }: Extract<Deed, { do: "put" }>): Promise<boolean> {
@@ -185,19 +177,9 @@ function isAccepted({ code, message }: Answer): boolean {
   throw new Error(`the API server neither takes nor refuses what is written: ${code}`);
 }
 
-function wantedOf(object: unknown): Wanted {
-  const metadata = recordAt(object, "metadata");
-  const written = { annotations: stringMapAt(metadata, "annotations"), labels: stringMapAt(metadata, "labels") };
-  return isRecord(object) && "spec" in object ? { ...written, spec: object.spec } : written;
-}
-
 function collectionOf(kind: WalkKind, { prefix }: View): string {
   const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? { plural: "" };
   return `/apis/management.service/v1/${kind === "SharedSecret" ? `namespaces/${prefix}home/` : ""}${plural}`;
-}
-
-function entriesOf({ home, web, pay }: State["namespaces"]): readonly (readonly [WalkNamespace, NamespaceWants])[] {
-  return [["home", home], ["web", web], ["pay", pay]];
 }
 
 function withoutNulls(value: unknown): object {

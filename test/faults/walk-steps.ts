@@ -4,7 +4,7 @@ import { schemaOf } from "../house/crd-schema.ts";
 import { resources } from "../../src/api/resources.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { fieldsIn, type Place, rightValue, wrongValue } from "./walk-schema.ts";
-import { annotationValues, labelValues, objectNames, requesterNames, tables, type WalkKind } from "./walk-values.ts";
+import { annotationValues, labelValues, type Marks, objectNames, requesterNames, tables, type WalkKind } from "./walk-values.ts";
 
 /** What a user writes of an object; `spec` undefined leaves it out. */
 export interface Wanted {
@@ -23,11 +23,14 @@ export interface NamespaceWants {
 /** The namespaces of a walk, `home` being that of the SharedSecret. */
 export type WalkNamespace = "home" | "web" | "pay";
 
-/** One thing that a user does. `put` makes an object that is not there, as `by`, and replaces one that is. */
+/**
+ * One thing that a user does. `put` makes an object that is not there, as `by`, and replaces one that is; a delete by force takes
+ * the finalizers off first, so that the object is gone before Latchkey has tidied up.
+ */
 export type Deed =
   | { readonly do: "put"; readonly object: Wanted; readonly by: string; readonly keepsFinalizers: boolean }
   | { readonly do: "merge"; readonly body: unknown }
-  | { readonly do: "delete" }
+  | { readonly do: "delete"; readonly byForce: boolean }
   | { readonly do: "namespace"; readonly name: WalkNamespace; readonly wants: NamespaceWants }
   | { readonly do: "pass"; readonly seconds: number };
 
@@ -53,16 +56,17 @@ export async function walksOf(kind: WalkKind, { maxSteps }: { readonly maxSteps:
   const spec: Place = { schema: recordAt(recordAt(await schemaOf(plural), "properties"), "spec"), path: "spec", table: tables[kind] };
   const put = putOf(kind, spec);
   const deeds = fc.oneof(
-    { weight: 3, arbitrary: put },
+    { weight: 4, arbitrary: put },
     { weight: kind === "DirectClusterEndpointToken" ? 3 : 8, arbitrary: mergeOf(kind, spec) },
-    { weight: 1, arbitrary: fc.constant<Deed>({ do: "delete" }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant("delete" as const), byForce: fc.boolean() }) },
     ...(kind === "SharedSecret" ? [{ weight: 2, arbitrary: namespaceDeed }] : [{ weight: 1, arbitrary: fc.constant<Deed>({ do: "pass", seconds: passSeconds }) }]),
   );
   const settled = fc.integer({ min: 0, max: 9 }).map((chance) => chance < 7);
   const step = (deed: fc.Arbitrary<Deed>) => fc.record({ deed, settled });
   return fc.record({
     kind: fc.constant(kind),
-    name: fc.constantFrom(...objectNames[kind]),
+    // What a right state comes to is found out once for each name.
+    name: fc.oneof({ weight: 2, arbitrary: fc.constant(objectNames[kind][0] ?? "one") }, { weight: 1, arbitrary: fc.constantFrom(...objectNames[kind]) }),
     steps: fc.tuple(step(put), fc.array(step(deeds), { minLength: 1, maxLength: maxSteps - 1, size: "max" })).map(([first, rest]) => [first, ...rest]),
   });
 }
@@ -97,8 +101,14 @@ function fieldChange(place: Place): fc.Arbitrary<unknown> {
   return fc.oneof(...changes);
 }
 
-function entryOf(values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Readonly<Record<string, string | null>>> {
-  return fc.constantFrom(...Object.keys(values)).chain((key) => fc.constantFrom(...(values[key] ?? []), null).map((value) => ({ [key]: value })));
+function entryOf(values: Readonly<Record<string, Marks>>): fc.Arbitrary<Readonly<Record<string, string | null>>> {
+  const entries = Object.entries(values).map(([key, marks]) => fc.oneof({ weight: 4, arbitrary: markOf(marks) }, { weight: 1, arbitrary: fc.constant(null) }).map((value) => ({ [key]: value })));
+  return fc.oneof(...entries);
+}
+
+function markOf({ right, wrong = [] }: Marks): fc.Arbitrary<string> {
+  const choices = [{ weight: 3, values: right }, { weight: 1, values: wrong }].filter(({ values }) => values.length > 0);
+  return fc.oneof(...choices.map(({ weight, values }) => ({ weight, arbitrary: fc.constantFrom(...values) })));
 }
 
 const namespaceDeed: fc.Arbitrary<Deed> = fc.record({
@@ -106,8 +116,8 @@ const namespaceDeed: fc.Arbitrary<Deed> = fc.record({
   name: fc.constantFrom<WalkNamespace[]>("home", "web", "pay"),
   wants: fc.record({
     project: fc.constantFrom("web", "pay-eu", "pay-us", null),
-    sync: fc.constantFrom("enabled", "enabled", "disabled", null),
-    syncFrom: fc.constantFrom("the-home", "elsewhere, the-home", "elsewhere", "", null, null),
+    sync: fc.constantFrom("enabled", "enabled", "enabled", "disabled", null),
+    syncFrom: fc.constantFrom("the-home", "elsewhere, the-home", "elsewhere", "", null, null, null, null),
   }),
 });
 
@@ -116,7 +126,7 @@ export function namespaceMetadata({ project, sync, syncFrom }: NamespaceWants) {
   return { labels: { [labels.project]: project }, annotations: { [annotations.sync]: sync, [annotations.syncFrom]: syncFrom } };
 }
 
-function someOf(values: Readonly<Record<string, readonly string[]>>): fc.Arbitrary<Readonly<Record<string, string>>> {
-  const entries = Object.entries(values).map(([key, choices]) => fc.option(fc.constantFrom(...choices)).map((value) => [key, value] as const));
-  return fc.tuple(...entries).map((chosen) => Object.fromEntries(chosen.filter((entry): entry is readonly [string, string] => entry[1] !== null)));
+function someOf(values: Readonly<Record<string, Marks>>): fc.Arbitrary<Readonly<Record<string, string>>> {
+  const entries = Object.entries(values).map(([key, marks]) => fc.tuple(fc.integer({ min: 0, max: 9 }), markOf(marks)).map(([chance, value]) => (chance < marks.often ? [[key, value] as const] : [])));
+  return fc.tuple(...entries).map((chosen) => Object.fromEntries(chosen.flat()));
 }

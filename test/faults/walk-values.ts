@@ -22,6 +22,7 @@ const sharedSecret: Table = {
   "spec.data keys": { right: ["password", "user", "ca.crt", "tls.crt", "tls.key", "..", "a key", "ssh-privatekey", ""] },
   "spec.data.*": { right: [base64("first"), base64("second"), ""], wrong: ["not base64", "YQ", "YQ=\n", "YQ==YQ=="], only: true },
   "spec.access[].name": { right: ["readers", "editors"] },
+  "spec.access[].verbs": { right: [["get"], ["get", "list", "watch"], ["patch", "get"], ["*"]], wrong: [[], ["create"], ["get", "deletecollection"]] },
   "spec.access[].verbs[]": { right: ["get", "list", "watch", "update", "patch", "delete", "*"], wrong: ["create", "deletecollection", "", "GET", "impersonate"], only: true },
   "spec.access[].subresources[]": { right: ["status", "*"], wrong: ["scale", ""], only: true },
   "spec.access[].users[]": names,
@@ -56,23 +57,31 @@ export const tables: Readonly<Record<WalkKind, Table>> = {
   DirectClusterEndpointToken: { ...scope, "spec.ttl": { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true } },
 };
 
-const notes = { "example.com/note": ["one", "two", ""] };
+/** Values of one annotation or label. */
+export interface Marks {
+  readonly right: readonly string[];
+  readonly wrong?: readonly string[];
+  /** How often of ten times it is there at all. */
+  readonly often: number;
+}
+
+const notes = { "example.com/note": { right: ["one", "two", ""], often: 2 } };
 
 /** Annotations of an object that mean something, and one that does not. */
-export const annotationValues: Readonly<Record<WalkKind, Readonly<Record<string, readonly string[]>>>> = {
+export const annotationValues: Readonly<Record<WalkKind, Readonly<Record<string, Marks>>>> = {
   SharedSecret: {
     ...notes,
-    [annotations.syncToProjects]: ["web", "web, pay-*", "*", "pay-eu,web", "p*-*u", "nobody", "", " ,", "web pay", "web,$"],
-    [annotations.syncSecretName]: ["renamed", "taken", "a.b", "Not_A_Name", "", "x".repeat(254)],
-    [annotations.syncSecretType]: ["Opaque", "example.com/own", "kubernetes.io/tls", "kubernetes.io/ssh-auth", "kubernetes.io/service-account-token", "helm.sh/release.v1", ""],
-    [annotations.disableSync]: ["true", "false", "yes", ""],
+    [annotations.syncToProjects]: { right: ["web", "web, pay-*", "*", "pay-eu,web", "p*-*u", "nobody", "", " ,"], wrong: ["web pay", "web,$"], often: 9 },
+    [annotations.syncSecretName]: { right: ["renamed", "taken", "a.b"], wrong: ["Not_A_Name", "", "x".repeat(254)], often: 3 },
+    [annotations.syncSecretType]: { right: ["Opaque", "example.com/own", "kubernetes.io/ssh-auth"], wrong: ["kubernetes.io/tls", "kubernetes.io/service-account-token", "helm.sh/release.v1", ""], often: 2 },
+    [annotations.disableSync]: { right: ["false", "true"], wrong: ["yes", ""], often: 2 },
   },
-  OwnedAccessKey: { ...notes, [annotations.requester]: ["the-mallory"], [annotations.requesterKeyId]: ["forged"] },
-  DirectClusterEndpointToken: { ...notes, [annotations.requester]: ["the-mallory"], [annotations.requesterGroups]: ["system:masters"] },
+  OwnedAccessKey: { ...notes, [annotations.requester]: { right: [], wrong: ["the-mallory"], often: 2 }, [annotations.requesterKeyId]: { right: [], wrong: ["forged"], often: 2 } },
+  DirectClusterEndpointToken: { ...notes, [annotations.requester]: { right: [], wrong: ["the-mallory"], often: 2 }, [annotations.requesterGroups]: { right: [], wrong: ["system:masters"], often: 2 } },
 };
 
 /** Labels that users may put on their objects. */
-export const labelValues: Readonly<Record<string, readonly string[]>> = { "example.com/team": ["web", "pay"], [labels.sourceUid]: ["another"] };
+export const labelValues: Readonly<Record<string, Marks>> = { "example.com/team": { right: ["web", "pay"], often: 3 }, [labels.sourceUid]: { right: [], wrong: ["another"], often: 1 } };
 
 /** Who makes keys and tokens. */
 export const requesterNames = ["the-alice", "the-bob", "system:serviceaccount:the-home:ci"] as const;
