@@ -38,7 +38,6 @@ export interface Vitals {
   readonly isLeading: boolean;
   readonly waiting: number;
   readonly passes: number;
-  readonly bugs: number;
 }
 
 /** A real `latchkey controller` process behind a proxy of its own. */
@@ -139,7 +138,7 @@ export class Replica {
       const metrics = await (await fetch(`${this.controller.url}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
       const sum = (metric: string) => valuesOf(metrics, metric).reduce((total, value) => total + value, 0);
       const isLeading = sum("leader_election_master_status") === 1;
-      return { isLeading, waiting: sum("workqueue_depth"), passes: sum("controller_runtime_reconcile_total"), bugs: sum("latchkey_reconcile_bugs_total") };
+      return { isLeading, waiting: sum("workqueue_depth"), passes: sum("controller_runtime_reconcile_total") };
     } catch {
       return undefined;
     }
