@@ -1,5 +1,6 @@
 import { annotations, labels } from "../../src/api/names.ts";
 import { ownPath, sharedSecretPath } from "../bench/objects.ts";
+import type { Ask } from "../cluster/cluster-connection.ts";
 import { type Change, changeBeside, changeOf, type Sort, sorts } from "./change.ts";
 import { canary, copyPath, createKey, createSharedSecret, createToken, derivedPath, goesTo, homes, merge, requester, secretValue, targets, toProjects, users } from "./objects.ts";
 import { type OwnSlot, pick, type SecretSlot, type TargetSlot, weighted } from "./slots.ts";
@@ -89,11 +90,11 @@ export class Population {
         slot.isThere = false;
         return changeOf(slot, sort, { method: "DELETE", path });
       case "copy edited":
-        return changeBeside(slot, sort, merge(this.#copyOf(slot), { data: { password: secretValue("edited"), added: secretValue("added") } }));
       case "copy deleted":
-        return changeBeside(slot, sort, { method: "DELETE", path: this.#copyOf(slot) });
-      case "copy unmarked":
-        return changeBeside(slot, sort, merge(this.#copyOf(slot), { metadata: { labels: { [labels.sourceUid]: null } } }));
+      case "copy unmarked": {
+        const copy = this.#copyOf(slot);
+        return copy === undefined ? this.#changeSecret("data", slot) : changeBeside(slot, sort, copyRequest(sort, copy));
+      }
     }
   }
 
@@ -145,10 +146,11 @@ export class Population {
     return ttl;
   }
 
-  /** A target where a copy should be; any, where there is none. */
-  #copyOf({ projects, name }: SecretSlot): string {
+  /** One of the copies that should be there. */
+  #copyOf({ projects, name }: SecretSlot): string | undefined {
     const wanted = this.#targets.filter(({ project, isOpen }) => isOpen && goesTo(projects, project));
-    return copyPath(pick(wanted.length > 0 ? wanted : this.#targets, this.#random)?.name ?? "", name);
+    const target = pick(wanted, this.#random);
+    return target === undefined ? undefined : copyPath(target.name, name);
   }
 
   #data(): object {
@@ -164,4 +166,15 @@ export class Population {
 function withIdle<T extends { readonly isBusy: boolean }>(slots: readonly T[], random: () => number, work: (slot: T) => Change): Change | undefined {
   const slot = pick(slots.filter(({ isBusy }) => !isBusy), random);
   return slot === undefined ? undefined : work(slot);
+}
+
+function copyRequest(sort: "copy edited" | "copy deleted" | "copy unmarked", path: string): Ask {
+  switch (sort) {
+    case "copy edited":
+      return merge(path, { data: { password: secretValue("edited"), added: secretValue("added") } });
+    case "copy deleted":
+      return { method: "DELETE", path };
+    case "copy unmarked":
+      return merge(path, { metadata: { labels: { [labels.sourceUid]: null } } });
+  }
 }
