@@ -11,7 +11,7 @@ import { startWorld, type World } from "./world.ts";
 const seed = Number(process.env.SEED ?? 7);
 /** PROCESS_RUNS= asks for more of them. */
 const runs = Number(process.env.PROCESS_RUNS ?? 8);
-const laneCount = 6;
+const laneCount = 4;
 /** LEASE=15,10,2 plays with the default times. */
 const lease = leaseFrom(process.env.LEASE ?? "5,3,1");
 
