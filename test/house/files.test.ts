@@ -49,7 +49,7 @@ describe("files of test", () => {
     const paths = sourceFiles.map(({ path }) => path);
     const pure = tests.filter((path) => path.endsWith(".test.ts") && mirrored.some((room) => path.startsWith(`${room}/`)));
     expect(pure.length).toBeGreaterThan(0);
-    expect(pure.filter((path) => !paths.includes(path.replace(".test.ts", ".ts")))).toEqual([]);
+    expect(pure.filter((path) => !paths.includes(path.replace(/(\.[a-z]+)?\.test\.ts$/, ".ts")))).toEqual([]);
   });
 });
 

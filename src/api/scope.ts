@@ -1,0 +1,127 @@
+import { isRecord } from "./parse.ts";
+
+/** A scope as the rules read it (specification, Scope): every list is there, `allowServiceCli` has become a role. */
+export interface Scope {
+  readonly roles: readonly ScopeRole[];
+  readonly projects: readonly string[];
+  readonly spaces: readonly { readonly project: string; readonly space: string }[];
+  readonly virtualClusters: readonly { readonly project: string; readonly virtualCluster: string }[];
+  readonly clusters: readonly string[];
+  readonly rules: readonly ScopeRule[];
+}
+
+/** A named bundle of permissions; an empty list does not narrow. */
+export interface ScopeRole {
+  readonly role: string;
+  readonly projects: readonly string[];
+  readonly virtualClusters: readonly string[];
+}
+
+/** Requests described one by one (specification, rules entry); an empty list or text does not restrict. */
+export interface ScopeRule {
+  readonly verbs: readonly string[];
+  readonly resources: readonly ScopeResources[];
+  readonly resourceNames: readonly string[];
+  readonly namespaces: readonly string[];
+  readonly nonResourceURLs: readonly string[];
+  readonly requestTargets: readonly string[];
+  readonly cluster: string;
+  readonly virtualClusters: readonly { readonly name: string; readonly namespace: string }[];
+}
+
+/** Resources of one API group; no resources are all of the group. */
+export interface ScopeResources {
+  readonly group: string;
+  readonly resources: readonly string[];
+}
+
+/** The role that `allowServiceCli` stands for. */
+export const serviceCLI = "serviceCLI";
+
+/**
+ * A scope as it was sent; undefined when any part of it cannot be read: a value of another type, or a field that is not
+ * known here and might narrow. Such a scope allows nothing.
+ */
+export function parseScope(raw: unknown): Scope | undefined {
+  try {
+    return readScope(raw);
+  } catch (error) {
+    if (error instanceof UnreadableScope) return undefined;
+    throw error;
+  }
+}
+
+class UnreadableScope extends Error {}
+
+function readScope(raw: unknown): Scope {
+  const fields = readFields(raw, ["roles", "projects", "spaces", "virtualClusters", "clusters", "rules", "allowServiceCli"]);
+  const roles = readList(fields.roles, readRole);
+  return {
+    roles: readFlag(fields.allowServiceCli) ? [...roles, { role: serviceCLI, projects: [], virtualClusters: [] }] : roles,
+    projects: readList(fields.projects, (entry) => readText(readFields(entry, ["project"]).project)),
+    spaces: readList(fields.spaces, (entry) => {
+      const { project, space } = readFields(entry, ["project", "space"]);
+      return { project: readText(project), space: readText(space) };
+    }),
+    virtualClusters: readList(fields.virtualClusters, (entry) => {
+      const { project, virtualCluster } = readFields(entry, ["project", "virtualCluster"]);
+      return { project: readText(project), virtualCluster: readText(virtualCluster) };
+    }),
+    clusters: readList(fields.clusters, (entry) => readText(readFields(entry, ["cluster"]).cluster)),
+    rules: readList(fields.rules, readRule),
+  };
+}
+
+function readRole(raw: unknown): ScopeRole {
+  const { role, projects, virtualClusters } = readFields(raw, ["role", "projects", "virtualClusters"]);
+  return { role: readText(role), projects: readList(projects, readText), virtualClusters: readList(virtualClusters, readText) };
+}
+
+function readRule(raw: unknown): ScopeRule {
+  const fields = readFields(raw, ["verbs", "resources", "resourceNames", "namespaces", "nonResourceURLs", "requestTargets", "cluster", "virtualClusters"]);
+  return {
+    verbs: readList(fields.verbs, readText),
+    resources: readList(fields.resources, readResources),
+    resourceNames: readList(fields.resourceNames, readText),
+    namespaces: readList(fields.namespaces, readText),
+    nonResourceURLs: readList(fields.nonResourceURLs, readText),
+    requestTargets: readList(fields.requestTargets, readText),
+    cluster: readText(fields.cluster),
+    virtualClusters: readList(fields.virtualClusters, (entry) => {
+      const { name, namespace } = readFields(entry, ["name", "namespace"]);
+      return { name: readText(name), namespace: readText(namespace) };
+    }),
+  };
+}
+
+function readResources(raw: unknown): ScopeResources {
+  const { group, resources } = readFields(raw, ["group", "resources"]);
+  return { group: readText(group), resources: readList(resources, readText) };
+}
+
+function readFields<Field extends string>(raw: unknown, known: readonly Field[]): Readonly<Partial<Record<Field, unknown>>> {
+  if (!isRecord(raw)) throw new UnreadableScope();
+  const names: ReadonlySet<string> = new Set(known);
+  if (Object.keys(raw).some((name) => !names.has(name))) throw new UnreadableScope();
+  const fields: Partial<Record<Field, unknown>> = {};
+  for (const name of known) fields[name] = raw[name];
+  return fields;
+}
+
+function readList<T>(raw: unknown, read: (entry: unknown) => T): readonly T[] {
+  if (raw === undefined || raw === null) return [];
+  if (!Array.isArray(raw)) throw new UnreadableScope();
+  return raw.map(read);
+}
+
+function readText(raw: unknown): string {
+  if (raw === undefined || raw === null) return "";
+  if (typeof raw !== "string") throw new UnreadableScope();
+  return raw;
+}
+
+function readFlag(raw: unknown): boolean {
+  if (raw === undefined || raw === null) return false;
+  if (typeof raw !== "boolean") throw new UnreadableScope();
+  return raw;
+}

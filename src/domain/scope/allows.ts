@@ -1,0 +1,86 @@
+import type { Scope, ScopeRule } from "../../api/scope.ts";
+import { isAlwaysAllowed } from "./always-allowed.ts";
+import { isEscape, namesEscape } from "./derived-credentials.ts";
+import { coversPath, coversResource, qualifiedResource, selectsName } from "./patterns.ts";
+import type { RequestPlace, ResourceRequest, ScopedRequest } from "./request.ts";
+import { roleCovers, type ScopeRoles } from "./roles.ts";
+
+/** What a scope says of a request; the reason names the request and is for the person whose request it was. */
+export type ScopeVerdict = { readonly kind: "allowed" } | { readonly kind: "denied"; readonly reason: string };
+
+/** A credential's limit: none at all, a scope, or one that cannot be read. */
+export type ScopeLimit = Scope | "none" | "unreadable";
+
+const allowed: ScopeVerdict = { kind: "allowed" };
+
+/**
+ * Whether a request is within a scope (specification, Scope). A scope never grants anything: whose the credential is
+ * decides first. Any entry that covers the request is enough, but where it could yield a credential or change what is in
+ * scope: there a rule must name the very resource.
+ */
+export function allows(limit: ScopeLimit, request: ScopedRequest, roles: ScopeRoles): ScopeVerdict {
+  if (limit === "none" || (limit !== "unreadable" && isAlwaysAllowed(request))) return allowed;
+  if (limit === "unreadable") return denied(request, "its scope cannot be read");
+  const rules = limit.rules.filter((rule) => ruleCovers(rule, request));
+  if (request.kind === "resource" && isEscape(request)) {
+    if (rules.some((rule) => namesEscape(rule, request))) return allowed;
+    return denied(request, "it could reach beyond the scope, and no rule of the scope names this very resource");
+  }
+  const isCovered = rules.length > 0 || placeIsCovered(limit, request) || limit.roles.some((role) => roleCovers(role, request, roles));
+  return isCovered ? allowed : denied(request, "nothing in the scope covers it");
+}
+
+function denied(request: ScopedRequest, why: string): ScopeVerdict {
+  return { kind: "denied", reason: `the scope of this credential does not allow ${sentenceOf(request)}: ${why}` };
+}
+
+function sentenceOf(request: ScopedRequest): string {
+  if (request.kind === "path") return `${request.verb} ${request.path}`;
+  const resource = request.group === "" ? qualifiedResource(request) : `${qualifiedResource(request)}.${request.group}`;
+  const name = request.name === "" ? "" : ` ${request.name}`;
+  return `${request.verb} ${resource}${name}${request.namespace === "" ? "" : ` in namespace ${request.namespace}`}`;
+}
+
+/** Whether what is named, with everything inside it, holds the place of the request. */
+function placeIsCovered({ projects, spaces, virtualClusters, clusters }: Scope, place: RequestPlace): boolean {
+  return (
+    projects.some((project) => selectsName(project, place.project)) ||
+    spaces.some(({ project, space }) => selectsName(project, place.project) && selectsName(space, place.space)) ||
+    virtualClusters.some(({ project, virtualCluster }) => selectsName(project, place.project) && selectsName(virtualCluster, place.virtualCluster)) ||
+    (place.target !== "Management" && clusters.some((cluster) => selectsName(cluster, place.cluster)))
+  );
+}
+
+function ruleCovers(rule: ScopeRule, request: ScopedRequest): boolean {
+  if (!isAnyOf(rule.verbs, request.verb) || !isAnyOf(rule.requestTargets, request.target)) return false;
+  if (rule.cluster !== "" && !(request.target === "Cluster" && request.cluster === rule.cluster)) return false;
+  if (rule.virtualClusters.length > 0 && !rule.virtualClusters.some((entry) => isVirtualCluster(entry, request))) return false;
+  return request.kind === "resource" ? ruleCoversResource(rule, request) : ruleCoversPath(rule, request.path);
+}
+
+function isVirtualCluster({ name, namespace }: ScopeRule["virtualClusters"][number], place: RequestPlace): boolean {
+  if (place.target !== "ProjectVirtualCluster") return false;
+  return (name === "" || name === place.virtualCluster) && (namespace === "" || namespace === place.virtualClusterNamespace);
+}
+
+/** As in audit policy, a rule that lists paths and nothing of resources is about paths alone, and the other way round. */
+function ruleCoversResource(rule: ScopeRule, request: ResourceRequest): boolean {
+  if (rule.nonResourceURLs.length > 0 && !listsResources(rule)) return false;
+  if (rule.resources.length > 0 && !rule.resources.some((entry) => coversResource(entry, request))) return false;
+  // The specification wants resources beside names: names alone, which admission refuses, are no licence.
+  if (rule.resourceNames.length > 0 && (rule.resources.length === 0 || !rule.resourceNames.includes(request.name))) return false;
+  return isAnyOf(rule.namespaces, request.namespace);
+}
+
+function ruleCoversPath(rule: ScopeRule, path: string): boolean {
+  if (rule.nonResourceURLs.length > 0) return rule.nonResourceURLs.some((pattern) => coversPath(pattern, path));
+  return !listsResources(rule);
+}
+
+function listsResources({ resources, resourceNames, namespaces }: ScopeRule): boolean {
+  return resources.length > 0 || resourceNames.length > 0 || namespaces.length > 0;
+}
+
+function isAnyOf(listed: readonly string[], value: string): boolean {
+  return listed.length === 0 || listed.includes(value);
+}

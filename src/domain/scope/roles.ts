@@ -1,0 +1,43 @@
+import { group as ownGroup } from "../../api/names.ts";
+import type { PolicyRule } from "../../api/role.ts";
+import { type ScopeRole, serviceCLI } from "../../api/scope.ts";
+import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
+import type { ResourceRequest, ScopedRequest } from "./request.ts";
+
+/** Bundles of permissions by the name that scopes call them by: ClusterRoles that are labelled so. */
+export type ScopeRoles = ReadonlyMap<string, readonly PolicyRule[]>;
+
+/** What the command-line client reads: SharedSecrets, and the namespaces to look for them in. */
+const serviceCLIRules: readonly PolicyRule[] = [
+  { apiGroups: [ownGroup], resources: ["sharedsecrets", "sharedsecrets/status"], resourceNames: [], verbs: ["get", "list", "watch"], nonResourceURLs: [] },
+  { apiGroups: [""], resources: ["namespaces"], resourceNames: [], verbs: ["get", "list", "watch"], nonResourceURLs: [] },
+];
+
+/** The permissions of a role; undefined when there is none of that name. Nobody can redefine the built-in one. */
+export function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undefined {
+  return role === serviceCLI ? serviceCLIRules : roles.get(role);
+}
+
+/** Whether a role entry covers a request to the central cluster; an unknown role covers nothing. */
+export function roleCovers(entry: ScopeRole, request: ScopedRequest, roles: ScopeRoles): boolean {
+  if (request.target !== "Management") return false;
+  const isInside = (narrowed: readonly string[], name: string | undefined): boolean => narrowed.length === 0 || narrowed.some((pattern) => selectsName(pattern, name));
+  if (!isInside(entry.projects, request.project) || !isInside(entry.virtualClusters, request.virtualCluster)) return false;
+  return rulesOf(entry.role, roles)?.some((rule) => permits(rule, request)) === true;
+}
+
+/** As RBAC reads a rule (Kubernetes API reference, PolicyRule). */
+function permits(rule: PolicyRule, request: ScopedRequest): boolean {
+  if (!includes(rule.verbs, request.verb)) return false;
+  if (request.kind === "path") return rule.nonResourceURLs.some((pattern) => coversPath(pattern, request.path));
+  const isNamed = rule.resourceNames.length === 0 || rule.resourceNames.includes(request.name);
+  return isNamed && includes(rule.apiGroups, request.group) && hasResource(rule.resources, request);
+}
+
+function hasResource(resources: readonly string[], request: ResourceRequest): boolean {
+  return includes(resources, qualifiedResource(request)) || (request.subresource !== "" && resources.includes(`*/${request.subresource}`));
+}
+
+function includes(values: readonly string[], value: string): boolean {
+  return values.includes("*") || values.includes(value);
+}

@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { isRecord, listAt } from "../../../src/api/parse.ts";
+import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
+import { anyRequest, anyScope } from "./arbitraries.ts";
+import { secondOpinion } from "./second-opinion.ts";
+import { isAllowed } from "./verdict-of.ts";
+
+/** SCOPE_RUNS= asks for more. */
+const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
+
+test("the engine and an independent second one agree", () => {
+  let allowed = 0;
+  fc.assert(
+    fc.property(anyScope, anyRequest, (scope, request) => {
+      const verdict = isAllowed(scope, request);
+      allowed += verdict ? 1 : 0;
+      expect(verdict).toBe(secondOpinion(scope, request));
+    }),
+    runs,
+  );
+  // A comparison of two that always say no would show nothing.
+  expect(allowed).toBeGreaterThan(runs.numRuns / 10);
+});
+
+/** Scopes that can only be narrower: an entry less, a rule restricted where it was not, a list of several values one shorter. */
+function narrower(scope: Readonly<Record<string, unknown>>): readonly Readonly<Record<string, unknown>>[] {
+  return Object.keys(scope).flatMap((field) => {
+    if (field === "allowServiceCli") return [{ ...scope, [field]: false }];
+    const entries = listAt(scope, field);
+    const without = entries.map((_, index) => ({ ...scope, [field]: entries.filter((_entry, other) => other !== index) }));
+    const restricted = field !== "rules" && field !== "roles" ? [] : entries.flatMap((entry, index) => restrictions(entry, field).map((less) => ({ ...scope, [field]: entries.with(index, less) })));
+    return [...without, ...restricted];
+  });
+}
+
+const additions = {
+  rules: { verbs: "get", requestTargets: "Cluster", namespaces: "ns", resources: { group: "", resources: ["pods"] }, virtualClusters: { name: "vc" } },
+  roles: { projects: "web", virtualClusters: "vc" },
+} as const;
+
+function restrictions(entry: unknown, kind: "rules" | "roles"): readonly unknown[] {
+  if (!isRecord(entry)) return [];
+  return Object.entries(additions[kind]).flatMap(([field, addition]) => {
+    const values = listAt(entry, field);
+    // A rule about paths alone that lists a resource covers resources from then on: that is more, not less.
+    const widens = kind === "rules" && (field === "resources" || field === "namespaces") && listAt(entry, "nonResourceURLs").length > 0;
+    if (values.length === 0) return widens ? [] : [{ ...entry, [field]: [addition] }];
+    return values.length === 1 ? [] : values.map((_, index) => ({ ...entry, [field]: values.filter((_value, other) => other !== index) }));
+  });
+}
+
+test("narrowing a scope never allows what it did not allow before", () => {
+  fc.assert(
+    fc.property(anyScope, anyRequest, (scope, request) => {
+      if (isAllowed(scope, request)) return;
+      expect(narrower(scope).filter((less) => isAllowed(less, request))).toEqual([]);
+    }),
+    runs,
+  );
+});
+
+test("what is unknown never allows", () => {
+  const anything = fc.jsonValue();
+  const spoiled = fc.tuple(anyScope, fc.constantFrom("roles", "projects", "spaces", "virtualClusters", "clusters", "rules", "allowServiceCli", "more"), anything);
+  const isReadable = (field: string, value: unknown): boolean => value === null || (field === "allowServiceCli" && typeof value === "boolean") || (field !== "more" && field !== "allowServiceCli" && Array.isArray(value) && value.length === 0);
+  fc.assert(
+    fc.property(spoiled, anyRequest, ([scope, field, value], request) => {
+      fc.pre(field === "more" || !isReadable(field, value));
+      fc.pre(field === "allowServiceCli" || !Array.isArray(value) || !value.every((entry) => isRecord(entry) && Object.keys(entry).length === 0));
+      expect(isAllowed({ ...scope, [field]: value }, request)).toBe(false);
+    }),
+    runs,
+  );
+});
+
+test("* selects as a whole name only", () => {
+  const globs = fc.constantFrom("w*", "*b", "**", "w*b", "?eb");
+  fc.assert(
+    fc.property(globs, (glob) => {
+      const request: ScopedRequest = { kind: "path", target: "ProjectSpace", cluster: "web", project: "web", space: "web", virtualCluster: "web", verb: "get", path: "/x" };
+      const scopes = [{ projects: [{ project: glob }] }, { spaces: [{ project: "web", space: glob }] }, { virtualClusters: [{ project: "web", virtualCluster: glob }] }, { clusters: [{ cluster: glob }] }];
+      expect(scopes.filter((scope) => isAllowed(scope, request))).toEqual([]);
+    }),
+  );
+});

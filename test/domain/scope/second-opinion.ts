@@ -1,0 +1,124 @@
+import { isRecord, isTrueAt, listAt, recordAt, stringAt, stringsAt } from "../../../src/api/parse.ts";
+import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
+import { roles } from "./verdict-of.ts";
+
+/*
+ * The same semantics as docs/scope.md tells, written a second time from that page and in another way: a request becomes a few
+ * lines of text, a scope becomes regular expressions over them. Nothing is shared with the engine but the words.
+ */
+
+const escape = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+const any = ".*";
+const name = (pattern: string | undefined): string => (pattern === "*" ? "[^|]+" : pattern === undefined || pattern === "" ? "(?!)" : escape(pattern));
+const oneOf = (patterns: readonly string[]): string => (patterns.length === 0 ? "(?!)" : `(?:${patterns.join("|")})`);
+const orAny = (patterns: readonly string[]): string => (patterns.length === 0 ? "[^|]*" : oneOf(patterns));
+
+const placeOf = ({ target, cluster = "", project = "", space = "", virtualCluster = "", virtualClusterNamespace = "" }: ScopedRequest): string =>
+  [target, cluster, project, space, virtualCluster, virtualClusterNamespace].join("|");
+
+const deedOf = (request: ScopedRequest): string => {
+  if (request.kind === "path") return `path|${request.verb}|${/(?:^|\/)\.\.?(?:\/|$)/.test(request.path) ? "" : request.path}`;
+  const resource = request.subresource === "" ? `${request.resource}$` : `${request.resource}/${request.subresource}$`;
+  return `resource|${request.verb}|${request.group}|${resource}|${request.name}|${request.namespace}`;
+};
+
+const lineOf = (request: ScopedRequest): string => `${placeOf(request)}||${deedOf(request)}`;
+
+const resourcePattern = (pattern: string): string => {
+  const [resource = "", subresource] = pattern.split("/");
+  if (pattern === "*") return "[^|]+";
+  if (subresource === undefined) return `${escape(resource)}\\$`;
+  return `${resource === "*" ? "[^|/]+" : escape(resource)}\\/${subresource === "*" ? "[^|$]+" : escape(subresource)}\\$`;
+};
+
+const pathPattern = (pattern: string): string => (pattern === "*" ? "\\/[^|]*" : pattern.endsWith("/*") ? `${escape(pattern.slice(0, -1))}[^|]*` : escape(pattern));
+
+function linesOfRule(rule: unknown): readonly string[] {
+  const strings = (field: string) => stringsAt(rule, field);
+  const targets = orAny(strings("requestTargets").map(escape));
+  const cluster = stringAt(rule, "cluster") ?? "";
+  const virtualClusters = listAt(rule, "virtualClusters").map((entry) => {
+    const [own = "", home = ""] = [stringAt(entry, "name"), stringAt(entry, "namespace")];
+    return `${own === "" ? "[^|]*" : escape(own)}\\|${home === "" ? "[^|]*" : escape(home)}`;
+  });
+  const places = [
+    `(?=${targets}\\|)`,
+    ...(cluster === "" ? [] : [`(?=Cluster\\|${escape(cluster)}\\|)`]),
+    ...(virtualClusters.length === 0 ? [] : [`(?=ProjectVirtualCluster\\|[^|]*\\|[^|]*\\|[^|]*\\|${oneOf(virtualClusters)}\\|\\|)`]),
+  ].join("");
+  const verbs = orAny(strings("verbs").map(escape));
+  const groups = listAt(rule, "resources").map((entry) => `${escape(stringAt(entry, "group") ?? "")}\\|${orAny(stringsAt(entry, "resources").map(resourcePattern))}`);
+  const [urls, names, namespaces] = [strings("nonResourceURLs"), strings("resourceNames"), strings("namespaces")];
+  const aboutResources = groups.length + names.length + namespaces.length > 0;
+  const resource = `resource\\|${verbs}\\|${groups.length === 0 ? "[^|]*\\|[^|]*" : oneOf(groups)}\\|${orAny(names.map(escape))}\\|${orAny(namespaces.map(escape))}`;
+  const path = `path\\|${verbs}\\|${urls.length === 0 ? "[^|]*" : oneOf(urls.map(pathPattern))}`;
+  const namesAlone = names.length > 0 && groups.length === 0;
+  return [
+    ...((urls.length > 0 && !aboutResources) || namesAlone ? [] : [`${places}${any}\\|\\|${resource}`]),
+    ...(urls.length === 0 && aboutResources ? [] : [`${places}${any}\\|\\|${path}`]),
+  ];
+}
+
+function linesOfPlaces(scope: unknown): readonly string[] {
+  const entries = (field: string, line: (entry: unknown) => string) => listAt(scope, field).map((entry) => `${line(entry)}${any}`);
+  return [
+    ...entries("projects", (entry) => `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|`),
+    ...entries("spaces", (entry) => `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|${name(stringAt(entry, "space"))}\\|`),
+    ...entries("virtualClusters", (entry) => `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|[^|]*\\|${name(stringAt(entry, "virtualCluster"))}\\|`),
+    ...entries("clusters", (entry) => `(?!Management)[^|]*\\|${name(stringAt(entry, "cluster"))}\\|`),
+  ];
+}
+
+const client = [{ apiGroups: ["management.service"], resources: ["sharedsecrets", "sharedsecrets/status"], verbs: ["get", "list", "watch"] }, { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch"] }];
+
+function linesOfRole(entry: unknown): readonly string[] {
+  const role = stringAt(entry, "role") ?? "";
+  const bundle: readonly unknown[] = role === "serviceCLI" ? client : (roles.get(role) ?? []);
+  const narrowed = (field: string) => orAny(stringsAt(entry, field).map(name));
+  const place = `Management\\|[^|]*\\|${narrowed("projects")}\\|[^|]*\\|${narrowed("virtualClusters")}\\|[^|]*\\|\\|`;
+  const wild = (patterns: readonly string[], one: (pattern: string) => string) => (patterns.includes("*") ? "[^|]*" : oneOf(patterns.map(one)));
+  return bundle.flatMap((rule) => {
+    const verbs = wild(stringsAt(rule, "verbs"), escape);
+    const resources = wild(stringsAt(rule, "resources"), (pattern) => (pattern.startsWith("*/") ? resourcePattern(pattern) : `${escape(pattern)}\\$`));
+    return [
+      `${place}resource\\|${verbs}\\|${wild(stringsAt(rule, "apiGroups"), escape)}\\|${resources}\\|${orAny(stringsAt(rule, "resourceNames").map(escape))}\\|[^|]*`,
+      `${place}path\\|${verbs}\\|${oneOf(stringsAt(rule, "nonResourceURLs").map(pathPattern))}`,
+    ];
+  });
+}
+
+const isFit = (lines: readonly string[], request: ScopedRequest): boolean => lines.some((line) => new RegExp(`^${line}$`).test(lineOf(request)));
+
+const always = [
+  `${any}\\|\\|path\\|get\\|(?:\\/api(?:\\/[^|]*)?|\\/apis(?:\\/[^|]*)?|\\/openapi(?:\\/[^|]*)?|\\/healthz|\\/livez|\\/readyz|\\/version\\/?)`,
+  `${any}\\|\\|resource\\|create\\|authentication\\.k8s\\.io\\|selfsubjectreviews\\$\\|[^|]*\\|[^|]*`,
+  `${any}\\|\\|resource\\|create\\|authorization\\.k8s\\.io\\|selfsubject(?:access|rules)reviews\\$\\|[^|]*\\|[^|]*`,
+];
+
+const reading = "(?!get\\||list\\||watch\\|)[^|]*";
+const escapes = [
+  `${any}\\|\\|resource\\|impersonate[^|]*\\|${any}`,
+  `${any}\\|\\|resource\\|(?!create\\|)[^|]*\\|management\\.service\\|(?:ownedaccesskeys|directclusterendpointtokens)(?:\\/status)?\\$\\|${any}`,
+  `${any}\\|\\|resource\\|[^|]*\\|\\|(?:serviceaccounts\\/token|nodes\\/proxy)\\$\\|${any}`,
+  `${any}\\|\\|resource\\|${reading}\\|\\|namespaces(?:\\/status|\\/finalize)?\\$\\|${any}`,
+  `${any}\\|\\|resource\\|[^|]*\\|certificates\\.k8s\\.io\\|signers\\$\\|${any}`,
+  `${any}\\|\\|resource\\|${reading}\\|(?:certificates|rbac\\.authorization|admissionregistration|apiregistration)\\.k8s\\.io\\|${any}`,
+];
+
+/** Rules of which only what names resources without wildcards is left, and of verbs only what is listed where that is needed. */
+function plainRules(scope: unknown, request: ScopedRequest): readonly unknown[] {
+  return listAt(scope, "rules").flatMap((rule) => {
+    const resources = listAt(rule, "resources").map((entry) => ({ ...recordAt({ entry }, "entry"), resources: stringsAt(entry, "resources").filter((pattern) => !pattern.includes("*")) }));
+    const plain = resources.filter(({ resources: left }) => left.length > 0);
+    const lacksVerb = request.verb.startsWith("impersonate") && stringsAt(rule, "verbs").length === 0;
+    return plain.length === 0 || lacksVerb || !isRecord(rule) ? [] : [{ ...rule, resources: plain }];
+  });
+}
+
+/** Whether a readable scope, as it stands in a spec, allows a request. */
+export function secondOpinion(scope: unknown, request: ScopedRequest): boolean {
+  if (scope === undefined || isFit(always, request)) return true;
+  if (isFit(escapes, request)) return isFit(plainRules(scope, request).flatMap(linesOfRule), request);
+  const entries = [...listAt(scope, "roles"), ...(isTrueAt(scope, "allowServiceCli") ? [{ role: "serviceCLI" }] : [])];
+  return isFit([...linesOfPlaces(scope), ...entries.flatMap(linesOfRole), ...listAt(scope, "rules").flatMap(linesOfRule)], request);
+}
