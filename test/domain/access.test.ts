@@ -141,6 +141,13 @@ describe("the steps of a pass over access", () => {
   });
 });
 
+test("one reader instead of another costs one write", () => {
+  const readers = (...names: readonly string[]): readonly Grant[] => [{ permission: { verbs: ["get"], status: false }, subjects: names.map(user) }];
+  const model = standing(readers("ann", "ben"), []);
+  const steps = accessSteps(model.seen(), derivedRoles(secret, readers("ben", "cem")));
+  expect(steps.flat()).toMatchObject([{ do: "replace", object: { kind: "RoleBinding" } }]);
+});
+
 describe("what an earlier object of the name left behind", () => {
   const wanted = derivedRoles(secret, [{ permission: { verbs: ["get"], status: false }, subjects: [user("ann")] }]);
 
