@@ -7,7 +7,7 @@ import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import type { Metrics, RequestPool } from "../runtime/metrics.ts";
 import { type ControllerOptions, createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
 
@@ -55,11 +55,15 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const lease = { namespace: options.namespace, name: ownObjects.lease };
   const election = new LeaderElection({ client: leaseClient, clock, random, log, metrics, lease, identity: options.identity, times: options.lease });
 
-  metrics.requestLimit(options.writers);
-  const fenced = open({ connections: options.writers, fence: () => election.remainingMs(), onLimit: (limit) => metrics.requestLimit(limit) });
+  // Copies have connections of their own: kube-apiserver may take 100 ms over one write of a RoleBinding, and a hundredth over a Secret's.
+  const openFenced = (pool: RequestPool): Transport => {
+    metrics.requestLimit(pool, options.writers);
+    return open({ connections: options.writers, fence: () => election.remainingMs(), onLimit: (limit) => metrics.requestLimit(pool, limit) });
+  };
+  const [copies, rest] = [openFenced("copies"), openFenced("rest")];
   const eventClient = createClient(open({ connections: 2 }), fieldManager);
   const events = new EventRecorder({ client: eventClient, clock, log, reporter: `${group}/latchkey`, identity: options.identity });
-  const controller = createController(options, { client: createClient(fenced, fieldManager), listWatch: createListWatch(fenced, clock), events, clock, random, log, metrics });
+  const controller = createController(options, { client: createClient(rest, fieldManager), copyClient: createClient(copies, fieldManager), listWatch: createListWatch(rest, clock), events, clock, random, log, metrics });
 
   let followed = Promise.resolve();
   return {

@@ -32,9 +32,11 @@ export interface ControllerOptions extends OwnedAccessKeyConfig, EndpointTokenCo
   readonly writers: number;
 }
 
-/** What the controller needs around it; `client` is fenced by the Lease. */
+/** What the controller needs around it; both clients are fenced by the Lease. */
 export interface ControllerDeps {
   readonly client: Client;
+  /** Writes copies alone. */
+  readonly copyClient: Client;
   readonly listWatch: ListWatch;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -85,7 +87,7 @@ interface Leading {
 }
 
 async function runLoops({ options, deps, informers, queues, changes, signal }: Leading): Promise<void> {
-  const { client, clock, log, metrics, events } = deps;
+  const { client, copyClient, clock, log, metrics, events } = deps;
   const { stores, strangers } = informers;
   const refusals = createRefusals(changes.recount);
   const held = new HeldObjects();
@@ -95,7 +97,7 @@ async function runLoops({ options, deps, informers, queues, changes, signal }: L
   };
   const shared = { ...options, config: options, client, clock, log, stores, held, observe, tell: events.tell.bind(events) };
   const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
-  const copying = { ...shared, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
+  const copying = { ...shared, client: copyClient, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };
   const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
     runLoop({ name, queue, reconcile, workers, signal, clock, log, metrics: metrics.controller(name) });

@@ -95,11 +95,11 @@ const options = {
     help: "time between two tries to take or renew the Lease",
     parse: duration({ unit: second, least: 1 }),
   }),
-  workers: option("workers", { value: "<number>", initial: "8", help: "objects of a kind that are worked on at a time", parse: wholeNumber({ least: 1, most: 256 }) }),
+  workers: option("workers", { value: "<number>", initial: "16", help: "objects of a kind that are worked on at a time", parse: wholeNumber({ least: 1, most: 256 }) }),
   writeConcurrency: option("write-concurrency", {
     value: "<number>",
     initial: "16",
-    help: "writes to the API server under way at a time",
+    help: "requests under way at a time for copies, and as many for everything else",
     parse: wholeNumber({ least: 1, most: 256 }),
   }),
 };

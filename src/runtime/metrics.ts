@@ -36,7 +36,7 @@ export const metricTable = {
   requestLimit: {
     name: "latchkey_request_limit",
     help: "Requests to the API server that may be in flight at a time; fewer than --write-concurrency after it answered 429.",
-    labelNames: [],
+    labelNames: ["pool"],
   },
   leading: {
     name: "leader_election_master_status",
@@ -66,6 +66,9 @@ export interface QueueMetrics {
   retried(): void;
 }
 
+/** Connections that do not wait for each other: those of copies, and those of everything else. */
+export type RequestPool = "copies" | "rest";
+
 /** A request to the API server that ended; `code` is its HTTP status, `<error>` when no answer came. */
 export interface RequestCount {
   readonly code: string;
@@ -78,7 +81,7 @@ export interface Metrics {
   controller(name: string): ControllerMetrics;
   queue(name: string): QueueMetrics;
   request(count: RequestCount): void;
-  requestLimit(limit: number): void;
+  requestLimit(pool: RequestPool, limit: number): void;
   leading(lease: string, leading: boolean): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -134,7 +137,7 @@ export function createMetrics(): Metrics {
     controller,
     queue,
     request: ({ code, method, host }) => requests.labels(code, method, host).inc(),
-    requestLimit: (limit) => requestLimit.set(limit),
+    requestLimit: (pool, limit) => requestLimit.labels(pool).set(limit),
     leading: (lease, isLeading) => leading.labels(lease).set(isLeading ? 1 : 0),
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };

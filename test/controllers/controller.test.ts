@@ -36,7 +36,7 @@ function around(answer: (request: Request) => unknown = taken) {
   const [clock, log, stop, client] = [new TestClock(), recordingLog(), new AbortController(), new ScriptedClient(answer)];
   const listWatch = new ToldListWatch({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] });
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
-  const controller = createController(options, { client, listWatch, events, clock, random: () => 0.5, log, metrics: createMetrics() });
+  const controller = createController(options, { client, copyClient: client, listWatch, events, clock, random: () => 0.5, log, metrics: createMetrics() });
   stops.push(stop);
   return { clock, log, stop, client, listWatch, controller };
 }

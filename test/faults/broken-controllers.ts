@@ -22,7 +22,8 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
     const { identity, lease: times, namespace } = options;
     const election = new LeaderElection({ client, clock, random, log, metrics, lease: { namespace, name: ownObjects.lease }, identity, times });
     const events = new EventRecorder({ client, clock, log, reporter: "test", identity });
-    const controller = createController(options, { client: breaking(client, clock), listWatch: createListWatch(transport, clock), events, clock, random, log, metrics });
+    const broken = breaking(client, clock);
+    const controller = createController(options, { client: broken, copyClient: broken, listWatch: createListWatch(transport, clock), events, clock, random, log, metrics });
     return {
       informers: controller.informers,
       async run(signal) {

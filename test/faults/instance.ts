@@ -98,7 +98,7 @@ const defaultSettings = {
   maximumTokenTtl: 86_400,
   deleteExpiredTokensAfter: 3_600,
   deleteExpiredKeysAfter: undefined,
-  workers: 8,
+  workers: 16,
   writers: 16,
   lease: leaseTimes,
 };

@@ -24,7 +24,7 @@ test("without options every field has its documented default", () => {
     leaseDuration: 15_000,
     renewDeadline: 10_000,
     retryPeriod: 2000,
-    workers: 8,
+    workers: 16,
     writeConcurrency: 16,
   });
 });
