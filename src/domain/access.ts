@@ -27,12 +27,9 @@ type Step = readonly Write[];
  */
 export function accessSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): readonly Step[] {
   const possible = wanted.filter(({ name }) => !seen.strangers.has(name));
-  const read = seen.bindings.map((binding) => readBinding(seen, binding, wanted));
-  const leftovers = seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding));
-  const cuts = leftovers.length + read.flatMap(({ cut }) => cut).length;
-  const bindings = cuts === 1 ? read.map((binding) => (binding.cut.length === 0 ? binding : traded(seen, binding))) : read;
+  const bindings = seen.bindings.map((binding) => traded(seen, readBinding(seen, binding, wanted)));
   return [
-    [...leftovers, ...bindings.flatMap(({ cut }) => cut)],
+    [...seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding)), ...bindings.flatMap(({ cut }) => cut)],
     possible.flatMap((role) => putRole(seen, role)),
     possible.flatMap((role) => putBinding(seen, role, bindings)),
     bindings.flatMap((binding) => trim(seen, binding)),
@@ -74,12 +71,12 @@ function readBinding(seen: AccessSeen, binding: RoleBindingSeen, wanted: readonl
 }
 
 /**
- * Where nobody else is cut off, a binding loses and gains subjects in one write: each costs the API server a check of the
- * writer's rights, for which it may wait 100 ms.
+ * A binding that loses subjects gains the new ones in the same write: each costs the API server a check of the writer's
+ * rights, for which it may wait 100 ms.
  */
 function traded(seen: AccessSeen, reading: Reading): Reading {
-  const { binding, role, left } = reading;
-  if (role === undefined || left === undefined) return reading;
+  const { binding, role, left, cut } = reading;
+  if (cut.length === 0 || role === undefined || left === undefined) return reading;
   const both = distinct([...left, ...role.subjects]);
   return { ...reading, left: both, cut: [replacement(resources.roleBindings, bindingManifest(seen.secret, role, both), binding)] };
 }
