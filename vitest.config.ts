@@ -53,7 +53,7 @@ export default defineConfig({
           include: ["test/faults/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
-          maxWorkers: 1,
+          maxWorkers: 2,
         },
       },
     ],
