@@ -7,7 +7,7 @@ import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { claimedSource } from "../domain/copy.ts";
 import type { TargetSeen } from "../domain/sync.ts";
-import { bySeniority, isOffered, isPermitted, isRuledOut, takesCopies, targetIn } from "../domain/sync-target.ts";
+import { bySeniority, isOffered, isPermitted, isRuledOut, namesProject, takesCopies, targetIn } from "../domain/sync-target.ts";
 import type { ReadStore } from "../kube/store.ts";
 import type { SigningKeysSeen } from "../tokens/signing-keys.ts";
 
@@ -43,6 +43,7 @@ export const indexes = {
 export function targetsOf(source: Source, { namespaces }: Pick<Stores, "namespaces">): readonly (ObjectRef & { readonly namespace: string })[] {
   if (!isOffered(source)) return [];
   return [...namespaces.namesIn(indexes.project)]
+    .filter((project) => namesProject(source, project))
     .flatMap((project) => namespaces.by(indexes.project, project))
     .filter((namespace) => isPermitted(source, namespace))
     .map(({ name }) => targetIn(name, source));

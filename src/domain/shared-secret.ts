@@ -66,8 +66,8 @@ function planLife(seen: SharedSecretSeen, now: number): Plan {
   const waiting = summary.pending > 0 && !source.options.paused;
   const since = seen.waitingSince ?? now;
   if (waiting && !isProgressDue(since, now)) return { steps, next: { kind: "look-again", at: since + patienceMs } };
-  const report = reportSteps(found, now);
-  return { steps: [...steps, ...report], next: waiting ? { kind: "look-again", at: now + patienceMs } : { kind: "wait-for-change" } };
+  // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be counted every second.
+  return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };
 }
 
 function findingsOf({ source, access, prefixes, summary }: SharedSecretSeen): Findings {

@@ -17,9 +17,14 @@ export function takesCopies(namespace: Metadata): boolean {
   );
 }
 
+/** Whether a source names this project. */
+export function namesProject({ options }: Source, project: string): boolean {
+  return fitsAny(project, options.projects);
+}
+
 /** Whether both sides agree that this namespace receives this SharedSecret. */
 export function isPermitted(source: Source, namespace: Metadata): boolean {
-  return isWelcome(source, namespace) && fitsAny(projectOf(namespace) ?? "", source.options.projects);
+  return isWelcome(source, namespace) && namesProject(source, projectOf(namespace) ?? "");
 }
 
 /**
