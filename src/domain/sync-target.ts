@@ -33,7 +33,7 @@ export function isPermitted(source: Source, namespace: Metadata): boolean {
  */
 export function isRuledOut(source: Source, namespace: Metadata): boolean {
   const { projects } = source.options;
-  const named = unreadableProject(projects) !== undefined || fitsAny(projectOf(namespace) ?? "", projects);
+  const named = unreadableProject(projects) !== undefined || namesProject(source, projectOf(namespace) ?? "");
   return !named || !isWelcome(source, namespace);
 }
 
