@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { seededRandom } from "../faults/seeded-random.ts";
 import { auditLength, latchkeyRecords, mutations, shortcomings } from "./audit-log.ts";
 import type { Controller } from "./controller-process.ts";
 import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
@@ -41,22 +42,11 @@ const verdicts = {
 /** Those, 16 copies, a foreign Secret, 6 Roles with their bindings, 2 requesters' grants and an Event for each end. */
 const objects = Object.keys(verdicts).length + 16 + 1 + 6 * 2 + 2 * 2 + 2;
 
-/** Numbers in [0, 1) that follow from the seed (mulberry32). */
-function randomFrom(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** When to kill: right after so many writes since the last start, or after so many milliseconds of it. */
 type Point = { readonly writes: number } | { readonly ms: number };
 
 function points(): readonly Point[] {
-  const random = randomFrom(seed);
+  const random = seededRandom(seed);
   return Array.from({ length: kills }, () => (random() < 0.75 ? { writes: 1 + Math.floor(random() * 16) } : { ms: Math.floor(random() * 1_500) }));
 }
 
