@@ -16,7 +16,7 @@ const allowance: Fault["allowance"] = { creates: 0, updates: 0, deletes: 0, stat
 export const calmLease: LeaseSeconds = { duration: 15, deadline: 10, retry: 2 };
 
 /** A pause is over sooner with short ones. */
-export const shortLease: LeaseSeconds = { duration: 5, deadline: 3, retry: 1 };
+const shortLease: LeaseSeconds = { duration: 5, deadline: 3, retry: 1 };
 
 /** Kills, and pauses past the Lease while another process leads. */
 export const processFaults: readonly ProcessFault[] = [

@@ -4,7 +4,7 @@ import type { MemoryReport, Sample } from "./memory.ts";
 import type { Outcome } from "./pace.ts";
 
 /** The slope of resident memory that is too much, in MB per minute. */
-export const slopeLimit = 1;
+const slopeLimit = 1;
 
 /** A soak shorter than this, in minutes, says nothing about slopes. */
 export const shortestForSlope = 10;

@@ -14,7 +14,7 @@ const serviceCLIRules: readonly PolicyRule[] = [
 ];
 
 /** The permissions of a role; undefined when there is none of that name. Nobody can redefine the built-in one. */
-export function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undefined {
+function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undefined {
   return role === serviceCLI ? serviceCLIRules : roles.get(role);
 }
 
