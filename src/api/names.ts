@@ -19,10 +19,14 @@ export const ownObjects = {
   signingKeys: "latchkey-signing-keys",
 } as const;
 
-/** Names of the policies whose age decides whether a requester's stamp can be trusted. */
+/**
+ * Names of the policies that make certain who asked for a key or token, and that a key acts as nobody whom its requester may
+ * not act as. Their age decides whether an object can be trusted.
+ */
 export const requesterPolicies = {
   stamp: "latchkey-requester-stamp",
   lock: "latchkey-requester-lock",
+  guard: "latchkey-mint-guard",
 } as const;
 
 /** Every label key Latchkey reads or writes. */

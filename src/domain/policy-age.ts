@@ -6,17 +6,9 @@ export interface PoliciesAge {
   readonly installedAt: number;
 }
 
-/** The policies named in `requesterPolicies` and their bindings as they stand; undefined: not there. */
-export interface RequesterPoliciesSeen {
-  readonly stamp: Metadata | undefined;
-  readonly stampBinding: Metadata | undefined;
-  readonly lock: Metadata | undefined;
-  readonly lockBinding: Metadata | undefined;
-}
-
-/** The age of the youngest of the four; undefined when one is missing. */
-export function policiesAge({ stamp, stampBinding, lock, lockBinding }: RequesterPoliciesSeen): PoliciesAge | undefined {
-  const instants = [stamp, stampBinding, lock, lockBinding].map((policy) => instantOf(policy?.creationTimestamp));
+/** The age of the youngest of the policies named in `requesterPolicies` and of their bindings; undefined when one is missing. */
+export function policiesAge(policiesAndBindings: readonly (Metadata | undefined)[]): PoliciesAge | undefined {
+  const instants = policiesAndBindings.map((policy) => instantOf(policy?.creationTimestamp));
   const known = instants.filter((instant) => instant !== undefined);
   return known.length < instants.length ? undefined : { installedAt: Math.max(...known) };
 }

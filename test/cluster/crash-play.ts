@@ -3,6 +3,7 @@ import { admin } from "./cluster-connection.ts";
 import { requesters, scenario, type Deed, type Step } from "./crash-scenario.ts";
 import { eventually } from "./eventually.ts";
 import type { LoneCluster } from "./lone-cluster.ts";
+import { mayActAsAnybody } from "./may-act-as-anybody.ts";
 
 /** Lets the requesters of all scenarios create keys and tokens, the keys for whom they like. */
 export async function allowRequesters(cluster: LoneCluster): Promise<void> {
@@ -13,6 +14,7 @@ export async function allowRequesters(cluster: LoneCluster): Promise<void> {
     subjects: [{ apiGroup, kind: "Group", name: requesters }],
   };
   await cluster.arrange({ method: "POST", path: `/apis/${apiGroup}/v1/clusterrolebindings`, body });
+  for (const request of mayActAsAnybody(requesters)) await cluster.arrange(request);
 }
 
 /** Does one step after the other. */

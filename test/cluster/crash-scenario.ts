@@ -73,7 +73,7 @@ export function scenario(p: string) {
         key("paused", { key: plain("paused") }),
         key("nothing", {}),
         key("gone", { key: plain("gone") }),
-        key("accounts", { key: plain("accounts"), subject: account.user }, account),
+        key("accounts", { key: plain("accounts") }, account),
         token("long", 3600),
         token("bobs", 600, bob),
         token("gone", 600),

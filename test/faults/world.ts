@@ -8,6 +8,7 @@ import { admin, connect, send, type Answer, type Ask, type Caller } from "../clu
 import { controllerKubeconfig } from "../cluster/controller-account.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { requesters } from "../cluster/crash-scenario.ts";
+import { mayActAsAnybody } from "../cluster/may-act-as-anybody.ts";
 import { installLatchkey } from "../cluster/install.ts";
 
 /** A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a run starts. */
@@ -60,7 +61,7 @@ export async function startWorld(report: (line: string) => void): Promise<World>
   return { controlPlane, credentials, upstream, ask, arrange, stop };
 }
 
-/** Requesters may create keys and tokens; the controller may keep Leases in the own namespaces of many lanes. */
+/** Requesters may create tokens, and keys for anybody; the controller may keep Leases in the own namespaces of many lanes. */
 async function allow(arrange: World["arrange"]): Promise<void> {
   const bind = (name: string, role: string, subject: object) => {
     const body = { metadata: { name }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role }, subjects: [subject] };
@@ -70,4 +71,5 @@ async function allow(arrange: World["arrange"]): Promise<void> {
   await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-leases" }, rules } });
   await bind("fault-leases", "fault-leases", { kind: "ServiceAccount", name: "latchkey-controller", namespace: "latchkey-system" });
   await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });
+  for (const request of mayActAsAnybody(requesters)) await arrange(request);
 }

@@ -1,0 +1,14 @@
+import type { Ask } from "./cluster-connection.ts";
+
+const rbac = "rbac.authorization.k8s.io";
+
+/** What lets a group make keys that act as anybody, as a deployment tool may. */
+export function mayActAsAnybody(group: string): readonly Ask[] {
+  const name = `${group}-act-as-anybody`;
+  const rules = [{ apiGroups: [""], resources: ["users", "groups"], verbs: ["impersonate"] }];
+  const binding = { metadata: { name }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name }, subjects: [{ apiGroup: rbac, kind: "Group", name: group }] };
+  return [
+    { method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name }, rules } },
+    { method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body: binding },
+  ];
+}

@@ -1,0 +1,176 @@
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { allow, answered, arrange, ask, bind, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
+
+const collection = "/apis/management.service/v1/ownedaccesskeys";
+const body = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
+const minters = unique("minters");
+const named = (prefix: string, ...groups: readonly string[]) => ({ user: unique(prefix), groups: [minters, ...groups] });
+const alice = named("alice", "devs", "ops");
+const bob = named("bob", "finance");
+/** May act as bob and in the group finance, and in no other. */
+const deputy = named("deputy");
+/** May act in every group. */
+const director = named("director");
+const root: Caller = { user: "root", groups: ["system:masters"] };
+
+const digest = (character: string): string => `sha256:${character.repeat(64)}`;
+const many = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `group-${index}`);
+
+beforeAll(async () => {
+  await bind({ kind: "Group", name: minters }, "latchkey-requester");
+  await allow({ kind: "Group", name: minters }, [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["get", "update", "patch", "delete"] }]);
+  await allow({ kind: "Group", name: minters }, [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys/status"], verbs: ["update", "patch"] }]);
+  const core = { apiGroups: [""], verbs: ["impersonate"] };
+  await allow({ kind: "User", name: deputy.user }, [{ ...core, resources: ["users"], resourceNames: [bob.user] }, { ...core, resources: ["groups"], resourceNames: ["finance"] }]);
+  await allow({ kind: "User", name: director.user }, [{ ...core, resources: ["groups"] }]);
+});
+
+describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
+  const make = (by: Caller, spec: object, metadata: object = { name: unique("mint") }): Promise<Answer> =>
+    ask(by, { method: "POST", path: `${collection}?dryRun=All`, body: { ...body, metadata, spec } });
+
+  it.for<[string, Caller, object]>([
+    ["for oneself", alice, { user: alice.user }],
+    ["for oneself as a subject", alice, { subject: alice.user }],
+    ["for oneself in one's groups", alice, { user: alice.user, groups: ["devs"], identity: { groups: ["ops"] } }],
+    ["for a team that one is in", alice, { team: "ops" }],
+    ["for nobody", alice, { key: digest("a") }],
+    ["for a user that one may impersonate", deputy, { user: bob.user, groups: ["finance"] }],
+    ["for a team whose group one may impersonate", deputy, { team: "finance" }],
+    ["in many groups by who may impersonate all", director, { user: director.user, groups: many(40) }],
+    ["in sixteen groups by who may impersonate all", director, { user: director.user, groups: many(16) }],
+    ["for anybody by an administrator", root, { user: bob.user, groups: ["finance", ...many(15)] }],
+  ])("%s", async ([, by, spec]) => {
+    expect(await make(by, spec)).toMatchObject({ code: 201 });
+  });
+
+  const asBob = `users "${bob.user}"`;
+  it.for<[string, Caller, object, string]>([
+    ["for another user", alice, { user: bob.user }, asBob],
+    ["for another user as a subject", alice, { subject: bob.user }, asBob],
+    ["for a team that one is not in", alice, { team: "finance" }, 'groups "finance"'],
+    ["in a group that one is not in", alice, { user: alice.user, groups: ["devs", "finance"] }, 'groups "finance"'],
+    ["in a group of an identity that one is not in", alice, { user: alice.user, identity: { groups: ["finance"] } }, 'groups "finance"'],
+    ["in the last of sixteen groups that one is not in", deputy, { user: deputy.user, groups: [...Array.from({ length: 15 }, () => "finance"), "board"] }, '"board"'],
+    ["in more than sixteen groups that one is not in", alice, { user: alice.user, groups: many(17) }, "on all groups"],
+    ["in more than sixteen groups, though one may impersonate each", deputy, { user: deputy.user, groups: Array.from({ length: 17 }, () => "finance") }, "on all groups"],
+    ["in the group of administrators", alice, { user: alice.user, groups: ["system:masters"] }, '"system:masters"'],
+    ["in the group of administrators by an administrator", root, { user: alice.user, groups: ["system:masters"] }, '"system:masters"'],
+    ["for a user of Kubernetes", root, { user: "system:kube-controller-manager" }, '"system:kube-controller-manager"'],
+    ["for a subject of Kubernetes", root, { subject: "system:serviceaccount:kube-system:default" }, '"system:serviceaccount:kube-system:default"'],
+    ["for a team of Kubernetes", root, { team: "system:nodes" }, '"system:nodes"'],
+    ["in a group of Kubernetes by its identity", root, { user: alice.user, identity: { groups: ["system:nodes"] } }, '"system:nodes"'],
+  ])("never %s", async ([, by, spec, refusal]) => {
+    const answer = await make(by, { key: digest("c"), ...spec });
+    expect(answer).toMatchObject(answered(403, refusal));
+    expect(answer.message).toContain("latchkey-mint-guard");
+    expect(answer.message).not.toContain(digest("c"));
+  });
+
+  it("for another user under no generated name either", async () => {
+    expect(await make(alice, { user: bob.user }, { generateName: "mint-" })).toMatchObject(answered(403, asBob));
+  });
+
+  it("for another user by no server-side apply either", async () => {
+    const name = unique("mint");
+    const path = `${collection}/${name}?fieldManager=test&force=true`;
+    const answer = await ask(alice, { method: "PATCH", type: patchTypes.apply, path, body: { ...body, metadata: { name }, spec: { user: bob.user } } });
+    expect(answer).toMatchObject(answered(403, asBob));
+  });
+});
+
+describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
+  const spec = { user: bob.user, key: digest("b"), ttl: 3600, ttlAfterLastActivity: true, disabled: true, groups: ["finance"], scope: { projects: [{ project: "web" }] } };
+
+  async function bobs(changes: object = {}): Promise<string> {
+    const answer = await arrange({ method: "POST", path: collection, body: { ...body, metadata: { name: unique("bobs") }, spec: { ...spec, ...changes } } });
+    return `${collection}/${answer.metadata.name}`;
+  }
+  const merge = (change: object): Omit<Ask, "path"> => ({ method: "PATCH", type: patchTypes.merge, body: { spec: change } });
+
+  const gains: readonly (readonly [string, object, string])[] = [
+    ["another key", { key: digest("a") }, "spec.key"],
+    ["no key", { key: null }, "spec.key"],
+    ["a longer life", { ttl: 3601 }, "spec.ttl"],
+    ["a life without end", { ttl: 0 }, "spec.ttl"],
+    ["a life without a word on its end", { ttl: null }, "spec.ttl"],
+    ["a wider scope", { scope: { projects: [{ project: "*" }] } }, "spec.scope"],
+    ["no scope", { scope: null }, "spec.scope"],
+    ["a new life", { disabled: false }, "spec.disabled"],
+    ["a new life by leaving the field out", { disabled: null }, "spec.disabled"],
+    ["another type", { type: "Service" }, "spec.type"],
+    ["a parent", { parent: "other" }, "spec.parent"],
+    ["an identity", { identity: { email: "alice@example.com" } }, "spec.identity"],
+    ["another user", { user: alice.user }, "spec.user"],
+    ["a team instead", { user: null, team: "devs" }, "spec.user"],
+  ];
+  it.for(gains)("is not given %s by alice", async ([, change, field]) => {
+    const path = await bobs();
+    const answer = await ask(alice, { ...merge(change), path });
+    expect(answer).toMatchObject(answered(403, field));
+    expect(answer.message).toContain(`users "${bob.user}"`);
+    expect(answer.message).not.toMatch(/sha256:/);
+  });
+
+  it.for(gains)("is given %s by who may impersonate bob", async ([, change]) => {
+    const path = await bobs();
+    // Some of it is alice's or in her group: nobody but an administrator may act as both.
+    const by = "user" in change ? root : deputy;
+    expect(await ask(by, { ...merge(change), path })).toMatchObject({ code: 200 });
+  });
+
+  it.for<[string, object, object]>([
+    ["by one word", { ttlAfterLastActivity: false }, { ttlAfterLastActivity: true }],
+    ["in advance, while its life has no end", { ttl: 0, ttlAfterLastActivity: false }, { ttlAfterLastActivity: true }],
+    ["by a ttl, where none but the configured maximum ended it", { ttl: 0 }, { ttl: 60 }],
+  ])("does not begin to live from its last use %s", async ([, before, change]) => {
+    const path = await bobs(before);
+    expect(await ask(alice, { ...merge(change), path })).toMatchObject(answered(403, "spec.ttl"));
+  });
+
+  it.for<[string, Omit<Ask, "path">, string]>([
+    ["a JSON patch", { method: "PATCH", type: patchTypes.json, body: [{ op: "replace", path: "/spec/key", value: digest("a") }] }, ""],
+    ["a forced server-side apply of another manager", { method: "PATCH", type: patchTypes.apply, body: { ...body, spec: { key: digest("a") } } }, "?fieldManager=other&force=true"],
+  ])("is not given another key by %s of alice's", async ([, request, query]) => {
+    const path = await bobs();
+    expect(await ask(alice, { ...request, path: `${path}${query}` })).toMatchObject(answered(403, "spec.key"));
+  });
+
+  it("is not given another key by alice's replacement of it", async () => {
+    const path = await bobs();
+    const answer = await replace(alice, path, (object) => ({ ...object, spec: { ...spec, key: digest("a") } }));
+    expect(answer).toMatchObject(answered(403, "spec.key"));
+  });
+
+  it("is not changed by alice through its status", async () => {
+    const path = await bobs();
+    await ask(alice, { ...merge({ key: digest("a") }), path: `${path}/status` });
+    expect((await arrange({ method: "GET", path })).spec).toMatchObject({ key: digest("b") });
+  });
+
+  it.for<[string, object]>([
+    ["disabled", { disabled: true }],
+    ["given a shorter life", { ttl: 60 }],
+    ["given a life from its creation", { ttlAfterLastActivity: false }],
+    ["described", { displayName: "Bob's", description: "of bob" }],
+  ])("may be %s by alice: it gains nothing by that", async ([, change]) => {
+    const path = await bobs({ disabled: false });
+    expect(await ask(alice, { ...merge(change), path })).toMatchObject({ code: 200 });
+  });
+
+  it("may be labelled by alice", async () => {
+    const path = await bobs();
+    expect(await ask(alice, { method: "PATCH", type: patchTypes.merge, path, body: { metadata: { labels: { a: "b" } } } })).toMatchObject({ code: 200 });
+  });
+
+  it("may be given a shorter life where it had no end", async () => {
+    const path = await bobs({ ttl: 0, ttlAfterLastActivity: false });
+    expect(await ask(alice, { ...merge({ ttl: 60 }), path })).toMatchObject({ code: 200 });
+  });
+
+  it("may be changed by bob, but for a group that he is not in", async () => {
+    const path = await bobs({ groups: ["finance", "devs"] });
+    expect(await ask(bob, { ...merge({ key: digest("e") }), path })).toMatchObject(answered(403, 'groups "devs"'));
+    expect(await ask(bob, { ...merge({ key: digest("e"), groups: ["finance"] }), path })).toMatchObject({ code: 200 });
+  });
+});
