@@ -10,12 +10,12 @@ import { isHeld } from "../domain/finalizer.ts";
 import { grantedNames, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
 import { isPermitted, targetIn } from "../domain/sync-target.ts";
-import { inTurns } from "../kube/loop.ts";
 import type { Urgency, WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
+import type { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ChangeHandlers, hashOn, stampedHash } from "./informers.ts";
-import { candidatesFor, copiesOf, indexes, type Stores, targetsOf } from "./stores.ts";
+import { candidatesFor, copyKeysOf, indexes, type Stores, targetsOf } from "./stores.ts";
 
 /** One queue for each kind of pass. */
 export interface Queues {
@@ -40,7 +40,8 @@ const statusDelayMs = { final: 100, progress: 1_000 } as const;
 export interface ChangeDeps {
   readonly queues: Queues;
   readonly stores: Stores;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly clock: Pick<Clock, "now">;
+  readonly turns: Turns;
 }
 
 /** What puts keys into queues. */
@@ -53,7 +54,7 @@ export interface Changes {
 }
 
 /** Puts the keys of all passes that a change concerns into their queues. */
-export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
+export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Changes {
   const addTarget = (target: ObjectRef, urgency: Urgency): void => queues.copy.add(keyOf(target), urgency);
   const count = ({ secret }: Source): void => {
     const delayMs = queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
@@ -78,11 +79,9 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
         if (source === undefined) continue;
         const targets = targetsOf(source, stores);
         const wanted = new Set(targets.map(keyOf));
-        for (const target of targets) {
-          addTarget(target, stores.copies.get(keyOf(target)) === undefined ? "soon" : "bulk");
-          recountRivals(source, target);
-        }
-        for (const { metadata } of copiesOf(source, stores)) addTarget(metadata, wanted.has(keyOf(metadata)) ? "bulk" : "soon");
+        for (const key of wanted) queues.copy.add(key, stores.copies.has(key) ? "bulk" : "soon");
+        for (const target of targets) recountRivals(source, target);
+        for (const key of copyKeysOf(source, stores)) queues.copy.add(key, wanted.has(key) ? "bulk" : "soon");
       }
     },
     namespace({ before, after }) {
@@ -90,11 +89,14 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
       const name = (after ?? before)?.name ?? "";
       for (const source of stores.sharedSecrets.values()) {
         const touches = [before, after].some((namespace) => namespace !== undefined && isPermitted(source, namespace));
-        if (touches) addTarget(targetIn(name, source), "fresh");
-        if (touches) queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
+        if (!touches) continue;
+        count(source);
+        addTarget(targetIn(name, source), "fresh");
       }
       for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name)) queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
-      for (const { metadata } of [...stores.copies.by(indexes.namespace, name), ...stores.strangers.by(indexes.namespace, name)]) addTarget(metadata, "fresh");
+      for (const store of [stores.copies, stores.strangers]) {
+        for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "fresh");
+      }
     },
     copy: onSecret,
     stranger: onSecret,
@@ -134,13 +136,13 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
   return { handlers, recount, addEverything };
 
   async function addEverything(): Promise<void> {
-    await inTurns(stores.sharedSecrets.values(), clock, (source) => {
+    await turns.each(stores.sharedSecrets.values(), (source) => {
       queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
       for (const target of targetsOf(source, stores)) addTarget(target, "bulk");
     });
-    for (const store of [stores.copies, stores.strangers]) await inTurns(store.values(), clock, ({ metadata }) => addTarget(metadata, "bulk"));
-    for (const store of [stores.roles, stores.roleBindings]) await inTurns(store.values(), clock, addOwners);
-    await inTurns(allStamped(), clock, ({ queue, key }) => queue.add(key, "bulk"));
+    for (const store of [stores.copies, stores.strangers]) await turns.each(store.keys(), (key) => queues.copy.add(key, "bulk"));
+    for (const store of [stores.roles, stores.roleBindings]) await turns.each(store.values(), addOwners);
+    await turns.each(allStamped(), ({ queue, key }) => queue.add(key, "bulk"));
     handlers.signingKeys();
   }
 
@@ -176,10 +178,15 @@ export function createChanges({ queues, stores, clock }: ChangeDeps): Changes {
     for (const hash of hashes) queues.grant.add(hash, "fresh");
   }
 
-  /** Everything about requesters, and the queue of each. */
+  /** Everything about requesters, and the queue of each; what one of them asked for comes together, so that it is granted in batches. */
   function* allStamped(): Iterable<{ readonly queue: WorkQueue; readonly key: Key }> {
-    for (const { metadata } of stores.keys.values()) yield { queue: queues.key, key: keyOf(metadata) };
-    for (const { metadata } of stores.tokens.values()) yield { queue: queues.token, key: keyOf(metadata) };
+    for (const [queue, store] of [[queues.key, stores.keys], [queues.token, stores.tokens]] as const) {
+      for (const hash of store.namesIn(indexes.requester)) {
+        for (const key of store.keysBy(indexes.requester, hash)) yield { queue, key };
+      }
+      // What has no stamp; the others are waiting already.
+      for (const key of store.keys()) yield { queue, key };
+    }
     for (const store of [stores.keys, stores.tokens, stores.clusterRoles, stores.clusterRoleBindings]) {
       for (const key of store.namesIn(indexes.requester)) yield { queue: queues.grant, key };
     }

@@ -9,6 +9,7 @@ import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/list-watch.ts";
 import { type Next, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
+import { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -57,7 +58,8 @@ export interface Controller {
 /** Builds the controller; nothing runs yet. */
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   let handlers: ChangeHandlers | undefined;
-  const informers = createInformers(deps, { namespace: options.namespace, on: forwardTo(() => handlers) });
+  const turns = new Turns(deps.clock);
+  const informers = createInformers({ ...deps, turns }, { namespace: options.namespace, on: forwardTo(() => handlers) });
   return {
     informers,
     follow: (signal) => informers.run(signal),
@@ -65,11 +67,11 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       await Promise.race([informers.synced, aborted(signal)]);
       if (signal.aborted) return;
       const queues = createQueues(deps);
-      const changes = createChanges({ queues, stores: informers.stores, clock: deps.clock });
+      const changes = createChanges({ queues, stores: informers.stores, clock: deps.clock, turns });
       handlers = changes.handlers;
       try {
         await changes.addEverything();
-        await runLoops({ options, deps, informers, queues, changes, signal });
+        await runLoops({ options, deps, turns, informers, queues, changes, signal });
       } finally {
         handlers = undefined;
       }
@@ -80,13 +82,14 @@ export function createController(options: ControllerOptions, deps: ControllerDep
 interface Leading {
   readonly options: ControllerOptions;
   readonly deps: ControllerDeps;
+  readonly turns: Turns;
   readonly informers: Informers;
   readonly queues: Queues;
   readonly changes: Changes;
   readonly signal: AbortSignal;
 }
 
-async function runLoops({ options, deps, informers, queues, changes, signal }: Leading): Promise<void> {
+async function runLoops({ options, deps, turns, informers, queues, changes, signal }: Leading): Promise<void> {
   const { client, copyClient, clock, log, metrics, events } = deps;
   const { stores, strangers } = informers;
   const refusals = createRefusals(changes.recount);
@@ -95,12 +98,12 @@ async function runLoops({ options, deps, informers, queues, changes, signal }: L
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
     informers.observe(resource, answer);
   };
-  const shared = { ...options, config: options, client, clock, log, stores, held, observe, tell: events.tell.bind(events) };
+  const shared = { ...options, config: options, client, clock, turns, log, stores, held, observe, tell: events.tell.bind(events) };
   const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
   const copying = { ...shared, client: copyClient, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };
   const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
-    runLoop({ name, queue, reconcile, workers, signal, clock, log, metrics: metrics.controller(name) });
+    runLoop({ name, queue, reconcile, workers, signal, clock, turns, log, metrics: metrics.controller(name) });
   await Promise.all([
     loop("sharedsecret", queues.sharedSecret, (key) => reconcileSharedSecret(key, sharing)),
     loop("copy", queues.copy, (key) => reconcileCopy(key, copying), options.writers),

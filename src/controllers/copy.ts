@@ -8,7 +8,7 @@ import { isKubeError, isRefusal, type KubeError } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { isSourceGone } from "./source-gone.ts";
+import { isSourceGone } from "./live-object.ts";
 import { observeTarget, type Stores } from "./stores.ts";
 
 /** What the passes over targets need. */

@@ -13,9 +13,7 @@ export function observeRequester(metadata: Metadata, stores: Pick<Stores, "reque
 
 /** Since when the policies stand that make a requester certain. */
 export function observePolicies({ requesterPolicies }: Pick<Stores, "requesterPolicies">): PoliciesAge | undefined {
-  const { stamp, stampBinding, lock, lockBinding } = requesterPolicies;
-  const only = (store: typeof stamp): Metadata | undefined => store.values().next().value;
-  return policiesAge({ stamp: only(stamp), stampBinding: only(stampBinding), lock: only(lock), lockBinding: only(lockBinding) });
+  return policiesAge(requesterPolicies.map((store) => store.values().next().value));
 }
 
 /** How the grants of one key or token stand. */

@@ -1,6 +1,6 @@
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
 import { group, labels, ownObjects, requesterPolicies } from "../api/names.ts";
-import { keyOf, type Metadata } from "../api/object.ts";
+import { keyOf, type Metadata, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { type GrantBinding, type GrantRole, parseGrantBinding, parseGrantRole } from "../api/requester-grant.ts";
@@ -10,6 +10,7 @@ import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from
 import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
 import { claimedSource, type CopySeen, type Source, type StrangerSeen } from "../domain/copy.ts";
+import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, requesterHash } from "../domain/granted-names.ts";
 import { syncOptionsOf } from "../domain/sync-options.ts";
@@ -89,6 +90,13 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
       indexers: {
         [indexes.sourceUid]: ({ metadata }) => optional(metadata.labels[labelled]),
         [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
+      },
+      packing: {
+        pack: ({ value }) => packCopy(value),
+        unpack(text, key) {
+          const value = unpackCopy(text, refOf(key));
+          return { uid: value.metadata.uid, resourceVersion: value.metadata.resourceVersion, value };
+        },
       },
       onChange: on.copy,
     },
@@ -171,10 +179,11 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
       },
       deps,
     );
-  const stamp = policy(resources.mutatingPolicies, requesterPolicies.stamp);
-  const stampBinding = policy(resources.mutatingPolicyBindings, requesterPolicies.stamp);
-  const lock = policy(resources.validatingPolicies, requesterPolicies.lock);
-  const lockBinding = policy(resources.validatingPolicyBindings, requesterPolicies.lock);
+  const policies = [
+    policy(resources.mutatingPolicies, requesterPolicies.stamp),
+    policy(resources.mutatingPolicyBindings, requesterPolicies.stamp),
+    ...[requesterPolicies.lock, requesterPolicies.guard].flatMap((name) => [policy(resources.validatingPolicies, name), policy(resources.validatingPolicyBindings, name)]),
+  ];
   const signingKeys = new Informer<SigningKeysSeen>(
     { selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys },
     deps,
@@ -191,10 +200,10 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     clusterRoleBindings: clusterRoleBindings.store,
     keys: keys.store,
     tokens: tokens.store,
-    requesterPolicies: { stamp: stamp.store, stampBinding: stampBinding.store, lock: lock.store, lockBinding: lockBinding.store },
+    requesterPolicies: policies.map(({ store }) => store),
     signingKeys: signingKeys.store,
   };
-  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, stamp, stampBinding, lock, lockBinding, signingKeys];
+  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies, signingKeys];
   const all = [...first, strangers];
   const byResource = new Map<Resource, { observe(raw: unknown): void }>([
     [resources.sharedSecrets, sharedSecrets],

@@ -1,7 +1,6 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
-import { type Key, type Metadata, refOf } from "../api/object.ts";
+import { type Key, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
-import { parseMetadata } from "../api/parse.ts";
 import type { GrantBinding, GrantedKind, GrantedObject, GrantRole } from "../api/requester-grant.ts";
 import { resources } from "../api/resources.ts";
 import { isHeld } from "../domain/finalizer.ts";
@@ -10,7 +9,6 @@ import { grantKey, grantedNames } from "../domain/granted-names.ts";
 import { requesterOf } from "../domain/requester.ts";
 import { planRequesterGrant } from "../domain/requester-grant.ts";
 import type { Client } from "../kube/client.ts";
-import { isKubeError } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -18,6 +16,7 @@ import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { observePolicies } from "./grants.ts";
 import type { HeldObjects } from "./held-objects.ts";
 import { stampedHash } from "./informers.ts";
+import { type LiveObject, readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What the passes over the grants of requesters need. */
@@ -74,9 +73,10 @@ async function isBehind(names: readonly string[], hash: Key, { stores, client }:
     const { namespace: plural, name } = refOf(granted);
     const seen = plural === resources.ownedAccessKeys.plural ? stores.keys.get(name) : stores.tokens.get(name);
     if (seen?.metadata.deletionTimestamp !== undefined) continue;
-    const found = await readGranted(granted, client);
-    if (found === undefined || found.resourceVersion === seen?.metadata.resourceVersion) continue;
-    if (stampedHash(found).includes(hash)) return true;
+    const live = await readGranted(granted, client);
+    if (live.kind === "unknown") return true;
+    if (live.kind === "gone" || live.metadata.resourceVersion === seen?.metadata.resourceVersion) continue;
+    if (stampedHash(live.metadata).includes(hash)) return true;
   }
   return false;
 }
@@ -88,23 +88,17 @@ async function isBehind(names: readonly string[], hash: Key, { stores, client }:
 async function withoutGone(all: readonly Owned[], granted: ReadonlySet<string>, { client, held }: RequesterGrantDeps): Promise<readonly Owned[]> {
   const isThere = async ({ key, uid }: Owned): Promise<boolean> => {
     if (granted.has(key) || held.has(uid)) return true;
-    const found = await readGranted(key, client);
-    return found?.uid === uid && found.deletionTimestamp === undefined;
+    const live = await readGranted(key, client);
+    return live.kind === "there" && live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
   };
   const there = await Promise.all(all.map(isThere));
   return all.filter((_, index) => there[index]);
 }
 
-/** Reads an object by its {@link grantKey}. */
-async function readGranted(granted: string, client: Pick<Client, "getMetadata">): Promise<Metadata | undefined> {
+/** Asks the API server itself for an object by its {@link grantKey}. */
+function readGranted(granted: string, client: Pick<Client, "getMetadata">): Promise<LiveObject> {
   const { namespace: plural, name } = refOf(granted);
-  const resource = plural === resources.ownedAccessKeys.plural ? resources.ownedAccessKeys : resources.endpointTokens;
-  try {
-    return parseMetadata(await client.getMetadata(resource, { name }));
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
+  return readLive(plural === resources.ownedAccessKeys.plural ? resources.ownedAccessKeys : resources.endpointTokens, { name }, client);
 }
 
 interface Owned {

@@ -1,5 +1,5 @@
 import { annotations } from "../api/names.ts";
-import { type Key, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
+import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import type { Prefixes } from "../domain/access-rules.ts";
 import { type AccessSeen, revokeSteps } from "../domain/access.ts";
@@ -13,16 +13,17 @@ import { isHeld } from "../domain/finalizer.ts";
 import type { Client } from "../kube/client.ts";
 import { isRefusal } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
+import type { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { keyOf } from "../api/object.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { isSourceGone } from "./source-gone.ts";
+import { isSourceGone } from "./live-object.ts";
 import { copiesOf, indexes, observeTarget, type Stores, targetsOf } from "./stores.ts";
 
 /** What the passes over SharedSecrets need. */
 export interface SharedSecretDeps extends CarryOutDeps {
   readonly client: Client;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly prefixes: Prefixes;
   readonly stores: Stores;
   /** Why the last write to a target was refused. */
@@ -39,8 +40,9 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
     await carryOut(leftoverPlan(derived), deps);
     return nothingToDo.next;
   }
+  const summary = await observeSync(source, deps);
   const now = deps.clock.now();
-  const seen = observe(source, derived, { ...deps, now });
+  const seen = observe(source, derived, { ...deps, summary, now });
   const plan = planSharedSecret(seen, now);
   try {
     await carryOut(plan, deps);
@@ -55,10 +57,9 @@ function isLiving({ secret }: Source): boolean {
   return secret.metadata.deletionTimestamp === undefined && isHeld(secret.metadata);
 }
 
-function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly now: number }): SharedSecretSeen {
-  const { stores, prefixes, now } = deps;
+function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly summary: SyncSummary; readonly now: number }): SharedSecretSeen {
+  const { stores, prefixes, summary, now } = deps;
   const { namespace = "", uid } = source.secret.metadata;
-  const summary = observeSync(source, deps);
   const waitingSince = noteWaiting({ uid, summary, now }, deps.waitingSince);
   return {
     source,
@@ -76,17 +77,19 @@ function leftoverPlan({ leftoverRoles, leftoverBindings }: Omit<AccessSeen, "sec
   return { ...nothingToDo, steps: revokeSteps(nothing) };
 }
 
-function observeSync(source: Source, deps: SharedSecretDeps): SyncSummary {
-  const reports = targetsOf(source, deps.stores).map((target): TargetReport => {
+/** Counts the targets in turns: what changes meanwhile brings another pass. */
+async function observeSync(source: Source, deps: SharedSecretDeps): Promise<SyncSummary> {
+  const reports: TargetReport[] = [];
+  await deps.turns.each(targetsOf(source, deps.stores), (target) => {
     const seen = observeTarget(target, deps.stores);
     const failure = deps.failureAt(keyOf(target));
     const [, rival] = seen.candidates[0] === source ? seen.candidates : [];
-    return {
+    reports.push({
       target,
       state: targetState(seen),
       ...(failure === undefined ? {} : { failure }),
       ...(rival === undefined ? {} : { rival: rival.secret.metadata }),
-    };
+    });
   });
   return summarize(source, reports);
 }

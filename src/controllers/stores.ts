@@ -23,7 +23,8 @@ export interface Stores {
   readonly clusterRoleBindings: ReadStore<GrantBinding>;
   readonly keys: ReadStore<OwnedAccessKeySeen>;
   readonly tokens: ReadStore<EndpointToken>;
-  readonly requesterPolicies: Readonly<Record<"stamp" | "stampBinding" | "lock" | "lockBinding", ReadStore<Metadata>>>;
+  /** One for each policy of `requesterPolicies` and each of their bindings. */
+  readonly requesterPolicies: readonly ReadStore<Metadata>[];
   readonly signingKeys: ReadStore<SigningKeysSeen>;
 }
 
@@ -88,7 +89,11 @@ function holderOf(standing: CopySeen | StrangerSeen | undefined, { sharedSecrets
 
 /** Every Secret that is Latchkey's copy of this source, by label or, where that was lost, by what it says of itself. */
 export function copiesOf({ secret }: Source, { copies, strangers }: Pick<Stores, "copies" | "strangers">): readonly (CopySeen | StrangerSeen)[] {
-  const key: Key = keyOf(secret.metadata);
   const labelled = copies.by(indexes.sourceUid, secret.metadata.uid).filter(({ metadata }) => claimedSource(metadata) !== undefined);
-  return [...labelled, ...strangers.by(indexes.sourceUid, key)];
+  return [...labelled, ...strangers.by(indexes.sourceUid, keyOf(secret.metadata))];
+}
+
+/** The keys of {@link copiesOf}, and of Secrets that carry the source's label alone. */
+export function copyKeysOf({ secret }: Source, { copies, strangers }: Pick<Stores, "copies" | "strangers">): readonly Key[] {
+  return [...copies.keysBy(indexes.sourceUid, secret.metadata.uid), ...strangers.keysBy(indexes.sourceUid, keyOf(secret.metadata))];
 }

@@ -5,9 +5,9 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { isKubeError, KubeError } from "./errors.ts";
-import { inTurns } from "./loop.ts";
 import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
-import { type Change, type Entry, type Indexer, type ReadStore, Store } from "./store.ts";
+import { type Change, type Entry, type Indexer, type Packing, type ReadStore, Store } from "./store.ts";
+import type { Turns } from "./turns.ts";
 
 /** What an informer is made of. */
 export interface InformerOptions<T> {
@@ -15,6 +15,7 @@ export interface InformerOptions<T> {
   /** Turns what the API server sent into what is held; undefined: not held. Throws on what cannot be read. */
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
+  readonly packing?: Packing<T>;
   readonly onChange: (change: Change<T>) => void;
   /** An API server that does not serve the resource counts as one that holds no such object. */
   readonly optional?: boolean;
@@ -24,6 +25,7 @@ export interface InformerOptions<T> {
 export interface InformerDeps {
   readonly listWatch: ListWatch;
   readonly clock: Clock;
+  readonly turns: Turns;
   readonly log: Logger;
   readonly random: () => number;
 }
@@ -52,7 +54,7 @@ export class Informer<T> {
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
     this.#options = options;
     this.#deps = deps;
-    this.#store = new Store(options.indexers);
+    this.#store = new Store(options.indexers, options.packing);
   }
 
   get resource(): Resource {
@@ -122,22 +124,33 @@ export class Informer<T> {
   }
 
   async #list(): Promise<void> {
-    const present = new Map<Key, Entry<T> | undefined>();
-    const resourceVersion = await this.#deps.listWatch.list(this.#options.selection, (items) => {
-      for (const raw of items) present.set(rawKey(raw), this.#parse(raw));
+    const present = new Set<Key>();
+    let first: { readonly resourceVersion: string; readonly historyReset: boolean } | undefined;
+    await this.#deps.listWatch.list(this.#options.selection, async ({ items, resourceVersion }) => {
+      first ??= { resourceVersion, historyReset: this.#isHistoryReset(resourceVersion) };
+      const { historyReset } = first;
+      await this.#deps.turns.each(items, (raw) => {
+        const key = rawKey(raw);
+        const entry = this.#parse(raw);
+        present.add(key);
+        if (historyReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
+      });
     });
-    const historyReset = isOlder(resourceVersion, this.#resourceVersion ?? "0");
-    this.#earlierLists = historyReset ? this.#earlierLists + 1 : 0;
-    if (historyReset && this.#earlierLists < believedLists) throw this.#doubt(resourceVersion);
-    await inTurns(present, this.#deps.clock, ([key, entry]) => {
-      if (historyReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
-    });
-    await inTurns(this.#store.keys(), this.#deps.clock, (key) => {
+    const { resourceVersion, historyReset } = first ?? { resourceVersion: "", historyReset: false };
+    await this.#deps.turns.each(this.#store.keys(), (key) => {
       const stays = present.has(key) || (!historyReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
       if (!stays) this.#put(key, undefined);
     });
     this.#resourceVersion = resourceVersion;
     this.#markSynced();
+  }
+
+  /** Whether the history of the API server began anew; throws `Gone` while an old list may still come from a cache that lags. */
+  #isHistoryReset(resourceVersion: string): boolean {
+    const isEarlier = isOlder(resourceVersion, this.#resourceVersion ?? "0");
+    this.#earlierLists = isEarlier ? this.#earlierLists + 1 : 0;
+    if (isEarlier && this.#earlierLists < believedLists) throw this.#doubt(resourceVersion);
+    return isEarlier;
   }
 
   #doubt(resourceVersion: string): KubeError {

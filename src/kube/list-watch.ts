@@ -22,10 +22,16 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
+/** A part of a list; all parts are of one resourceVersion. */
+export interface ListPage {
+  readonly items: readonly unknown[];
+  readonly resourceVersion: string;
+}
+
 /** What the API server offers to an informer. Both throw a KubeError; `Gone` asks for a new list. */
 export interface ListWatch {
-  /** Hands over page after page and answers the list's resourceVersion. */
-  list(selection: Selection, onPage: (items: readonly unknown[]) => void): Promise<string>;
+  /** Hands over page after page, the next one when the last is done with. */
+  list(selection: Selection, onPage: (page: ListPage) => Promise<void>): Promise<void>;
   /** Hands over events in batches until the server ends the watch or it falls silent. */
   watch(selection: Selection, from: { readonly resourceVersion: string; readonly timeoutSeconds: number; readonly signal: AbortSignal }, onEvents: (events: readonly WatchEvent[]) => void): Promise<void>;
 }
@@ -43,10 +49,10 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
       for (;;) {
         const call: Call = { method: "GET", path: listPath(selection, { limit: pageSize, continue: next }), accept: acceptOf(selection, "List") };
         const page = bodyOf(call, await transport.request(call));
-        onPage(listAt(page, "items"));
         const metadata = recordAt(page, "metadata");
+        await onPage({ items: listAt(page, "items"), resourceVersion: stringAt(metadata, "resourceVersion") ?? "" });
         next = stringAt(metadata, "continue");
-        if (next === undefined || next === "") return stringAt(metadata, "resourceVersion") ?? "";
+        if (next === undefined || next === "") return;
       }
     },
     async watch(selection, { resourceVersion, timeoutSeconds, signal }, onEvents) {

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { Key } from "../api/object.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -6,6 +5,7 @@ import type { ControllerMetrics } from "../runtime/metrics.ts";
 import { isKubeError } from "./errors.ts";
 import type { KubeError } from "./errors.ts";
 import type { WorkQueue } from "./queue.ts";
+import type { Turns } from "./turns.ts";
 
 /** When to look at an object again without a change; `at` is in milliseconds since the epoch. */
 export type Next = { readonly kind: "wait-for-change" } | { readonly kind: "look-again"; readonly at: number };
@@ -19,22 +19,9 @@ export interface LoopOptions {
   readonly workers: number;
   readonly signal: AbortSignal;
   readonly clock: Pick<Clock, "monotonic">;
+  readonly turns: Turns;
   readonly log: Logger;
   readonly metrics: ControllerMetrics;
-}
-
-/** Work may keep the event loop to themselves this long, in milliseconds, before others have a turn. */
-const turnMs = 10;
-
-/** Does one item after the other; others have a turn whenever that has taken too long. The items may change meanwhile. */
-export async function inTurns<T>(items: Iterable<T>, clock: Pick<Clock, "monotonic">, work: (item: T) => void): Promise<void> {
-  let turnBegan = clock.monotonic();
-  for (const item of items) {
-    work(item);
-    if (clock.monotonic() - turnBegan < turnMs) continue;
-    await setImmediate();
-    turnBegan = clock.monotonic();
-  }
 }
 
 /** Gives every key of the queue to `reconcile` until `signal` aborts; resolves when the passes in flight have ended. */
@@ -43,16 +30,16 @@ export async function runLoop(options: LoopOptions): Promise<void> {
   const close = (): void => queue.close();
   signal.addEventListener("abort", close, { once: true });
   if (signal.aborted) close();
-  const rest = restAfter(turnMs, options.clock);
-  await Promise.all(Array.from({ length: options.workers }, () => work(options, rest)));
+  await Promise.all(Array.from({ length: options.workers }, () => work(options)));
 }
 
-async function work(options: LoopOptions, rest: () => Promise<void>): Promise<void> {
-  const { queue } = options;
+async function work(options: LoopOptions): Promise<void> {
+  const { queue, turns } = options;
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
     await pass(key, options);
     queue.done(key);
-    await rest();
+    // Passes that never wait for a request would run as one chain of promises.
+    await turns.rest();
   }
 }
 
@@ -84,14 +71,4 @@ function reportBug(key: Key, error: unknown, { name, queue, log, metrics }: Loop
   queue.addAfterFailure(key);
   metrics.bug();
   log.error({ controller: name, object: key, error }, "bug in a reconcile; trying again");
-}
-
-/** Passes that never wait for a request run as one chain of promises, which would shut out timers and sockets. */
-function restAfter(ms: number, clock: Pick<Clock, "monotonic">): () => Promise<void> {
-  let turnBegan = clock.monotonic();
-  return async () => {
-    if (clock.monotonic() - turnBegan < ms) return;
-    await setImmediate();
-    turnBegan = clock.monotonic();
-  };
 }

@@ -20,21 +20,36 @@ export type Indexer<T> = (value: T) => readonly string[];
 /** What a reader may ask of a store. */
 export interface ReadStore<T> {
   get(key: Key): T | undefined;
+  has(key: Key): boolean;
+  keys(): readonly Key[];
   values(): IterableIterator<T>;
   /** The objects that the index names by `name`. */
   by(index: string, name: string): readonly T[];
+  /** The keys of these objects. */
+  keysBy(index: string, name: string): readonly Key[];
   /** The names that an index has. */
   namesIn(index: string): IterableIterator<string>;
   readonly size: number;
 }
 
-/** Objects by key, with indexes that follow every change. */
-export class Store<T> implements ReadStore<T> {
-  readonly #entries = new Map<Key, Entry<T>>();
-  readonly #indexes: ReadonlyMap<string, { readonly namesOf: Indexer<T>; readonly keys: Map<string, Set<Key>> }>;
+/** How objects of which there are very many are held: as one text each. */
+export interface Packing<T> {
+  pack(entry: Entry<T>): string;
+  /** The entry that was packed under this key. */
+  unpack(text: string, key: Key): Entry<T>;
+}
 
-  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}) {
+/** Objects by key, with indexes that follow every change. With a packing, a look makes the object anew. */
+export class Store<T> implements ReadStore<T> {
+  readonly #entries = new Map<Key, Entry<T> | string>();
+  readonly #indexes: ReadonlyMap<string, { readonly namesOf: Indexer<T>; readonly keys: Map<string, Set<Key>> }>;
+  readonly #packing: Packing<T> | undefined;
+  /** A change and the pass that follows look at one object again and again. */
+  #unpacked: { readonly key: Key; readonly entry: Entry<T> } | undefined;
+
+  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, packing?: Packing<T>) {
     this.#indexes = new Map(Object.entries(indexers).map(([name, namesOf]) => [name, { namesOf, keys: new Map() }]));
+    this.#packing = packing;
   }
 
   get size(): number {
@@ -42,11 +57,18 @@ export class Store<T> implements ReadStore<T> {
   }
 
   get(key: Key): T | undefined {
-    return this.#entries.get(key)?.value;
+    return this.entry(key)?.value;
+  }
+
+  has(key: Key): boolean {
+    return this.#entries.has(key);
   }
 
   entry(key: Key): Entry<T> | undefined {
-    return this.#entries.get(key);
+    const held = this.#entries.get(key);
+    if (typeof held !== "string") return held;
+    if (this.#unpacked?.key !== key) this.#unpacked = this.#unpack(held, key);
+    return this.#unpacked?.entry;
   }
 
   keys(): readonly Key[] {
@@ -54,12 +76,18 @@ export class Store<T> implements ReadStore<T> {
   }
 
   *values(): IterableIterator<T> {
-    for (const entry of this.#entries.values()) yield entry.value;
+    for (const key of this.#entries.keys()) {
+      const value = this.get(key);
+      if (value !== undefined) yield value;
+    }
   }
 
   by(index: string, name: string): readonly T[] {
-    const keys = this.#index(index).keys.get(name) ?? [];
-    return [...keys].flatMap((key) => this.get(key) ?? []);
+    return this.keysBy(index, name).flatMap((key) => this.get(key) ?? []);
+  }
+
+  keysBy(index: string, name: string): readonly Key[] {
+    return [...(this.#index(index).keys.get(name) ?? [])];
   }
 
   namesIn(index: string): IterableIterator<string> {
@@ -68,7 +96,8 @@ export class Store<T> implements ReadStore<T> {
 
   set(key: Key, entry: Entry<T>): void {
     this.#unindex(key);
-    this.#entries.set(key, entry);
+    this.#entries.set(key, this.#packing?.pack(entry) ?? entry);
+    this.#unpacked = { key, entry };
     for (const { namesOf, keys } of this.#indexes.values()) {
       for (const name of namesOf(entry.value)) {
         const named = keys.get(name) ?? new Set();
@@ -82,8 +111,12 @@ export class Store<T> implements ReadStore<T> {
     this.#entries.delete(key);
   }
 
+  #unpack(text: string, key: Key): { readonly key: Key; readonly entry: Entry<T> } | undefined {
+    return this.#packing && { key, entry: this.#packing.unpack(text, key) };
+  }
+
   #unindex(key: Key): void {
-    const entry = this.#entries.get(key);
+    const entry = this.entry(key);
     if (entry === undefined) return;
     for (const { namesOf, keys } of this.#indexes.values()) {
       for (const name of namesOf(entry.value)) {

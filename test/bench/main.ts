@@ -3,7 +3,7 @@ import { cpus, release } from "node:os";
 import { performance } from "node:perf_hooks";
 import { accessRows } from "./access.ts";
 import { tokenCeiling, warmBareClient } from "./ceiling.ts";
-import { expiryRows } from "./expiry.ts";
+import { expiryRows, seedKeys, takeInKeys } from "./expiry.ts";
 import { fanOutRows } from "./fan-out.ts";
 import { idleRows } from "./idle.ts";
 import { fillMany, seedMany, startOverMany } from "./many.ts";
@@ -67,7 +67,9 @@ async function mint({ stage, size, tell }: Bench): Promise<void> {
 }
 
 async function keys({ stage, size, tell }: Bench): Promise<void> {
-  const running = await warmController(stage);
+  await seedKeys(stage, size.keys);
+  const { rows, running } = await takeInKeys(stage, size.keys);
+  tell(rows);
   tell(await expiryRows(stage, running, size.keys));
   await running.stop();
 }

@@ -22,6 +22,7 @@ export async function newcomerRows(stage: Stage, running: Running, { project, at
   };
   const sightings = await watchCollection(admin, "/api/v1/secrets", { selector: copiesOnly, isKept });
   const waits: number[] = [];
+  let joining = 0;
   const rates: number[] = [];
   const end = await running.readings.begin();
   for (let round = 0; waits.length < atLeast; round += 1) {
@@ -29,7 +30,8 @@ export async function newcomerRows(stage: Stage, running: Running, { project, at
     const isUnderWay = (): boolean => copies - before < beside * 0.95;
     await admin.send(round === 0 ? sharedSecretRequest({ name, project }, 0) : { method: "PATCH", path: sharedSecretPath(home, name), body: { spec: { data: dataOf(round) } } });
     while (isUnderWay() && waits.length < atLeast * 2) {
-      const namespace = `newcomer-${waits.length}`;
+      const namespace = `newcomer-${joining}`;
+      joining += 1;
       await admin.send(namespaceRequest(namespace, project));
       const joined = performance.now();
       const { at } = await sightings.first(({ object }) => metadataOf(object).namespace === namespace);

@@ -5,6 +5,7 @@ import { performance } from "node:perf_hooks";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { type Controller, startController } from "../cluster/controller-process.ts";
+import { imageNodeFlags } from "../cluster/image.ts";
 import { applyLatchkey, policiesCount, repository } from "../cluster/install.ts";
 import { kubectl } from "../cluster/kubectl.ts";
 import { type BareClient, bareClient } from "./bare-client.ts";
@@ -78,9 +79,8 @@ function bundle(directory: string): string {
 
 async function run(controlPlane: StartedControlPlane, program: string, running: Set<Controller>): Promise<Running> {
   const startedAt = performance.now();
-  const extra = process.env.BENCH_NODE_OPTIONS ?? "";
-  const env = { NODE_OPTIONS: `--max-semi-space-size=4 ${extra}`, NODE_ENV: "production" };
-  const controller = await startController({ controlPlane, program, restart: "never", identity: "bench", env });
+  const env = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
+  const controller = await startController({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", identity: "bench", env });
   running.add(controller);
   return {
     pid: controller.pid,

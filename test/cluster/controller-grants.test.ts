@@ -150,7 +150,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
 
   it("is not made for a service account", async () => {
     const account = { user: "system:serviceaccount:default:ci", groups: [requesters] };
-    const own = await make("OwnedAccessKey", { by: account, spec: { user: "system:serviceaccount:default:ci", key: unique("lk.plain") } });
+    const own = await make("OwnedAccessKey", { by: account, spec: { key: unique("lk.plain") } });
     await becomes("a verdict", async () => (await viewOf(own)).settled, true);
     expect(await grantsOf(own)).toEqual([]);
   });

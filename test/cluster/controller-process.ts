@@ -19,6 +19,8 @@ export interface ControllerOptions {
   args?: readonly string[];
   /** Variables beside PATH, HOME, KUBECONFIG and those of the HTTP address, the identity and the namespace. */
   env?: Readonly<Record<string, string>>;
+  /** Flags of Node itself. */
+  nodeFlags?: readonly string[];
   /** The program instead of `src/main.ts`. */
   program?: string;
   /** `at-once` (unless told) starts it again whenever it dies; `never` leaves that to `start()`. */
@@ -73,7 +75,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     ...options.env,
   };
   const program = options.program ?? join(repository, "src", "main.ts");
-  const command = [process.execPath, program, "controller", ...(options.args ?? [])];
+  const command = [process.execPath, ...(options.nodeFlags ?? []), program, "controller", ...(options.args ?? [])];
   const supervised = supervise(() => startTiedChild(command, { log, env, cwd: repository }), options);
   const url = `http://${address}`;
   return {

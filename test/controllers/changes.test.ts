@@ -3,6 +3,7 @@ import { annotations, cleanupFinalizer, labels } from "../../src/api/names.ts";
 import { createChanges, type Queues } from "../../src/controllers/changes.ts";
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { type Urgency, WorkQueue } from "../../src/kube/queue.ts";
+import { Turns } from "../../src/kube/turns.ts";
 import type { TestClock } from "../runtime/test-clock.ts";
 import { copied, deaf, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw } from "./told-list-watch.ts";
@@ -50,14 +51,14 @@ async function around(listed: Parameters<typeof told>[0]) {
   const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
   const copyQueue = queue("copy");
   const queues: Queues = { sharedSecret: queue("source"), copy: copyQueue, key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing") };
-  const changes = createChanges({ queues, stores: informers.stores, clock });
+  const changes = createChanges({ queues, stores: informers.stores, clock, turns: new Turns(clock) });
   handlers = changes.handlers;
   const news = (): readonly string[] => {
     const lines = [...heard].toSorted();
     heard.clear();
     return lines;
   };
-  return { listWatch, changes, copyQueue, news };
+  return { listWatch, changes, copyQueue, news, heard: () => [...heard] };
 }
 
 const pay = projectNamespace("pay");
@@ -102,13 +103,13 @@ describe("a namespace", () => {
   test("that joins a project asks for passes over what may come, what stands there, and the sources", async () => {
     const { listWatch, news } = await around(inside);
     listWatch.tell("namespaces", "ADDED", projectNamespace("pay"));
-    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "source team/db bulk"]);
+    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "source team/db in 100 ms"]);
   });
 
   test("that changes project asks for passes over what was there and what may come", async () => {
     const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
     listWatch.tell("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
-    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "copy pay/ops fresh", "source team/db bulk", "source team/ops bulk"]);
+    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "copy pay/ops fresh", "source team/db in 100 ms", "source team/ops in 100 ms"]);
   });
 
   test("that changes otherwise asks for nothing", async () => {
@@ -270,6 +271,13 @@ test("a new leader asks for everything there is", async () => {
     "source team/latchkey-a fresh",
     "token t bulk",
   ]);
+});
+
+test("a new leader asks for the keys of one requester after those of another, so that grants come in batches", async () => {
+  const by = (name: string) => ({ annotations: { [annotations.requester]: name } });
+  const { changes, heard } = await around({ ownedaccesskeys: [["a", "ann"], ["b", "bob"], ["c", "ann"], ["d", "bob"]].map(([name = "", who = ""]) => raw({ name, ...by(who) })) });
+  await changes.addEverything();
+  expect(heard().filter((line) => line.startsWith("key") && line.endsWith("bulk"))).toEqual(["key a bulk", "key c bulk", "key b bulk", "key d bulk"]);
 });
 
 test("a target is counted again for every source that wants it", async () => {

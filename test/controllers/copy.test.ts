@@ -4,6 +4,7 @@ import { keyOf } from "../../src/api/object.ts";
 import { meetStranger, reconcileCopy } from "../../src/controllers/copy.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
+import { raw } from "./told-list-watch.ts";
 
 const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
 const orphan = { namespaces: [projectNamespace("pay")], secrets: [copied("db", "pay")] };
@@ -54,7 +55,7 @@ describe("an orphan", () => {
   });
 
   test.for<[string, unknown]>([
-    ["its source is there after all", { metadata: { uid: "uid-db" } }],
+    ["its source is there after all", raw({ namespace: "team", name: "db", uid: "uid-db" })],
     ["the kind is not served", refusal("NotFound")],
   ])("stays while %s, and is asked about again", async ([, answer]) => {
     const { client, clock, pass } = await around(orphan, () => answer);

@@ -7,6 +7,7 @@ import { indexes } from "../../src/controllers/stores.ts";
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import type { ListWatch } from "../../src/kube/list-watch.ts";
+import { Turns } from "../../src/kube/turns.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { sightedBinding, sightedMetadata, sightedRole } from "../domain/sightings.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -17,8 +18,8 @@ import { raw, ToldListWatch } from "./told-list-watch.ts";
 const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) => [...values].map(({ metadata }) => metadata.name).toSorted();
 
 test("every kind is waited for, and none any more once all are listed", async () => {
-  const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), log: recordingLog(), random: () => 0 };
-  expect(createInformers(deps, { namespace: ownNamespace, on: deaf }).waitingFor()).toHaveLength(15);
+  const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 };
+  expect(createInformers(deps, { namespace: ownNamespace, on: deaf }).waitingFor()).toHaveLength(17);
   const { informers } = await told({});
   expect(informers.waitingFor()).toEqual([]);
 });
@@ -134,7 +135,7 @@ test("it ends when told to, before Secrets of others are followed, too", async (
   const listWatch = new ToldListWatch({});
   const list: ListWatch["list"] = (selection, onPage) => (selection.resource === resources.namespaces ? Promise.reject(new Error("no")) : listWatch.list(selection, onPage));
   const watch = listWatch.watch.bind(listWatch);
-  const informers = createInformers({ listWatch: { list, watch }, clock: new TestClock(), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, on: deaf });
+  const informers = createInformers({ listWatch: { list, watch }, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, on: deaf });
   const ended = informers.run(stop.signal);
   await settled();
   expect(informers.waitingFor()).toEqual(["namespaces", "secrets"]);

@@ -11,7 +11,8 @@ import { raw, type RawObject } from "./told-list-watch.ts";
 const hash = requesterHash("ann");
 const name = `latchkey-requester-${hash}-0`;
 
-const gone = () => refusal("NotFound", { objectName: "gone" });
+const gone = () => refusal("NotFound", { objectName: "k" });
+const notServed = () => refusal("NotFound");
 
 /** A pass over what the stores were told; the API server says the same of an object unless `answer` does otherwise. */
 async function passOver(listed: Parameters<typeof told>[0], answer?: () => unknown, isHeldByUs = false) {
@@ -39,6 +40,7 @@ test.for<[string, Parameters<typeof told>[0]]>([
 
 test.for<[string, () => unknown]>([
   ["gone", gone],
+  ["not known, as the kind is not served", notServed],
   ["being deleted", () => asked("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })],
   ["another object by now", () => asked("k", { metadata: { uid: "another" } })],
 ])("nobody is granted what the API server says is %s", async ([, answer]) => {
@@ -85,6 +87,12 @@ test.for<[string, readonly RawObject[]]>([
   ["know as it was before", [key({ finalizers: [] })]],
 ])("a grant of what the stores %s stands, and is looked at again", async ([, ownedaccesskeys]) => {
   const { client, next } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys }, () => key({ resourceVersion: "9" }));
+  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
+  expect(next).toMatchObject({ kind: "look-again" });
+});
+
+test("a grant stands while the kind of what it names is not served, and is looked at again", async () => {
+  const { client, next } = await passOver(granted("ownedaccesskeys", "k"), notServed);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
   expect(next).toMatchObject({ kind: "look-again" });
 });

@@ -2,14 +2,14 @@ import { annotations, cleanupFinalizer, labels, requesterPolicies } from "../../
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { raw, type RawObject } from "./told-list-watch.ts";
 
-const installed = (name: string): readonly RawObject[] => [raw({ name, creationTimestamp: "2025-01-01T00:00:00Z" })];
+const installed = (...names: readonly string[]): readonly RawObject[] => names.map((name) => raw({ name, creationTimestamp: "2025-01-01T00:00:00Z" }));
 
 /** The policies that make stamps certain, older than every object of these tests. */
 export const policies: Readonly<Record<string, readonly RawObject[]>> = {
   mutatingadmissionpolicies: installed(requesterPolicies.stamp),
   mutatingadmissionpolicybindings: installed(requesterPolicies.stamp),
-  validatingadmissionpolicies: installed(requesterPolicies.lock),
-  validatingadmissionpolicybindings: installed(requesterPolicies.lock),
+  validatingadmissionpolicies: installed(requesterPolicies.lock, requesterPolicies.guard),
+  validatingadmissionpolicybindings: installed(requesterPolicies.lock, requesterPolicies.guard),
 };
 
 /** A key or token that ann asked for and that cannot go without Latchkey, but for the changes. */

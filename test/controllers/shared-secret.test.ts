@@ -3,6 +3,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
 import type { Failure } from "../../src/domain/sync-summary.ts";
 import { recordAt } from "../../src/api/parse.ts";
+import { Turns } from "../../src/kube/turns.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw, type RawObject } from "./told-list-watch.ts";
@@ -14,6 +15,7 @@ async function around(listed: Parameters<typeof told>[0], { answer, failures = {
   const deps = {
     client,
     clock,
+    turns: new Turns(clock),
     prefixes: { user: "", team: "" },
     stores: informers.stores,
     observe: () => {},
@@ -114,7 +116,7 @@ describe("what is left of a SharedSecret that is gone", () => {
   });
 
   test("stays while it is there after all: the informer may lag", async () => {
-    const { client, pass } = await around(left, { answer: () => ({ metadata: { uid: "uid-gone" } }) });
+    const { client, pass } = await around(left, { answer: () => raw({ namespace: "team", name: "gone", uid: "uid-gone" }) });
     await pass("team/gone");
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone"]);
   });

@@ -1,5 +1,6 @@
 import { annotations, labels } from "../../src/api/names.ts";
 import { type ChangeHandlers, createInformers, type Informers } from "../../src/controllers/informers.ts";
+import { Turns } from "../../src/kube/turns.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { raw, type RawObject, ToldListWatch } from "./told-list-watch.ts";
@@ -33,7 +34,7 @@ export const ownNamespace = "latchkey-system";
 /** Starts informers over these objects, by plural, and waits until they have listed them. */
 export async function told(listed: Readonly<Record<string, readonly RawObject[]>>, on: Partial<ChangeHandlers> = {}): Promise<Told> {
   const [clock, log, stop, listWatch] = [new TestClock(), recordingLog(), new AbortController(), new ToldListWatch(listed)];
-  const informers = createInformers({ listWatch, clock, log, random: () => 0.5 }, { namespace: ownNamespace, on: { ...deaf, ...on } });
+  const informers = createInformers({ listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 }, { namespace: ownNamespace, on: { ...deaf, ...on } });
   void informers.run(stop.signal);
   await informers.synced;
   await settled();

@@ -1,5 +1,5 @@
 import { isRecord, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import type { ListWatch, Selection, WatchEvent } from "../../src/kube/list-watch.ts";
+import type { ListPage, ListWatch, Selection, WatchEvent } from "../../src/kube/list-watch.ts";
 
 /** An object as the API server sends it. */
 export interface RawObject {
@@ -17,9 +17,9 @@ export class ToldListWatch implements ListWatch {
     this.#listed = listed;
   }
 
-  async list(selection: Selection, onPage: (items: readonly unknown[]) => void): Promise<string> {
-    onPage((this.#listed[selection.resource.plural] ?? []).filter((object) => selects(selection, object)));
-    return "100";
+  async list(selection: Selection, onPage: (page: ListPage) => Promise<void>): Promise<void> {
+    const items = (this.#listed[selection.resource.plural] ?? []).filter((object) => selects(selection, object));
+    await onPage({ items, resourceVersion: "100" });
   }
 
   watch(selection: Selection, { signal }: { readonly signal: AbortSignal }, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {

@@ -3,6 +3,7 @@ import { numberAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
 import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
+import { Turns } from "../../src/kube/turns.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";
@@ -38,7 +39,7 @@ async function following(lists: readonly ListAnswer[], options: Partial<Informer
       onChange: ({ key, before, after }) => void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
       ...options,
     },
-    { listWatch, clock, log, random: () => 0.5 },
+    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 },
   );
   stops.push(stop);
   const ended = informer.run(stop.signal);
@@ -297,7 +298,7 @@ describe("it ends when told to", () => {
     const listWatch = new ScriptedListWatch();
     const informer = new Informer<string>(
       { selection: { resource: resources.secrets }, parse: (raw) => stringAt(recordAt(raw, "metadata"), "name"), onChange: () => {} },
-      { listWatch, clock: new TestClock(), log: recordingLog(), random: () => 0 },
+      { listWatch, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 },
     );
     await informer.run(stop.signal);
     expect(listWatch.calls).toEqual([]);

@@ -73,18 +73,23 @@ describe("lines", () => {
 });
 
 describe("a list", () => {
-  test("hands over page after page and answers its resourceVersion", async () => {
+  test("hands over page after page, each with the list's resourceVersion and when the last is done with", async () => {
     const first = { metadata: { continue: "next", resourceVersion: "7" }, items: [{ a: 1 }] };
     const { calls, listWatch } = over({ answers: [JSON.stringify(first), JSON.stringify({ metadata: { continue: "", resourceVersion: "7" }, items: [{ a: 2 }] })] });
     const pages: unknown[] = [];
-    expect(await listWatch.list(everything, (items) => void pages.push(items))).toBe("7");
-    expect(pages).toEqual([[{ a: 1 }], [{ a: 2 }]]);
+    await listWatch.list(everything, async (page) => {
+      await Promise.resolve();
+      pages.push(page, calls.length);
+    });
+    expect(pages).toEqual([{ items: [{ a: 1 }], resourceVersion: "7" }, 1, { items: [{ a: 2 }], resourceVersion: "7" }, 2]);
     expect(calls.map(({ path }) => path)).toEqual(["/api/v1/secrets?limit=500", "/api/v1/secrets?limit=500&continue=next"]);
   });
 
   test("asks for what is selected, and for metadata alone where that is enough", async () => {
     const { calls, listWatch } = over({ answers: ["{}"] });
-    expect(await listWatch.list(labelled, () => {})).toBe("");
+    const pages: unknown[] = [];
+    await listWatch.list(labelled, async (page) => void pages.push(page));
+    expect(pages).toEqual([{ items: [], resourceVersion: "" }]);
     expect(calls).toEqual([
       {
         method: "GET",

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { KubeError } from "../../src/kube/errors.ts";
-import { inTurns, runLoop } from "../../src/kube/loop.ts";
+import { runLoop } from "../../src/kube/loop.ts";
 import type { Next } from "../../src/kube/loop.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
+import { Turns } from "../../src/kube/turns.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { ControllerMetrics } from "../../src/runtime/metrics.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -19,7 +20,7 @@ function started(reconcile: (key: string) => Promise<Next>, workers = 2) {
   const clock = new TestClock();
   const queue = new WorkQueue({ clock, random: () => 0 });
   const [log, metrics, stop] = [recordingLog(), recordingMetrics(), new AbortController()];
-  const ended = runLoop({ name: "test", queue, reconcile, workers, signal: stop.signal, clock, log, metrics });
+  const ended = runLoop({ name: "test", queue, reconcile, workers, signal: stop.signal, clock, turns: new Turns(clock), log, metrics });
   return { clock, queue, log, metrics, stop, ended };
 }
 
@@ -139,7 +140,7 @@ test("a loop whose signal is aborted already ends at once", async () => {
   stop.abort();
   const clock = new TestClock();
   const queue = new WorkQueue({ clock, random: () => 0 });
-  const options = { name: "test", queue, workers: 2, signal: stop.signal, clock, log: recordingLog(), metrics: recordingMetrics() };
+  const options = { name: "test", queue, workers: 2, signal: stop.signal, clock, turns: new Turns(clock), log: recordingLog(), metrics: recordingMetrics() };
   await runLoop({ ...options, reconcile: async () => done });
   expect(await queue.take()).toBeUndefined();
 });
@@ -151,28 +152,9 @@ test("passes that wait for nothing let timers through", async () => {
     queue.add(key, "bulk");
     return done;
   };
-  const options = { name: "test", queue, reconcile, workers: 4, signal: stop.signal, clock: systemClock, log: recordingLog(), metrics: recordingMetrics() };
+  const options = { name: "test", queue, reconcile, workers: 4, signal: stop.signal, clock: systemClock, turns: new Turns(systemClock), log: recordingLog(), metrics: recordingMetrics() };
   for (let key = 0; key < 10; key++) queue.add(String(key), "bulk");
   setTimeout(() => stop.abort(), 1);
   await runLoop(options);
   expect(options.metrics.counts.length).toBeGreaterThan(0);
-});
-
-describe("items taken in turns", () => {
-  test.each([
-    { rule: "let others have a turn after each that took long", stepMs: 10, seen: ["a", "other", "b", "c"] },
-    { rule: "keep the turn while they are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
-  ])("$rule", async ({ stepMs, seen }) => {
-    const order: string[] = [];
-    let now = 0;
-    const other = new Promise<void>((resolve) => {
-      setImmediate(() => {
-        order.push("other");
-        resolve();
-      });
-    });
-    await inTurns(["a", "b", "c"], { monotonic: () => (now += stepMs) }, (item) => void order.push(item));
-    await other;
-    expect(order).toEqual(seen);
-  });
 });

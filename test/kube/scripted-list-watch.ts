@@ -1,4 +1,4 @@
-import type { ListWatch, Selection, WatchEvent } from "../../src/kube/list-watch.ts";
+import type { ListPage, ListWatch, Selection, WatchEvent } from "../../src/kube/list-watch.ts";
 
 /** A list as the API server would answer it, or the failure of the call. */
 export type ListAnswer = { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] } | Error;
@@ -19,12 +19,12 @@ export class ScriptedListWatch implements ListWatch {
     this.#lists.push(answer);
   }
 
-  async list(_selection: Selection, onPage: (items: readonly unknown[]) => void): Promise<string> {
+  async list(_selection: Selection, onPage: (page: ListPage) => Promise<void>): Promise<void> {
     this.calls.push("list");
     const answer = this.#lists.shift() ?? new Error("the script has no more lists");
     if (answer instanceof Error) throw answer;
-    for (const page of answer.pages) onPage(page);
-    return answer.resourceVersion;
+    const pages = answer.pages.length === 0 ? [[]] : answer.pages;
+    for (const items of pages) await onPage({ items, resourceVersion: answer.resourceVersion });
   }
 
   watch(_selection: Selection, from: { readonly resourceVersion: string; readonly signal: AbortSignal }, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Store } from "../../src/kube/store.ts";
+import { type Packing, Store } from "../../src/kube/store.ts";
 
 interface Thing {
   readonly name: string;
@@ -8,21 +8,35 @@ interface Thing {
 }
 
 const tagged = () => new Store<Thing>({ tag: ({ tags }) => tags });
+const packed = () => {
+  const packing: Packing<Thing> = {
+    pack: ({ uid, value }) => `${uid}:${value.tags.join()}`,
+    unpack(text, key) {
+      const [uid = "", tags = ""] = text.split(":");
+      return { uid, resourceVersion: "1", value: { name: key, tags: tags.split(",").filter((tag) => tag !== "") } };
+    },
+  };
+  return new Store<Thing>({ tag: ({ tags }) => tags }, packing);
+};
 const entry = (name: string, tags: readonly string[]) => ({ uid: name, resourceVersion: "1", value: { name, tags } });
 
-describe("a store", () => {
+describe.each([
+  ["a store", tagged],
+  ["a store that packs what it holds", packed],
+])("%s", (_, made) => {
   test("finds objects by key and by every name that an index gives them", () => {
-    const store = tagged();
+    const store = made();
     store.set("a", entry("a", ["x", "y"]));
     store.set("b", entry("b", ["y"]));
     expect(store.get("a")?.name).toBe("a");
     expect(store.entry("b")?.uid).toBe("b");
     expect(store.by("tag", "y").map(({ name }) => name)).toEqual(["a", "b"]);
     expect([store.size, store.keys(), [...store.values()].length]).toEqual([2, ["a", "b"], 2]);
+    expect([store.has("a"), store.has("c"), store.keysBy("tag", "y"), store.keysBy("tag", "z")]).toEqual([true, false, ["a", "b"], []]);
   });
 
   test("has nothing under names that nobody has", () => {
-    const store = tagged();
+    const store = made();
     store.remove("a");
     expect([store.get("a"), store.by("tag", "x"), [...store.namesIn("tag")]]).toEqual([undefined, [], []]);
   });
@@ -35,7 +49,7 @@ describe("a store", () => {
     const change = fc.record({ key: fc.constantFrom("a", "b", "c"), tags: fc.option(fc.subarray(["x", "y", "z"]), { nil: undefined }) });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
-        const store = tagged();
+        const store = made();
         for (const { key, tags } of changes) {
           if (tags === undefined) store.remove(key);
           else store.set(key, entry(key, tags));

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { type Controller, startController } from "../cluster/controller-process.ts";
+import { imageNodeFlags } from "../cluster/image.ts";
 import { repository } from "../cluster/install.ts";
 import { settled } from "../cluster/lone-cluster.ts";
 import { describeExit, type Exit, logTail } from "../cluster/tied-child.ts";
@@ -20,11 +21,11 @@ export async function startBehind(proxy: FaultProxy, world: World, deaths: strin
   const ends = [`--delete-expired-keys-after=${removedAfter}s`, `--delete-expired-tokens-after=${removedAfter}s`];
   // A crowded machine may let nobody have a turn for longer than the usual 10 s, and this is no test of elections.
   const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s"];
-  const env = { NODE_OPTIONS: `--max-semi-space-size=4 ${process.env.SOAK_NODE_OPTIONS ?? ""}`, NODE_ENV: "production" };
+  const env = { NODE_OPTIONS: process.env.SOAK_NODE_OPTIONS ?? "", NODE_ENV: "production" };
   const controlPlane = { ...world.controlPlane, url: proxy.url };
   const log = join(world.controlPlane.logs, "controller.log");
   const onDeath = (exit: Exit) => void deaths.push(describeExit(exit), ...logTail(log, 5).split("\n"));
-  const controller = await startController({ controlPlane, program: programIn(world), args, env, log, restart: "never", identity: "soak", onDeath });
+  const controller = await startController({ controlPlane, program: programIn(world), nodeFlags: imageNodeFlags(), args, env, log, restart: "never", identity: "soak", onDeath });
   await controller.waitReady();
   await settled(controller);
   return controller;

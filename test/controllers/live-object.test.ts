@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { isSourceGone } from "../../src/controllers/source-gone.ts";
+import { isSourceGone } from "../../src/controllers/live-object.ts";
 import { refusal, ScriptedClient } from "./scripted-client.ts";
+import { raw } from "./told-list-watch.ts";
 
 const ref = { namespace: "team", name: "db" };
-const found = (uid: string) => ({ metadata: { uid } });
+const found = (uid: string) => raw({ ...ref, uid });
 
 test.for<[string, string | undefined, unknown, boolean]>([
   ["is gone when the API server does not find it by name", "u", refusal("NotFound", { objectName: "db" }), true],

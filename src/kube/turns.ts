@@ -1,0 +1,41 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../runtime/clock.ts";
+
+/** All work together may keep the event loop to itself this long, in milliseconds, before timers and sockets have a turn. */
+const turnMs = 10;
+
+/**
+ * Divides the event loop between work that never waits for anything and everything else. All work of a process shares one:
+ * sixteen workers with a turn of 10 ms each would come one right after the other.
+ */
+export class Turns {
+  readonly #clock: Pick<Clock, "monotonic">;
+  #began: number;
+  #over: Promise<void> | undefined;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+    this.#began = clock.monotonic();
+  }
+
+  /** To be awaited between two pieces of work: waits for the others when this turn has taken too long. */
+  async rest(): Promise<void> {
+    if (this.#over === undefined && this.#clock.monotonic() - this.#began < turnMs) return;
+    this.#over ??= this.#giveWay();
+    await this.#over;
+  }
+
+  /** Does one item after the other. The items may change meanwhile. */
+  async each<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+    for (const item of items) {
+      work(item);
+      await this.rest();
+    }
+  }
+
+  async #giveWay(): Promise<void> {
+    await setImmediate();
+    this.#began = this.#clock.monotonic();
+    this.#over = undefined;
+  }
+}
