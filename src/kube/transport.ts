@@ -1,4 +1,4 @@
-import { Pool } from "undici";
+import { type Dispatcher, Pool } from "undici";
 import type { Clock } from "../runtime/clock.ts";
 import type { Credentials } from "./credentials.ts";
 import { encodeBody } from "./encode.ts";
@@ -60,14 +60,14 @@ export function createTransport(options: TransportOptions): Transport {
   const origin = new URL(credentials.server);
   const prefix = origin.pathname.replace(/\/$/, "");
   const shared = { allowH2: false, keepAliveTimeout: idleConnectionMs, connect: { ...credentials.tls } };
-  const requests = new Pool(origin.origin, { ...shared, connections: options.connections, pipelining: 1 });
+  const requests = new Pool(origin.origin, { ...shared, connections: options.connections, pipelining: 1 }).compose(lastWord(options));
   const watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
   const { connections: limit, clock, onLimit } = options;
   const gate = new Gate<Answer>({ limit, clock, asksToWait, ...(onLimit === undefined ? {} : { onLimit }) });
 
   async function send(call: Call): Promise<Answer> {
     const authorization = await credentials.authorization();
-    // The fence is asked last: a credential may take its time, and nothing may wait between the fence and the request.
+    // Asked after the credential, which may take its time.
     const allowedMs = timeAllowed(call, options);
     const timeout = new AbortController();
     const stopClock = options.clock.wakeAfter(allowedMs, () => timeout.abort());
@@ -143,11 +143,30 @@ function asksToWait({ status, retryAfterMs = overload.defaultMs }: Answer): numb
   return status === 429 ? Math.min(retryAfterMs, overload.longestMs) : undefined;
 }
 
-function timeAllowed(call: Call, { fence, timeoutMs }: TransportOptions): number {
-  if (fence === undefined || call.method === "GET") return timeoutMs;
+/** Milliseconds that a request may take; throws `Fenced` when it must not be sent. */
+function timeAllowed({ method, path }: Pick<Call, "path"> & { readonly method: string }, { fence, timeoutMs }: TransportOptions): number {
+  if (fence === undefined || method === "GET") return timeoutMs;
   const leftMs = fence();
-  if (leftMs <= 0) throw new KubeError(`${call.method} ${call.path}: not sent, the lease is not held`, { code: "Fenced", status: 0 });
+  if (leftMs <= 0) throw new KubeError(`${method} ${path}: not sent, the lease is not held`, { code: "Fenced", status: 0 });
   return Math.min(timeoutMs, leftMs);
+}
+
+/**
+ * Asks the fence in the moment in which a request goes into its socket: undici lets it wait for a connection, and on an idle one for
+ * a turn of the event loop. A process that stood still meanwhile holds no Lease when it goes on.
+ */
+function lastWord(options: TransportOptions): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (request, handler) =>
+    dispatch(request, {
+      onRequestStart(...args) {
+        timeAllowed(request, options);
+        handler.onRequestStart?.(...args);
+      },
+      onResponseStart: (...args) => handler.onResponseStart?.(...args),
+      onResponseData: (...args) => handler.onResponseData?.(...args),
+      onResponseEnd: (...args) => handler.onResponseEnd?.(...args),
+      onResponseError: (...args) => handler.onResponseError?.(...args),
+    });
 }
 
 function headersOf(call: Call, authorization: string | undefined): Record<string, string> {

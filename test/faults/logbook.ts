@@ -59,10 +59,10 @@ export class Logbook {
     return this.writes.filter((write) => write.process === process && write.request.plural !== "events");
   }
 
-  /** Sentences about processes of which one asked for a write, or had one carried out, between the writes of another. */
-  overlaps(): readonly string[] {
+  /** Sentences about processes of which one asked for a write between the writes of another, `excused` ones apart. */
+  overlaps(excused: ReadonlySet<AskedWrite> = new Set()): readonly string[] {
     const spans = [...new Set(this.writes.map(({ process }) => process))].flatMap((process) => {
-      const writes = this.fencedWrites(process);
+      const writes = this.fencedWrites(process).filter((write) => !excused.has(write));
       const [first] = writes;
       return first === undefined ? [] : [{ process, first: first.at, last: Math.max(...writes.map(({ at }) => at)) }];
     });

@@ -148,6 +148,16 @@ describe("the fence", () => {
     expect(peer.arrivals).toHaveLength(1);
   });
 
+  test.for(["a new", "an idle"])("has the last word when a write goes into %s connection", async (connection) => {
+    const asked: number[] = [];
+    const { peer, transport } = await over(answerWith(200), { connections: 1, fence: () => (asked.push(0), asked.length === 1 ? 1000 : 0) });
+    if (connection === "an idle") await transport.request(get);
+    const before = peer.arrivals.length;
+    await expect(transport.request(post)).rejects.toMatchObject({ code: "Fenced", status: 0 });
+    expect([peer.arrivals.length - before, asked.length]).toEqual([0, 2]);
+    expect(await transport.request(get)).toMatchObject({ status: 200 });
+  });
+
   test("is asked again after a credential that took its time", async () => {
     const clock = new TestClock();
     const slow = { tls: { rejectUnauthorized: true }, forget: () => {}, authorization: () => new Promise<string>((resolve) => clock.wakeAfter(10_000, () => resolve("Bearer x"))) };
