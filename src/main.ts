@@ -5,14 +5,18 @@ import { publishedKeyRoutes } from "./controllers/published-keys.ts";
 import { CredentialsError, loadCredentials } from "./kube/credentials.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { ConfigError } from "./runtime/config-values.ts";
-import { type ControllerConfig, controllerHelp, readControllerConfig } from "./runtime/config.ts";
+import { readControllerConfig, readWebhookConfig } from "./runtime/config.ts";
+import { type ControllerConfig, controllerHelp } from "./runtime/controller-config.ts";
 import { wantsHelp } from "./runtime/flags.ts";
-import { startHttpServer } from "./runtime/http-server.ts";
+import { followCertificateFiles } from "./runtime/certificate-files.ts";
+import { type HttpServer, startHttpServer, type TlsMaterial } from "./runtime/http-server.ts";
 import { createLogger } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
 import { healthRoute, metricsRoute, type Readiness, readyRoute, routed } from "./runtime/routes.ts";
 import { shutdownSignal } from "./runtime/shutdown.ts";
+import { type WebhookConfig, webhookHelp } from "./runtime/webhook-config.ts";
 import type { SigningKeysSeen } from "./tokens/signing-keys.ts";
+import { assembleWebhook } from "./webhooks/assemble.ts";
 
 const closeGraceMs = 2_000;
 
@@ -42,20 +46,60 @@ async function runController(config: ControllerConfig): Promise<number> {
   return 0;
 }
 
+async function runWebhook(config: WebhookConfig): Promise<number> {
+  const log = createLogger({ level: config.logLevel });
+  const metrics = createMetrics();
+  const signal = shutdownSignal({ process, clock, log, exitHard: (code) => process.exit(code) });
+  const credentials = await loadCredentials(config.kubeconfig, clock);
+  const options = { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } };
+  const assembly = assembleWebhook(options, { credentials, clock, random: Math.random, log, metrics });
+  let answering: Promise<HttpServer> | undefined;
+  const onTls = (tls: TlsMaterial): void => {
+    if (answering === undefined) answering = startHttpServer({ ...config.webhookAddress, handler: routed(assembly.routes), clock, log, tls });
+    else void answering.then((server) => server.useTls(tls));
+  };
+  const missing = (): readonly string[] => [...assembly.book.waitingFor().map((plural) => `${plural} not listed yet`), ...(answering === undefined ? ["no certificate yet"] : [])];
+  const readiness = (): Readiness => ({ ready: missing().length === 0, reasons: missing() });
+  const server = await startHttpServer({ ...config.httpAddress, handler: routed([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]), clock, log });
+  log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
+
+  // Answers need what is followed: it ends when nobody is answered any more.
+  const following = new AbortController();
+  const directory = config.certificateDirectory;
+  const certificates =
+    directory === undefined
+      ? assembly.keepCertificates(following.signal, onTls)
+      : followCertificateFiles(directory, { clock, log, signal: following.signal, onChange: onTls });
+  const followed = Promise.all([assembly.run(following.signal), certificates]);
+  await Promise.race([aborted(signal), followed]);
+  log.info({}, "webhook stops");
+  await (await answering)?.close(closeGraceMs);
+  following.abort();
+  await followed;
+  await Promise.all([server.close(closeGraceMs), assembly.close()]);
+  return 0;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
 const usage = `Usage: latchkey <command> [options]
 
 Commands:
   controller   keeps SharedSecrets, OwnedAccessKeys and DirectClusterEndpointTokens true
+  webhook      tells the API server whose an access key is, and whether a request stays within its scope
 
 latchkey <command> --help tells the options of a command.
 `;
 
 async function main([command, ...argv]: readonly string[]): Promise<number> {
-  if (command === "controller" && wantsHelp(argv)) {
-    process.stdout.write(controllerHelp());
+  if ((command === "controller" || command === "webhook") && wantsHelp(argv)) {
+    process.stdout.write(command === "controller" ? controllerHelp() : webhookHelp());
     return 0;
   }
   if (command === "controller") return runController(readControllerConfig(argv));
+  if (command === "webhook") return runWebhook(readWebhookConfig(argv));
   const asked = command === undefined || command === "--help" || command === "help";
   (asked ? process.stdout : process.stderr).write(asked ? usage : `latchkey: unknown command ${JSON.stringify(command)}\n\n${usage}`);
   return command === undefined || !asked ? 2 : 0;

@@ -57,6 +57,8 @@ export const reasons = {
   TooLarge: "The data does not fit into a Secret.",
   MissingKey: "spec.key is empty.",
   MissingSubject: "None of spec.user, spec.team and spec.subject is set.",
+  UnsupportedSubject: "No key can act as this user, subject or group.",
+  InvalidScope: "spec.scope cannot be read.",
   DuplicateKey: "An older object holds the same key.",
   UnknownRequester: "Who asked for the object is not certain.",
   UnsupportedRequester: "No token can be issued to this requester.",

@@ -13,10 +13,14 @@ export const cleanupFinalizer = `${group}/cleanup`;
 /** The field manager of everything the controller writes. */
 export const fieldManager = "latchkey-controller";
 
-/** The name of the Lease and of the Secret that Latchkey keeps for itself, in its own namespace. */
+/** The field manager of everything the webhook writes. */
+export const webhookFieldManager = "latchkey-webhook";
+
+/** The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
+  webhookCertificates: "latchkey-webhook-certificates",
 } as const;
 
 /**
@@ -29,9 +33,20 @@ export const requesterPolicies = {
   guard: "latchkey-mint-guard",
 } as const;
 
+/** Extras of a user who came in with an access key (Kubernetes API reference, UserInfo). */
+export const extras = {
+  /** The uid of the OwnedAccessKey. */
+  keyId: `${group}/key-id`,
+  /** Changes with the key's scope, so that no decision that was cached for another scope counts. */
+  scopeHash: `${group}/scope-hash`,
+} as const;
+
 /** Every label key Latchkey reads or writes. */
 export const labels = {
   project: `${group}/project`,
+  space: `${group}/space`,
+  virtualCluster: `${group}/virtual-cluster`,
+  scopeRole: `${group}/scope-role`,
   sourceUid: `${group}/source-uid`,
   component: `${group}/component`,
   requesterHash: `${group}/requester-hash`,

@@ -1,7 +1,8 @@
 import type { Condition } from "./conditions.ts";
 import type { Metadata } from "./object.ts";
-import { isRecord, isTrueAt, numberAt, parseConditions, recordAt, stringAt } from "./parse.ts";
+import { isTrueAt, numberAt, parseConditions, recordAt, stringAt, stringsAt } from "./parse.ts";
 import { parseStampedMetadata } from "./requester.ts";
+import { type ScopeLimit, parseScopeLimit } from "./scope.ts";
 import { SecretText } from "./secret-text.ts";
 
 /** What decides whose an OwnedAccessKey is and how long it lives (specification, OwnedAccessKey); `ttl` in seconds. */
@@ -12,7 +13,9 @@ export interface OwnedAccessKeyTerms {
   readonly disabled: boolean;
   readonly ttl?: number;
   readonly ttlAfterLastActivity: boolean;
-  readonly hasScope: boolean;
+  /** `spec.groups` and `spec.identity.groups`, each name once. */
+  readonly groups: readonly string[];
+  readonly scope: ScopeLimit;
 }
 
 /** An OwnedAccessKey without its key; `status` is as the API server sent it, `lastActivity` is RFC 3339. */
@@ -62,8 +65,17 @@ function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccessKeyTerm
     disabled: isTrueAt(spec, "disabled"),
     ...(ttl === undefined ? {} : { ttl }),
     ttlAfterLastActivity: isTrueAt(spec, "ttlAfterLastActivity"),
-    hasScope: isRecord(spec["scope"]),
+    groups: groupsOf(spec),
+    scope: parseScopeLimit(spec["scope"]),
   };
+}
+
+/** Most keys name none: one list serves them all. */
+const noGroups: readonly string[] = [];
+
+function groupsOf(spec: Readonly<Record<string, unknown>>): readonly string[] {
+  const named = [...stringsAt(spec, "groups"), ...stringsAt(recordAt(spec, "identity"), "groups")].filter((name) => name !== "");
+  return named.length === 0 ? noGroups : [...new Set(named)];
 }
 
 function nonEmpty(spec: Readonly<Record<string, unknown>>, field: "user" | "team" | "subject"): Record<string, string> {

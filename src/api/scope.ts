@@ -35,6 +35,9 @@ export interface ScopeResources {
   readonly resources: readonly string[];
 }
 
+/** A credential's limit: none at all, a scope, or one that cannot be read. */
+export type ScopeLimit = Scope | "none" | "unreadable";
+
 /** The role that `allowServiceCli` stands for. */
 export const serviceCLI = "serviceCLI";
 
@@ -49,6 +52,11 @@ export function parseScope(raw: unknown): Scope | undefined {
     if (error instanceof UnreadableScope) return undefined;
     throw error;
   }
+}
+
+/** What `spec.scope` limits a credential to; a spec without one does not limit. */
+export function parseScopeLimit(raw: unknown): ScopeLimit {
+  return raw === undefined ? "none" : (parseScope(raw) ?? "unreadable");
 }
 
 class UnreadableScope extends Error {}

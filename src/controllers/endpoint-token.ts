@@ -1,3 +1,4 @@
+import { observeRequester } from "../access/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
 import { planEndpointToken, planMinted } from "../domain/endpoint-token.ts";
@@ -8,7 +9,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { mintToken } from "../tokens/jwt.ts";
 import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { observeGrant, observeRequester } from "./grants.ts";
+import { observeGrant } from "./grants.ts";
 import type { Stores } from "./stores.ts";
 
 /** What the passes over DirectClusterEndpointTokens need; `namespace` is Latchkey's own. */
@@ -25,7 +26,7 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
   const token = stores.tokens.get(name);
   if (token === undefined) return { kind: "wait-for-change" };
   const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
-  const requester = observeRequester(token.metadata, stores);
+  const requester = observeRequester(token.metadata, stores.requesterPolicies);
   const grant = observeGrant({ kind: "DirectClusterEndpointToken", name }, requester, stores);
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
   const plan = await decide({ token, requester, grant, knownKids: kids, config }, keys, deps.clock.now());

@@ -1,5 +1,6 @@
+import { requesterPolicyInformers } from "../access/requester-policies.ts";
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
-import { group, labels, ownObjects, requesterPolicies } from "../api/names.ts";
+import { group, labels, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { parseMetadata } from "../api/parse.ts";
@@ -169,21 +170,7 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     },
     deps,
   );
-  const policy = (resource: Resource, name: string): Informer<Metadata> =>
-    new Informer<Metadata>(
-      {
-        selection: { resource, fieldSelector: `metadata.name=${name}`, metadataOnly: true },
-        parse: parseMetadata,
-        onChange: on.policy,
-        optional: true,
-      },
-      deps,
-    );
-  const policies = [
-    policy(resources.mutatingPolicies, requesterPolicies.stamp),
-    policy(resources.mutatingPolicyBindings, requesterPolicies.stamp),
-    ...[requesterPolicies.lock, requesterPolicies.guard].flatMap((name) => [policy(resources.validatingPolicies, name), policy(resources.validatingPolicyBindings, name)]),
-  ];
+  const policies = requesterPolicyInformers(deps, on.policy);
   const signingKeys = new Informer<SigningKeysSeen>(
     { selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys },
     deps,

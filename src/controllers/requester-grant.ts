@@ -13,7 +13,7 @@ import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { observePolicies } from "./grants.ts";
+import { observePolicies } from "../access/requester-policies.ts";
 import type { HeldObjects } from "./held-objects.ts";
 import { stampedHash } from "./informers.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
@@ -32,7 +32,7 @@ export interface RequesterGrantDeps extends CarryOutDeps {
 /** One pass over all that one requester, named by its hash, is granted. */
 export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   const { stores } = deps;
-  const policies = observePolicies(stores);
+  const policies = observePolicies(stores.requesterPolicies);
   const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), policies);
   const tokens = owned("DirectClusterEndpointToken", stores.tokens.by(indexes.requester, hash), policies);
   const all = [...keys, ...tokens];

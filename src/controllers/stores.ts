@@ -1,3 +1,4 @@
+import type { PolicyStores } from "../access/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { labels } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
@@ -23,8 +24,7 @@ export interface Stores {
   readonly clusterRoleBindings: ReadStore<GrantBinding>;
   readonly keys: ReadStore<OwnedAccessKeySeen>;
   readonly tokens: ReadStore<EndpointToken>;
-  /** One for each policy of `requesterPolicies` and each of their bindings. */
-  readonly requesterPolicies: readonly ReadStore<Metadata>[];
+  readonly requesterPolicies: PolicyStores;
   readonly signingKeys: ReadStore<SigningKeysSeen>;
 }
 

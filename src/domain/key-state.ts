@@ -1,7 +1,9 @@
 import type { ConditionClaim, Reason } from "../api/conditions.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import type { Requester } from "../api/requester.ts";
+import type { Prefixes } from "./access-rules.ts";
 import { stalled, timestamp } from "./conditions.ts";
+import { identityOf } from "./key-identity.ts";
 import { createdAt, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf } from "./lifetime.ts";
 
 /** An OwnedAccessKey and what decides whether it works. */
@@ -10,10 +12,14 @@ export interface KeyView {
   readonly requester: Requester;
   /** Name of the older object with the same key, see {@link olderHolder}. */
   readonly olderHolder: string | undefined;
-  readonly config: {
-    /** Seconds; 0 is no limit. */
-    readonly maximumKeyTtl: number;
-  };
+  readonly config: KeyConfig;
+}
+
+/** What of the configuration decides whether a key works. */
+export interface KeyConfig {
+  /** Seconds; 0 is no limit. */
+  readonly maximumKeyTtl: number;
+  readonly prefixes: Prefixes;
 }
 
 /** Whether a key is in order, and why or why not; it is accepted only if the reason is Active. */
@@ -40,8 +46,10 @@ export function keyState(view: KeyView, now: number): KeyState {
   if (isOver(life, now)) return failed("Expired", `${endOf(life, now)} Create another key.${clampOf(view, life)}`);
   if (view.requester.kind === "unknown") return failed("UnknownRequester", view.requester.why);
   if (keyDigest === undefined) return failed("MissingKey", "spec.key is empty. Set it to a key or to its sha256: digest.");
-  if (spec.user === undefined && spec.team === undefined && spec.subject === undefined) {
-    return failed("MissingSubject", "None of spec.user, spec.team and spec.subject is set. Set one of them.");
+  const identity = identityOf(spec, view.config.prefixes);
+  if (identity.kind === "nobody") return failed(identity.reason, identity.message);
+  if (spec.scope === "unreadable") {
+    return failed("InvalidScope", "spec.scope cannot be read: a value has another type than it should, or a field is not known. Correct it.");
   }
   if (view.olderHolder !== undefined) {
     return failed("DuplicateKey", `The older OwnedAccessKey "${view.olderHolder}" holds the same key. Set another spec.key.`);

@@ -2,7 +2,7 @@ import { resources } from "../api/resources.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
 import { holdWrite, isHeld } from "./finalizer.ts";
 import type { GrantState } from "./granted-names.ts";
-import { keyClaims, keyLifetime, type KeyView } from "./key-state.ts";
+import { keyClaims, type KeyConfig, keyLifetime, type KeyView } from "./key-state.ts";
 import { expiringFrom } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
@@ -11,9 +11,7 @@ import { planRelease } from "./release.ts";
 import { statusWrites } from "./status-write.ts";
 
 /** What of the configuration bears on keys; seconds. */
-export interface OwnedAccessKeyConfig {
-  /** 0 is no limit. */
-  readonly maximumKeyTtl: number;
+export interface OwnedAccessKeyConfig extends KeyConfig {
   /** How long the object of an expired key stays; undefined is for ever. */
   readonly deleteExpiredKeysAfter: number | undefined;
 }

@@ -1,9 +1,18 @@
-import { createServer } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { TLSSocket } from "node:tls";
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 import { plain } from "./routes.ts";
-import type { Handler } from "./routes.ts";
+import type { Handler, Peer } from "./routes.ts";
+
+/** What a server shows of itself, and whose clients it knows; PEM texts. */
+export interface TlsMaterial {
+  readonly certificate: string;
+  readonly privateKey: string;
+  /** Certificates of authorities; a client certificate of any other counts as none. */
+  readonly clientAuthority: string;
+}
 
 /** What a server needs; port 0 is any free one. */
 export interface HttpServerOptions {
@@ -14,13 +23,17 @@ export interface HttpServerOptions {
   readonly log: Logger;
   /** Longest request body in bytes; 1 MiB unless given. */
   readonly maximumBodyBytes?: number;
+  /** Serves HTTPS; clients may show a certificate. */
+  readonly tls?: TlsMaterial;
 }
 
 /** A server that listens. */
 export interface HttpServer {
-  /** `http://host:port`, with the port it really has. */
+  /** `http://host:port` or `https://host:port`, with the port it really has. */
   readonly url: string;
   readonly port: number;
+  /** Other material for the connections to come; those that are open stay. */
+  useTls(material: TlsMaterial): void;
   /** Takes no more connections, lets the requests under way end, and cuts what is left after `graceMs` milliseconds. */
   close(graceMs: number): Promise<void>;
 }
@@ -37,12 +50,30 @@ const defaultBodyBytes = 1_048_576;
 
 /** Serves `handler` over HTTP/1.1; rejects when the address cannot be listened on. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const server = createServer(limits, (incoming, outgoing) => void serve(incoming, outgoing, { ...options, isClosing: () => !server.listening }));
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => void serve(incoming, outgoing, { ...options, isClosing: () => !server.listening });
+  const secure = options.tls && createTlsServer({ ...limits, ...contextOf(options.tls), requestCert: true, rejectUnauthorized: false }, listener);
+  const server = secure ?? createServer(limits, listener);
   await listening(server, options);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  return { url: `http://${host}:${port}`, port, close: (graceMs) => close(server, graceMs, options.clock) };
+  return {
+    url: `${secure === undefined ? "http" : "https"}://${host}:${port}`,
+    port,
+    useTls: (material) => secure?.setSecureContext(contextOf(material)),
+    close: (graceMs) => close(server, graceMs, options.clock),
+  };
+}
+
+function contextOf({ certificate, privateKey, clientAuthority }: TlsMaterial): { readonly cert: string; readonly key: string; readonly ca: string; readonly minVersion: "TLSv1.2" } {
+  return { cert: certificate, key: privateKey, ca: clientAuthority, minVersion: "TLSv1.2" };
+}
+
+/** The client of a connection, if the authority signed its certificate and it may be shown by clients. */
+function peerOf({ socket }: IncomingMessage): Peer {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return { clientName: undefined };
+  const name: unknown = socket.getPeerCertificate().subject?.CN;
+  return { clientName: typeof name === "string" ? name : undefined };
 }
 
 interface ServeOptions extends HttpServerOptions {
@@ -65,7 +96,7 @@ async function answer(incoming: IncomingMessage, body: Buffer<ArrayBuffer>, { ha
   const request = requestOf(incoming, body);
   if (request === undefined) return plain(400, "bad request");
   try {
-    return await handler(request);
+    return await handler(request, peerOf(incoming));
   } catch (error) {
     log.error({ method: request.method, path: new URL(request.url).pathname, error }, "handler failed");
     return plain(500, "internal error");
@@ -109,7 +140,7 @@ async function send(response: Response, outgoing: ServerResponse): Promise<void>
   outgoing.end(body);
 }
 
-function listening(server: Server, { host, port }: HttpServerOptions): Promise<void> {
+function listening(server: Server | TlsServer, { host, port }: HttpServerOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ host, port }, () => {
@@ -119,7 +150,7 @@ function listening(server: Server, { host, port }: HttpServerOptions): Promise<v
   });
 }
 
-function close(server: Server, graceMs: number, clock: Pick<Clock, "wakeAfter">): Promise<void> {
+function close(server: Server | TlsServer, graceMs: number, clock: Pick<Clock, "wakeAfter">): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.wakeAfter(graceMs, () => server.closeAllConnections());
     server.close(() => {

@@ -38,6 +38,21 @@ export const metricTable = {
     help: "Requests to the API server that may be in flight at a time; fewer than --write-concurrency after it answered 429.",
     labelNames: ["pool"],
   },
+  reviews: {
+    name: "latchkey_reviews_total",
+    help: "Questions of kube-apiserver by kind (token, access) and result; garbage is what cannot be a key.",
+    labelNames: ["kind", "result"],
+  },
+  reviewSeconds: {
+    name: "latchkey_review_duration_seconds",
+    help: "Seconds that the answer to a question of kube-apiserver took.",
+    labelNames: ["kind"],
+  },
+  certificateEnd: {
+    name: "latchkey_certificate_expiry_timestamp_seconds",
+    help: "When a certificate of the webhook ends, in seconds since the epoch; it is renewed when a third of its life is left.",
+    labelNames: ["certificate"],
+  },
   leading: {
     name: "leader_election_master_status",
     help: "1 while this process holds the Lease, else 0.",
@@ -50,6 +65,8 @@ const eventLoopMonitoringPrecision = 20;
 
 /** controller-runtime's buckets, in seconds. */
 const reconcileBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+const reviewBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1];
 
 /** What a controller's loop counts. */
 export interface ControllerMetrics {
@@ -69,6 +86,9 @@ export interface QueueMetrics {
 /** Connections that do not wait for each other: those of copies, and those of everything else. */
 export type RequestPool = "copies" | "rest";
 
+/** What kube-apiserver asks the webhook. */
+export type ReviewKind = "token" | "access";
+
 /** A request to the API server that ended; `code` is its HTTP status, `<error>` when no answer came. */
 export interface RequestCount {
   readonly code: string;
@@ -83,6 +103,12 @@ export interface Metrics {
   request(count: RequestCount): void;
   requestLimit(pool: RequestPool, limit: number): void;
   leading(lease: string, leading: boolean): void;
+  /** A question of kube-apiserver was answered. */
+  reviewed(kind: ReviewKind, result: string): void;
+  /** It took so long. */
+  reviewTook(kind: ReviewKind, seconds: number): void;
+  /** When a certificate ends, in seconds since the epoch. */
+  certificateEnd(certificate: string, endsAt: number): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -102,6 +128,9 @@ export function createMetrics(): Metrics {
   const requests = new Counter({ ...metricTable.requests, registers });
   const requestLimit = new Gauge({ ...metricTable.requestLimit, registers });
   const leading = new Gauge({ ...metricTable.leading, registers });
+  const reviews = new Counter({ ...metricTable.reviews, registers });
+  const reviewSeconds = new Histogram({ ...metricTable.reviewSeconds, registers, buckets: reviewBuckets });
+  const certificateEnd = new Gauge({ ...metricTable.certificateEnd, registers });
 
   function controller(name: string): ControllerMetrics {
     const errors = reconcileErrors.labels(name);
@@ -139,6 +168,9 @@ export function createMetrics(): Metrics {
     request: ({ code, method, host }) => requests.labels(code, method, host).inc(),
     requestLimit: (pool, limit) => requestLimit.labels(pool).set(limit),
     leading: (lease, isLeading) => leading.labels(lease).set(isLeading ? 1 : 0),
+    reviewed: (kind, result) => reviews.labels(kind, result).inc(),
+    reviewTook: (kind, seconds) => reviewSeconds.labels(kind).observe(seconds),
+    certificateEnd: (certificate, endsAt) => certificateEnd.labels(certificate).set(endsAt),
     render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };
 }

@@ -1,7 +1,13 @@
 import type { Metrics } from "./metrics.ts";
 
+/** Who is at the other end of the connection. */
+export interface Peer {
+  /** The common name of a client certificate that the server's client authority signed; undefined of none. */
+  readonly clientName: string | undefined;
+}
+
 /** Answers a request; has no socket, so that tests call it directly. */
-export type Handler = (request: Request) => Promise<Response> | Response;
+export type Handler = (request: Request, peer: Peer) => Promise<Response> | Response;
 
 /** What is served under exactly this path for this method; GET serves HEAD too. */
 export interface Route {
@@ -18,13 +24,13 @@ export interface Readiness {
 
 /** A handler that asks the route of the request: 404 for an unknown path, 405 with `Allow` for another method. */
 export function routed(routes: readonly Route[]): Handler {
-  return (request) => {
+  return (request, peer) => {
     const { pathname } = new URL(request.url);
     const here = routes.filter(({ path }) => path === pathname);
     if (here.length === 0) return plain(404, "not found");
     const method = request.method === "HEAD" ? "GET" : request.method;
     const route = here.find((candidate) => candidate.method === method);
-    if (route !== undefined) return route.handler(request);
+    if (route !== undefined) return route.handler(request, peer);
     return plain(405, "method not allowed", { allow: here.map((candidate) => candidate.method).join(", ") });
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { observeGrant, observeRequester } from "../../src/controllers/grants.ts";
+import { observeRequester } from "../../src/access/requester-policies.ts";
+import { observeGrant } from "../../src/controllers/grants.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { told } from "./told-controller.ts";
 
@@ -9,7 +10,7 @@ async function seen(listed: Parameters<typeof told>[0]) {
   const { stores } = (await told({ ownedaccesskeys: [asked("k")], ...listed })).informers;
   const key = stores.keys.get("k");
   if (key === undefined) throw new Error("the key is not held");
-  const requester = observeRequester(key.metadata, stores);
+  const requester = observeRequester(key.metadata, stores.requesterPolicies);
   return { requester, grant: observeGrant(object, requester, stores) };
 }
 

@@ -4,9 +4,10 @@ import { routed } from "../../src/runtime/routes.ts";
 import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 
+const stranger = { clientName: undefined };
 const keys = parseSigningKeys(JSON.parse(encodeBody(newSigningKeys({ namespace: "latchkey-system", now: 0 }))));
 const get = (path: string, seen: typeof keys | undefined = keys): Promise<Response> | Response =>
-  routed(publishedKeyRoutes("https://latchkey.example", () => seen))(new Request(`http://localhost${path}`));
+  routed(publishedKeyRoutes("https://latchkey.example", () => seen))(new Request(`http://localhost${path}`), stranger);
 
 describe("the published keys", () => {
   test("are public members only, and may be kept for a minute", async () => {
@@ -22,7 +23,7 @@ describe("the published keys", () => {
 
   test("are said to be missing while there are none", async () => {
     const handler = routed(publishedKeyRoutes("https://latchkey.example", () => undefined));
-    const response = await handler(new Request("http://localhost/openid/v1/jwks"));
+    const response = await handler(new Request("http://localhost/openid/v1/jwks"), stranger);
     expect(response.status).toBe(503);
   });
 });

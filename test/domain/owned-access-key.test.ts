@@ -23,7 +23,7 @@ function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, .
   return {
     key: {
       metadata: sightedMetadata(),
-      spec: { ...owner, disabled: false, ttlAfterLastActivity: false, hasScope: false, ...spec },
+      spec: { ...owner, disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec },
       keyDigest: "d1",
       status: { observedGeneration: -1 },
       conditions: [],
@@ -32,7 +32,7 @@ function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, .
     requester: alice,
     grant: { granted: true, named: true, namedByOthers: false },
     olderHolder: undefined,
-    config: { maximumKeyTtl: 0, deleteExpiredKeysAfter: undefined, ...config },
+    config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined, ...config },
     ...rest,
   };
 }

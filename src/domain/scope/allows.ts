@@ -1,4 +1,4 @@
-import type { Scope, ScopeRule } from "../../api/scope.ts";
+import type { Scope, ScopeLimit, ScopeRule } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { isEscape, namesEscape } from "./derived-credentials.ts";
 import { coversPath, coversResource, qualifiedResource, selectsName } from "./patterns.ts";
@@ -7,9 +7,6 @@ import { roleCovers, type ScopeRoles } from "./roles.ts";
 
 /** What a scope says of a request; the reason names the request and is for the person whose request it was. */
 export type ScopeVerdict = { readonly kind: "allowed" } | { readonly kind: "denied"; readonly reason: string };
-
-/** A credential's limit: none at all, a scope, or one that cannot be read. */
-export type ScopeLimit = Scope | "none" | "unreadable";
 
 const allowed: ScopeVerdict = { kind: "allowed" };
 

@@ -1,6 +1,7 @@
 import type { PolicyRule } from "../../../src/api/role.ts";
 import { parseScope } from "../../../src/api/scope.ts";
-import { allows, type ScopeLimit } from "../../../src/domain/scope/allows.ts";
+import type { ScopeLimit } from "../../../src/api/scope.ts";
+import { allows } from "../../../src/domain/scope/allows.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 
 /** The roles of these tests: `viewer` reads pods and the path `/metrics`. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { controllerHelp, parseControllerConfig } from "../../src/runtime/config.ts";
+import { controllerHelp, parseControllerConfig } from "../../src/runtime/controller-config.ts";
 import { wantsHelp } from "../../src/runtime/flags.ts";
 
 function parse(argv: readonly string[], env: Record<string, string> = {}): ReturnType<typeof parseControllerConfig> {

@@ -1,0 +1,103 @@
+import { labels } from "../api/names.ts";
+import type { Metadata } from "../api/object.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import { parseMetadata } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import { parseRole, type PolicyRule, type RoleSeen } from "../api/role.ts";
+import type { SecretText } from "../api/secret-text.ts";
+import { olderHolder } from "../domain/key-holder.ts";
+import type { KeyConfig, KeyView } from "../domain/key-state.ts";
+import { placeOf } from "../domain/scope/place.ts";
+import type { RequestPlace } from "../domain/scope/request.ts";
+import type { ScopeRoles } from "../domain/scope/roles.ts";
+import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { slimOwnedAccessKey } from "../tokens/access-key.ts";
+import { digestOfPresented, isSameDigest } from "../tokens/presented-key.ts";
+import { observeRequester, requesterPolicyInformers } from "./requester-policies.ts";
+
+/** What was found for a presented key: what cannot be a key is garbage, and is not looked up. */
+export type Presented = KeyView | "garbage" | "unknown";
+
+/** All access keys and what bears on them, in memory. */
+export interface KeyBook {
+  /** Follows the API server until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  readonly synced: Promise<void>;
+  /** Kinds that have not been listed yet; while there are any, nothing that the book says counts. */
+  waitingFor(): readonly string[];
+  /** The key that somebody presented. */
+  present(presented: SecretText): Presented;
+  /** The key whose object has this uid. */
+  byId(uid: string): KeyView | undefined;
+  /** Takes in the answer to a write of our own. */
+  observe(answer: unknown): void;
+  /** Where a request in this namespace goes; the empty text is no namespace. */
+  placeOf(namespace: string): RequestPlace;
+  roles(): ScopeRoles;
+}
+
+const indexes = { digest: "digest", uid: "uid", role: "role" } as const;
+
+/** Most that an informer holds of a status is of no use here. */
+const noStatus: Readonly<Record<string, unknown>> = {};
+const noConditions = [] as const;
+
+/** The book of access keys; nothing is followed yet. */
+export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
+  const keys = new Informer<OwnedAccessKeySeen>(
+    {
+      selection: { resource: resources.ownedAccessKeys },
+      parse: (raw) => ({ ...slimOwnedAccessKey(raw), status: noStatus, conditions: noConditions }),
+      indexers: {
+        [indexes.digest]: ({ keyDigest }) => (keyDigest === undefined ? [] : [keyDigest]),
+        [indexes.uid]: ({ metadata }) => [metadata.uid],
+      },
+      onChange: () => {},
+    },
+    deps,
+  );
+  const namespaces = new Informer<Metadata>({ selection: { resource: resources.namespaces, metadataOnly: true }, parse: parseMetadata, onChange: () => {} }, deps);
+  let roles: ScopeRoles | undefined;
+  const clusterRoles = new Informer<RoleSeen>(
+    {
+      selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
+      parse: parseRole,
+      indexers: { [indexes.role]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
+      onChange: () => (roles = undefined),
+    },
+    deps,
+  );
+  const policies = requesterPolicyInformers(deps, () => {});
+  const policyStores = policies.map(({ store }) => store);
+  const all = [keys, namespaces, clusterRoles, ...policies];
+
+  function viewOf(key: OwnedAccessKeySeen): KeyView {
+    const twins = key.keyDigest === undefined ? [] : keys.store.by(indexes.digest, key.keyDigest);
+    return { key, config, requester: observeRequester(key.metadata, policyStores), olderHolder: olderHolder(key.metadata, twins.map(({ metadata }) => metadata)) };
+  }
+
+  function rolesByName(): ScopeRoles {
+    const { store } = clusterRoles;
+    const rulesOf = (name: string): readonly PolicyRule[] => store.by(indexes.role, name).flatMap(({ rules }) => rules);
+    return new Map([...store.namesIn(indexes.role)].map((name) => [name, rulesOf(name)]));
+  }
+
+  return {
+    run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
+    synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
+    waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
+    present(presented) {
+      const digest = digestOfPresented(presented);
+      if (digest === undefined) return "garbage";
+      const holder = keys.store.by(indexes.digest, digest).map(viewOf).find((view) => view.olderHolder === undefined);
+      return holder !== undefined && isSameDigest(holder.key.keyDigest ?? "", digest) ? holder : "unknown";
+    },
+    byId(uid) {
+      const [key] = keys.store.by(indexes.uid, uid);
+      return key === undefined ? undefined : viewOf(key);
+    },
+    observe: (answer) => keys.observe(answer),
+    placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),
+    roles: () => (roles ??= rolesByName()),
+  };
+}

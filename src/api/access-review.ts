@@ -1,0 +1,55 @@
+import { isRecord, recordAt, stringAt, stringsAt } from "./parse.ts";
+
+/** `apiVersion` of the reviews that are answered. */
+export const accessReviewVersion = "authorization.k8s.io/v1";
+
+/** What is asked for, in the words of a SubjectAccessReview; empty texts where there is none. */
+export type ReviewedRequest =
+  | {
+      readonly kind: "resource";
+      readonly verb: string;
+      readonly group: string;
+      readonly resource: string;
+      readonly subresource: string;
+      readonly name: string;
+      readonly namespace: string;
+    }
+  | { readonly kind: "path"; readonly verb: string; readonly path: string };
+
+/** A SubjectAccessReview (Kubernetes API reference, authorization.k8s.io/v1): what is asked for, and the extras of who asks. */
+export interface AccessReview {
+  readonly extra: Readonly<Record<string, unknown>>;
+  readonly request: ReviewedRequest;
+}
+
+/** Reads a SubjectAccessReview; undefined when it is none, or asks for nothing. */
+export function parseAccessReview(raw: unknown): AccessReview | undefined {
+  if (stringAt(raw, "apiVersion") !== accessReviewVersion || stringAt(raw, "kind") !== "SubjectAccessReview") return undefined;
+  const spec = recordAt(raw, "spec");
+  const request = isRecord(spec["resourceAttributes"]) ? resourceRequest(spec["resourceAttributes"]) : pathRequest(spec["nonResourceAttributes"]);
+  return request === undefined ? undefined : { extra: recordAt(spec, "extra"), request };
+}
+
+/** The one value of an extra; undefined when it has none or several. */
+export function soleExtra({ extra }: Pick<AccessReview, "extra">, name: string): string | undefined {
+  const values = stringsAt(extra, name);
+  return values.length === 1 ? values[0] : undefined;
+}
+
+function resourceRequest(attributes: unknown): ReviewedRequest {
+  const text = (field: string): string => stringAt(attributes, field) ?? "";
+  return {
+    kind: "resource",
+    verb: text("verb"),
+    group: text("group"),
+    resource: text("resource"),
+    subresource: text("subresource"),
+    name: text("name"),
+    namespace: text("namespace"),
+  };
+}
+
+function pathRequest(attributes: unknown): ReviewedRequest | undefined {
+  if (!isRecord(attributes)) return undefined;
+  return { kind: "path", verb: stringAt(attributes, "verb") ?? "", path: stringAt(attributes, "path") ?? "" };
+}

@@ -1,0 +1,62 @@
+import { hostPort, optional, text } from "./config-values.ts";
+import type { LogLevel } from "./log.ts";
+import { commandHelp, type Option, option, optionReader, type OptionSources, sharedOptions } from "./options.ts";
+
+/** Every option of `latchkey webhook`. */
+const options = {
+  ...sharedOptions,
+  webhookAddress: option("webhook-address", { value: "<host:port>", initial: "0.0.0.0:8443", help: "where the API server is answered, over TLS", parse: hostPort }),
+  serviceName: option("service-name", {
+    value: "<name>",
+    initial: "latchkey-webhook",
+    help: "the Service in front of the webhook; certificates name <name>.<namespace>.svc",
+    parse: text,
+  }),
+  certificateDirectory: option("certificate-directory", {
+    value: "<directory>",
+    initial: "",
+    help: "tls.crt, tls.key and ca.crt, such as cert-manager's; read again when they change; without it Latchkey makes its own",
+    parse: optional(text),
+  }),
+};
+
+const allOptions: readonly Option<unknown>[] = Object.values(options);
+
+/** Configuration of `latchkey webhook`. */
+export interface WebhookConfig {
+  /** Path of a kubeconfig; undefined in a pod. */
+  readonly kubeconfig: string | undefined;
+  readonly namespace: string;
+  readonly httpAddress: { readonly host: string; readonly port: number };
+  readonly logLevel: LogLevel;
+  readonly userPrefix: string;
+  readonly teamPrefix: string;
+  /** Seconds; 0 is no limit. */
+  readonly maximumKeyTtl: number;
+  readonly webhookAddress: { readonly host: string; readonly port: number };
+  readonly serviceName: string;
+  /** Where certificates come from; undefined: Latchkey makes them. */
+  readonly certificateDirectory: string | undefined;
+}
+
+/** The configuration; throws a ConfigError that names option, value and fix. */
+export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
+  const read = optionReader(allOptions, sources);
+  return {
+    kubeconfig: read(options.kubeconfig),
+    namespace: read(options.namespace),
+    httpAddress: read(options.httpAddress),
+    logLevel: read(options.logLevel),
+    userPrefix: read(options.userPrefix),
+    teamPrefix: read(options.teamPrefix),
+    maximumKeyTtl: read(options.maximumKeyTtl),
+    webhookAddress: read(options.webhookAddress),
+    serviceName: read(options.serviceName),
+    certificateDirectory: read(options.certificateDirectory),
+  };
+}
+
+/** What `latchkey webhook --help` prints. */
+export function webhookHelp(): string {
+  return commandHelp("webhook", allOptions);
+}

@@ -1,0 +1,54 @@
+import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { SecretText } from "../api/secret-text.ts";
+
+/** What a plain key may look like: the pattern of `spec.key` in the CRD. */
+const plainForm = /^[A-Za-z0-9._~+/=-]{16,512}$/;
+
+/** `lk_<id>_<256 random bits>_<CRC-32 of all that is before it>`, numbers in base62 (design of GitHub's and npm's tokens). */
+const generatedForm = /^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
+
+const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const base = BigInt(digits.length);
+
+/**
+ * SHA-256 of what was presented as a key, in lower-case hex; undefined when it can be none: it has another alphabet or length, as
+ * a digest has, or it looks like one of Latchkey's making and its checksum is wrong. No look-up is needed to refuse that.
+ */
+export function digestOfPresented(presented: SecretText): string | undefined {
+  const text = SecretText.reveal(presented);
+  if (!plainForm.test(text)) return undefined;
+  if (hasWrongChecksum(text)) return undefined;
+  return createHash("sha256").update(text, "utf8").digest("hex");
+}
+
+/** Whether two digests in hex are the same; takes as long when they are not. */
+export function isSameDigest(one: string, other: string): boolean {
+  return one.length === other.length && timingSafeEqual(Buffer.from(one, "utf8"), Buffer.from(other, "utf8"));
+}
+
+/** A new key with 256 random bits, which scanners for secrets can recognise. */
+export function generateKey(): SecretText {
+  const body = `lk_${randomDigits(8)}_${randomDigits(43)}`;
+  return new SecretText(`${body}_${checksumOf(body)}`);
+}
+
+function hasWrongChecksum(text: string): boolean {
+  const checksum = generatedForm.exec(text)?.[1];
+  return checksum !== undefined && checksum !== checksumOf(text.slice(0, -checksum.length - 1));
+}
+
+function checksumOf(body: string): string {
+  return base62(BigInt(crc32(body)), 6);
+}
+
+/** 43 digits of 62 hold 256.04 random bits. */
+function randomDigits(count: number): string {
+  return Array.from({ length: count }, () => digits[randomInt(digits.length)]).join("");
+}
+
+function base62(value: bigint, width: number): string {
+  let [rest, text] = [value, ""];
+  for (; text.length < width; rest /= base) text = `${digits[Number(rest % base)]}${text}`;
+  return text;
+}

@@ -1,0 +1,211 @@
+import "reflect-metadata";
+import { randomBytes, webcrypto, X509Certificate } from "node:crypto";
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
+import { labels, ownObjects } from "../api/names.ts";
+import type { Manifest } from "../api/object.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import { SecretText } from "../api/secret-text.ts";
+import type { CertificateLife, CertificateLives, CertificateName } from "../domain/certificate-plan.ts";
+
+/** A certificate with its private key; PEM texts. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly privateKey: SecretText;
+}
+
+/**
+ * What the webhook's Secret holds: the authority that signs, what is served, and what kube-apiserver shows. Beside the authority's
+ * certificate stands the one before, while what it signed may still be in use.
+ */
+export interface WebhookCertificates extends Readonly<Record<CertificateName, KeyPair>> {
+  readonly lives: CertificateLives;
+}
+
+/** The names that the certificates stand for. */
+export interface CertificateTerms {
+  /** DNS names under which the webhook is reached. */
+  readonly dnsNames: readonly string[];
+  /** Common name of kube-apiserver's certificate. */
+  readonly clientName: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** The Secret of the certificates cannot be used; the message never holds anything of its contents. */
+export class WebhookCertificatesError extends Error {
+  readonly code = "WebhookCertificatesUnreadable";
+
+  constructor(problem: string) {
+    super(`Secret ${ownObjects.webhookCertificates}: ${problem}; restore it, or delete it to have new certificates made`);
+    this.name = "WebhookCertificatesError";
+  }
+}
+
+/** Value of the component label on the Secret of the certificates. */
+export const webhookCertificatesComponent = "webhook-certificates";
+
+const files: Readonly<Record<CertificateName, { readonly certificate: string; readonly privateKey: string }>> = {
+  authority: { certificate: "ca.crt", privateKey: "ca.key" },
+  serving: { certificate: "tls.crt", privateKey: "tls.key" },
+  client: { certificate: "client.crt", privateKey: "client.key" },
+};
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** As kubeadm makes them: ten years for an authority, one for what it signs. */
+const lifeMs: Readonly<Record<CertificateName, number>> = { authority: 3650 * dayMs, serving: 365 * dayMs, client: 365 * dayMs };
+/** The clock of an API server may be behind. */
+const backdatedMs = 5 * 60 * 1000;
+
+const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
+const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" };
+
+/** The certificates in the Secret that the API server sent; throws a WebhookCertificatesError. */
+export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
+  const data = recordAt(raw, "data");
+  const pem = (file: string): string => {
+    const encoded = stringAt(data, file);
+    if (encoded === undefined || encoded === "") throw new WebhookCertificatesError(`data key ${file} is missing`);
+    return Buffer.from(encoded, "base64").toString("utf8");
+  };
+  const pair = (name: CertificateName): KeyPair => {
+    const { certificate, privateKey } = files[name];
+    return { certificate: pem(certificate), privateKey: new SecretText(pem(privateKey)) };
+  };
+  return withLives({ authority: pair("authority"), serving: pair("serving"), client: pair("client") });
+}
+
+/** All certificates made anew; the authority before stays trusted as long as it lives. */
+export async function newWebhookCertificates(terms: CertificateTerms, before?: WebhookCertificates): Promise<WebhookCertificates> {
+  const made = await newAuthority(terms);
+  const former = before !== undefined && before.lives.authority.endsAt > terms.now ? firstOf(before.authority.certificate) : "";
+  const authority = { ...made, certificate: made.certificate + former };
+  return renewCertificates({ authority, names: ["serving", "client"], terms });
+}
+
+/** What is signed anew, and by whom. */
+export interface Renewal {
+  readonly authority: KeyPair;
+  readonly names: readonly CertificateName[];
+  readonly terms: CertificateTerms;
+  readonly before?: WebhookCertificates;
+}
+
+/** The certificates with those of `names` signed anew by the authority. */
+export async function renewCertificates({ authority, names, terms, before }: Renewal): Promise<WebhookCertificates> {
+  const pair = async (name: "serving" | "client"): Promise<KeyPair> => (before === undefined || names.includes(name) ? await issue(name, authority, terms) : before[name]);
+  const [serving, client] = [await pair("serving"), await pair("client")];
+  return withLives({ authority, serving, client });
+}
+
+/** The Secret that holds the certificates, in Latchkey's own namespace; with a resourceVersion it replaces the one that stands. */
+export function webhookCertificatesSecret(certificates: WebhookCertificates, place: { readonly namespace: string; readonly uid?: string; readonly resourceVersion?: string }): Manifest {
+  const encode = (text: string): SecretText => new SecretText(Buffer.from(text, "utf8").toString("base64"));
+  const entries = Object.entries(files).flatMap(([name, { certificate, privateKey }]): readonly (readonly [string, SecretText])[] => {
+    const pair = name === "authority" ? certificates.authority : name === "serving" ? certificates.serving : certificates.client;
+    return [
+      [certificate, encode(pair.certificate)],
+      [privateKey, encode(SecretText.reveal(pair.privateKey))],
+    ];
+  });
+  return {
+    apiVersion: "v1",
+    kind: resources.secrets.kind,
+    metadata: { ...place, name: ownObjects.webhookCertificates, labels: { [labels.component]: webhookCertificatesComponent } },
+    type: "Opaque",
+    data: Object.fromEntries(entries),
+  };
+}
+
+/** What a TLS server is given, private key in clear: the one place beside files and Secrets where it is. */
+export function tlsOf({ serving, authority }: Pick<WebhookCertificates, "serving" | "authority">): { readonly certificate: string; readonly privateKey: string; readonly clientAuthority: string } {
+  return { certificate: serving.certificate, privateKey: SecretText.reveal(serving.privateKey), clientAuthority: authority.certificate };
+}
+
+/** A kubeconfig's user and cluster data (base64), private key in clear: for the files that kube-apiserver reads. */
+export function clientDataOf({ client, authority }: Pick<WebhookCertificates, "client" | "authority">): { readonly certificate: string; readonly privateKey: string; readonly authority: string } {
+  const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64");
+  return { certificate: encode(client.certificate), privateKey: encode(SecretText.reveal(client.privateKey)), authority: encode(authority.certificate) };
+}
+
+/** The life of the first certificate of a PEM text; throws a WebhookCertificatesError that names what is wrong and no content. */
+export function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate">): CertificateLife {
+  try {
+    const { validFromDate, validToDate } = new X509Certificate(certificate);
+    return { startsAt: validFromDate.getTime(), endsAt: validToDate.getTime() };
+  } catch {
+    throw new WebhookCertificatesError(`the ${name} certificate is not a PEM certificate`);
+  }
+}
+
+function withLives(pairs: Readonly<Record<CertificateName, KeyPair>>): WebhookCertificates {
+  const { authority, serving, client } = pairs;
+  return { ...pairs, lives: { authority: lifeOf("authority", authority), serving: lifeOf("serving", serving), client: lifeOf("client", client) } };
+}
+
+async function newAuthority({ now }: CertificateTerms): Promise<KeyPair> {
+  const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    ...frame("authority", now),
+    name: [{ CN: ["latchkey-webhook-authority"] }],
+    keys,
+    signingAlgorithm,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return { certificate: `${certificate.toString("pem")}\n`, privateKey: await pemOf(keys.privateKey) };
+}
+
+async function issue(name: "serving" | "client", authority: KeyPair, { dnsNames, clientName, now }: CertificateTerms): Promise<KeyPair> {
+  const signer = new X509Certificate(authority.certificate);
+  const issuerKey = await webcrypto.subtle.importKey("spki", signer.publicKey.export({ format: "der", type: "spki" }), keyAlgorithm, true, ["verify"]);
+  const signingKey = await webcrypto.subtle.importKey("pkcs8", PemConverter.decodeFirst(SecretText.reveal(authority.privateKey)), keyAlgorithm, false, ["sign"]);
+  const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
+  const [dnsName = ""] = dnsNames;
+  const certificate = await X509CertificateGenerator.create({
+    ...frame(name, now),
+    subject: [{ CN: [name === "serving" ? dnsName.slice(0, 64) : clientName] }],
+    issuer: [{ CN: ["latchkey-webhook-authority"] }],
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([name === "serving" ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth]),
+      await AuthorityKeyIdentifierExtension.create(issuerKey),
+      ...(name === "serving" ? [new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: "dns", value })))] : []),
+    ],
+  });
+  return { certificate: `${certificate.toString("pem")}\n`, privateKey: await pemOf(keys.privateKey) };
+}
+
+function frame(name: CertificateName, now: number): { readonly serialNumber: string; readonly notBefore: Date; readonly notAfter: Date } {
+  // A serial number is positive (RFC 5280, section 4.1.2.2): the first bit is off, and not all are.
+  const serial = randomBytes(16);
+  serial[0] = 0x40 | ((serial[0] ?? 0) & 0x3f);
+  return { serialNumber: serial.toString("hex"), notBefore: new Date(now - backdatedMs), notAfter: new Date(now + lifeMs[name]) };
+}
+
+async function pemOf(key: webcrypto.CryptoKey): Promise<SecretText> {
+  return new SecretText(`${PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`);
+}
+
+function firstOf(pem: string): string {
+  const end = "-----END CERTIFICATE-----";
+  return `${pem.slice(0, pem.indexOf(end) + end.length)}\n`;
+}

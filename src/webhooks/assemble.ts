@@ -1,0 +1,93 @@
+import { createKeyBook, type KeyBook } from "../access/key-book.ts";
+import { webhookFieldManager } from "../api/names.ts";
+import type { KeyConfig } from "../domain/key-state.ts";
+import type { Credentials } from "../kube/credentials.ts";
+import { createClient } from "../kube/http-client.ts";
+import { createListWatch } from "../kube/list-watch.ts";
+import { createTransport } from "../kube/transport.ts";
+import { Turns } from "../kube/turns.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { TlsMaterial } from "../runtime/http-server.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
+import type { Handler, Route } from "../runtime/routes.ts";
+import { tlsOf } from "../tokens/webhook-certificates.ts";
+import { accessReviewHandler } from "./access-review.ts";
+import { createCertificates } from "./certificates.ts";
+import { apiServerName, forApiServer } from "./client-credentials.ts";
+import { LastActivity } from "./last-activity.ts";
+import { tokenReviewHandler } from "./token-review.ts";
+
+/** How a webhook process behaves. */
+export interface WebhookOptions extends KeyConfig {
+  readonly namespace: string;
+  readonly serviceName: string;
+}
+
+/** What a webhook process is made of. */
+export interface WebhookDeps {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** The webhook with its ways to the API server, without its servers. */
+export interface WebhookAssembly {
+  readonly book: KeyBook;
+  /** What kube-apiserver is answered. */
+  readonly routes: readonly Route[];
+  /** Follows the API server and writes last uses until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Makes, renews and follows the certificates in Latchkey's own Secret; `onTls` is told of each. */
+  keepCertificates(signal: AbortSignal, onTls: (material: TlsMaterial) => void): Promise<void>;
+  /** Ends every connection, whatever is in flight. */
+  close(): Promise<void>;
+}
+
+const requestTimeoutMs = 30_000;
+const connections = 8;
+
+/** Where kube-apiserver asks. */
+export const webhookPaths = { tokenReview: "/token-review", accessReview: "/access-review" } as const;
+
+/** Builds a webhook process without its servers; nothing runs yet. */
+export function assembleWebhook(options: WebhookOptions, { credentials, clock, random, log, metrics }: WebhookDeps): WebhookAssembly {
+  const { host } = new URL(credentials.server);
+  const transport = createTransport({ credentials, clock, connections, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }) });
+  const client = createClient(transport, webhookFieldManager);
+  const turns = new Turns(clock);
+  const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random };
+  const book = createKeyBook(following, options);
+  const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, turns });
+  const { namespace, serviceName } = options;
+  const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName];
+
+  const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: forApiServer(timed(kind, handler)) });
+  function timed(kind: ReviewKind, handler: Handler): Handler {
+    return async (request, peer) => {
+      const began = clock.monotonic();
+      try {
+        return await handler(request, peer);
+      } finally {
+        metrics.reviewTook(kind, (clock.monotonic() - began) / 1000);
+      }
+    };
+  }
+  const reviewing = (kind: ReviewKind) => ({ book, clock, onUse: lastActivity.note.bind(lastActivity), onResult: (result: string): void => metrics.reviewed(kind, result) });
+  return {
+    book,
+    routes: [
+      route(webhookPaths.tokenReview, "token", tokenReviewHandler(reviewing("token"))),
+      route(webhookPaths.accessReview, "access", accessReviewHandler(reviewing("access"))),
+    ],
+    run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal)])),
+    keepCertificates(signal, onTls) {
+      const certificates = createCertificates({ ...following, client, metrics }, { namespace, dnsNames, clientName: apiServerName }, (made) => onTls(tlsOf(made)));
+      return certificates.run(signal);
+    },
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,17 @@
+import { plain } from "../runtime/routes.ts";
+
+/** The JSON of a request; undefined when it is none. */
+export async function readJson(request: Request): Promise<unknown> {
+  try {
+    const parsed: unknown = JSON.parse(await request.text());
+    return parsed;
+  } catch {
+    // The error of JSON.parse quotes the text.
+    return undefined;
+  }
+}
+
+/** The answer to what is not the review that is answered here. */
+export function badReview(kind: string, apiVersion: string): Response {
+  return plain(400, `the body is no ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`);
+}

@@ -1,0 +1,50 @@
+import type { KeyBook } from "../access/key-book.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
+import type { SecretText } from "../api/secret-text.ts";
+import { authenticate, type UserInfo } from "../domain/authentication.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Handler } from "../runtime/routes.ts";
+import { badReview, readJson } from "./review.ts";
+
+/** How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one. */
+export type TokenReviewResult = "authenticated" | "garbage" | "unknown" | "refused" | "not-ready";
+
+/** What TokenReviews are answered from. */
+export interface TokenReviewDeps {
+  readonly book: Pick<KeyBook, "present" | "waitingFor">;
+  readonly clock: Pick<Clock, "now">;
+  /** Told of each key that was let in. */
+  readonly onUse: (key: OwnedAccessKeySeen) => void;
+  readonly onResult: (result: TokenReviewResult) => void;
+}
+
+/** Answers TokenReviews: who presents this bearer token? (Kubernetes, "Webhook Token Authentication") */
+export function tokenReviewHandler(deps: TokenReviewDeps): Handler {
+  return async (request) => {
+    const token = parseTokenReview(await readJson(request));
+    if (token === undefined) return badReview("TokenReview", tokenReviewVersion);
+    const status = review(token, deps);
+    return Response.json({ apiVersion: tokenReviewVersion, kind: "TokenReview", status });
+  };
+}
+
+type TokenReviewStatus = { readonly authenticated: true; readonly user: UserInfo } | { readonly authenticated: false; readonly error?: string };
+
+function review(token: SecretText, { book, clock, onUse, onResult }: TokenReviewDeps): TokenReviewStatus {
+  if (book.waitingFor().length > 0) {
+    onResult("not-ready");
+    // kube-apiserver caches a refusal, but no error.
+    return { authenticated: false, error: "latchkey has not read the access keys yet" };
+  }
+  const view = book.present(token);
+  if (typeof view === "string") {
+    onResult(view);
+    return { authenticated: false };
+  }
+  const authentication = authenticate(view, clock.now());
+  onResult(authentication.kind);
+  if (authentication.kind === "refused") return { authenticated: false };
+  onUse(view.key);
+  return { authenticated: true, user: authentication.user };
+}
