@@ -13,6 +13,7 @@ import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { digestOfPresented, isSameDigest } from "../tokens/presented-key.ts";
+import { keyPacking } from "./key-packing.ts";
 import { observeRequester, requesterPolicyInformers } from "./requester-policies.ts";
 
 /** What was found for a presented key: what cannot be a key is garbage, and is not looked up. */
@@ -52,6 +53,7 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
         [indexes.digest]: ({ keyDigest }) => (keyDigest === undefined ? [] : [keyDigest]),
         [indexes.uid]: ({ metadata }) => [metadata.uid],
       },
+      packing: keyPacking,
       onChange: () => {},
     },
     deps,

@@ -11,6 +11,7 @@ import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from
 import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
 import { claimedSource, type CopySeen, type Source, type StrangerSeen } from "../domain/copy.ts";
+import { keyPacking } from "../access/key-packing.ts";
 import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, requesterHash } from "../domain/granted-names.ts";
@@ -157,6 +158,7 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
       selection: { resource: resources.ownedAccessKeys },
       parse: slimOwnedAccessKey,
       indexers: { [indexes.requester]: ({ metadata }) => stampedHash(metadata), [indexes.digest]: ({ keyDigest }) => optional(keyDigest) },
+      packing: keyPacking,
       onChange: on.key,
     },
     deps,

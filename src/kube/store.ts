@@ -39,10 +39,16 @@ export interface Packing<T> {
   unpack(text: string, key: Key): Entry<T>;
 }
 
+interface Index<T> {
+  readonly namesOf: Indexer<T>;
+  /** A set for each name would cost more than what it holds where nearly every name is that of one object. */
+  readonly keys: Map<string, Key | Set<Key>>;
+}
+
 /** Objects by key, with indexes that follow every change. With a packing, a look makes the object anew. */
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, Entry<T> | string>();
-  readonly #indexes: ReadonlyMap<string, { readonly namesOf: Indexer<T>; readonly keys: Map<string, Set<Key>> }>;
+  readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #packing: Packing<T> | undefined;
   /** A change and the pass that follows look at one object again and again. */
   #unpacked: { readonly key: Key; readonly entry: Entry<T> } | undefined;
@@ -87,7 +93,8 @@ export class Store<T> implements ReadStore<T> {
   }
 
   keysBy(index: string, name: string): readonly Key[] {
-    return [...(this.#index(index).keys.get(name) ?? [])];
+    const named = this.#index(index).keys.get(name);
+    return typeof named === "string" ? [named] : [...(named ?? [])];
   }
 
   namesIn(index: string): IterableIterator<string> {
@@ -100,8 +107,10 @@ export class Store<T> implements ReadStore<T> {
     this.#unpacked = { key, entry };
     for (const { namesOf, keys } of this.#indexes.values()) {
       for (const name of namesOf(entry.value)) {
-        const named = keys.get(name) ?? new Set();
-        keys.set(name, named.add(key));
+        const named = keys.get(name);
+        if (named === undefined || named === key) keys.set(name, key);
+        else if (typeof named === "string") keys.set(name, new Set([named, key]));
+        else named.add(key);
       }
     }
   }
@@ -121,13 +130,13 @@ export class Store<T> implements ReadStore<T> {
     for (const { namesOf, keys } of this.#indexes.values()) {
       for (const name of namesOf(entry.value)) {
         const named = keys.get(name);
-        named?.delete(key);
-        if (named?.size === 0) keys.delete(name);
+        if (named instanceof Set) named.delete(key);
+        if (named === key || (named instanceof Set && named.size === 0)) keys.delete(name);
       }
     }
   }
 
-  #index(name: string): { readonly namesOf: Indexer<T>; readonly keys: Map<string, Set<Key>> } {
+  #index(name: string): Index<T> {
     const index = this.#indexes.get(name);
     if (index === undefined) throw new Error(`the store has no index ${name}`);
     return index;
