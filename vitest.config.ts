@@ -8,7 +8,7 @@ export default defineConfig({
         test: {
           name: "unit",
           sequence: { groupOrder: 0 },
-          include: ["test/{api,domain,tokens,kube,runtime,controllers,house,bench}/**/*.test.ts"],
+          include: ["test/{api,domain,tokens,kube,runtime,access,controllers,webhooks,cli,house,bench}/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },
@@ -17,7 +17,7 @@ export default defineConfig({
           name: "cluster",
           sequence: { groupOrder: 1 },
           include: ["test/cluster/**/*.test.ts"],
-          exclude: ["test/cluster/controller-*.test.ts", "test/cluster/crash-*.test.ts"],
+          exclude: ["test/cluster/controller-*.test.ts", "test/cluster/crash-*.test.ts", "test/cluster/webhook-*.test.ts"],
           globalSetup: ["test/cluster/global-setup.ts"],
           testTimeout: 300_000,
           hookTimeout: 600_000,
@@ -38,8 +38,20 @@ export default defineConfig({
       },
       {
         test: {
-          name: "crash",
+          name: "webhook",
           sequence: { groupOrder: 3 },
+          include: ["test/cluster/webhook-*.test.ts"],
+          globalSetup: ["test/cluster/webhook-setup.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          maxWorkers: 2,
+          maxConcurrency: 8,
+        },
+      },
+      {
+        test: {
+          name: "crash",
+          sequence: { groupOrder: 4 },
           include: ["test/cluster/crash-*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,
@@ -49,7 +61,7 @@ export default defineConfig({
       {
         test: {
           name: "faults",
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 5 },
           include: ["test/faults/**/*.test.ts"],
           testTimeout: 900_000,
           hookTimeout: 600_000,

@@ -1,24 +1,30 @@
-import { ownObjects } from "./api/names.ts";
+import { fieldManager, ownObjects } from "./api/names.ts";
 import { keyOf } from "./api/object.ts";
+import { stringAt } from "./api/parse.ts";
+import { printTrustConfig } from "./cli/trust-config.ts";
 import { assembleController } from "./controllers/assemble.ts";
 import { publishedKeyRoutes } from "./controllers/published-keys.ts";
 import { CredentialsError, loadCredentials } from "./kube/credentials.ts";
+import { createClient } from "./kube/http-client.ts";
+import { createTransport } from "./kube/transport.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { ConfigError } from "./runtime/config-values.ts";
-import { readControllerConfig, readWebhookConfig } from "./runtime/config.ts";
+import { readControllerConfig, readTrustConfigOptions, readWebhookConfig } from "./runtime/config.ts";
 import { type ControllerConfig, controllerHelp } from "./runtime/controller-config.ts";
 import { wantsHelp } from "./runtime/flags.ts";
 import { followCertificateFiles } from "./runtime/certificate-files.ts";
-import { type HttpServer, startHttpServer, type TlsMaterial } from "./runtime/http-server.ts";
+import { type HttpServer, startHttpServer, type ServerTls } from "./runtime/http-server.ts";
 import { createLogger } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
 import { healthRoute, metricsRoute, type Readiness, readyRoute, routed } from "./runtime/routes.ts";
 import { shutdownSignal } from "./runtime/shutdown.ts";
+import { trustConfigHelp } from "./runtime/trust-config-options.ts";
 import { type WebhookConfig, webhookHelp } from "./runtime/webhook-config.ts";
 import type { SigningKeysSeen } from "./tokens/signing-keys.ts";
 import { assembleWebhook } from "./webhooks/assemble.ts";
 
 const closeGraceMs = 2_000;
+const requestTimeoutMs = 30_000;
 
 async function runController(config: ControllerConfig): Promise<number> {
   const log = createLogger({ level: config.logLevel });
@@ -54,7 +60,7 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   const options = { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } };
   const assembly = assembleWebhook(options, { credentials, clock, random: Math.random, log, metrics });
   let answering: Promise<HttpServer> | undefined;
-  const onTls = (tls: TlsMaterial): void => {
+  const onTls = (tls: ServerTls): void => {
     if (answering === undefined) answering = startHttpServer({ ...config.webhookAddress, handler: routed(assembly.routes), clock, log, tls });
     else void answering.then((server) => server.useTls(tls));
   };
@@ -80,6 +86,19 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   return 0;
 }
 
+async function runTrustConfig(argv: readonly string[]): Promise<number> {
+  const options = readTrustConfigOptions(argv);
+  const credentials = await loadCredentials(options.kubeconfig, clock);
+  const transport = createTransport({ credentials, clock, connections: 1, timeoutMs: requestTimeoutMs });
+  const serverVersion = async (): Promise<string> => stringAt(JSON.parse((await transport.request({ method: "GET", path: "/version" })).text), "gitVersion") ?? "";
+  try {
+    await printTrustConfig(options, { client: createClient(transport, fieldManager), serverVersion, print: (text) => process.stdout.write(text) });
+  } finally {
+    await transport.close();
+  }
+  return 0;
+}
+
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
@@ -89,17 +108,27 @@ const usage = `Usage: latchkey <command> [options]
 Commands:
   controller   keeps SharedSecrets, OwnedAccessKeys and DirectClusterEndpointTokens true
   webhook      tells the API server whose an access key is, and whether a request stays within its scope
+  trust-config --authorization
+               prints what kube-apiserver needs to ask the webhook: files and flags
 
 latchkey <command> --help tells the options of a command.
 `;
 
+function helpOf(command: string | undefined): (() => string) | undefined {
+  if (command === "controller") return controllerHelp;
+  if (command === "webhook") return webhookHelp;
+  return command === "trust-config" ? trustConfigHelp : undefined;
+}
+
 async function main([command, ...argv]: readonly string[]): Promise<number> {
-  if ((command === "controller" || command === "webhook") && wantsHelp(argv)) {
-    process.stdout.write(command === "controller" ? controllerHelp() : webhookHelp());
+  const help = helpOf(command);
+  if (help !== undefined && wantsHelp(argv)) {
+    process.stdout.write(help());
     return 0;
   }
   if (command === "controller") return runController(readControllerConfig(argv));
   if (command === "webhook") return runWebhook(readWebhookConfig(argv));
+  if (command === "trust-config" && argv[0] === "--authorization") return runTrustConfig(argv.slice(1));
   const asked = command === undefined || command === "--help" || command === "help";
   (asked ? process.stdout : process.stderr).write(asked ? usage : `latchkey: unknown command ${JSON.stringify(command)}\n\n${usage}`);
   return command === undefined || !asked ? 2 : 0;

@@ -25,6 +25,7 @@ export const resources = {
   },
   namespaces: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
   secrets: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
+  services: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
   roles: { ...rbac, plural: "roles", kind: "Role", namespaced: true },
   roleBindings: { ...rbac, plural: "rolebindings", kind: "RoleBinding", namespaced: true },
   clusterRoles: { ...rbac, plural: "clusterroles", kind: "ClusterRole", namespaced: false },

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "./clock.ts";
-import type { TlsMaterial } from "./http-server.ts";
+import type { ServerTls } from "./http-server.ts";
 import type { Logger } from "./log.ts";
 import { sleep } from "./sleep.ts";
 
@@ -15,13 +15,13 @@ export interface CertificateFilesDeps {
 const lookMs = 10_000;
 
 /** The certificate, key and authority of a directory with the files of a kubernetes.io/tls Secret; rejects when one is missing. */
-export async function readCertificateFiles(directory: string): Promise<TlsMaterial> {
+export async function readCertificateFiles(directory: string): Promise<ServerTls> {
   const [certificate, privateKey, clientAuthority] = await Promise.all(["tls.crt", "tls.key", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")));
   return { certificate: certificate ?? "", privateKey: privateKey ?? "", clientAuthority: clientAuthority ?? "" };
 }
 
 /** Tells of the files' contents whenever they have changed, the first ones at once, until the signal aborts. */
-export async function followCertificateFiles(directory: string, { clock, log, signal, onChange }: CertificateFilesDeps & { readonly signal: AbortSignal; readonly onChange: (material: TlsMaterial) => void }): Promise<void> {
+export async function followCertificateFiles(directory: string, { clock, log, signal, onChange }: CertificateFilesDeps & { readonly signal: AbortSignal; readonly onChange: (material: ServerTls) => void }): Promise<void> {
   let last = "";
   while (!signal.aborted) {
     try {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type ControllerConfig, parseControllerConfig } from "./controller-config.ts";
+import { parseTrustConfigOptions, type TrustConfigOptions } from "./trust-config-options.ts";
 import { parseWebhookConfig, type WebhookConfig } from "./webhook-config.ts";
 
 /** The configuration of this process; `argv` is what follows `controller` on the command line. */
@@ -11,4 +12,9 @@ export function readControllerConfig(argv: readonly string[]): ControllerConfig 
 /** The configuration of this process; `argv` is what follows `webhook` on the command line. */
 export function readWebhookConfig(argv: readonly string[]): WebhookConfig {
   return parseWebhookConfig({ argv, env: process.env });
+}
+
+/** The options of this process; `argv` is what follows `trust-config --authorization` on the command line. */
+export function readTrustConfigOptions(argv: readonly string[]): TrustConfigOptions {
+  return parseTrustConfigOptions({ argv, env: process.env });
 }

@@ -7,7 +7,7 @@ import { plain } from "./routes.ts";
 import type { Handler, Peer } from "./routes.ts";
 
 /** What a server shows of itself, and whose clients it knows; PEM texts. */
-export interface TlsMaterial {
+export interface ServerTls {
   readonly certificate: string;
   readonly privateKey: string;
   /** Certificates of authorities; a client certificate of any other counts as none. */
@@ -24,7 +24,7 @@ export interface HttpServerOptions {
   /** Longest request body in bytes; 1 MiB unless given. */
   readonly maximumBodyBytes?: number;
   /** Serves HTTPS; clients may show a certificate. */
-  readonly tls?: TlsMaterial;
+  readonly tls?: ServerTls;
 }
 
 /** A server that listens. */
@@ -33,7 +33,7 @@ export interface HttpServer {
   readonly url: string;
   readonly port: number;
   /** Other material for the connections to come; those that are open stay. */
-  useTls(material: TlsMaterial): void;
+  useTls(material: ServerTls): void;
   /** Takes no more connections, lets the requests under way end, and cuts what is left after `graceMs` milliseconds. */
   close(graceMs: number): Promise<void>;
 }
@@ -65,7 +65,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
-function contextOf({ certificate, privateKey, clientAuthority }: TlsMaterial): { readonly cert: string; readonly key: string; readonly ca: string; readonly minVersion: "TLSv1.2" } {
+function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): { readonly cert: string; readonly key: string; readonly ca: string; readonly minVersion: "TLSv1.2" } {
   return { cert: certificate, key: privateKey, ca: clientAuthority, minVersion: "TLSv1.2" };
 }
 

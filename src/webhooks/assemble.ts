@@ -1,13 +1,14 @@
 import { createKeyBook, type KeyBook } from "../access/key-book.ts";
 import { webhookFieldManager } from "../api/names.ts";
 import type { KeyConfig } from "../domain/key-state.ts";
+import { webhookPaths } from "../domain/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createClient } from "../kube/http-client.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport } from "../kube/transport.ts";
 import { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { TlsMaterial } from "../runtime/http-server.ts";
+import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
 import type { Handler, Route } from "../runtime/routes.ts";
@@ -42,16 +43,13 @@ export interface WebhookAssembly {
   /** Follows the API server and writes last uses until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Makes, renews and follows the certificates in Latchkey's own Secret; `onTls` is told of each. */
-  keepCertificates(signal: AbortSignal, onTls: (material: TlsMaterial) => void): Promise<void>;
+  keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
   /** Ends every connection, whatever is in flight. */
   close(): Promise<void>;
 }
 
 const requestTimeoutMs = 30_000;
 const connections = 8;
-
-/** Where kube-apiserver asks. */
-export const webhookPaths = { tokenReview: "/token-review", accessReview: "/access-review" } as const;
 
 /** Builds a webhook process without its servers; nothing runs yet. */
 export function assembleWebhook(options: WebhookOptions, { credentials, clock, random, log, metrics }: WebhookDeps): WebhookAssembly {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
-import { type Controller, startController } from "../cluster/controller-process.ts";
+import { type LatchkeyProcess, startController } from "../cluster/latchkey-process.ts";
 import { imageNodeFlags } from "../cluster/image.ts";
 import { applyLatchkey, policiesCount, repository } from "../cluster/install.ts";
 import { kubectl } from "../cluster/kubectl.ts";
@@ -51,7 +51,7 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
     const token = await kubectl(controlPlane, ["create", "token", "latchkey-controller", "--namespace=latchkey-system", "--duration=24h"]);
     const [admin, account] = await Promise.all([bareClient(controlPlane.adminKubeconfig), bareClient(controlPlane.adminKubeconfig, token.trim())]);
     await policiesCount(controlPlane);
-    const running = new Set<Controller>();
+    const running = new Set<LatchkeyProcess>();
     return {
       controlPlane,
       admin,
@@ -77,7 +77,7 @@ function bundle(directory: string): string {
   return program;
 }
 
-async function run(controlPlane: StartedControlPlane, program: string, running: Set<Controller>): Promise<Running> {
+async function run(controlPlane: StartedControlPlane, program: string, running: Set<LatchkeyProcess>): Promise<Running> {
   const startedAt = performance.now();
   const env = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
   const controller = await startController({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", identity: "bench", env });

@@ -18,6 +18,13 @@ export interface StartSettings {
   extraApiServerFlags?: readonly string[];
 }
 
+/** What was started, and how to start its API server again. */
+export interface StartedPrograms {
+  controlPlane: ControlPlane;
+  /** Starts it again on its port with these flags beside the first ones, and waits until it serves. */
+  restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
+}
+
 const controllerManager: User = { name: "system:kube-controller-manager", groups: [] };
 
 /** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager; each when the one before it serves. */
@@ -25,10 +32,10 @@ export async function startPrograms(
   binaries: Binaries,
   programs: Programs,
   settings: StartSettings,
-): Promise<ControlPlane> {
+): Promise<StartedPrograms> {
   const { directory, users } = settings;
   const { [controllerManager.name]: managerToken = "", ...tokens } = writeUsers(directory, [...users, controllerManager]);
-  const { cluster, audit } = await startApiServer(binaries, programs, settings);
+  const { cluster, audit, restart } = await startApiServer(binaries, programs, settings);
   const kubeconfigs = writeKubeconfigs(directory, cluster, tokens);
   const controlPlane: ControlPlane = {
     kind: "own",
@@ -49,23 +56,34 @@ export async function startPrograms(
     programs.run("kube-controller-manager", binaries.controllerManager, controllerManagerFlags(directory, kubeconfig));
     await programs.whileAlive(serviceAccountsReady(controlPlane));
   }
-  return controlPlane;
+  const restartApiServer = async (extraFlags: readonly string[]) => {
+    await restart(extraFlags);
+    await programs.whileAlive(apiServerReady(controlPlane));
+  };
+  return { controlPlane, restartApiServer };
+}
+
+interface StartedApiServer {
+  cluster: KubeconfigCluster;
+  audit: string | undefined;
+  restart: (extraFlags: readonly string[]) => Promise<void>;
 }
 
 async function startApiServer(
   binaries: Binaries,
   programs: Programs,
   { directory, auditLog = true, extraApiServerFlags = [] }: StartSettings,
-): Promise<{ cluster: KubeconfigCluster; audit: string | undefined }> {
+): Promise<StartedApiServer> {
   writeServiceAccountKeys(directory);
   writeFileSync(join(directory, "audit-policy.json"), auditPolicy);
   const audit = auditLog ? join(programs.logs, "audit.log") : undefined;
   const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
   programs.run("etcd", binaries.etcd, etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }));
-  const flags = apiServerFlags({ directory, etcdPort, port, audit });
-  programs.run("kube-apiserver", binaries.apiServer, [...flags, ...extraApiServerFlags]);
+  const flags = (more: readonly string[]) => apiServerFlags({ directory, etcdPort, port, audit }, [...extraApiServerFlags, ...more]);
+  programs.run("kube-apiserver", binaries.apiServer, flags([]));
   const certificateAuthority = await programs.whileAlive(certificate(directory));
-  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit };
+  const restart = (more: readonly string[]) => programs.restart("kube-apiserver", binaries.apiServer, flags(more));
+  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit, restart };
 }
 
 function writeUsers(directory: string, users: readonly User[]): Record<string, string> {

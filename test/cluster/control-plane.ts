@@ -11,6 +11,8 @@ import { Programs } from "./programs.ts";
 export interface StartedControlPlane extends ControlPlane {
   /** Stops the API server, the controller manager and etcd, in this order, and removes a directory of our making. */
   stop: () => Promise<void>;
+  /** Starts the API server again with these flags beside the first ones; rejects on an existing cluster. */
+  restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
 }
 
 /** What can be chosen about a control plane. */
@@ -51,7 +53,8 @@ export async function startControlPlane(
   };
   if (source.kind === "existing") {
     const controlPlane = await useExistingCluster(source.kubectl, { directory, logs, users: [administrator, ...users] });
-    return { ...controlPlane, stop: async () => forget() };
+    const restartApiServer = () => Promise.reject(new Error("the API server of an existing cluster is not ours to restart"));
+    return { ...controlPlane, stop: async () => forget(), restartApiServer };
   }
   const programs = new Programs(logs, {
     ...(options.directory === undefined && { removeWithParent: directory }),
@@ -59,12 +62,12 @@ export async function startControlPlane(
   });
   try {
     const settings = { ...options, directory, users: [administrator, ...users] };
-    const controlPlane = await startPrograms(source, programs, settings);
+    const { controlPlane, restartApiServer } = await startPrograms(source, programs, settings);
     const stop = async () => {
       await programs.stop();
       forget();
     };
-    return { ...controlPlane, stop };
+    return { ...controlPlane, stop, restartApiServer };
   } catch (error) {
     await programs.stop();
     throw error;

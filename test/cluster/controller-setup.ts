@@ -1,7 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane } from "./control-plane.ts";
-import { startController } from "./controller-process.ts";
+import { startController } from "./latchkey-process.ts";
 import { installLatchkey } from "./install.ts";
 
 /** How tests reach the one controller of the run: plain data. */
@@ -29,7 +29,7 @@ const stops: (() => Promise<unknown>)[] = [];
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   try {
-    const { stop, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
+    const { stop, restartApiServer: _, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(stop);
     const { policies } = await installLatchkey(controlPlane, report);
     const controller = await startController({ controlPlane });

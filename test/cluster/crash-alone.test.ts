@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listAt, parseConditions, stringAt } from "../../src/api/parse.ts";
 import { latchkeyRecords, shortcomings } from "./audit-log.ts";
 import { patchTypes, type Answer, type Caller } from "./cluster-connection.ts";
-import type { Controller } from "./controller-process.ts";
+import type { LatchkeyProcess } from "./latchkey-process.ts";
 import { allowRequesters } from "./crash-play.ts";
 import { requesters } from "./crash-scenario.ts";
 import { eventually } from "./eventually.ts";
@@ -19,7 +19,7 @@ const plurals = { OwnedAccessKey: "ownedaccesskeys", DirectClusterEndpointToken:
 type Kind = keyof typeof plurals;
 
 let cluster: LoneCluster;
-let controller: Controller;
+let controller: LatchkeyProcess;
 
 afterAll(() => cluster?.stop());
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { isRecord, listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
 import { patchTypes, type Answer, type Ask } from "./cluster-connection.ts";
-import type { Controller } from "./controller-process.ts";
+import type { LatchkeyProcess } from "./latchkey-process.ts";
 import { allowRequesters } from "./crash-play.ts";
 import { requesters } from "./crash-scenario.ts";
 import { eventually } from "./eventually.ts";
@@ -20,7 +20,7 @@ const keysPath = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-ke
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 let cluster: LoneCluster;
-let controller: Controller;
+let controller: LatchkeyProcess;
 let stopWebhook = () => {};
 
 /** What must be seen nowhere, by what it is. */

@@ -3,7 +3,7 @@ import { apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { auditLength, latchkeyRecords, mutations, sentence, shortcomings, type AuditRecord } from "./audit-log.ts";
 import { patchTypes } from "./cluster-connection.ts";
-import type { Controller } from "./controller-process.ts";
+import type { LatchkeyProcess } from "./latchkey-process.ts";
 import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
 import { scenario } from "./crash-scenario.ts";
 import { reasonsOf } from "./crash-snapshot.ts";
@@ -14,7 +14,7 @@ const collections = [`/apis/${apiVersion}/sharedsecrets`, `/apis/${apiVersion}/o
   .concat(["roles", "rolebindings", "clusterroles", "clusterrolebindings"].map((plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}`));
 
 let cluster: LoneCluster;
-let controller: Controller;
+let controller: LatchkeyProcess;
 
 /** The resourceVersion of everything that Latchkey could have written, by collection, namespace and name. */
 async function versions(): Promise<Readonly<Record<string, string>>> {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { seededRandom } from "../faults/seeded-random.ts";
 import { auditLength, latchkeyRecords, mutations, shortcomings } from "./audit-log.ts";
-import type { Controller } from "./controller-process.ts";
+import type { LatchkeyProcess } from "./latchkey-process.ts";
 import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
 import { scenario } from "./crash-scenario.ts";
 import { reasonsOf, snapshotOf, type Snapshot } from "./crash-snapshot.ts";
@@ -13,7 +13,7 @@ const seed = Number(process.env.LATCHKEY_TEST_SEED ?? Date.now() % 1_000_000);
 const kills = 20;
 
 let cluster: LoneCluster;
-let controller: Controller;
+let controller: LatchkeyProcess;
 let undisturbed: Snapshot;
 
 /** How the scenario ends. */

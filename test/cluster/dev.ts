@@ -1,6 +1,6 @@
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane } from "./control-plane.ts";
-import { startController } from "./controller-process.ts";
+import { startController } from "./latchkey-process.ts";
 import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";

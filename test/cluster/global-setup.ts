@@ -18,7 +18,7 @@ let stopControlPlane = async () => {};
 /** Starts one control plane for the run and installs Latchkey's CRDs, RBAC and policies. */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
-  const { stop, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
+  const { stop, restartApiServer: _, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
   stopControlPlane = stop;
   try {
     const { policies } = await installLatchkey(controlPlane, report);

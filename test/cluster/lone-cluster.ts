@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
-import { startController, type Controller, type ControllerOptions } from "./controller-process.ts";
+import { startController, type LatchkeyProcess, type LatchkeyOptions } from "./latchkey-process.ts";
 import { eventually } from "./eventually.ts";
 import { installLatchkey, repository } from "./install.ts";
 
@@ -19,7 +19,7 @@ export interface LoneCluster {
   /** As the administrator; throws when it is refused. */
   arrange(request: Ask): Promise<Answer>;
   /** Starts a controller that stays dead when it dies. */
-  run(options?: Partial<ControllerOptions>): Promise<Controller>;
+  run(options?: Partial<LatchkeyOptions>): Promise<LatchkeyProcess>;
   /** Stops the controllers, then the control plane. */
   stop(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export async function startLoneCluster({ install = true }: LoneClusterOptions = 
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   const controlPlane = await startControlPlane(await findOrBuildControlPlane(report));
   const connection = await connect(controlPlane.adminKubeconfig);
-  const controllers: Controller[] = [];
+  const controllers: LatchkeyProcess[] = [];
   const stop = async () => {
     await Promise.all(controllers.map((controller) => controller.stop()));
     await connection.pool.destroy();
@@ -76,7 +76,7 @@ export function bundleInto(directory: string): string {
 }
 
 /** Waits until the controller leads, no key waits for a worker, and no pass has ended for a second. */
-export async function settled(controller: Pick<Controller, "url">, within = 150_000): Promise<void> {
+export async function settled(controller: Pick<LatchkeyProcess, "url">, within = 150_000): Promise<void> {
   const quiet = { looks: 0, passes: Number.NaN };
   const look = async () => {
     const metrics = await (await fetch(`${controller.url}/metrics`)).text();

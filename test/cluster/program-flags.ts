@@ -28,8 +28,8 @@ export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
   ];
 }
 
-/** The flags of a kube-apiserver that makes its own certificates and knows its users from a file. */
-export function apiServerFlags({ directory, etcdPort, port, audit }: ApiServerPlace): string[] {
+/** The flags of a kube-apiserver that makes its own certificates and knows its users from a file; later ones override earlier ones. */
+export function apiServerFlags({ directory, etcdPort, port, audit }: ApiServerPlace, extra: readonly string[] = []): string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     "--bind-address=127.0.0.1",
@@ -41,10 +41,12 @@ export function apiServerFlags({ directory, etcdPort, port, audit }: ApiServerPl
     `--service-account-key-file=${join(directory, "service-account.pub")}`,
     `--service-account-signing-key-file=${join(directory, "service-account.key")}`,
     `--token-auth-file=${join(directory, "users.csv")}`,
-    "--authorization-mode=RBAC",
+    // Either modes or a file; both are refused.
+    ...(extra.some((flag) => flag.startsWith("--authorization-config")) ? [] : ["--authorization-mode=RBAC"]),
     "--endpoint-reconciler-type=none",
     "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
     ...(audit === undefined ? [] : auditFlags(directory, audit)),
+    ...extra,
   ];
 }
 

@@ -16,7 +16,8 @@ export class Programs {
   readonly #options: ProgramsOptions;
   readonly #children = new Map<string, TiedChild>();
   readonly #deaths: Promise<never>[] = [];
-  #stopping = false;
+  /** Programs that are being stopped, for good or to be started again. */
+  readonly #leaving = new Set<string>();
 
   constructor(logs: string, options: ProgramsOptions) {
     this.logs = logs;
@@ -29,13 +30,20 @@ export class Programs {
     const { removeWithParent } = this.#options;
     const child = startTiedChild([program, ...flags], { log, ...(removeWithParent && { removeWithParent }) });
     this.#children.set(name, child);
-    const death = child.exited.then((exit): never => {
+    const death = child.exited.then((exit): Promise<never> => {
       const what = `${name} died: ${describeExit(exit)}; the log is ${log}`;
-      if (!this.#stopping) this.#options.onDeath?.(what);
+      if (this.#leaving.delete(name)) return new Promise<never>(() => {});
+      this.#options.onDeath?.(what);
       throw new Error(`${what}\n${logTail(log)}`);
     });
     death.catch(() => {});
     this.#deaths.push(death);
+  }
+
+  /** Stops a program and starts it again with other flags. */
+  async restart(name: string, program: string, flags: readonly string[]): Promise<void> {
+    await this.#stop(name, 2_000);
+    this.run(name, program, flags);
   }
 
   /** Waits for work that cannot succeed once one of the programs has died; throws its last words then. */
@@ -49,9 +57,13 @@ export class Programs {
    * so the controller manager goes with it, and strangers get two seconds.
    */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    const stop = async (name: string, graceMs?: number) => this.#children.get(name)?.stop(graceMs);
-    await Promise.all([stop("kube-apiserver", 2_000), stop("kube-controller-manager", 2_000)]);
-    await stop("etcd");
+    for (const name of this.#children.keys()) this.#leaving.add(name);
+    await Promise.all([this.#stop("kube-apiserver", 2_000), this.#stop("kube-controller-manager", 2_000)]);
+    await this.#stop("etcd");
+  }
+
+  async #stop(name: string, graceMs?: number): Promise<void> {
+    this.#leaving.add(name);
+    await this.#children.get(name)?.stop(graceMs);
   }
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { startController, type Controller } from "./controller-process.ts";
+import { startController, type LatchkeyProcess } from "./latchkey-process.ts";
 import { eventually } from "./eventually.ts";
 import { tryKubectl } from "./kubectl.ts";
 
@@ -16,7 +16,7 @@ process.on("SIGTERM", () => process.exit(0));
 const controlPlane = inject("controlPlane");
 
 describe("a supervised controller", () => {
-  let controller: Controller;
+  let controller: LatchkeyProcess;
   let pidFile: string;
 
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { stringAt } from "../../src/api/parse.ts";
-import { type Controller, startController } from "../cluster/controller-process.ts";
+import { type LatchkeyProcess, startController } from "../cluster/latchkey-process.ts";
 import { valuesOf } from "../cluster/lone-cluster.ts";
 import type { Exit } from "../cluster/tied-child.ts";
 import type { Logbook } from "./logbook.ts";
@@ -45,7 +45,7 @@ export class Replica {
   readonly name: string;
   readonly exits: Exit[] = [];
   #proxy: FaultProxy | undefined;
-  #controller: Controller | undefined;
+  #controller: LatchkeyProcess | undefined;
   #isWanted: boolean;
   #isStanding = false;
   #isAlive = true;
@@ -79,7 +79,7 @@ export class Replica {
     return this.#proxy;
   }
 
-  get controller(): Controller {
+  get controller(): LatchkeyProcess {
     if (this.#controller === undefined) throw new Error(`${this.name} was never started`);
     return this.#controller;
   }

@@ -5,7 +5,7 @@ import { type Credentials, loadCredentials } from "../../src/kube/credentials.ts
 import { systemClock } from "../../src/runtime/clock.ts";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
-import { controllerKubeconfig } from "../cluster/controller-account.ts";
+import { accountKubeconfig } from "../cluster/account-login.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { requesters } from "../cluster/crash-scenario.ts";
 import { mayActAsAnybody } from "../cluster/may-act-as-anybody.ts";
@@ -49,7 +49,7 @@ export async function startWorld(report: (line: string) => void): Promise<World>
     throw installation.reason;
   }
   await allow(arrange);
-  const login = await controllerKubeconfig(controlPlane, { directory });
+  const login = await accountKubeconfig(controlPlane, { directory, account: "latchkey-controller" });
   const credentials = await loadCredentials(login.kubeconfig, systemClock);
   // One connection for many watches: most of a run's time would go into their handshakes.
   const upstream = new Pool(credentials.server, { allowH2: true, connections: 8, pipelining: 100, connect: { ...credentials.tls } });

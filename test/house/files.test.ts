@@ -3,12 +3,12 @@ import { type SourceFile, sourceFile, sourceFiles, typeScriptIn } from "./source
 
 const longest = 300;
 const junkDrawers = ["index", "utils", "util", "helpers", "helper", "common", "types", "lib", "misc"];
-const mirrored = ["api", "domain", "tokens", "kube", "runtime", "controllers"];
+const mirrored = ["api", "domain", "tokens", "kube", "runtime", "access", "controllers", "webhooks", "cli"];
 
 /** Keys of labels and annotations that stand elsewhere than in the table of names, and what they are. */
 const otherKeys = [
   // The audience of direct tokens, an option.
-  "runtime/config.ts: management.service/direct",
+  "runtime/controller-config.ts: management.service/direct",
   // Who reports Events.
   "controllers/assemble.ts: ${group}/latchkey",
   // The beginning of all of Latchkey's annotations.

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { type Controller, startController } from "../cluster/controller-process.ts";
+import { type LatchkeyProcess, startController } from "../cluster/latchkey-process.ts";
 import { imageNodeFlags } from "../cluster/image.ts";
 import { repository } from "../cluster/install.ts";
 import { settled } from "../cluster/lone-cluster.ts";
@@ -17,7 +17,7 @@ export function bundleFor(world: World): void {
 }
 
 /** Runs the bundle as the image does, its way to the API server being the proxy, and waits until it has nothing to do. `deaths` is told how it dies. */
-export async function startBehind(proxy: FaultProxy, world: World, deaths: string[]): Promise<Controller> {
+export async function startBehind(proxy: FaultProxy, world: World, deaths: string[]): Promise<LatchkeyProcess> {
   const ends = [`--delete-expired-keys-after=${removedAfter}s`, `--delete-expired-tokens-after=${removedAfter}s`];
   // A crowded machine may let nobody have a turn for longer than the usual 10 s, and this is no test of elections.
   const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s"];

@@ -2,20 +2,20 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ControlPlane } from "./control-plane-handle.ts";
-import { controllerKubeconfig } from "./controller-account.ts";
+import { accountKubeconfig } from "./account-login.ts";
 import { eventually } from "./eventually.ts";
 import { freePort } from "./free-port.ts";
 import { repository } from "./install.ts";
 import { writePrivately } from "./kubeconfig.ts";
 import { logTail, startTiedChild, type Exit, type TiedChild } from "./tied-child.ts";
 
-/** A controller that dies this soon would only spin: it is restarted after this pause, which never grows. */
+/** A process that dies this soon would only spin: it is restarted after this pause, which never grows. */
 const shortestLifeMs = 500;
 
-/** How a controller is run. */
-export interface ControllerOptions {
+/** How a process of Latchkey is run. */
+export interface LatchkeyOptions {
   controlPlane: ControlPlane;
-  /** Arguments after `controller`. */
+  /** Arguments after the command. */
   args?: readonly string[];
   /** Variables beside PATH, HOME, KUBECONFIG and those of the HTTP address, the identity and the namespace. */
   env?: Readonly<Record<string, string>>;
@@ -36,8 +36,8 @@ export interface ControllerOptions {
   onDeath?(exit: Exit): void;
 }
 
-/** A controller under supervision; its URL and identity stay the same over restarts. */
-export interface Controller {
+/** A process of Latchkey under supervision; its URLs and identity stay the same over restarts. */
+export interface LatchkeyProcess {
   /** The pid of the node process of now. */
   readonly pid: number;
   /** How many times it was started. */
@@ -58,13 +58,29 @@ export interface Controller {
   stop(): Promise<Exit>;
 }
 
+/** A webhook process, and where it answers the API server. */
+export interface WebhookProcess extends LatchkeyProcess {
+  webhookUrl: string;
+}
+
 /** Runs `latchkey controller` as its own service account, on 127.0.0.1 and a port that it keeps. */
-export async function startController(options: ControllerOptions): Promise<Controller> {
-  const directory = options.directory ?? mkdtempSync(join(options.controlPlane.directory, "controller-"));
-  const login = await controllerKubeconfig(options.controlPlane, { directory });
+export function startController(options: LatchkeyOptions): Promise<LatchkeyProcess> {
+  return startLatchkey("controller", options);
+}
+
+/** Runs `latchkey webhook` as its own service account, on 127.0.0.1 and ports that it keeps. */
+export async function startWebhook(options: LatchkeyOptions): Promise<WebhookProcess> {
+  const address = `127.0.0.1:${await freePort()}`;
+  const webhook = await startLatchkey("webhook", { ...options, env: { LATCHKEY_WEBHOOK_ADDRESS: address, ...options.env } });
+  return Object.assign(webhook, { webhookUrl: `https://${address}` });
+}
+
+async function startLatchkey(name: "controller" | "webhook", options: LatchkeyOptions): Promise<LatchkeyProcess> {
+  const directory = options.directory ?? mkdtempSync(join(options.controlPlane.directory, `${name}-`));
+  const login = await accountKubeconfig(options.controlPlane, { directory, account: `latchkey-${name}` });
   const address = `127.0.0.1:${await freePort()}`;
   const identity = options.identity ?? `supervised-${address}`;
-  const log = options.log ?? join(directory, "controller.log");
+  const log = options.log ?? join(directory, `${name}.log`);
   const env = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
@@ -75,7 +91,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     ...options.env,
   };
   const program = options.program ?? join(repository, "src", "main.ts");
-  const command = [process.execPath, ...(options.nodeFlags ?? []), program, "controller", ...(options.args ?? [])];
+  const command = [process.execPath, ...(options.nodeFlags ?? []), program, name, ...(options.args ?? [])];
   const supervised = supervise(() => startTiedChild(command, { log, env, cwd: repository }), options);
   const url = `http://${address}`;
   return {
@@ -92,7 +108,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     exited: () => supervised.child().exited,
     kill: (signal) => supervised.child().kill(signal),
     start: () => supervised.start(),
-    waitReady: (within = 150_000) => waitReady({ url, log, within }),
+    waitReady: (within = 150_000) => waitReady({ name, url, log, within }),
     stop: async () => {
       login.close();
       return supervised.stop();
@@ -108,7 +124,7 @@ interface Supervised {
   stop(): Promise<Exit>;
 }
 
-function supervise(startChild: () => TiedChild, options: ControllerOptions): Supervised {
+function supervise(startChild: () => TiedChild, options: LatchkeyOptions): Supervised {
   let child: TiedChild;
   let starts = 0;
   let stopping = false;
@@ -133,10 +149,10 @@ function supervise(startChild: () => TiedChild, options: ControllerOptions): Sup
   return { child: () => child, starts: () => starts, start, stop };
 }
 
-async function waitReady({ url, log, within }: { url: string; log: string; within: number }): Promise<void> {
+async function waitReady({ name, url, log, within }: { name: string; url: string; log: string; within: number }): Promise<void> {
   const ready = async () => (await fetch(`${url}/readyz`)).ok;
   try {
-    await eventually(ready, { what: "the controller to be ready", within });
+    await eventually(ready, { what: `the ${name} to be ready`, within });
   } catch (error) {
     const text = error instanceof Error ? error.message : "";
     throw new Error(`${text}; the log is ${log}\n${logTail(log)}`, { cause: error });

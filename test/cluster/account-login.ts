@@ -14,15 +14,15 @@ export interface ServiceAccountLogin {
 /** Whose token, where its files go and how long it lives (seconds; the API server refuses less than 600). */
 export interface LoginOptions {
   directory: string;
-  account?: string;
+  account: string;
   namespace?: string;
   tokenSeconds?: number;
 }
 
-/** A login as latchkey-system/latchkey-controller by a bound token in a file, renewed at 80 % of its life as in a pod. */
-export async function controllerKubeconfig(
+/** A login as a service account by a bound token in a file, renewed at 80 % of its life as in a pod. */
+export async function accountKubeconfig(
   controlPlane: ControlPlane,
-  { directory, account = "latchkey-controller", namespace = "latchkey-system", tokenSeconds = 3600 }: LoginOptions,
+  { directory, account, namespace = "latchkey-system", tokenSeconds = 3600 }: LoginOptions,
 ): Promise<ServiceAccountLogin> {
   const tokenFile = join(directory, `${account}.token`);
   const kubeconfig = join(directory, `${account}.kubeconfig`);

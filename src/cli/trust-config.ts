@@ -1,0 +1,66 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { dump } from "js-yaml";
+import { ownObjects } from "../api/names.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import { authorizationConfiguration, oldestMinor, trustFiles, trustFlags, webhookKubeconfig } from "../domain/trust-config.ts";
+import { webhookPaths } from "../domain/webhook-paths.ts";
+import { isKubeError } from "../kube/errors.ts";
+import type { Client } from "../kube/client.ts";
+import { ConfigError } from "../runtime/config-values.ts";
+import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
+import { clientDataOf, parseWebhookCertificates } from "../tokens/webhook-certificates.ts";
+
+/** What is read from the cluster, and where to print. */
+export interface TrustConfigDeps {
+  readonly client: Pick<Client, "get">;
+  /** `gitVersion` of the API server. */
+  readonly serverVersion: () => Promise<string>;
+  readonly print: (text: string) => void;
+}
+
+/** Prints or writes what kube-apiserver needs to ask the webhook: three files, one of them with a private key, and flags. */
+export async function printTrustConfig(options: TrustConfigOptions, { client, serverVersion, print }: TrustConfigDeps): Promise<void> {
+  const { namespace, serviceName, directory, output } = options;
+  const minor = options.kubernetesVersion ?? minorOf(await serverVersion());
+  if (minor < oldestMinor) {
+    throw new ConfigError("--kubernetes-version", `1.${minor}`, `is too old: kube-apiserver reads an AuthorizationConfiguration from 1.${oldestMinor} on`);
+  }
+  const url = options.webhookUrl ?? (await serviceUrl(options, client));
+  const certificates = parseWebhookCertificates(await client.get(resources.secrets, { namespace, name: ownObjects.webhookCertificates }).catch(explained(options)));
+  const serverName = `${serviceName}.${namespace}.svc`;
+  const kubeconfig = (path: string): object => webhookKubeconfig({ url: url.replace(/\/$/, "") + path, serverName, ...clientDataOf(certificates) });
+  const files = [
+    { name: trustFiles.authorization, content: authorizationConfiguration({ minor, directory }) },
+    { name: trustFiles.tokenReview, content: kubeconfig(webhookPaths.tokenReview) },
+    { name: trustFiles.accessReview, content: kubeconfig(webhookPaths.accessReview) },
+  ].map(({ name, content }) => ({ name, text: dump(content, { lineWidth: -1 }) }));
+  if (output !== undefined) write(output, files);
+  else for (const { name, text } of files) print(`# ${directory}/${name}\n${text}---\n`);
+  const flags = trustFlags({ minor, directory });
+  print(["# Flags of kube-apiserver; take --authorization-mode away.", ...flags.map((flag) => `# ${flag}`), ""].join("\n"));
+}
+
+function write(output: string, files: readonly { readonly name: string; readonly text: string }[]): void {
+  mkdirSync(output, { recursive: true });
+  for (const { name, text } of files) writeFileSync(join(output, name), text, { mode: 0o600 });
+}
+
+async function serviceUrl({ namespace, serviceName }: TrustConfigOptions, client: Pick<Client, "get">): Promise<string> {
+  const service = await client.get(resources.services, { namespace, name: serviceName });
+  const address = stringAt(recordAt(service, "spec"), "clusterIP") ?? "";
+  if (address === "" || address === "None") throw new ConfigError("--webhook-url", "", `must be set: the Service ${namespace}/${serviceName} has no address of its own`);
+  return `https://${address.includes(":") ? `[${address}]` : address}`;
+}
+
+function explained({ namespace }: TrustConfigOptions): (error: unknown) => never {
+  return (error) => {
+    if (!isKubeError(error, "NotFound")) throw error;
+    throw new ConfigError("--namespace", namespace, `has no Secret ${ownObjects.webhookCertificates} yet: start latchkey webhook, which makes it`);
+  };
+}
+
+function minorOf(gitVersion: string): number {
+  return Number(/^v1\.(\d+)/.exec(gitVersion)?.[1] ?? 0);
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { connect, send, type Answer, type Ask, type Connection } from "./cluster-connection.ts";
+import { eventually } from "./eventually.ts";
+import { type KubectlResult, tryKubectl } from "./kubectl.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+import { make, type Own, type WantedOwn } from "./keys-and-tokens.ts";
+import { allow, bind, unique } from "./policy-request.ts";
+
+/** An access key of which the test knows the plain text. */
+export interface KnownKey extends Own {
+  readonly key: string;
+}
+
+/** A key of a random text, made by the administrator. */
+export async function makeKey({ spec = {}, ...wanted }: WantedOwn = {}): Promise<KnownKey> {
+  const key = randomBytes(24).toString("base64url");
+  return { ...(await make("OwnedAccessKey", { ...wanted, spec: { key, ...spec } })), key };
+}
+
+const connections = new Map<string, Promise<Connection>>();
+
+/** Sends a request with a key, or any other text, as the bearer token. */
+export async function askWith(key: string, request: Ask): Promise<Answer> {
+  const { adminKubeconfig } = inject("controlPlane");
+  const connection = connections.get(adminKubeconfig) ?? connect(adminKubeconfig);
+  connections.set(adminKubeconfig, connection);
+  return send({ pool: (await connection).pool, headers: ["authorization", `Bearer ${key}`] }, {}, request);
+}
+
+/** Runs kubectl with a key as its credential. */
+export async function kubectlWith(key: string, args: readonly string[]): Promise<KubectlResult> {
+  const { url, certificateAuthority, kubectl, directory } = inject("controlPlane");
+  const path = join(directory, `${unique("key")}.kubeconfig`);
+  writeKubeconfig(path, { url, certificateAuthority }, { key: { token: key } });
+  return tryKubectl({ kubectl, directory, kubeconfigs: { key: path } }, args, { user: "key" });
+}
+
+/** Who the API server says somebody is (`kubectl auth whoami`). */
+export interface Who {
+  readonly username?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Asks the API server who presents this key; undefined when it says 401. */
+export async function whoIs(key: string): Promise<Who | undefined> {
+  const request = { method: "POST", path: "/apis/authentication.k8s.io/v1/selfsubjectreviews", body: {} } as const;
+  const { code, message, status } = await askWith(key, request);
+  if (code === 401) return undefined;
+  if (code !== 201) throw new Error(`SelfSubjectReview: ${code} ${message}`);
+  const answer: { userInfo: Who } = JSON.parse(JSON.stringify(status));
+  return answer.userInfo;
+}
+
+/** Waits until a key lets somebody in: the webhook learns of it by its watch, and a refusal is cached for 15 s. */
+export async function worksAs({ key }: Pick<KnownKey, "key">): Promise<Who> {
+  return eventually(() => whoIs(key), { what: "the key to work", every: 100 });
+}
+
+/** A user of its own who may do what the rules say in the whole cluster. */
+export async function userWho(rules: readonly Record<string, readonly string[]>[]): Promise<string> {
+  const user = unique("user");
+  await allow({ kind: "User", name: user }, rules);
+  return user;
+}
+
+/** Somebody who may read everything, so that a refusal is the scope's. */
+export async function reader(): Promise<string> {
+  const user = unique("reader");
+  await bind({ kind: "User", name: user }, "cluster-admin");
+  return user;
+}

@@ -1,0 +1,129 @@
+import { createHash, randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { eventually } from "./eventually.ts";
+import { type KnownKey, askWith, kubectlWith, makeKey, whoIs, worksAs } from "./key-request.ts";
+import { allowRequesters, make, viewOf } from "./keys-and-tokens.ts";
+import { arrange, bind, patchTypes, unique } from "./policy-request.ts";
+
+type Spec = Readonly<Record<string, unknown>>;
+
+const devs = unique("devs");
+const secrets = { method: "GET", path: "/api/v1/namespaces/default/secrets" } as const;
+
+function digestOf(key: string): string {
+  return `sha256:${createHash("sha256").update(key).digest("hex")}`;
+}
+
+/** How long it takes until a key that has worked is refused, and with which code. */
+async function refusalOf({ key }: KnownKey): Promise<{ readonly code: number; readonly ms: number }> {
+  const began = performance.now();
+  const refused = async () => {
+    const { code } = await askWith(key, secrets);
+    return code !== 200 && { code };
+  };
+  const { code } = await eventually(refused, { what: "the key to be refused", every: 20 });
+  return { code, ms: Math.round(performance.now() - began) };
+}
+
+function merge(path: string, body: object) {
+  return arrange({ method: "PATCH", path, type: patchTypes.merge, body });
+}
+
+describe.skipIf(inject("webhook") === undefined)("an access key", () => {
+  beforeAll(async () => {
+    await allowRequesters(devs);
+    await bind({ kind: "Group", name: devs }, "view");
+  });
+
+  it.each<[string, Spec, string, readonly string[]]>([
+    ["user, in its groups", { user: "alice", groups: ["devs", "ops"] }, "alice", ["devs", "ops"]],
+    ["team, in the team's group", { team: "web" }, "management.service:team:web", ["web"]],
+    ["subject", { subject: "robot" }, "robot", []],
+    ["user, in the groups of its login", { user: "alice", identity: { groups: ["sso-devs"] } }, "alice", ["sso-devs"]],
+  ])("acts as its %s", async (_what, spec, username, groups) => {
+    const key = await makeKey({ spec });
+    const who = await worksAs(key);
+    expect(who).toMatchObject({ username, extra: { "management.service/key-id": [key.uid] } });
+    expect(new Set(who.groups)).toEqual(new Set([...groups, "system:authenticated"]));
+  });
+
+  it("tells kubectl who it is", async () => {
+    const key = await makeKey({ spec: { user: "alice", groups: ["devs"] } });
+    await worksAs(key);
+    const { stdout } = await kubectlWith(key.key, ["auth", "whoami"]);
+    expect(stdout).toMatch(/Username +alice/);
+    expect(stdout).toContain(key.uid);
+  });
+
+  it("works as a digest: a manifest in Git holds no secret", async () => {
+    const plain = randomBytes(24).toString("base64url");
+    await make("OwnedAccessKey", { spec: { user: "alice", key: digestOf(plain) } });
+    expect(await worksAs({ key: plain })).toMatchObject({ username: "alice" });
+    expect(await whoIs(digestOf(plain))).toBeUndefined();
+  });
+
+  it("has the rights of its user and no others", async () => {
+    const key = await makeKey({ spec: { user: "alice", groups: [devs] } });
+    await worksAs(key);
+    expect(await askWith(key.key, { method: "GET", path: "/api/v1/namespaces/default/configmaps" })).toMatchObject({ code: 200 });
+    expect(await askWith(key.key, secrets)).toMatchObject({ code: 403 });
+  });
+
+  it.each<[string, Spec]>([
+    ["without user, team and subject", {}],
+    ["that is disabled", { user: "alice", disabled: true }],
+    ["with a scope that no program of now can read", { user: "alice", scope: { rules: [{ requestTargets: ["Management"], unknown: 1 }] } }],
+  ])("%s does not work", async (_what, spec) => {
+    const [lame, sound] = [await makeKey({ spec }), await makeKey({ spec: { user: "alice" } })];
+    await worksAs(sound);
+    const isPruned = "scope" in spec;
+    expect(await whoIs(lame.key)).toEqual(isPruned ? expect.anything() : undefined);
+  });
+
+  it("of a younger object with the same key does not work, and the older one goes on", async () => {
+    const older = await makeKey({ spec: { user: "alice" } });
+    await worksAs(older);
+    const younger = await make("OwnedAccessKey", { spec: { user: "bob", key: older.key } });
+    await eventually(async () => (await viewOf(younger)).conditions["Active"]?.reason === "DuplicateKey", { what: "the younger key to be seen as a duplicate" });
+    expect(await worksAs(older)).toMatchObject({ username: "alice" });
+  });
+
+  it("records its last use", async () => {
+    const key = await makeKey({ spec: { user: "alice" } });
+    await worksAs(key);
+    const used = async () => {
+      const { status } = await arrange({ method: "GET", path: key.path });
+      return JSON.stringify(status).includes("lastActivity");
+    };
+    await eventually(used, { what: "status.lastActivity to be written" });
+  });
+});
+
+describe.skipIf(inject("webhook") === undefined)("a key that has worked is refused", () => {
+  const worker = unique("worker");
+  beforeAll(() => bind({ kind: "User", name: worker }, "cluster-admin"));
+
+  async function working(spec: Spec): Promise<KnownKey> {
+    const key = await makeKey({ spec: { user: worker, ...spec } });
+    await worksAs(key);
+    expect(await askWith(key.key, secrets)).toMatchObject({ code: 200 });
+    return key;
+  }
+
+  it.each<[string, Spec, number, (key: KnownKey) => Promise<unknown>]>([
+    ["when it is disabled", {}, 403, ({ path }) => merge(path, { spec: { disabled: true } })],
+    ["when its scope is narrowed", {}, 403, ({ path }) => merge(path, { spec: { scope: { projects: [{ project: "web" }] } } })],
+    ["when its life is shortened to what is over", { ttl: 3600 }, 403, ({ path }) => merge(path, { spec: { ttl: 1 } })],
+    // Its object is in order: that somebody presents the former text is seen when the cached TokenReview ends.
+    ["when its key is another one", {}, 401, ({ path }) => merge(path, { spec: { key: randomBytes(24).toString("base64url") } })],
+    ["when its object is deleted", {}, 403, ({ path }) => arrange({ method: "DELETE", path })],
+    ["at the end of its life", { ttl: 5 }, 403, async () => {}],
+    ["when it was idle for its idle life", { ttl: 5, ttlAfterLastActivity: true }, 403, () => new Promise((resolve) => setTimeout(resolve, 7_000))],
+  ])("%s", async (what, spec, expected, change) => {
+    const key = await working(spec);
+    await change(key);
+    const { code, ms } = await refusalOf(key);
+    expect(code).toBe(expected);
+    process.stderr.write(`webhook: a key is refused ${what}: ${code} after ${ms} ms\n`);
+  });
+});

@@ -1,0 +1,59 @@
+import type { TestProject } from "vitest/node";
+import { findOrBuildControlPlane } from "./binaries.ts";
+import { startControlPlane } from "./control-plane.ts";
+import { applyLatchkey, policiesCount } from "./install.ts";
+import { startController, startWebhook } from "./latchkey-process.ts";
+import { bundleInto, hasLoneClusters } from "./lone-cluster.ts";
+import { trustWebhook } from "./trust.ts";
+
+/** How tests reach the webhook of the run: plain data. */
+export interface WebhookHandle {
+  /** Where it answers kube-apiserver. */
+  webhookUrl: string;
+  /** Its metrics. */
+  url: string;
+  log: string;
+  auditLog: string;
+}
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The webhook that kube-apiserver asks; undefined where no API server can be started for it. */
+    webhook: WebhookHandle | undefined;
+  }
+}
+
+const stops: (() => Promise<unknown>)[] = [];
+
+/** Starts a control plane of its own whose kube-apiserver asks a webhook, and a controller, until the tests are over. */
+export async function setup(project: TestProject): Promise<void> {
+  const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
+  project.provide("webhook", undefined);
+  if (!hasLoneClusters) return;
+  try {
+    const started = await startControlPlane(await findOrBuildControlPlane(report));
+    stops.unshift(() => started.stop());
+    const { stop: _stop, restartApiServer: _restart, ...controlPlane } = started;
+    const { policies } = await applyLatchkey(controlPlane, report);
+    const program = bundleInto(controlPlane.directory);
+    const controller = await startController({ controlPlane, program });
+    stops.unshift(() => controller.stop());
+    const webhook = await startWebhook({ controlPlane, program });
+    stops.unshift(() => webhook.stop());
+    await webhook.waitReady();
+    await trustWebhook(started, webhook, program);
+    if (policies) await policiesCount(controlPlane);
+    await controller.waitReady();
+    const { webhookUrl, url, log } = webhook;
+    project.provide("controlPlane", controlPlane);
+    project.provide("webhook", { webhookUrl, url, log, auditLog: controlPlane.auditLogPath ?? "" });
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+}
+
+/** Stops the processes, then their control plane. */
+export async function teardown(): Promise<void> {
+  for (const stop of stops.splice(0)) await stop();
+}
