@@ -15,6 +15,8 @@ export const devPaths = {
   logs: join(devDirectory, "logs"),
   controllerLog: join(devDirectory, "logs", "controller.log"),
   controllerPid: join(devDirectory, "controller.pid"),
+  webhookLog: join(devDirectory, "logs", "webhook.log"),
+  webhookPid: join(devDirectory, "webhook.pid"),
 } as const;
 
 const lockName = "lock";

@@ -30,6 +30,14 @@ and try:
     kubectl --context alice create -f -
   kubectl --context alice get directclusterendpointtoken mine   # hers; bob may create tokens too, but not see this one
   kubectl describe ownedaccesskey ci-pipeline
+  key=$(openssl rand -base64 32)                                # a key of alice's that may read SharedSecrets and no more
+  echo '{"apiVersion":"management.service/v1","kind":"OwnedAccessKey","metadata":{"name":"reader"},
+    "spec":{"user":"alice","ttl":3600,"key":"'$key'","scope":{"roles":[{"role":"serviceCLI"}]}}}' | kubectl create -f -
+  kubectl --token $key auth whoami
+  kubectl --token $key -n team-a get sharedsecret database      # within the scope, and alice may
+  kubectl --token $key -n team-a delete sharedsecret database   # beyond the scope
+  kubectl patch ownedaccesskey reader --type=merge -p '{"spec":{"disabled":true}}'
+  kubectl --token $key -n team-a get sharedsecret database      # refused a second later
   curl -s "$LATCHKEY_CONTROLLER_URL/metrics"
 `;
 

@@ -1,13 +1,14 @@
 import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane } from "./control-plane.ts";
-import { startController } from "./latchkey-process.ts";
+import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
+import { startController, startWebhook } from "./latchkey-process.ts";
 import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
 import { applyLatchkey, policiesCount } from "./install.ts";
 import { kubectl, type KubectlAccess } from "./kubectl.ts";
 import type { HeldLock } from "./lock-file.ts";
-import { describeExit } from "./tied-child.ts";
+import { describeExit, type Exit } from "./tied-child.ts";
+import { trustWebhook } from "./trust.ts";
 
 /** What was started, in this order; it is stopped in the opposite one. */
 const started: (() => Promise<unknown>)[] = [];
@@ -37,6 +38,7 @@ async function up(fail: (what: string) => void): Promise<void> {
   say("installing the CRDs, RBAC and policies");
   const { policies } = await applyLatchkey(controlPlane, say);
   await bindRequesters(controlPlane);
+  await startWebhookFor(controlPlane);
   say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
   const controller = await startController({
     controlPlane,
@@ -57,6 +59,22 @@ async function up(fail: (what: string) => void): Promise<void> {
   say(await devReport(controlPlane));
   say("Ctrl-C stops everything.");
   say("Latchkey is ready");
+}
+
+/** The webhook, and an API server that asks it; the API server of an existing cluster takes no flags of ours. */
+async function startWebhookFor(controlPlane: StartedControlPlane): Promise<void> {
+  if (controlPlane.kind === "existing") {
+    say("the webhook is not started: give this cluster's kube-apiserver what `latchkey trust-config --authorization` prints, and access keys work");
+    return;
+  }
+  say("starting the webhook as system:serviceaccount:latchkey-system:latchkey-webhook");
+  const { webhookLog: log, webhookPid: pidFile } = devPaths;
+  const onDeath = (exit: Exit) => say(`the webhook died (${describeExit(exit)}), starting it again; ${log}`);
+  const webhook = await startWebhook({ controlPlane, directory: devDirectory, log, pidFile, onDeath });
+  started.push(() => webhook.stop());
+  await webhook.waitReady();
+  say("starting kube-apiserver again with what `latchkey trust-config --authorization` prints");
+  await trustWebhook(controlPlane, webhook);
 }
 
 /** Settles when this process shall end: a signal, the death of the npm that started it, or a failure. */

@@ -6,7 +6,7 @@ import { eventually } from "./eventually.ts";
 import { type KubectlResult, tryKubectl } from "./kubectl.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { make, type Own, type WantedOwn } from "./keys-and-tokens.ts";
-import { allow, bind, unique } from "./policy-request.ts";
+import { unique } from "./policy-request.ts";
 
 /** An access key of which the test knows the plain text. */
 export interface KnownKey extends Own {
@@ -57,18 +57,4 @@ export async function whoIs(key: string): Promise<Who | undefined> {
 /** Waits until a key lets somebody in: the webhook learns of it by its watch, and a refusal is cached for 15 s. */
 export async function worksAs({ key }: Pick<KnownKey, "key">): Promise<Who> {
   return eventually(() => whoIs(key), { what: "the key to work", every: 100 });
-}
-
-/** A user of its own who may do what the rules say in the whole cluster. */
-export async function userWho(rules: readonly Record<string, readonly string[]>[]): Promise<string> {
-  const user = unique("user");
-  await allow({ kind: "User", name: user }, rules);
-  return user;
-}
-
-/** Somebody who may read everything, so that a refusal is the scope's. */
-export async function reader(): Promise<string> {
-  const user = unique("reader");
-  await bind({ kind: "User", name: user }, "cluster-admin");
-  return user;
 }

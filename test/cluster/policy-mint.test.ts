@@ -79,6 +79,28 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
   });
 });
 
+describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
+  const withKey: Caller = { ...root, extra: { "management.service/key-id": ["k-17"] } };
+  const refused = answered(403, "root came with an access key");
+
+  it("makes no key, whoever it is for", async () => {
+    const object = { ...body, metadata: { name: unique("mint") }, spec: { user: "root" } };
+    expect(await ask(withKey, { method: "POST", path: `${collection}?dryRun=All`, body: object })).toMatchObject(refused);
+  });
+
+  it.for<[string, Omit<Ask, "path">]>([
+    ["changes no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { displayName: "mine" } } }],
+    ["disables no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { disabled: true } } }],
+    ["labels no key", { method: "PATCH", type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } }],
+    ["deletes no key", { method: "DELETE" }],
+  ])("%s", async ([, request]) => {
+    const made = await arrange({ method: "POST", path: collection, body: { ...body, metadata: { name: unique("mint") }, spec: { user: "root" } } });
+    const path = `${collection}/${made.metadata.name}`;
+    expect(await ask(withKey, { ...request, path })).toMatchObject(refused);
+    expect(await ask(root, { ...request, path })).toMatchObject({ code: 200 });
+  });
+});
+
 describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
   const spec = { user: bob.user, key: digest("b"), ttl: 3600, ttlAfterLastActivity: true, disabled: true, groups: ["finance"], scope: { projects: [{ project: "web" }] } };
 

@@ -64,9 +64,9 @@ describe("the shipped roles", () => {
     expect(aggregated).toEqual(["latchkey-sharedsecret-admin rbac.authorization.k8s.io/aggregate-to-admin"]);
   });
 
-  it("bind nobody but the controller", () => {
+  it("bind nobody but the controller and the webhook", () => {
     const subjects = shipped.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
-    expect([...new Set(subjects)]).toEqual(["latchkey-controller"]);
+    expect([...new Set(subjects)]).toEqual(["latchkey-controller", "latchkey-webhook"]);
   });
 });
 
@@ -139,10 +139,34 @@ describe("the controller's account", () => {
   });
 });
 
-describe.each(["latchkey-webhook", "latchkey-gateway"] as const)("the account %s", (name) => {
+describe("the account latchkey-gateway", () => {
   it.each(["secrets", "namespaces", "sharedsecrets"])("may not get %s", async (resource) => {
     const group = resource === "sharedsecrets" ? management : "";
-    expect(await may(latchkeyAccount(name), { verb: "get", group, resource })).toMatchObject({ allowed: false });
+    expect(await may(latchkeyAccount("latchkey-gateway"), { verb: "get", group, resource })).toMatchObject({ allowed: false });
+  });
+});
+
+describe("the account latchkey-webhook", () => {
+  const certificates = { resource: "secrets", namespace: "latchkey-system", name: "latchkey-webhook-certificates" };
+  const keys = { group: management, resource: "ownedaccesskeys" };
+
+  it.each<[string, Access]>([
+    ["read access keys", { ...keys, verb: "list" }],
+    ["write their last use", { ...keys, verb: "patch", subresource: "status" }],
+    ["keep its certificates", { ...certificates, verb: "update" }],
+  ])("may %s", async (_rule, access) => {
+    expect(await may(latchkeyAccount("latchkey-webhook"), access)).toMatchObject({ allowed: true });
+  });
+
+  it.each<[string, Access]>([
+    ["read Secrets", { verb: "list", resource: "secrets" }],
+    ["read the signing keys", { ...certificates, verb: "get", name: "latchkey-signing-keys" }],
+    ["read SharedSecrets", { verb: "list", group: management, resource: "sharedsecrets" }],
+    ["change access keys", { ...keys, verb: "patch" }],
+    ["read direct tokens", { verb: "list", group: management, resource: "directclusterendpointtokens" }],
+    ["change namespaces", { verb: "patch", resource: "namespaces" }],
+  ])("may not %s", async (_rule, access) => {
+    expect(await may(latchkeyAccount("latchkey-webhook"), access)).toMatchObject({ allowed: false });
   });
 });
 

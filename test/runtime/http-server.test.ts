@@ -1,10 +1,13 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "vitest";
+import { Pool } from "undici";
+import { SecretText } from "../../src/api/secret-text.ts";
 import { startHttpServer } from "../../src/runtime/http-server.ts";
 import type { HttpServer } from "../../src/runtime/http-server.ts";
 import { healthRoute, plain, routed } from "../../src/runtime/routes.ts";
 import type { Handler } from "../../src/runtime/routes.ts";
+import { newWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import { recordingLog } from "./recording-log.ts";
 import { TestClock } from "./test-clock.ts";
 
@@ -106,4 +109,53 @@ test("closing cuts what does not end within the grace", async () => {
 test("an address that is taken rejects", async () => {
   await serving(routed([]));
   await expect(startHttpServer({ host: "127.0.0.1", port: server.port, handler: routed([]), clock, log })).rejects.toThrow("EADDRINUSE");
+});
+
+describe("over TLS", () => {
+  const names = { dnsNames: ["localhost"], clientName: "the-client" };
+
+  /** The server, and what it says to who shows this certificate. */
+  async function secured() {
+    const made = await newWebhookCertificates({ ...names, now: Date.now() });
+    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: (_request, peer) => plain(200, `you are ${peer.clientName}`), clock, log, tls: tlsOf(made) });
+    const ask = async (client: { readonly cert?: string; readonly key?: string } = {}, ca = tlsOf(made).clientAuthority): Promise<string> => {
+      const pool = new Pool(server.url.replace("127.0.0.1", "localhost"), { connect: { ca, ...client, lookup: (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]) } });
+      try {
+        return await (await pool.request({ method: "GET", path: "/" })).body.text();
+      } finally {
+        await pool.destroy();
+      }
+    };
+    return { made, ask };
+  }
+
+  const shown = (made: WebhookCertificates, name: "client" | "serving") => ({ cert: made[name].certificate, key: SecretText.reveal(made[name].privateKey) });
+
+  test("a client of the authority is known by its name, and no other is", async () => {
+    const { made, ask } = await secured();
+    const foreign = await newWebhookCertificates({ ...names, now: Date.now() });
+    expect(await ask(shown(made, "client"))).toBe("you are the-client\n");
+    expect(await ask()).toBe("you are undefined\n");
+    expect(await ask(shown(foreign, "client"))).toBe("you are undefined\n");
+  });
+
+  test("a certificate that is there to serve makes nobody a client", async () => {
+    const { made, ask } = await secured();
+    expect(await ask(shown(made, "serving"))).toBe("you are undefined\n");
+  });
+
+  test("a client whose time is over is nobody", async () => {
+    const { made, ask } = await secured();
+    const past = await renewCertificates({ authority: made.authority, names: ["client"], terms: { ...names, now: Date.now() - 400 * 86_400_000 }, before: made });
+    expect(await ask(shown(past, "client"))).toBe("you are undefined\n");
+  });
+
+  test("other material counts from the next connection on", async () => {
+    const { made, ask } = await secured();
+    const other = await newWebhookCertificates({ ...names, now: Date.now() });
+    server.useTls(tlsOf(other));
+    await expect(ask()).rejects.toThrow(/certificate/);
+    expect(await ask(shown(made, "client"), tlsOf(other).clientAuthority)).toBe("you are undefined\n");
+    expect(await ask(shown(other, "client"), tlsOf(other).clientAuthority)).toBe("you are the-client\n");
+  });
 });

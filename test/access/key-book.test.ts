@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { createKeyBook, type KeyBook } from "../../src/access/key-book.ts";
+import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { Turns } from "../../src/kube/turns.ts";
+import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+
+const plain = "a-plain-key-of-alice";
+const digest = `sha256:${createHash("sha256").update(plain).digest("hex")}`;
+const early = { creationTimestamp: "2025-01-01T00:00:00Z" };
+const stamped = { annotations: { [annotations.requester]: "alice" } };
+
+const policies = Object.fromEntries(
+  ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"].map((plural) => [plural, [raw({ name: requesterPolicies.stamp, ...early })]]).concat(
+    ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map((plural) => [plural, [requesterPolicies.lock, requesterPolicies.guard].map((name) => raw({ name, ...early }))]),
+  ),
+);
+
+function key(name: string, spec: object, metadata: object = {}): RawObject {
+  return raw({ name, ...stamped, ...metadata }, { spec: { user: "alice", ...spec } });
+}
+
+interface Told {
+  readonly book: KeyBook;
+  readonly listWatch: ToldListWatch;
+  readonly stop: AbortController;
+}
+
+async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Promise<Told> {
+  const [clock, stop, listWatch] = [new TestClock(), new AbortController(), new ToldListWatch({ ...policies, ...listed })];
+  const deps = { listWatch, clock, turns: new Turns(clock), log: recordingLog(), random: () => 0.5 };
+  const book = createKeyBook(deps, { maximumKeyTtl: 0, prefixes: { user: "", team: "" } });
+  void book.run(stop.signal);
+  await book.synced;
+  await settled();
+  return { book, listWatch, stop };
+}
+
+const present = (book: KeyBook, text = plain): unknown => {
+  const found = book.present(new SecretText(text));
+  return typeof found === "string" ? found : found.key.metadata.name;
+};
+
+describe("a presented key is found", () => {
+  test.each([
+    ["by its plain text", plain],
+    ["by its digest", digest],
+  ])("%s", async (_rule, stored) => {
+    const { book, stop } = await told({ ownedaccesskeys: [key("one", { key: stored }), key("other", { key: "another-key-of-alice" })] });
+    expect(present(book)).toBe("one");
+    expect([present(book, digest), present(book, "nobody-has-this-key"), present(book, "short")]).toEqual(["garbage", "unknown", "garbage"]);
+    stop.abort();
+  });
+
+  test("in the oldest of several objects that hold it", async () => {
+    const twins = [key("younger", { key: plain }, { creationTimestamp: "2026-02-01T00:00:00Z" }), key("older", { key: digest })];
+    const { book, listWatch, stop } = await told({ ownedaccesskeys: twins });
+    expect(present(book)).toBe("older");
+    listWatch.tell("ownedaccesskeys", "DELETED", key("older", { key: digest }));
+    expect(present(book)).toBe("younger");
+    stop.abort();
+  });
+
+  test("until its object holds another one, or is gone", async () => {
+    const { book, listWatch, stop } = await told({ ownedaccesskeys: [key("one", { key: plain })] });
+    listWatch.tell("ownedaccesskeys", "MODIFIED", key("one", { key: "another-key-of-alice" }));
+    expect([present(book), present(book, "another-key-of-alice")]).toEqual(["unknown", "one"]);
+    expect(book.byId("uid-one")?.key.metadata.name).toBe("one");
+    listWatch.tell("ownedaccesskeys", "DELETED", key("one", {}));
+    expect([present(book, "another-key-of-alice"), book.byId("uid-one")]).toEqual(["unknown", undefined]);
+    stop.abort();
+  });
+});
+
+describe("the requester of a key", () => {
+  test("is certain only if all policies stood before it", async () => {
+    const { book, listWatch, stop } = await told({ ownedaccesskeys: [key("one", { key: plain })] });
+    expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "known", name: "alice" });
+    listWatch.tell("validatingadmissionpolicies", "DELETED", raw({ name: requesterPolicies.guard, ...early }));
+    expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "unknown" });
+    stop.abort();
+  });
+});
+
+test("places and bundles follow labels", async () => {
+  const bundle = (name: string, verb: string): RawObject => raw({ name, labels: { [labels.scopeRole]: "reading" } }, { rules: [{ apiGroups: [""], resources: ["pods"], verbs: [verb] }] });
+  const { book, listWatch, stop } = await told({ namespaces: [raw({ name: "web-1", labels: { [labels.project]: "web" } })], clusterroles: [bundle("one", "get")] });
+  expect([book.placeOf("web-1"), book.placeOf("unknown"), book.placeOf("")]).toEqual([{ target: "Management", project: "web" }, { target: "Management" }, { target: "Management" }]);
+  expect(book.roles().get("reading")?.map(({ verbs }) => verbs)).toEqual([["get"]]);
+  listWatch.tell("clusterroles", "ADDED", bundle("two", "list"));
+  expect(book.roles().get("reading")?.flatMap(({ verbs }) => verbs)).toEqual(["get", "list"]);
+  listWatch.tell("namespaces", "MODIFIED", raw({ name: "web-1", labels: {} }));
+  expect(book.placeOf("web-1")).toEqual({ target: "Management" });
+  stop.abort();
+});
+
+test("nothing counts before everything is listed", () => {
+  const clock = new TestClock();
+  const deps = { listWatch: new ToldListWatch({}), clock, turns: new Turns(clock), log: recordingLog(), random: () => 0.5 };
+  expect(createKeyBook(deps, { maximumKeyTtl: 0, prefixes: { user: "", team: "" } }).waitingFor()).toEqual(expect.arrayContaining(["ownedaccesskeys", "namespaces", "clusterroles", "validatingadmissionpolicies"]));
+});

@@ -1,0 +1,85 @@
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { labels } from "../../src/api/names.ts";
+import { eventually } from "./eventually.ts";
+import { askWith, kubectlWith, makeKey, worksAs } from "./key-request.ts";
+import { arrange, bind, unique } from "./policy-request.ts";
+import type { Answer, Ask } from "./cluster-connection.ts";
+
+type Scope = Readonly<Record<string, unknown>>;
+
+/** May do everything, so that every refusal is the scope's. */
+const root = unique("root");
+const [web, pay] = [unique("web"), unique("pay")];
+const management = "/apis/management.service/v1";
+const rbac = "/apis/rbac.authorization.k8s.io/v1";
+const get = (path: string): Ask => ({ method: "GET", path });
+const create = (path: string, body: object): Ask => ({ method: "POST", path: `${path}?dryRun=All`, body });
+const listIn = (namespace: string, plural = "secrets"): Ask => get(`/api/v1/namespaces/${namespace}/${plural}`);
+
+/** What a key with this scope is answered. */
+async function within(scope: Scope | undefined, request: Ask): Promise<Answer> {
+  const key = await makeKey({ spec: { user: root, ...(scope === undefined ? {} : { scope }) } });
+  await worksAs(key);
+  return askWith(key.key, request);
+}
+
+const refused = { code: 403, message: expect.stringContaining("the scope of this credential does not allow") };
+
+describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
+  beforeAll(async () => {
+    await bind({ kind: "User", name: root }, "cluster-admin");
+    const namespace = (name: string, more: object = {}) => arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, labels: { [labels.project]: name, ...more } } } });
+    await Promise.all([namespace(web), namespace(pay, { [labels.space]: "lab" })]);
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"] }];
+    await arrange({ method: "POST", path: `${rbac}/clusterroles`, body: { metadata: { name: unique("bundle"), labels: { [labels.scopeRole]: "configuration" } }, rules } });
+    // The webhook learns of all this by its watches.
+    await eventually(async () => (await within({ spaces: [{ project: pay, space: "lab" }], roles: [{ role: "configuration" }] }, listIn("default", "configmaps"))).code === 200, { what: "labels and roles to be known" });
+  });
+
+  it.each<[string, Scope | undefined, Ask]>([
+    ["has all that its user has without one", undefined, listIn(pay)],
+    ["reaches its project", { projects: [{ project: web }] }, listIn(web)],
+    ["reaches its space", { spaces: [{ project: pay, space: "lab" }] }, listIn(pay)],
+    ["reaches what a bundle permits", { roles: [{ role: "configuration" }] }, listIn(pay, "configmaps")],
+    ["reaches what a rule names", { rules: [{ verbs: ["list"], resources: [{ group: "", resources: ["secrets"] }], namespaces: [pay] }] }, listIn(pay)],
+    ["reads what the API is", {}, get("/apis")],
+    ["reads SharedSecrets for the command-line client", { allowServiceCli: true }, get(`${management}/namespaces/${web}/sharedsecrets`)],
+  ])("%s", async (_rule, scope, request) => {
+    expect(await within(scope, request)).toMatchObject({ code: 200 });
+  });
+
+  it.each<[string, Scope, Ask]>([
+    ["reaches nothing when it is empty", {}, listIn(web)],
+    ["reaches no other project", { projects: [{ project: web }] }, listIn(pay)],
+    ["reaches no namespace without a project", { projects: [{ project: "*" }] }, listIn("default")],
+    ["reaches nothing of the whole cluster by a project", { projects: [{ project: "*" }] }, get("/api/v1/secrets")],
+    ["reaches no other space", { spaces: [{ project: pay, space: "office" }] }, listIn(pay)],
+    ["reaches no more than a bundle permits", { roles: [{ role: "configuration" }] }, listIn(pay)],
+    ["reaches nothing by a bundle that nobody knows", { roles: [{ role: unique("none") }] }, listIn(pay, "configmaps")],
+    ["reaches nothing by a role that is no bundle", { roles: [{ role: "cluster-admin" }] }, listIn(pay)],
+    ["reaches no other verb than a rule names", { rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["secrets"] }] }] }, listIn(pay)],
+    ["reaches no connected cluster's things by its name", { clusters: [{ cluster: "*" }] }, listIn(pay)],
+    ["reads no other key", { projects: [{ project: "*" }], rules: [{}] }, get(`${management}/ownedaccesskeys`)],
+    ["changes no namespace", { projects: [{ project: web }] }, { method: "PATCH", path: `/api/v1/namespaces/${web}?dryRun=All`, type: "application/merge-patch+json", body: { metadata: { labels: { [labels.project]: pay } } } }],
+    ["makes no token of a service account", { projects: [{ project: web }] }, create(`/api/v1/namespaces/${web}/serviceaccounts/default/token`, { spec: {} })],
+    ["makes no binding", { projects: [{ project: web }] }, create(`${rbac}/namespaces/${web}/rolebindings`, { metadata: { name: "x" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin" } })],
+    ["makes no policy", { rules: [{}] }, create("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", { metadata: { name: "x" }, spec: {} })],
+    ["signs no certificate", { rules: [{}] }, create("/apis/certificates.k8s.io/v1/certificatesigningrequests", { metadata: { name: "x" }, spec: {} })],
+  ])("%s", async (_rule, scope, request) => {
+    expect(await within(scope, request)).toMatchObject(refused);
+  });
+
+  it("acts as nobody else, not even where a rule allows everything", async () => {
+    const key = await makeKey({ spec: { user: root, scope: { rules: [{}] } } });
+    await worksAs(key);
+    const { code, stderr } = await kubectlWith(key.key, ["get", "secrets", "--as=alice"]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/forbidden/i)]);
+  });
+
+  it("is told by kubectl what it may do", async () => {
+    const key = await makeKey({ spec: { user: root, scope: { projects: [{ project: web }] } } });
+    await worksAs(key);
+    const answers = await Promise.all([web, pay].map((namespace) => kubectlWith(key.key, ["auth", "can-i", "list", "secrets", `--namespace=${namespace}`])));
+    expect(answers.map(({ stdout }) => stdout.trim().split(" ")[0])).toEqual(["yes", "no"]);
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { parseWebhookConfig, webhookHelp } from "../../src/runtime/webhook-config.ts";
+
+test("without options every field has its documented default", () => {
+  expect(parseWebhookConfig({ argv: [], env: {} })).toEqual({
+    kubeconfig: undefined,
+    namespace: "latchkey-system",
+    httpAddress: { host: "0.0.0.0", port: 8080 },
+    logLevel: "info",
+    userPrefix: "",
+    teamPrefix: "",
+    maximumKeyTtl: 0,
+    webhookAddress: { host: "0.0.0.0", port: 8443 },
+    serviceName: "latchkey-webhook",
+    certificateDirectory: undefined,
+  });
+});
+
+test("flags and variables are those of the help", () => {
+  const env = { LATCHKEY_WEBHOOK_ADDRESS: "127.0.0.1:9443", LATCHKEY_CERTIFICATE_DIRECTORY: "/tls" };
+  expect(parseWebhookConfig({ argv: ["--maximum-key-ttl=1d"], env })).toMatchObject({ webhookAddress: { host: "127.0.0.1", port: 9443 }, certificateDirectory: "/tls", maximumKeyTtl: 86_400 });
+  expect(webhookHelp()).toMatch(/Usage: latchkey webhook[^]*--webhook-address <host:port> .*default 0.0.0.0:8443.*LATCHKEY_WEBHOOK_ADDRESS/);
+});
+
+test("an option of another command is refused", () => {
+  expect(() => parseWebhookConfig({ argv: ["--workers=3"], env: {} })).toThrow('"--workers" does not exist');
+});

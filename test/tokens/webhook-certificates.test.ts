@@ -1,0 +1,78 @@
+import { X509Certificate } from "node:crypto";
+import { inspect } from "node:util";
+import { beforeAll, describe, expect, test } from "vitest";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { newWebhookCertificates, parseWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates, WebhookCertificatesError, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+
+const now = Date.parse("2026-01-01T00:00:00Z");
+const terms = { dnsNames: ["w.ns.svc", "w.ns"], clientName: "latchkey:kube-apiserver", now };
+const year = 365 * 86_400_000;
+
+const asSent = (certificates: WebhookCertificates): unknown => JSON.parse(encodeBody(webhookCertificatesSecret(certificates, { namespace: "ns" })));
+const read = (pem: string): X509Certificate => new X509Certificate(pem);
+const countOf = (pem: string): number => pem.split("-----BEGIN CERTIFICATE-----").length - 1;
+
+describe("new certificates", () => {
+  let made: WebhookCertificates;
+  beforeAll(async () => void (made = await newWebhookCertificates(terms)));
+
+  test("are signed by an authority that may sign nothing but them", () => {
+    const authority = read(made.authority.certificate);
+    expect(authority.ca).toBe(true);
+    for (const { certificate } of [made.serving, made.client]) {
+      expect(read(certificate).verify(authority.publicKey)).toBe(true);
+      expect(read(certificate).checkIssued(authority)).toBe(true);
+      expect(read(certificate).ca).toBe(false);
+    }
+  });
+
+  test("stand for the names of the webhook, and for kube-apiserver", () => {
+    expect(read(made.serving.certificate).subjectAltName).toBe("DNS:w.ns.svc, DNS:w.ns");
+    expect(read(made.client.certificate).subject).toBe("CN=latchkey:kube-apiserver");
+  });
+
+  test("serve one purpose each", () => {
+    expect(read(made.serving.certificate).keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
+    expect(read(made.client.certificate).keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
+  });
+
+  test("live for a year, their authority for ten", () => {
+    const { authority, serving, client } = made.lives;
+    expect([authority.endsAt, serving.endsAt, client.endsAt]).toEqual([now + 10 * year, now + year, now + year]);
+  });
+
+  test("come back from their Secret as they were", () => {
+    expect(tlsOf(parseWebhookCertificates(asSent(made)))).toEqual(tlsOf(made));
+    expect(parseWebhookCertificates(asSent(made)).lives).toEqual(made.lives);
+  });
+
+  test("are never printed with their private keys", () => {
+    expect(`${inspect(made, { depth: 9, showHidden: true })}${JSON.stringify(made)}`).not.toMatch(/PRIVATE|[A-Za-z0-9+/]{40,}\n-----END PRIVATE/);
+  });
+
+  test("leave out what is not due when they are renewed", async () => {
+    const renewed = await renewCertificates({ authority: made.authority, names: ["serving"], terms: { ...terms, now: now + year / 2 }, before: made });
+    expect(renewed.client).toBe(made.client);
+    expect(renewed.lives.serving.endsAt).toBe(now + 1.5 * year);
+    expect(read(renewed.serving.certificate).verify(read(made.authority.certificate).publicKey)).toBe(true);
+  });
+
+  test("keep trust in what the authority before has signed, and in that alone", async () => {
+    const second = await newWebhookCertificates({ ...terms, now: now + 7 * year }, made);
+    expect([countOf(second.authority.certificate), second.authority.certificate.includes(made.authority.certificate.trim())]).toEqual([2, true]);
+    expect(read(second.client.certificate).verify(read(second.authority.certificate).publicKey)).toBe(true);
+    const third = await newWebhookCertificates({ ...terms, now: now + 14 * year }, second);
+    expect([countOf(third.authority.certificate), third.authority.certificate.includes(made.authority.certificate.trim())]).toEqual([2, false]);
+  });
+});
+
+describe("a Secret that cannot be used is an error that shows nothing of it", () => {
+  test.each<[string, Record<string, string>, string]>([
+    ["without data", {}, "data key ca.crt is missing"],
+    ["with something else", Object.fromEntries(["ca.crt", "ca.key", "tls.crt", "tls.key", "client.crt", "client.key"].map((file) => [file, "Y2FuYXJ5"])), "the authority certificate is not a PEM certificate"],
+  ])("%s", (_rule, data, problem) => {
+    expect(() => parseWebhookCertificates({ data })).toThrow(WebhookCertificatesError);
+    expect(() => parseWebhookCertificates({ data })).toThrow(problem);
+    expect(() => parseWebhookCertificates({ data })).toThrow(/^(?!.*canary)/);
+  });
+});

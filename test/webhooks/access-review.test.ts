@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { recordAt } from "../../src/api/parse.ts";
+import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
+import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
+
+const web = { roles: [], projects: ["web"], spaces: [], virtualClusters: [], clusters: [], rules: [] };
+const { uid } = viewWith().key.metadata;
+
+function reviewOf(namespace: string, extra: object = { "management.service/key-id": [uid] }): object {
+  const resourceAttributes = { verb: "get", version: "v1", resource: "secrets", namespace, name: "a" };
+  return { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice", extra, resourceAttributes } };
+}
+
+async function statusOf(deps: ReturnType<typeof reviewing>, body: object): Promise<unknown> {
+  const response = await accessReviewHandler(deps)(posted(body), stranger);
+  return recordAt(await response.json(), "status");
+}
+
+test("what is within the scope is left to RBAC, and the use is noted", async () => {
+  const deps = reviewing({ view: viewWith({ scope: web }) });
+  expect(await statusOf(deps, reviewOf("web-1"))).toEqual({ allowed: false });
+  expect([deps.used, deps.results]).toEqual([[uid], ["no-opinion"]]);
+});
+
+test("who came without a key is left to RBAC", async () => {
+  const deps = reviewing({});
+  expect(await statusOf(deps, reviewOf("pay-1", {}))).toEqual({ allowed: false });
+  expect([deps.used, deps.results]).toEqual([[], ["no-opinion"]]);
+});
+
+describe("denied is", () => {
+  test.each<[string, Parameters<typeof reviewing>[0], object, RegExp]>([
+    ["what is beyond the scope", { view: viewWith({ scope: web }) }, reviewOf("pay-1"), /does not allow get secrets a in namespace pay-1/],
+    ["what has two key ids", { view: viewWith() }, reviewOf("web-1", { "management.service/key-id": [uid, "other"] }), /does not exist/],
+    ["what has an empty list of key ids", { view: viewWith() }, reviewOf("web-1", { "management.service/key-id": [] }), /does not exist/],
+    ["everything by a key that is gone", {}, reviewOf("web-1"), /does not exist/],
+    ["everything by a disabled key", { view: viewWith({ disabled: true }) }, reviewOf("web-1"), /Disabled/],
+    ["everything while the keys are not read", { view: viewWith(), isCold: true }, reviewOf("web-1"), /not read the access keys yet/],
+  ])("%s", async (_rule, seen, body, reason) => {
+    const deps = reviewing(seen);
+    expect(await statusOf(deps, body)).toEqual({ allowed: false, denied: true, reason: expect.stringMatching(reason) });
+    expect(deps.used).toEqual([]);
+  });
+
+  test("a path beyond the scope", async () => {
+    const spec = { user: "alice", extra: { "management.service/key-id": [uid] }, nonResourceAttributes: { verb: "get", path: "/metrics" } };
+    const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+    expect(await statusOf(reviewing({ view: viewWith({ scope: web }) }), body)).toMatchObject({ denied: true });
+    expect(await statusOf(reviewing({ view: viewWith() }), body)).toEqual({ allowed: false });
+  });
+});
+
+test.each<[string, unknown]>([
+  ["no JSON", "x"],
+  ["another version", { apiVersion: "authorization.k8s.io/v1beta1", kind: "SubjectAccessReview", spec: {} }],
+  ["no request", { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice" } }],
+])("%s is answered with 400", async (_rule, body) => {
+  expect((await accessReviewHandler(reviewing({}))(posted(body), stranger)).status).toBe(400);
+});

@@ -1,0 +1,36 @@
+import type { KeyBook } from "../../src/access/key-book.ts";
+import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
+import type { KeyView } from "../../src/domain/key-state.ts";
+import { sightedMetadata } from "../domain/sightings.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+
+/** A key in order, with these terms. */
+export function viewWith(spec: Partial<OwnedAccessKeySeen["spec"]> = {}): KeyView {
+  return {
+    key: { metadata: sightedMetadata(), spec: { user: "alice", disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec }, keyDigest: "d1", status: {}, conditions: [] },
+    requester: { kind: "known", name: "alice", uid: "", groups: [] },
+    olderHolder: undefined,
+    config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" } },
+  };
+}
+
+/** A book with one key, or none, and what is told of its uses and of the results. */
+export function reviewing({ view, isCold = false, found = view ?? "unknown" }: { readonly view?: KeyView; readonly isCold?: boolean; readonly found?: ReturnType<KeyBook["present"]> }) {
+  const [used, results] = [new Array<string>(), new Array<string>()];
+  const book: Pick<KeyBook, "present" | "byId" | "waitingFor" | "placeOf" | "roles"> = {
+    present: () => found,
+    byId: (uid) => (uid === view?.key.metadata.uid ? view : undefined),
+    waitingFor: () => (isCold ? ["ownedaccesskeys"] : []),
+    placeOf: (namespace) => ({ target: "Management", ...(namespace === "web-1" ? { project: "web" } : {}) }),
+    roles: () => new Map(),
+  };
+  return { book, clock: new TestClock(), used, results, onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
+}
+
+/** Whoever is at the other end without a certificate. */
+export const stranger = { clientName: undefined };
+
+/** A review as kube-apiserver sends it. */
+export function posted(body: unknown): Request {
+  return new Request("http://localhost/review", { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body) });
+}
