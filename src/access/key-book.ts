@@ -26,6 +26,8 @@ export interface KeyBook {
   readonly synced: Promise<void>;
   /** Kinds that have not been listed yet; while there are any, nothing that the book says counts. */
   waitingFor(): readonly string[];
+  /** Whether keys that were made a moment ago are here: no watch is interrupted. */
+  isFollowing(): boolean;
   /** The key that somebody presented. */
   present(presented: SecretText): Presented;
   /** The key whose object has this uid. */
@@ -88,6 +90,7 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
     synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
     waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
+    isFollowing: () => keys.isFollowing,
     present(presented) {
       const digest = digestOfPresented(presented);
       if (digest === undefined) return "garbage";

@@ -36,6 +36,9 @@ export const signingKeysKey: Key = "signing-keys";
  */
 const statusDelayMs = { final: 100, progress: 1_000 } as const;
 
+/** A grant follows the keys of its requester at this distance for each of them, or at once: ten times what a pass takes to look at them. */
+const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
+
 /** Which passes a change asks for. */
 export interface ChangeDeps {
   readonly queues: Queues;
@@ -109,7 +112,7 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
       for (const seen of [before, after]) {
         if (seen === undefined) continue;
         const hash = hashOn(seen);
-        if (hash !== undefined) queues.grant.add(hash, "fresh");
+        if (hash !== undefined) addGrant(hash);
       }
       for (const name of concernedBy(before, after)) addGranted(name);
     },
@@ -175,7 +178,14 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     const [before, after] = seen.map((object) => object !== undefined && isLasting(object.metadata) && stampedHash(object.metadata)[0]);
     if (before === after) return;
     const hashes = new Set(seen.flatMap((object) => (object === undefined ? [] : stampedHash(object.metadata))));
-    for (const hash of hashes) queues.grant.add(hash, "fresh");
+    hashes.forEach(addGrant);
+  }
+
+  /** A pass looks at all keys of a requester: where they are many, what comes together is granted together. */
+  function addGrant(hash: Key): void {
+    const delayMs = Math.min(stores.keys.countBy(indexes.requester, hash) * grantDelayMs.each, grantDelayMs.most);
+    if (delayMs < grantDelayMs.least) queues.grant.add(hash, "fresh");
+    else queues.grant.addAt(hash, clock.now() + delayMs);
   }
 
   /** Everything about requesters, and the queue of each; what one of them asked for comes together, so that it is granted in batches. */

@@ -48,6 +48,7 @@ export class Informer<T> {
   readonly #store: Store<T>;
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
+  #isFollowing = false;
   #resourceVersion: string | undefined;
   #earlierLists = 0;
 
@@ -74,13 +75,19 @@ export class Informer<T> {
     return this.#isSynced;
   }
 
+  /** Whether a watch is open, as far as can be told: what the store holds is then a moment old at most. */
+  get isFollowing(): boolean {
+    return this.#isFollowing;
+  }
+
   /** Follows the API server until the signal aborts; never throws. */
   async run(signal: AbortSignal): Promise<void> {
     let backoffMs = firstBackoffMs;
     let relist = true;
+    let forgottenAt = -Infinity;
     while (!signal.aborted) {
       const startedAt = this.#deps.clock.monotonic();
-      let failed = false;
+      let [failed, isForgotten] = [false, false];
       let longestMs = longestBackoffMs;
       try {
         if (relist) await this.#list();
@@ -88,6 +95,7 @@ export class Informer<T> {
         await this.#watch(signal);
       } catch (error) {
         failed = true;
+        isForgotten = isKubeError(error, "Gone") && !relist;
         relist ||= isKubeError(error, "Gone", "NotFound");
         if (!isKubeError(error, "NotFound")) this.#report(error);
         else if (this.#options.optional === true) this.#markEmpty();
@@ -96,8 +104,14 @@ export class Informer<T> {
           this.#report(error);
         }
       }
-      const livedMs = this.#deps.clock.monotonic() - startedAt;
+      const endedAt = this.#deps.clock.monotonic();
+      const livedMs = endedAt - startedAt;
       if (livedMs >= healthyMs) backoffMs = firstBackoffMs;
+      // An API server that was away has forgotten where the watch was, and is there again: it is listed at once, but not over and over.
+      if (isForgotten && endedAt - forgottenAt >= healthyMs) {
+        [forgottenAt, backoffMs] = [endedAt, firstBackoffMs];
+        continue;
+      }
       if (!failed && livedMs >= firstBackoffMs) continue;
       await sleep(backoffMs * (0.5 + this.#deps.random()), { clock: this.#deps.clock, signal });
       backoffMs = Math.min(backoffMs * 2, longestMs);
@@ -170,10 +184,15 @@ export class Informer<T> {
 
   async #watch(signal: AbortSignal): Promise<void> {
     const timeoutSeconds = 300 + Math.floor(this.#deps.random() * 300);
-    const from = { resourceVersion: this.#resourceVersion ?? "", timeoutSeconds, signal };
-    await this.#deps.listWatch.watch(this.#options.selection, from, (events) => {
-      for (const event of events) this.#handle(event);
-    });
+    const onOpen = (): void => void (this.#isFollowing = true);
+    const from = { resourceVersion: this.#resourceVersion ?? "", timeoutSeconds, signal, onOpen };
+    try {
+      await this.#deps.listWatch.watch(this.#options.selection, from, (events) => {
+        for (const event of events) this.#handle(event);
+      });
+    } finally {
+      this.#isFollowing = false;
+    }
   }
 
   #handle({ type, object }: WatchEvent): void {

@@ -28,12 +28,21 @@ export interface ListPage {
   readonly resourceVersion: string;
 }
 
+/** Where a watch begins, and how long it may last. */
+export interface WatchStart {
+  readonly resourceVersion: string;
+  readonly timeoutSeconds: number;
+  readonly signal: AbortSignal;
+  /** Told when the API server has begun to answer. */
+  readonly onOpen: () => void;
+}
+
 /** What the API server offers to an informer. Both throw a KubeError; `Gone` asks for a new list. */
 export interface ListWatch {
   /** Hands over page after page, the next one when the last is done with. */
   list(selection: Selection, onPage: (page: ListPage) => Promise<void>): Promise<void>;
   /** Hands over events in batches until the server ends the watch or it falls silent. */
-  watch(selection: Selection, from: { readonly resourceVersion: string; readonly timeoutSeconds: number; readonly signal: AbortSignal }, onEvents: (events: readonly WatchEvent[]) => void): Promise<void>;
+  watch(selection: Selection, from: WatchStart, onEvents: (events: readonly WatchEvent[]) => void): Promise<void>;
 }
 
 const pageSize = "500";
@@ -55,7 +64,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
         if (next === undefined || next === "") return;
       }
     },
-    async watch(selection, { resourceVersion, timeoutSeconds, signal }, onEvents) {
+    async watch(selection, { resourceVersion, timeoutSeconds, signal, onOpen }, onEvents) {
       if (signal.aborted) return;
       const ended = new AbortController();
       const stop = (): void => ended.abort();
@@ -70,6 +79,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
       try {
         const answer = await transport.stream(call);
         if (answer.status !== 200) throw await refusalOf(call, answer);
+        onOpen();
         for await (const lines of splitLines(answer.chunks)) {
           heard();
           onEvents(lines.map((line) => parseEvent(call, line)));

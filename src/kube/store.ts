@@ -27,6 +27,8 @@ export interface ReadStore<T> {
   by(index: string, name: string): readonly T[];
   /** The keys of these objects. */
   keysBy(index: string, name: string): readonly Key[];
+  /** How many they are. */
+  countBy(index: string, name: string): number;
   /** The names that an index has. */
   namesIn(index: string): IterableIterator<string>;
   readonly size: number;
@@ -95,6 +97,11 @@ export class Store<T> implements ReadStore<T> {
   keysBy(index: string, name: string): readonly Key[] {
     const named = this.#index(index).keys.get(name);
     return typeof named === "string" ? [named] : [...(named ?? [])];
+  }
+
+  countBy(index: string, name: string): number {
+    const named = this.#index(index).keys.get(name);
+    return named instanceof Set ? named.size : named === undefined ? 0 : 1;
   }
 
   namesIn(index: string): IterableIterator<string> {

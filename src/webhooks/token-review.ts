@@ -5,6 +5,7 @@ import type { SecretText } from "../api/secret-text.ts";
 import { authenticate, type UserInfo } from "../domain/authentication.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Handler } from "../runtime/routes.ts";
+import { sleep } from "../runtime/sleep.ts";
 import { badReview, readJson } from "./review.ts";
 
 /** How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one. */
@@ -12,8 +13,8 @@ export type TokenReviewResult = "authenticated" | "garbage" | "unknown" | "refus
 
 /** What TokenReviews are answered from. */
 export interface TokenReviewDeps {
-  readonly book: Pick<KeyBook, "present" | "waitingFor">;
-  readonly clock: Pick<Clock, "now">;
+  readonly book: Pick<KeyBook, "present" | "waitingFor" | "isFollowing">;
+  readonly clock: Pick<Clock, "now" | "wakeAfter">;
   /** Told of each key that was let in. */
   readonly onUse: (key: OwnedAccessKeySeen) => void;
   readonly onResult: (result: TokenReviewResult) => void;
@@ -24,20 +25,25 @@ export function tokenReviewHandler(deps: TokenReviewDeps): Handler {
   return async (request) => {
     const token = parseTokenReview(await readJson(request));
     if (token === undefined) return badReview("TokenReview", tokenReviewVersion);
-    const status = review(token, deps);
+    const status = await review(token, deps);
     return Response.json({ apiVersion: tokenReviewVersion, kind: "TokenReview", status });
   };
 }
 
 type TokenReviewStatus = { readonly authenticated: true; readonly user: UserInfo } | { readonly authenticated: false; readonly error?: string };
 
-function review(token: SecretText, { book, clock, onUse, onResult }: TokenReviewDeps): TokenReviewStatus {
-  if (book.waitingFor().length > 0) {
-    onResult("not-ready");
-    // kube-apiserver caches a refusal, but no error.
-    return { authenticated: false, error: "latchkey has not read the access keys yet" };
+/** The watch tells of a key that was just made within milliseconds; a refusal would be remembered for 15 s. */
+const catchUpMs = 100;
+
+async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
+  const { book, clock, onUse, onResult } = deps;
+  if (book.waitingFor().length > 0) return notReady(deps);
+  let view = book.present(token);
+  if (view === "unknown") {
+    await sleep(catchUpMs, { clock });
+    view = book.present(token);
   }
-  const view = book.present(token);
+  if (view === "unknown" && !book.isFollowing()) return notReady(deps);
   if (typeof view === "string") {
     onResult(view);
     return { authenticated: false };
@@ -47,4 +53,10 @@ function review(token: SecretText, { book, clock, onUse, onResult }: TokenReview
   if (authentication.kind === "refused") return { authenticated: false };
   onUse(view.key);
   return { authenticated: true, user: authentication.user };
+}
+
+/** kube-apiserver remembers a refusal, but no error. */
+function notReady({ onResult }: TokenReviewDeps): TokenReviewStatus {
+  onResult("not-ready");
+  return { authenticated: false, error: "latchkey does not know the access keys of now; try again in a moment" };
 }

@@ -218,6 +218,13 @@ describe("keys, tokens and grants", () => {
     expect(news()).toEqual([`grant ${hash} fresh`, "token t fresh"]);
   });
 
+  test("a key of a requester who has many asks for the grants at a distance, so that what comes together is granted together", async () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => raw({ name: `k${index}`, ...stamp }));
+    const { listWatch, news } = await around({ ownedaccesskeys: many });
+    listWatch.tell("ownedaccesskeys", "ADDED", raw({ name: "new", ...stamp }));
+    expect(news()).toEqual([expect.stringMatching(`^grant ${hash} in 100\\.\\d+ ms$`), "key new fresh"]);
+  });
+
   test("a grant asks for its requester's pass and those of all that it names", async () => {
     const name = `latchkey-requester-${hash}-0`;
     const rules = [

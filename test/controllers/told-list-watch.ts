@@ -1,5 +1,5 @@
 import { isRecord, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import type { ListPage, ListWatch, Selection, WatchEvent } from "../../src/kube/list-watch.ts";
+import type { ListPage, ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
 
 /** An object as the API server sends it. */
 export interface RawObject {
@@ -22,8 +22,9 @@ export class ToldListWatch implements ListWatch {
     await onPage({ items, resourceVersion: "100" });
   }
 
-  watch(selection: Selection, { signal }: { readonly signal: AbortSignal }, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
+  watch(selection: Selection, { signal, onOpen }: Pick<WatchStart, "signal" | "onOpen">, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
     this.#watches.push({ selection, onEvents });
+    onOpen();
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   }
 

@@ -110,6 +110,24 @@ describe("after an interruption", () => {
     expect(listWatch.calls).toEqual(["list", "watch 7", "list", "watch 20"]);
   });
 
+  test("by Gone it lists again at once, but not over and over", async () => {
+    const { clock, listWatch } = await following([listed(7), listed(20), listed(30)]);
+    listWatch.end(failure("Gone"));
+    await settled();
+    expect(listWatch.calls).toEqual(["list", "watch 7", "list", "watch 20"]);
+    listWatch.end(failure("Gone"));
+    await settled();
+    expect([listWatch.calls.length, clock.untilNext]).toEqual([4, 800]);
+  });
+
+  test("it follows only while a watch is open", async () => {
+    const { listWatch, informer } = await following([listed(7)]);
+    expect(informer.isFollowing).toBe(true);
+    listWatch.end(failure("Network"));
+    await settled();
+    expect(informer.isFollowing).toBe(false);
+  });
+
   test("in the first list it lists again, and is synced only then", async () => {
     const { clock, listWatch, informer } = await following([failure("ServerError"), listed(7)]);
     expect([listWatch.calls, informer.isSynced]).toEqual([["list"], false]);
@@ -147,7 +165,7 @@ describe("a list after the first", () => {
     between(around);
     around.news();
     around.listWatch.end(failure("Gone"));
-    await around.clock.run(800);
+    await settled();
     return around;
   }
 

@@ -40,7 +40,7 @@ function watching(chunks: (call: Call) => AsyncIterable<Uint8Array>, status = 20
   const stop = new AbortController();
   const around = over({ stream: async (call) => ({ status, chunks: chunks(call) }) });
   const batches: (readonly WatchEvent[])[] = [];
-  const ended = around.listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, signal: stop.signal }, (events) => void batches.push(events));
+  const ended = around.listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, signal: stop.signal, onOpen: () => {} }, (events) => void batches.push(events));
   return { ...around, stop, batches, ended };
 }
 
@@ -171,7 +171,7 @@ describe("a watch", () => {
     const stop = new AbortController();
     stop.abort();
     const { calls, clock, listWatch } = over({ stream: () => new Promise(() => {}) });
-    await listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, signal: stop.signal }, () => {});
+    await listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, signal: stop.signal, onOpen: () => {} }, () => {});
     expect([calls, clock.pending]).toEqual([[], 0]);
   });
 

@@ -1,4 +1,4 @@
-import type { ListPage, ListWatch, Selection, WatchEvent } from "../../src/kube/list-watch.ts";
+import type { ListPage, ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
 
 /** A list as the API server would answer it, or the failure of the call. */
 export type ListAnswer = { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] } | Error;
@@ -27,8 +27,9 @@ export class ScriptedListWatch implements ListWatch {
     for (const items of pages) await onPage({ items, resourceVersion: answer.resourceVersion });
   }
 
-  watch(_selection: Selection, from: { readonly resourceVersion: string; readonly signal: AbortSignal }, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
+  watch(_selection: Selection, from: Pick<WatchStart, "resourceVersion" | "signal" | "onOpen">, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
     this.calls.push(`watch ${from.resourceVersion}`);
+    from.onOpen();
     return new Promise((resolve, reject) => {
       this.#watch = { onEvents, end: (failure) => (failure === undefined ? resolve() : reject(failure)) };
       from.signal.addEventListener("abort", () => resolve(), { once: true });

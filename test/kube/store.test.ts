@@ -59,6 +59,7 @@ describe.each([
         expect([...store.namesIn("tag")].toSorted()).toEqual(names);
         for (const tag of ["x", "y", "z"]) {
           expect(new Set(store.by("tag", tag))).toEqual(new Set(values.filter(({ tags }) => tags.includes(tag))));
+          expect(store.countBy("tag", tag)).toBe(values.filter(({ tags }) => tags.includes(tag)).length);
         }
       }),
     );

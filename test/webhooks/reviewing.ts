@@ -15,16 +15,18 @@ export function viewWith(spec: Partial<OwnedAccessKeySeen["spec"]> = {}): KeyVie
 }
 
 /** A book with one key, or none, and what is told of its uses and of the results. */
-export function reviewing({ view, isCold = false, found = view ?? "unknown" }: { readonly view?: KeyView; readonly isCold?: boolean; readonly found?: ReturnType<KeyBook["present"]> }) {
+export function reviewing({ view, isCold = false, isFollowing = true, found = view ?? "unknown" }: { readonly view?: KeyView; readonly isCold?: boolean; readonly isFollowing?: boolean; readonly found?: ReturnType<KeyBook["present"]> }) {
+  const standing = { found };
   const [used, results] = [new Array<string>(), new Array<string>()];
-  const book: Pick<KeyBook, "present" | "byId" | "waitingFor" | "placeOf" | "roles"> = {
-    present: () => found,
+  const book: Pick<KeyBook, "present" | "byId" | "waitingFor" | "isFollowing" | "placeOf" | "roles"> = {
+    present: () => standing.found,
+    isFollowing: () => isFollowing,
     byId: (uid) => (uid === view?.key.metadata.uid ? view : undefined),
     waitingFor: () => (isCold ? ["ownedaccesskeys"] : []),
     placeOf: (namespace) => ({ target: "Management", ...(namespace === "web-1" ? { project: "web" } : {}) }),
     roles: () => new Map(),
   };
-  return { book, clock: new TestClock(), used, results, onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
+  return { book, clock: new TestClock(), standing, used, results, onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
 }
 
 /** Whoever is at the other end without a certificate. */

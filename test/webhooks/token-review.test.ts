@@ -24,17 +24,37 @@ describe("nobody is told more than no", () => {
   ])("by %s", async (_rule, seen, result) => {
     const deps = reviewing(seen);
     deps.clock.advance(10 ** 13);
-    const response = await tokenReviewHandler(deps)(posted(review), stranger);
-    expect(await response.json()).toEqual({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", status: { authenticated: false } });
+    const answer = tokenReviewHandler(deps)(posted(review), stranger);
+    await deps.clock.run(100);
+    expect(await (await answer).json()).toEqual({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", status: { authenticated: false } });
     expect([deps.used, deps.results]).toEqual([[], [result]]);
   });
 });
 
-test("while the keys are not read, the answer is an error, which kube-apiserver does not cache", async () => {
-  const deps = reviewing({ view: viewWith(), isCold: true });
-  const response = await tokenReviewHandler(deps)(posted(review), stranger);
-  expect([response.status, await response.json()]).toEqual([200, expect.objectContaining({ status: { authenticated: false, error: "latchkey has not read the access keys yet" } })]);
+test("a key that was made a moment ago is waited for", async () => {
+  const deps = reviewing({});
+  const answer = tokenReviewHandler(deps)(posted(review), stranger);
+  await deps.clock.run(50);
+  deps.standing.found = viewWith();
+  await deps.clock.run(50);
+  expect(await (await answer).json()).toMatchObject({ status: { authenticated: true } });
+});
+
+test.each<[string, Parameters<typeof reviewing>[0]]>([
+  ["while the keys are not read", { view: viewWith(), isCold: true }],
+  ["while the watch is interrupted and the key is not known", { isFollowing: false }],
+])("%s, the answer is an error, which kube-apiserver does not remember", async (_rule, seen) => {
+  const deps = reviewing(seen);
+  const answer = tokenReviewHandler(deps)(posted(review), stranger);
+  await deps.clock.run(100);
+  const response = await answer;
+  expect([response.status, await response.json()]).toEqual([200, expect.objectContaining({ status: { authenticated: false, error: expect.stringContaining("does not know the access keys") } })]);
   expect(deps.results).toEqual(["not-ready"]);
+});
+
+test("a key that is known works while the watch is interrupted", async () => {
+  const response = await tokenReviewHandler(reviewing({ view: viewWith(), isFollowing: false }))(posted(review), stranger);
+  expect(await response.json()).toMatchObject({ status: { authenticated: true } });
 });
 
 test.each<[string, unknown]>([
