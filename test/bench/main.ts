@@ -12,6 +12,7 @@ import { newcomerRows } from "./newcomer.ts";
 import { home, namespaceRequest, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
 import { repairRows } from "./repair.ts";
 import { ratioOf, type Row, table } from "./report.ts";
+import { reviewRows, seedScopedKeys } from "./reviews.ts";
 import { type Size, sizeNamed } from "./sizes.ts";
 import { type Running, setStage, type Stage } from "./stage.ts";
 
@@ -74,6 +75,13 @@ async function keys({ stage, size, tell }: Bench): Promise<void> {
   await running.stop();
 }
 
+async function reviews({ stage, size, tell }: Bench): Promise<void> {
+  await seedScopedKeys(stage, size.keys);
+  const webhook = await stage.startWebhook();
+  tell(await reviewRows(stage, webhook, size.keys));
+  await webhook.stop();
+}
+
 async function start({ stage, size, tell }: Bench): Promise<void> {
   await seedMany(stage, size.many);
   say("first fill");
@@ -87,7 +95,7 @@ async function start({ stage, size, tell }: Bench): Promise<void> {
 }
 
 /** What can be measured apart from the rest, in this order. */
-const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = { "fan-out": fanOut, latency, newcomer, mint, start, keys };
+const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = { "fan-out": fanOut, latency, newcomer, mint, start, keys, reviews };
 
 function partsNamed(text: string | undefined): readonly string[] {
   const named = text ? text.split(",") : Object.keys(parts);

@@ -64,9 +64,14 @@ export function ownPath(plural: "ownedaccesskeys" | "directclusterendpointtokens
   return `/apis/${apiVersion}/${plural}${name === undefined ? "" : `/${name}`}`;
 }
 
+/** The plain key of the key of that name. */
+export function plainKeyOf(name: string): string {
+  return `lk.bench.${name}.0123456789abcdef`;
+}
+
 /** A key of a user who asks for it itself; `ttl` in seconds. */
-export function keyRequest(name: string, requester: string, ttl: number): BareRequest {
-  const spec = { user: requester, key: `lk.bench.${name}.0123456789abcdef`, ttl };
+export function keyRequest(name: string, requester: string, ttl: number, more: object = {}): BareRequest {
+  const spec = { user: requester, key: plainKeyOf(name), ttl, ...more };
   return { method: "POST", path: ownPath("ownedaccesskeys"), by: impersonated(requester), body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec } };
 }
 

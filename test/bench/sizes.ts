@@ -9,7 +9,7 @@ export interface Size {
   readonly many: { readonly sources: number; readonly targets: number; readonly foreign: number };
   readonly idleSeconds: number;
   readonly tokens: number;
-  readonly keys: { readonly lasting: number; readonly expiring: number; readonly withinSeconds: number; readonly requesters: number };
+  readonly keys: { readonly lasting: number; readonly expiring: number; readonly withinSeconds: number; readonly requesters: number; readonly reviews: number };
 }
 
 const tiny: Size = {
@@ -20,7 +20,7 @@ const tiny: Size = {
   many: { sources: 50, targets: 4, foreign: 100 },
   idleSeconds: 10,
   tokens: 100,
-  keys: { lasting: 90, expiring: 10, withinSeconds: 5, requesters: 2 },
+  keys: { lasting: 90, expiring: 10, withinSeconds: 5, requesters: 2, reviews: 400 },
 };
 
 const small: Size = {
@@ -31,7 +31,7 @@ const small: Size = {
   many: { sources: 500, targets: 10, foreign: 2500 },
   idleSeconds: 30,
   tokens: 1000,
-  keys: { lasting: 1950, expiring: 50, withinSeconds: 15, requesters: 10 },
+  keys: { lasting: 1950, expiring: 50, withinSeconds: 15, requesters: 10, reviews: 10_000 },
 };
 
 const full: Size = {
@@ -42,7 +42,7 @@ const full: Size = {
   many: { sources: 10_000, targets: 10, foreign: 50_000 },
   idleSeconds: 30,
   tokens: 1000,
-  keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, requesters: 100 },
+  keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, requesters: 100, reviews: 40_000 },
 };
 
 const sizes: readonly Size[] = [tiny, small, full];

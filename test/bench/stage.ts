@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
-import { type LatchkeyProcess, startController } from "../cluster/latchkey-process.ts";
+import { type LatchkeyProcess, startController, startWebhook } from "../cluster/latchkey-process.ts";
 import { imageNodeFlags } from "../cluster/image.ts";
 import { applyLatchkey, policiesCount, repository } from "../cluster/install.ts";
 import { kubectl } from "../cluster/kubectl.ts";
@@ -22,6 +22,13 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** A webhook that runs. */
+export interface RunningWebhook {
+  readonly webhookUrl: string;
+  readonly readings: Readings;
+  stop(): Promise<void>;
+}
+
 /** What benchmarks happen on. */
 export interface Stage {
   readonly controlPlane: StartedControlPlane;
@@ -32,6 +39,8 @@ export interface Stage {
   readonly say: (line: string) => void;
   /** Starts the controller's bundle with the flags of the image. */
   start(): Promise<Running>;
+  /** Starts the webhook's bundle with the flags of the image, and waits until it is ready. */
+  startWebhook(): Promise<RunningWebhook>;
   close(): Promise<void>;
 }
 
@@ -58,6 +67,12 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
       account,
       say,
       start: () => run(controlPlane, program, running),
+      async startWebhook() {
+        const webhook = await startWebhook({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", env: imageEnvironment });
+        running.add(webhook);
+        await webhook.waitReady(300_000);
+        return { webhookUrl: webhook.webhookUrl, readings: readingsOf(webhook.url), stop: () => end(webhook, running) };
+      },
       async close() {
         await Promise.all([...running].map((controller) => controller.stop()));
         await Promise.all([admin.close(), account.close()]);
@@ -79,8 +94,7 @@ function bundle(directory: string): string {
 
 async function run(controlPlane: StartedControlPlane, program: string, running: Set<LatchkeyProcess>): Promise<Running> {
   const startedAt = performance.now();
-  const env = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
-  const controller = await startController({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", identity: "bench", env });
+  const controller = await startController({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", identity: "bench", env: imageEnvironment });
   running.add(controller);
   return {
     pid: controller.pid,
@@ -90,9 +104,13 @@ async function run(controlPlane: StartedControlPlane, program: string, running: 
       await controller.waitReady(300_000);
       return performance.now();
     },
-    async stop() {
-      running.delete(controller);
-      await controller.stop();
-    },
+    stop: () => end(controller, running),
   };
+}
+
+const imageEnvironment = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
+
+async function end(one: LatchkeyProcess, running: Set<LatchkeyProcess>): Promise<void> {
+  running.delete(one);
+  await one.stop();
 }

@@ -35,7 +35,7 @@ and try:
     "spec":{"user":"alice","ttl":3600,"key":"'$key'","scope":{"roles":[{"role":"serviceCLI"}]}}}' | kubectl create -f -
   kubectl --token $key auth whoami
   kubectl --token $key -n team-a get sharedsecret database      # within the scope, and alice may
-  kubectl --token $key -n team-a delete sharedsecret database   # beyond the scope
+  kubectl --token $key -n team-a label sharedsecret database a=b   # alice may, and the scope does not cover it
   kubectl patch ownedaccesskey reader --type=merge -p '{"spec":{"disabled":true}}'
   kubectl --token $key -n team-a get sharedsecret database      # refused a second later
   curl -s "$LATCHKEY_CONTROLLER_URL/metrics"

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { connect, send, type Answer, type Ask, type Connection } from "./cluster-connection.ts";
+import type { ControlPlane } from "./control-plane-handle.ts";
 import { eventually } from "./eventually.ts";
 import { type KubectlResult, tryKubectl } from "./kubectl.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
@@ -22,8 +23,12 @@ export async function makeKey({ spec = {}, ...wanted }: WantedOwn = {}): Promise
 const connections = new Map<string, Promise<Connection>>();
 
 /** Sends a request with a key, or any other text, as the bearer token. */
-export async function askWith(key: string, request: Ask): Promise<Answer> {
-  const { adminKubeconfig } = inject("controlPlane");
+export function askWith(key: string, request: Ask): Promise<Answer> {
+  return askAs(inject("controlPlane"), key, request);
+}
+
+/** The same, to another control plane than that of the test run. */
+export async function askAs({ adminKubeconfig }: Pick<ControlPlane, "adminKubeconfig">, key: string, request: Ask): Promise<Answer> {
   const connection = connections.get(adminKubeconfig) ?? connect(adminKubeconfig);
   connections.set(adminKubeconfig, connection);
   return send({ pool: (await connection).pool, headers: ["authorization", `Bearer ${key}`] }, {}, request);

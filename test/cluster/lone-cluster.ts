@@ -13,6 +13,8 @@ export const hasLoneClusters = process.env.USE_EXISTING_CLUSTER !== "true" && pr
 /** A control plane that one test file has for itself. */
 export interface LoneCluster {
   readonly controlPlane: StartedControlPlane;
+  /** Path of Latchkey's bundle. */
+  readonly program: string;
   /** Path of the audit log. */
   readonly audit: string;
   ask(caller: Caller, request: Ask): Promise<Answer>;
@@ -52,6 +54,7 @@ export async function startLoneCluster({ install = true }: LoneClusterOptions = 
   }
   return {
     controlPlane,
+    program,
     audit: controlPlane.auditLogPath ?? "",
     ask,
     async arrange(request) {

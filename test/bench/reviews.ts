@@ -1,0 +1,137 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { Pool } from "undici";
+import { extras, ownObjects } from "../../src/api/names.ts";
+import { listAt } from "../../src/api/parse.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { webhookPaths } from "../../src/domain/webhook-paths.ts";
+import { digestOfPresented } from "../../src/tokens/presented-key.ts";
+import { parseWebhookCertificates, tlsOf, type WebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import { eventually } from "../cluster/eventually.ts";
+import { freePort } from "../cluster/free-port.ts";
+import { startTiedChild } from "../cluster/tied-child.ts";
+import { concurrency } from "./bare-client.ts";
+import { keyRequest, metadataOf, ownPath, parsed, plainKeyOf, secretPath } from "./objects.ts";
+import { percentile } from "./percentile.ts";
+import type { Row, Usage } from "./report.ts";
+import type { Size } from "./sizes.ts";
+import type { RunningWebhook, Stage } from "./stage.ts";
+
+const day = 86_400;
+const serverName = "latchkey-webhook.latchkey-system.svc";
+const scope = { projects: [{ project: "web" }], rules: [{ verbs: ["get", "list"], resources: [{ group: "apps", resources: ["deployments", "deployments/*"] }], namespaces: ["pay"] }] };
+
+/** Keys with a scope, made by the bare client. */
+export async function seedScopedKeys({ admin, say }: Stage, { lasting, requesters }: Size["keys"]): Promise<void> {
+  say(`seeding ${lasting} keys with a scope`);
+  await admin.pour(lasting, (index) => keyRequest(`scoped-${index}`, `holder-${index % requesters}`, day, { scope }));
+}
+
+/** One kind of question, asked again and again. */
+interface Question {
+  readonly name: string;
+  readonly path: string;
+  readonly bodyOf: (index: number) => string;
+  /** Part of every right answer. */
+  readonly expects: string;
+}
+
+/** How fast the webhook answers kube-apiserver, beside a webhook that does nothing. */
+export async function reviewRows(stage: Stage, webhook: RunningWebhook, { lasting, reviews }: Size["keys"]): Promise<readonly Row[]> {
+  const { admin, say } = stage;
+  const certificates = parseWebhookCertificates(parsed(await admin.send({ method: "GET", path: secretPath("latchkey-system", ownObjects.webhookCertificates) })));
+  const idle = await startIdleWebhook(stage, certificates);
+  const ids = listAt(parsed(await admin.send({ method: "GET", path: `${ownPath("ownedaccesskeys")}?limit=500` })), "items").map((key) => metadataOf(key).uid);
+  const spread = (index: number): number => (index * 7919) % lasting;
+  const questions: readonly Question[] = [
+    { name: "TokenReview", path: webhookPaths.tokenReview, bodyOf: (index) => tokenReview(plainKeyOf(`scoped-${spread(index)}`)), expects: '"authenticated":true' },
+    { name: "TokenReview of garbage", path: webhookPaths.tokenReview, bodyOf: (index) => tokenReview(`garbage ${index} `), expects: '"authenticated":false' },
+    { name: "SubjectAccessReview", path: webhookPaths.accessReview, bodyOf: (index) => accessReview(ids[index % ids.length] ?? ""), expects: '"allowed":false' },
+  ];
+  const rows: Row[] = [];
+  for (const question of questions) {
+    say(`${reviews} times ${question.name}`);
+    await ask(idle.url, certificates, { ...question, count: reviews / 4, expects: "" });
+    await ask(webhook.webhookUrl, certificates, { ...question, count: reviews / 4 });
+    const ceiling = await ask(idle.url, certificates, { ...question, count: reviews, expects: "" });
+    const end = await webhook.readings.begin();
+    const asked = await ask(webhook.webhookUrl, certificates, { ...question, count: reviews });
+    rows.push(...rowsOf(question.name, asked, ceiling, await end()));
+  }
+  await idle.stop();
+  return [...rows, garbageRow()];
+}
+
+function rowsOf(name: string, asked: Asked, ceiling: Asked, usage: Usage): readonly Row[] {
+  const [p99, ceilingP99] = [percentile(asked.latencies, 0.99), percentile(ceiling.latencies, 0.99)];
+  const note = `${concurrency} at a time, p50 ${percentile(asked.latencies, 0.5).toFixed(2)} ms`;
+  return [
+    { name, measured: asked.rate, unit: "/s", ceiling: ceiling.rate, wanted: ">= 2000/s", met: asked.rate >= 2000, usage, note },
+    { name: `${name}, latency`, measured: p99, unit: "ms p99", ceiling: ceilingP99, wanted: "< 5 ms", met: p99 < 5, note },
+  ];
+}
+
+/** What refusing garbage takes without the way to it. */
+function garbageRow(): Row {
+  const count = 100_000;
+  const keys = Array.from({ length: count }, (_, index) => new SecretText(`lk_01234567_${String(index).padStart(43, "0")}_000000`));
+  const began = performance.now();
+  const found = keys.filter((key) => digestOfPresented(key) !== undefined).length;
+  const microseconds = ((performance.now() - began) * 1000) / count;
+  return { name: "garbage refused", measured: microseconds, unit: "us", wanted: "< 100 us", met: microseconds < 100, note: `a wrong checksum, in the process; ${found} of ${count} had a right one` };
+}
+
+interface Asked {
+  /** Answers per second. */
+  readonly rate: number;
+  /** Milliseconds. */
+  readonly latencies: readonly number[];
+}
+
+async function ask(url: string, { client, authority }: WebhookCertificates, { path, bodyOf, expects, count }: Question & { readonly count: number }): Promise<Asked> {
+  const connect = { ca: authority.certificate, cert: client.certificate, key: SecretText.reveal(client.privateKey), servername: serverName };
+  const pool = new Pool(url, { connections: concurrency, pipelining: 1, allowH2: false, connect });
+  const latencies: number[] = [];
+  let next = 0;
+  const asker = async (): Promise<void> => {
+    for (let index = next++; index < count; index = next++) {
+      const began = performance.now();
+      const answer = await pool.request({ method: "POST", path, headers: { "content-type": "application/json" }, body: bodyOf(index) });
+      const text = await answer.body.text();
+      latencies.push(performance.now() - began);
+      if (answer.statusCode !== 200 || !text.includes(expects)) throw new Error(`${path}: ${answer.statusCode} without ${expects}`);
+    }
+  };
+  const began = performance.now();
+  try {
+    await Promise.all(Array.from({ length: concurrency }, asker));
+  } finally {
+    await pool.destroy();
+  }
+  return { rate: (count * 1000) / (performance.now() - began), latencies };
+}
+
+async function startIdleWebhook({ controlPlane }: Stage, certificates: WebhookCertificates): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
+  const directory = join(controlPlane.directory, "idle-webhook");
+  mkdirSync(directory, { recursive: true });
+  const { certificate, privateKey, clientAuthority } = tlsOf(certificates);
+  for (const [file, text] of Object.entries({ "tls.crt": certificate, "tls.key": privateKey, "ca.crt": clientAuthority })) writeFileSync(join(directory, file), text, { mode: 0o600 });
+  const port = await freePort();
+  const log = join(directory, "log");
+  const child = startTiedChild([process.execPath, join(import.meta.dirname, "idle-webhook.ts"), String(port), directory], { log });
+  const url = `https://127.0.0.1:${port}`;
+  const answers = async (): Promise<boolean> => (await ask(url, certificates, { name: "", path: "/", bodyOf: () => "{}", expects: "", count: 1 })).rate > 0;
+  await eventually(answers, { what: "the webhook that does nothing to answer" });
+  return { url, stop: () => child.stop() };
+}
+
+function tokenReview(token: string): string {
+  return JSON.stringify({ kind: "TokenReview", apiVersion: "authentication.k8s.io/v1", metadata: { creationTimestamp: null }, spec: { token }, status: { user: {} } });
+}
+
+function accessReview(keyId: string): string {
+  const resourceAttributes = { namespace: "pay", verb: "list", group: "apps", version: "v1", resource: "deployments" };
+  const spec = { resourceAttributes, user: "holder-1", groups: ["system:authenticated"], extra: { [extras.keyId]: [keyId], [extras.scopeHash]: ["0123456789abcdef"] } };
+  return JSON.stringify({ kind: "SubjectAccessReview", apiVersion: "authorization.k8s.io/v1", metadata: { creationTimestamp: null }, spec, status: { allowed: false } });
+}
