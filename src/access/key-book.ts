@@ -5,7 +5,7 @@ import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { parseRole, type PolicyRule, type RoleSeen } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import { olderHolder } from "../domain/key-holder.ts";
+import { holderOf, olderHolder } from "../domain/key-holder.ts";
 import type { KeyConfig, KeyView } from "../domain/key-state.ts";
 import { placeOf } from "../domain/scope/place.ts";
 import type { RequestPlace } from "../domain/scope/request.ts";
@@ -32,6 +32,8 @@ export interface KeyBook {
   present(presented: SecretText): Presented;
   /** The key whose object has this uid. */
   byId(uid: string): KeyView | undefined;
+  /** The object that holds the key of this digest (SHA-256 in lower-case hex). */
+  holderOf(digest: string): Metadata | undefined;
   /** Takes in the answer to a write of our own. */
   observe(answer: unknown): void;
   /** Where a request in this namespace goes; the empty text is no namespace. */
@@ -101,6 +103,7 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
       const [key] = keys.store.by(indexes.uid, uid);
       return key === undefined ? undefined : viewOf(key);
     },
+    holderOf: (digest) => holderOf(keys.store.by(indexes.digest, digest).map(({ metadata }) => metadata)),
     observe: (answer) => keys.observe(answer),
     placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),
     roles: () => (roles ??= rolesByName()),

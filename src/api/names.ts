@@ -16,11 +16,12 @@ export const fieldManager = "latchkey-controller";
 /** The field manager of everything the webhook writes. */
 export const webhookFieldManager = "latchkey-webhook";
 
-/** The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace. */
+/** The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace, and of its webhook configuration. */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
   webhookCertificates: "latchkey-webhook-certificates",
+  webhookConfiguration: "latchkey",
 } as const;
 
 /**

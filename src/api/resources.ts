@@ -32,6 +32,12 @@ export const resources = {
   clusterRoleBindings: { ...rbac, plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
   leases: { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true },
   events: { group: "events.k8s.io", version: "v1", plural: "events", kind: "Event", namespaced: true },
+  mutatingWebhookConfigurations: {
+    ...admission,
+    plural: "mutatingwebhookconfigurations",
+    kind: "MutatingWebhookConfiguration",
+    namespaced: false,
+  },
   mutatingPolicies: {
     ...admission,
     plural: "mutatingadmissionpolicies",

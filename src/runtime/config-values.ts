@@ -34,6 +34,14 @@ export const hostPort: ParseValue<{ readonly host: string; readonly port: number
   return { host: match[1] ?? (match[2] || "0.0.0.0"), port };
 };
 
+/** DNS names, separated by commas. */
+export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
+  const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  const stranger = names.find((name) => name.length > 253 || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name));
+  if (stranger !== undefined) throw new ConfigError(option, stranger, "must be a DNS name in lower case, such as latchkey.example.com; separate several by commas");
+  return names;
+};
+
 /** A log level. */
 export const level: ParseValue<LogLevel> = (value, option) => {
   const found = logLevels.find((name) => name === value);

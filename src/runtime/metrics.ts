@@ -40,7 +40,7 @@ export const metricTable = {
   },
   reviews: {
     name: "latchkey_reviews_total",
-    help: "Questions of kube-apiserver by kind (token, access) and result; garbage is what cannot be a key.",
+    help: "Questions of kube-apiserver by kind (token, access, admission) and result; garbage is what cannot be a key.",
     labelNames: ["kind", "result"],
   },
   reviewSeconds: {
@@ -87,7 +87,7 @@ export interface QueueMetrics {
 export type RequestPool = "copies" | "rest";
 
 /** What kube-apiserver asks the webhook. */
-export type ReviewKind = "token" | "access";
+export type ReviewKind = "token" | "access" | "admission";
 
 /** A request to the API server that ended; `code` is its HTTP status, `<error>` when no answer came. */
 export interface RequestCount {

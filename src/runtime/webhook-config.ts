@@ -1,4 +1,4 @@
-import { hostPort, optional, text } from "./config-values.ts";
+import { dnsNames, hostPort, optional, text } from "./config-values.ts";
 import type { LogLevel } from "./log.ts";
 import { commandHelp, type Option, option, optionReader, type OptionSources, sharedOptions } from "./options.ts";
 
@@ -12,6 +12,7 @@ const options = {
     help: "the Service in front of the webhook; certificates name <name>.<namespace>.svc",
     parse: text,
   }),
+  certificateNames: option("certificate-names", { value: "<names>", initial: "", help: "more DNS names for the certificate that Latchkey makes, separated by commas", parse: dnsNames }),
   certificateDirectory: option("certificate-directory", {
     value: "<directory>",
     initial: "",
@@ -35,6 +36,8 @@ export interface WebhookConfig {
   readonly maximumKeyTtl: number;
   readonly webhookAddress: { readonly host: string; readonly port: number };
   readonly serviceName: string;
+  /** DNS names beside those of the Service. */
+  readonly certificateNames: readonly string[];
   /** Where certificates come from; undefined: Latchkey makes them. */
   readonly certificateDirectory: string | undefined;
 }
@@ -52,6 +55,7 @@ export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
     maximumKeyTtl: read(options.maximumKeyTtl),
     webhookAddress: read(options.webhookAddress),
     serviceName: read(options.serviceName),
+    certificateNames: read(options.certificateNames),
     certificateDirectory: read(options.certificateDirectory),
   };
 }

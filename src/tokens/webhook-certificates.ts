@@ -31,6 +31,8 @@ export interface KeyPair {
  */
 export interface WebhookCertificates extends Readonly<Record<CertificateName, KeyPair>> {
   readonly lives: CertificateLives;
+  /** DNS names of the certificate that is served. */
+  readonly dnsNames: readonly string[];
 }
 
 /** The names that the certificates stand for. */
@@ -151,7 +153,13 @@ export function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate
 
 function withLives(pairs: Readonly<Record<CertificateName, KeyPair>>): WebhookCertificates {
   const { authority, serving, client } = pairs;
-  return { ...pairs, lives: { authority: lifeOf("authority", authority), serving: lifeOf("serving", serving), client: lifeOf("client", client) } };
+  const lives = { authority: lifeOf("authority", authority), serving: lifeOf("serving", serving), client: lifeOf("client", client) };
+  return { ...pairs, lives, dnsNames: dnsNamesOf(serving) };
+}
+
+function dnsNamesOf({ certificate }: KeyPair): readonly string[] {
+  const { subjectAltName = "" } = new X509Certificate(certificate);
+  return subjectAltName.split(", ").flatMap((entry) => (entry.startsWith("DNS:") ? [entry.slice(4)] : []));
 }
 
 async function newAuthority({ now }: CertificateTerms): Promise<KeyPair> {

@@ -14,15 +14,19 @@ import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
 import type { Handler, Route } from "../runtime/routes.ts";
 import { tlsOf } from "../tokens/webhook-certificates.ts";
 import { accessReviewHandler } from "./access-review.ts";
+import { keyAdmissionHandler } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
 import { LastActivity } from "./last-activity.ts";
+import { createPublishedAuthority } from "./published-authority.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
 /** How a webhook process behaves. */
 export interface WebhookOptions extends KeyConfig {
   readonly namespace: string;
   readonly serviceName: string;
+  /** DNS names beside those of the Service. */
+  readonly certificateNames: readonly string[];
 }
 
 /** What a webhook process is made of. */
@@ -42,7 +46,7 @@ export interface WebhookAssembly {
   readonly routes: readonly Route[];
   /** Follows the API server and writes last uses until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Makes, renews and follows the certificates in Latchkey's own Secret; `onTls` is told of each. */
+  /** Makes, renews and follows the certificates in Latchkey's own Secret, and publishes their authority; `onTls` is told of each. */
   keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
   /** Ends every connection, whatever is in flight. */
   close(): Promise<void>;
@@ -60,10 +64,10 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random };
   const book = createKeyBook(following, options);
   const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, turns });
-  const { namespace, serviceName } = options;
-  const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName];
+  const { namespace, serviceName, certificateNames } = options;
+  const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName, ...certificateNames];
 
-  const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: forApiServer(timed(kind, handler)) });
+  const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: timed(kind, handler) });
   function timed(kind: ReviewKind, handler: Handler): Handler {
     return async (request, peer) => {
       const began = clock.monotonic();
@@ -78,13 +82,19 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   return {
     book,
     routes: [
-      route(webhookPaths.tokenReview, "token", tokenReviewHandler(reviewing("token"))),
-      route(webhookPaths.accessReview, "access", accessReviewHandler(reviewing("access"))),
+      route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler(reviewing("token")))),
+      route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler(reviewing("access")))),
+      // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
+      route(webhookPaths.keyAdmission, "admission", keyAdmissionHandler(reviewing("admission"))),
     ],
     run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal)])),
-    keepCertificates(signal, onTls) {
-      const certificates = createCertificates({ ...following, client, metrics }, { namespace, dnsNames, clientName: apiServerName }, (made) => onTls(tlsOf(made)));
-      return certificates.run(signal);
+    async keepCertificates(signal, onTls) {
+      const published = createPublishedAuthority({ ...following, client, metrics });
+      const certificates = createCertificates({ ...following, client, metrics }, { namespace, dnsNames, clientName: apiServerName }, (made) => {
+        onTls(tlsOf(made));
+        published.publish(made.authority.certificate);
+      });
+      await Promise.all([certificates.run(signal), published.run(signal)]);
     },
     close: () => transport.close(),
   };

@@ -68,7 +68,7 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
   async function reconcile(): Promise<Next> {
     const standing = seen();
     if (standing === undefined) await make();
-    else if (dueCertificates(standing.certificates.lives, clock.now()).length > 0) await renew(standing);
+    else await renewDue(standing);
     const { lives } = seen()?.certificates ?? {};
     return lives === undefined ? { kind: "wait-for-change" } : nextLook(clock.now(), certificateNames.map((certificate) => renewalInstant(lives[certificate])));
   }
@@ -83,9 +83,11 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
     }
   }
 
-  async function renew({ metadata, certificates }: Seen): Promise<void> {
+  async function renewDue({ metadata, certificates }: Seen): Promise<void> {
     const terms = { ...options, now: clock.now() };
-    const names = dueCertificates(certificates.lives, terms.now);
+    const lacksNames = options.dnsNames.some((dnsName) => !certificates.dnsNames.includes(dnsName));
+    const names = [...new Set([...dueCertificates(certificates.lives, terms.now), ...(lacksNames ? ["serving" as const] : [])])];
+    if (names.length === 0) return;
     const renewed = names.includes("authority")
       ? await newWebhookCertificates(terms, certificates)
       : await renewCertificates({ authority: certificates.authority, names, terms, before: certificates });

@@ -8,7 +8,7 @@ import { applyLatchkey, policiesCount } from "./install.ts";
 import { kubectl, type KubectlAccess } from "./kubectl.ts";
 import type { HeldLock } from "./lock-file.ts";
 import { describeExit, type Exit } from "./tied-child.ts";
-import { trustWebhook } from "./trust.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
 
 /** What was started, in this order; it is stopped in the opposite one. */
 const started: (() => Promise<unknown>)[] = [];
@@ -70,11 +70,13 @@ async function startWebhookFor(controlPlane: StartedControlPlane): Promise<void>
   say("starting the webhook as system:serviceaccount:latchkey-system:latchkey-webhook");
   const { webhookLog: log, webhookPid: pidFile } = devPaths;
   const onDeath = (exit: Exit) => say(`the webhook died (${describeExit(exit)}), starting it again; ${log}`);
-  const webhook = await startWebhook({ controlPlane, directory: devDirectory, log, pidFile, onDeath });
+  const args = [`--certificate-names=${webhookHost}`];
+  const webhook = await startWebhook({ controlPlane, directory: devDirectory, log, pidFile, onDeath, args });
   started.push(() => webhook.stop());
   await webhook.waitReady();
   say("starting kube-apiserver again with what `latchkey trust-config --authorization` prints");
   await trustWebhook(controlPlane, webhook);
+  await askWebhookAtAdmission(controlPlane, webhook);
 }
 
 /** Settles when this process shall end: a signal, the death of the npm that started it, or a failure. */

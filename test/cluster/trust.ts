@@ -1,6 +1,12 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { load } from "js-yaml";
+import { isRecord, listAt } from "../../src/api/parse.ts";
+import { webhookPaths } from "../../src/domain/webhook-paths.ts";
+import { eventually } from "./eventually.ts";
+import { kubectl } from "./kubectl.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { repository } from "./install.ts";
 import type { WebhookProcess } from "./latchkey-process.ts";
@@ -13,4 +19,18 @@ export async function trustWebhook(controlPlane: StartedControlPlane, { webhookU
   const options = [`--kubeconfig=${controlPlane.adminKubeconfig}`, `--webhook-url=${webhookUrl}`, `--directory=${files}`, `--output=${files}`];
   const { stdout } = await run(process.execPath, [program, "trust-config", "--authorization", ...options], { cwd: repository });
   await controlPlane.restartApiServer(stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])));
+}
+
+/** The name by which an API server on the same machine reaches a webhook; its certificate must have it. */
+export const webhookHost = "localhost";
+
+/** Applies config/webhook/admission.yaml for a webhook that is no pod, and waits until the webhook has published its authority. */
+export async function askWebhookAtAdmission(controlPlane: StartedControlPlane, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">): Promise<void> {
+  const manifest: unknown = load(readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8"));
+  const url = `https://${webhookHost}:${new URL(webhookUrl).port}${webhookPaths.keyAdmission}`;
+  const webhooks = listAt(manifest, "webhooks").filter(isRecord).map((webhook) => ({ ...webhook, clientConfig: { url } }));
+  const input = JSON.stringify({ ...(isRecord(manifest) ? manifest : {}), webhooks });
+  await kubectl(controlPlane, ["apply", "--server-side", "--filename=-"], { input });
+  const published = async () => (await kubectl(controlPlane, ["get", "mutatingwebhookconfiguration", "latchkey", "--output=jsonpath={.webhooks[*].clientConfig.caBundle}"])) !== "";
+  await eventually(published, { what: "the webhook to publish its authority" });
 }

@@ -4,7 +4,7 @@ import { startControlPlane } from "./control-plane.ts";
 import { applyLatchkey, policiesCount } from "./install.ts";
 import { startController, startWebhook } from "./latchkey-process.ts";
 import { bundleInto, hasLoneClusters } from "./lone-cluster.ts";
-import { trustWebhook } from "./trust.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
 
 /** How tests reach the webhook of the run: plain data. */
 export interface WebhookHandle {
@@ -38,10 +38,11 @@ export async function setup(project: TestProject): Promise<void> {
     const program = bundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });
     stops.unshift(() => controller.stop());
-    const webhook = await startWebhook({ controlPlane, program });
+    const webhook = await startWebhook({ controlPlane, program, args: [`--certificate-names=${webhookHost}`] });
     stops.unshift(() => webhook.stop());
     await webhook.waitReady();
     await trustWebhook(started, webhook, program);
+    await askWebhookAtAdmission(started, webhook);
     if (policies) await policiesCount(controlPlane);
     await controller.waitReady();
     const { webhookUrl, url, log } = webhook;

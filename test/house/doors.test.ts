@@ -22,7 +22,7 @@ const doors: readonly Door[] = [
   },
   { room: "access", rooms: inner, packages: [] },
   { room: "controllers", rooms: [...inner, "access"], packages: [] },
-  { room: "webhooks", rooms: [...inner, "access"], packages: [] },
+  { room: "webhooks", rooms: [...inner, "access"], packages: ["fast-json-patch"] },
   { room: "cli", rooms: inner, packages: ["js-yaml", "node:fs", "node:path"] },
   { room: "main.ts", rooms: [...inner, "controllers", "webhooks", "cli"], packages: [] },
 ];

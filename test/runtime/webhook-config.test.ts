@@ -12,6 +12,7 @@ test("without options every field has its documented default", () => {
     maximumKeyTtl: 0,
     webhookAddress: { host: "0.0.0.0", port: 8443 },
     serviceName: "latchkey-webhook",
+    certificateNames: [],
     certificateDirectory: undefined,
   });
 });
@@ -24,4 +25,9 @@ test("flags and variables are those of the help", () => {
 
 test("an option of another command is refused", () => {
   expect(() => parseWebhookConfig({ argv: ["--workers=3"], env: {} })).toThrow('"--workers" does not exist');
+});
+
+test("more names are DNS names", () => {
+  expect(parseWebhookConfig({ argv: ["--certificate-names=localhost, latchkey.example.com"], env: {} }).certificateNames).toEqual(["localhost", "latchkey.example.com"]);
+  expect(() => parseWebhookConfig({ argv: ["--certificate-names=localhost,https://a"], env: {} })).toThrow('"https://a" must be a DNS name');
 });

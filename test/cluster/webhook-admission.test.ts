@@ -1,0 +1,95 @@
+import { createHash, randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { stringAt } from "../../src/api/parse.ts";
+import { eventually } from "./eventually.ts";
+import { makeKey, worksAs } from "./key-request.ts";
+import { allowRequesters, make, tryToMake } from "./keys-and-tokens.ts";
+import { kubectl, tryKubectl } from "./kubectl.ts";
+import { arrange, ask, patchTypes, replace, unique } from "./policy-request.ts";
+
+const requesters = unique("requesters");
+const alice = { user: "alice", groups: [requesters] };
+const generated = /^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
+const newKey = (): string => randomBytes(24).toString("base64url");
+const digestOf = (key: string): string => `sha256:${createHash("sha256").update(key).digest("hex")}`;
+const manifest = (name: string, spec: object): string => JSON.stringify({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name }, spec });
+
+async function keyAt(path: string): Promise<string> {
+  return stringAt((await arrange({ method: "GET", path })).spec, "key") ?? "";
+}
+
+describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () => {
+  beforeAll(() => allowRequesters(requesters));
+
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ["out", { user: "alice" }],
+    ["as an empty text", { user: "alice", key: "" }],
+  ])("%s is made, works, and is read by who asked for it", async (_how, spec) => {
+    const own = await make("OwnedAccessKey", { by: alice, spec });
+    const read = async () => {
+      const { code, spec: seen } = await ask(alice, { method: "GET", path: own.path });
+      return code === 200 && stringAt(seen, "key");
+    };
+    const key = await eventually(read, { what: "the requester to be granted the key" });
+    expect(key).toMatch(generated);
+    expect(await worksAs({ key })).toMatchObject({ username: "alice" });
+  });
+
+  it("is another one each time", async () => {
+    const paths = await Promise.all([1, 2, 3].map(async () => (await make("OwnedAccessKey", { spec: { user: "alice" } })).path));
+    expect(new Set(await Promise.all(paths.map(keyAt))).size).toBe(3);
+  });
+
+  it("stays what it was when an update leaves it out, however that is sent", async () => {
+    const name = unique("own");
+    const access = inject("controlPlane");
+    await kubectl(access, ["apply", "--server-side", "--filename=-"], { input: manifest(name, { user: "alice" }) });
+    const path = `/apis/management.service/v1/ownedaccesskeys/${name}`;
+    const key = await keyAt(path);
+    await kubectl(access, ["apply", "--server-side", "--filename=-"], { input: manifest(name, { user: "alice", description: "changed" }) });
+    expect(await keyAt(path)).toBe(key);
+    expect(await replace({}, path, (object) => ({ ...object, spec: { user: "alice", ttl: 60 } }))).toMatchObject({ code: 200 });
+    expect(await keyAt(path)).toBe(key);
+    await arrange({ method: "PATCH", path, type: patchTypes.merge, body: { spec: { key: null } } });
+    expect(await keyAt(path)).toBe(key);
+  });
+
+  it("is made by no dry run that anything is left of", async () => {
+    const path = "/apis/management.service/v1/ownedaccesskeys?dryRun=All";
+    const name = unique("dry");
+    expect(await ask(alice, { method: "POST", path, body: JSON.parse(manifest(name, { user: "alice" })) })).toMatchObject({ code: 201 });
+    expect(await ask({}, { method: "GET", path: path.replace("?dryRun=All", `/${name}`) })).toMatchObject({ code: 404 });
+  });
+});
+
+describe.skipIf(inject("webhook") === undefined)("a key that another object holds", () => {
+  it.each<[string, (key: string) => string]>([
+    ["as it is", (key) => key],
+    ["as a digest", digestOf],
+  ])("is refused %s, and neither is quoted", async (_how, form) => {
+    const older = await makeKey({ spec: { user: "alice" } });
+    await worksAs(older);
+    const answer = await tryToMake("OwnedAccessKey", { spec: { user: "alice", key: form(older.key) } });
+    expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.key is the key of another OwnedAccessKey") });
+    expect(answer.message).not.toMatch(new RegExp(`${older.key}|${digestOf(older.key)}|${older.name}`));
+  });
+
+  it("is refused as a change of an object, which may keep its own", async () => {
+    const [older, younger] = [await makeKey({ spec: { user: "alice" } }), await makeKey({ spec: { user: "alice" } })];
+    await worksAs(older);
+    const change = (key: string) => ask({}, { method: "PATCH", path: younger.path, type: patchTypes.merge, body: { spec: { key } } });
+    expect(await change(older.key)).toMatchObject({ code: 422 });
+    expect(await change(digestOf(younger.key))).toMatchObject({ code: 200 });
+    expect(await change(newKey())).toMatchObject({ code: 200 });
+  });
+});
+
+describe.skipIf(inject("webhook") === undefined)("a deprecated field", () => {
+  it("works, with a warning that names it and what to use", async () => {
+    const spec = { user: "alice", parent: "older", scope: { rules: [{ verbs: ["get"] }], allowServiceCli: true } };
+    const { code, stderr } = await tryKubectl(inject("controlPlane"), ["create", "--filename=-"], { input: manifest(unique("own"), spec) });
+    expect(code).toBe(0);
+    for (const field of ["spec.parent is deprecated; use spec.identity", "spec.scope.rules is deprecated", "spec.scope.allowServiceCli is deprecated; use spec.scope.roles"]) expect(stderr).toContain(`Warning: ${field}`);
+    expect(stderr).not.toContain("older");
+  });
+});

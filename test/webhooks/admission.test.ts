@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import jsonPatch from "fast-json-patch";
+import { describe, expect, test } from "vitest";
+import type { Metadata } from "../../src/api/object.ts";
+import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
+import { keyAdmissionHandler } from "../../src/webhooks/admission.ts";
+import { sightedMetadata } from "../domain/sightings.ts";
+import { posted, stranger } from "./reviewing.ts";
+
+const plain = "a-plain-key-of-alice";
+const digest = createHash("sha256").update(plain).digest("hex");
+
+async function admitted(object: object, { oldObject, holder }: { readonly oldObject?: object; readonly holder?: Metadata } = {}) {
+  const results: string[] = [];
+  const handler = keyAdmissionHandler({ book: { holderOf: (asked) => (asked === digest ? holder : undefined) }, onResult: (result) => results.push(result) });
+  const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", resource: { resource: "ownedaccesskeys" }, object, oldObject };
+  const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
+  return { response: recordAt(await response.json(), "response"), result: results[0] };
+}
+
+/** The object after the patch of the answer. */
+function patched(object: object, response: unknown): unknown {
+  const patch: jsonPatch.Operation[] = JSON.parse(Buffer.from(stringAt(response, "patch") ?? "", "base64").toString("utf8"));
+  return jsonPatch.applyPatch(structuredClone(object), patch).newDocument;
+}
+
+describe("a key is filled in", () => {
+  test.each<[string, object]>([
+    ["where the spec has none", { metadata: { name: "a" }, spec: { user: "alice" } }],
+    ["where there is no spec", { metadata: { name: "a" } }],
+    ["where it is empty", { metadata: { name: "a" }, spec: { key: "" } }],
+  ])("%s, and nothing else is touched", async (_rule, object) => {
+    const { response, result } = await admitted(object);
+    expect(response).toMatchObject({ uid: "r1", allowed: true, patchType: "JSONPatch" });
+    const made = patched(object, response);
+    expect(stringAt(recordAt(made, "spec"), "key")).toMatch(/^lk_/);
+    const before = isRecord(object) ? object : {};
+    expect(made).toEqual({ ...before, spec: { ...recordAt(object, "spec"), key: expect.anything() } });
+    expect(result).toBe("changed");
+  });
+
+  test("with the stored one on an update", async () => {
+    const object = { metadata: { name: "a", uid: "u" }, spec: { user: "alice" } };
+    const { response } = await admitted(object, { oldObject: { spec: { key: plain } } });
+    expect(patched(object, response)).toMatchObject({ spec: { key: plain } });
+  });
+});
+
+describe("a key that another object holds", () => {
+  const holder = sightedMetadata({ name: "older", uid: "uid-older" });
+
+  test.each([plain, `sha256:${digest}`])("is refused, and not quoted", async (key) => {
+    const { response, result } = await admitted({ metadata: { name: "a" }, spec: { key } }, { holder });
+    expect(response).toMatchObject({ allowed: false, status: { code: 422, reason: "Invalid" } });
+    expect(JSON.stringify(response)).not.toMatch(new RegExp(`${plain}|${digest}|older`));
+    expect(result).toBe("refused");
+  });
+
+  test.each<[string, object, object | undefined]>([
+    ["is its own when it holds it itself", { metadata: { name: "older", uid: "uid-older" }, spec: { key: plain } }, { spec: { key: "another" } }],
+    ["is no reason to refuse what leaves the key alone", { metadata: { name: "b", uid: "u" }, spec: { key: plain } }, { spec: { key: `sha256:${digest}` } }],
+  ])("%s", async (_rule, object, oldObject) => {
+    const { response } = await admitted(object, { holder, ...(oldObject === undefined ? {} : { oldObject }) });
+    expect(response).toEqual({ uid: "r1", allowed: true });
+  });
+});
+
+test("deprecated fields are warned of", async () => {
+  const { response } = await admitted({ metadata: { name: "a" }, spec: { key: plain, parent: "p" } });
+  expect(response).toEqual({ uid: "r1", allowed: true, warnings: ["spec.parent is deprecated; use spec.identity"] });
+});
+
+test("what is no review is answered with 400, without a word of it", async () => {
+  const handler = keyAdmissionHandler({ book: { holderOf: () => undefined }, onResult: () => {} });
+  const response = await handler(posted({ spec: { key: "canary" } }), stranger);
+  expect([response.status, await response.text()]).toEqual([400, expect.stringMatching(/^(?!.*canary)/)]);
+});
