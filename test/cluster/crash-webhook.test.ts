@@ -17,7 +17,7 @@ import { askAs } from "./key-request.ts";
 import { kubectl } from "./kubectl.ts";
 import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
 import { hasLoneClusters, type LoneCluster, startLoneCluster, valuesOf } from "./lone-cluster.ts";
-import { trustWebhook } from "./trust.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const namespace = "latchkey-system";
@@ -47,7 +47,7 @@ async function becomes(code: number, key: string): Promise<void> {
 }
 
 async function run(): Promise<WebhookProcess> {
-  const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never" });
+  const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never", args: [`--certificate-names=${webhookHost}`] });
   webhooks.push(webhook);
   return webhook;
 }
@@ -64,6 +64,7 @@ beforeAll(async () => {
   const webhook = await run();
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
+  await askWebhookAtAdmission(cluster.controlPlane, webhook);
   await controller.waitReady();
   await makeKey("digested", { key: digestOf(digested) });
   await makeKey("stored", { key: stored });
@@ -136,6 +137,7 @@ describe.skipIf(!hasLoneClusters)("while all webhooks are away", () => {
     if (!hasLoneClusters) return;
     await makeKey("brief", { key: brief, ttl: 20 });
     await makeKey("leaving", { key: newKey() });
+    await makeKey("disabled", { key: newKey() });
     await becomes(200, brief);
     for (const webhook of webhooks) {
       webhook.kill("SIGKILL");
@@ -152,10 +154,23 @@ describe.skipIf(!hasLoneClusters)("while all webhooks are away", () => {
     expect(codes.filter((code) => code !== 403 && code !== 401)).toEqual([]);
   });
 
+  it("no key is made, and none gets another text", async () => {
+    const away = { code: 500, message: expect.stringContaining("ownedaccesskeys.management.service") };
+    const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name: "made-meanwhile" }, spec: { user: "root", key: newKey() } };
+    expect(await cluster.ask(admin, { method: "POST", path: keys, body })).toMatchObject(away);
+    expect(await cluster.ask(admin, { method: "PATCH", path: `${keys}/stored`, type: patchTypes.merge, body: { spec: { key: newKey() } } })).toMatchObject(away);
+  });
+
+  it("keys are labelled and disabled", async () => {
+    const patch = (body: object) => cluster.ask(admin, { method: "PATCH", path: `${keys}/disabled`, type: patchTypes.merge, body });
+    expect(await patch({ metadata: { labels: { a: "b" } } })).toMatchObject({ code: 200 });
+    expect(await patch({ spec: { disabled: true } })).toMatchObject({ code: 200 });
+  });
+
   it("everybody else works as before", async () => {
     expect((await cluster.ask(admin, look)).code).toBe(200);
     expect(await kubectl(cluster.controlPlane, ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"], { user: "alice" })).toBe("alice");
-    expect(await makeKey("made-meanwhile", { key: newKey() })).toMatchObject({ code: 201 });
+    expect((await cluster.ask(admin, { method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "made-meanwhile" } } })).code).toBe(201);
   });
 
   it("keys expire", async () => {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { load } from "js-yaml";
+import { apiVersion } from "../../src/api/names.ts";
 import { isRecord, listAt } from "../../src/api/parse.ts";
 import { webhookPaths } from "../../src/domain/webhook-paths.ts";
 import { eventually } from "./eventually.ts";
@@ -19,6 +20,10 @@ export async function trustWebhook(controlPlane: StartedControlPlane, { webhookU
   const options = [`--kubeconfig=${controlPlane.adminKubeconfig}`, `--webhook-url=${webhookUrl}`, `--directory=${files}`, `--output=${files}`];
   const { stdout } = await run(process.execPath, [program, "trust-config", "--authorization", ...options], { cwd: repository });
   await controlPlane.restartApiServer(stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])));
+  // An API server is ready before it serves the kinds of CRDs again.
+  const input = JSON.stringify({ apiVersion, kind: "OwnedAccessKey", metadata: { name: "never-made" }, spec: {} });
+  const serves = async () => (await kubectl(controlPlane, ["create", "--dry-run=server", "--filename=-"], { input })) !== "";
+  await eventually(serves, { what: "the CRDs to be served again" });
 }
 
 /** The name by which an API server on the same machine reaches a webhook; its certificate must have it. */
