@@ -1,46 +1,64 @@
 import type { Condition } from "../api/conditions.ts";
 import type { Metadata } from "../api/object.ts";
 import type { OwnedAccessKeySeen, OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
-import { listAt, parseConditions, stringAt } from "../api/parse.ts";
+import { listAt, parseConditions } from "../api/parse.ts";
 
 type PackedCondition = readonly [type: string, status: string, reason: string, message: string, observedGeneration: number, lastTransitionTime: string];
 
-interface PackedKey {
+/** What nearly every look at a key is for. */
+interface PackedHead {
   readonly metadata: Metadata;
   readonly spec: OwnedAccessKeyTerms;
   readonly digest?: string;
+  readonly lastActivity?: string;
+}
+
+interface PackedStatus {
   readonly status: Readonly<Record<string, unknown>>;
   /** In place of `status.conditions`, where all of them have the fields of metav1.Condition and no other. */
   readonly conditions?: readonly PackedCondition[];
 }
 
-/** A key as one text: a hundred thousand keys as objects cost twice the memory, and each full garbage collection a tenth of a second and more. */
-export function packKey({ metadata, spec, keyDigest, status }: OwnedAccessKeySeen): string {
-  const packed = listAt(status, "conditions").map(packCondition);
-  const isOrdinary = packed.length > 0 && packed.every((condition) => condition !== undefined);
-  const { conditions: _, ...rest } = status;
-  const key: PackedKey = {
-    metadata,
-    spec,
-    ...(keyDigest === undefined ? {} : { digest: keyDigest }),
-    ...(isOrdinary ? { status: rest, conditions: packed.filter((condition) => condition !== undefined) } : { status }),
-  };
-  return JSON.stringify(key);
+/**
+ * A key as one text of two lines, the status in the second: a hundred thousand keys as objects cost twice the memory, and each
+ * full garbage collection a tenth of a second and more.
+ */
+export function packKey({ metadata, spec, keyDigest, status, lastActivity }: OwnedAccessKeySeen): string {
+  const head: PackedHead = { metadata, spec, ...(keyDigest === undefined ? {} : { digest: keyDigest }), ...(lastActivity === undefined ? {} : { lastActivity }) };
+  return `${JSON.stringify(head)}\n${JSON.stringify(packStatus(status))}`;
 }
 
-/** The key that was packed. */
+/** The key that was packed; its status is unpacked when somebody looks at it. */
 export function unpackKey(text: string): OwnedAccessKeySeen {
-  const { metadata, spec, digest, status: rest, conditions: packed }: PackedKey = JSON.parse(text);
-  const status = packed === undefined ? rest : { ...rest, conditions: packed.map(unpackCondition) };
-  const lastActivity = stringAt(status, "lastActivity");
+  const end = text.indexOf("\n");
+  const { metadata, spec, digest, lastActivity }: PackedHead = JSON.parse(text.slice(0, end));
+  let unpacked: Readonly<Record<string, unknown>> | undefined;
+  const statusOf = (): Readonly<Record<string, unknown>> => (unpacked ??= unpackStatus(text.slice(end + 1)));
   return {
     metadata,
     spec,
     keyDigest: digest,
-    status,
-    conditions: parseConditions(status),
+    get status() {
+      return statusOf();
+    },
+    get conditions() {
+      return parseConditions(statusOf());
+    },
     ...(lastActivity === undefined ? {} : { lastActivity }),
   };
+}
+
+function packStatus(status: Readonly<Record<string, unknown>>): PackedStatus {
+  const packed = listAt(status, "conditions").map(packCondition);
+  const isOrdinary = packed.length > 0 && packed.every((condition) => condition !== undefined);
+  if (!isOrdinary) return { status };
+  const { conditions: _, ...rest } = status;
+  return { status: rest, conditions: packed.filter((condition) => condition !== undefined) };
+}
+
+function unpackStatus(text: string): Readonly<Record<string, unknown>> {
+  const { status, conditions }: PackedStatus = JSON.parse(text);
+  return conditions === undefined ? status : { ...status, conditions: conditions.map(unpackCondition) };
 }
 
 const fields: readonly (keyof Condition)[] = ["type", "status", "reason", "message", "observedGeneration", "lastTransitionTime"];

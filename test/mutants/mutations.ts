@@ -1,0 +1,45 @@
+/** One small change of a source text that some test should notice. */
+export interface Mutation {
+  /** 1 is the first line. */
+  readonly line: number;
+  /** What stands there, and what takes its place. */
+  readonly before: string;
+  readonly after: string;
+  /** The whole text with the change. */
+  readonly text: string;
+}
+
+interface Operator {
+  readonly pattern: RegExp;
+  readonly replace: (found: string) => string;
+}
+
+const swapped = (one: string, other: string): Operator => ({ pattern: new RegExp(`${escaped(one)}|${escaped(other)}`, "g"), replace: (found) => (found === one ? other : one) });
+
+/** Conditions turned round, lists asked otherwise, literals changed: what a slip of the hand would do. */
+const operators: readonly Operator[] = [
+  swapped("&&", "||"),
+  swapped(" === ", " !== "),
+  swapped(".some(", ".every("),
+  swapped(" > ", " <= "),
+  { pattern: /\b(?:true|false)\b/g, replace: (found) => (found === "true" ? "false" : "true") },
+  // A negation, but neither a type's nor an inequality's.
+  { pattern: /!(?=[\w(])(?!=)/g, replace: () => "" },
+  { pattern: /"(?:[^"\\]|\\.)*"/g, replace: (found) => (found === '""' ? '"mutant"' : `"mutant${found.slice(1)}`) },
+];
+
+/** All mutations of a TypeScript source; comments, imports and types stay as they are. */
+export function mutationsOf(source: string): readonly Mutation[] {
+  const code = source.replaceAll(/\/\*[^]*?\*\/|\/\/.*|^(?:import|export type|type) .*$|^(?:export )?interface [^]*?^\}$|^ {2}readonly .*$|^class .*$/gm, (found) => found.replaceAll(/[^\n]/g, " "));
+  return operators.flatMap(({ pattern, replace }) =>
+    [...code.matchAll(pattern)].map(({ 0: before, index }) => {
+      const after = replace(before);
+      const line = source.slice(0, index).split("\n").length;
+      return { line, before, after, text: source.slice(0, index) + after + source.slice(index + before.length) };
+    }),
+  );
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+}
