@@ -1,4 +1,4 @@
-import { plain, type Route } from "../runtime/routes.ts";
+import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
 import { openidConfiguration, publicJwks, type SigningKeysSeen } from "../tokens/signing-keys.ts";
 
 /**
@@ -6,10 +6,10 @@ import { openidConfiguration, publicJwks, type SigningKeysSeen } from "../tokens
  * them for a minute at most, so that a new key is known before it signs. 503 while there are none.
  */
 export function publishedKeyRoutes(issuer: string, keys: () => SigningKeysSeen | undefined): readonly Route[] {
-  const published = (answer: (seen: SigningKeysSeen) => unknown) => (): Response => {
+  const published = (answer: (seen: SigningKeysSeen) => unknown) => (): HttpResponse => {
     const seen = keys();
     if (seen === undefined) return plain(503, "no signing keys yet");
-    return Response.json(answer(seen), { headers: { "cache-control": "public, max-age=60" } });
+    return json(answer(seen), { "cache-control": "public, max-age=60" });
   };
   return [
     { method: "GET", path: "/.well-known/openid-configuration", handler: published(() => openidConfiguration(issuer)) },

@@ -41,6 +41,8 @@ export interface Packing<T> {
   unpack(text: string, key: Key): Entry<T>;
 }
 
+const mostUnpacked = 1_000;
+
 interface Index<T> {
   readonly namesOf: Indexer<T>;
   /** A set for each name would cost more than what it holds where nearly every name is that of one object. */
@@ -52,8 +54,8 @@ export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, Entry<T> | string>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #packing: Packing<T> | undefined;
-  /** A change and the pass that follows look at one object again and again. */
-  #unpacked: { readonly key: Key; readonly entry: Entry<T> } | undefined;
+  /** What was looked at last: a change and the pass that follows look at one object again and again, and a few keys are used all the time. */
+  readonly #unpacked = new Map<Key, Entry<T>>();
 
   constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, packing?: Packing<T>) {
     this.#indexes = new Map(Object.entries(indexers).map(([name, namesOf]) => [name, { namesOf, keys: new Map() }]));
@@ -75,8 +77,7 @@ export class Store<T> implements ReadStore<T> {
   entry(key: Key): Entry<T> | undefined {
     const held = this.#entries.get(key);
     if (typeof held !== "string") return held;
-    if (this.#unpacked?.key !== key) this.#unpacked = this.#unpack(held, key);
-    return this.#unpacked?.entry;
+    return this.#unpacked.get(key) ?? this.#remember(key, this.#packing?.unpack(held, key));
   }
 
   keys(): readonly Key[] {
@@ -111,7 +112,7 @@ export class Store<T> implements ReadStore<T> {
   set(key: Key, entry: Entry<T>): void {
     this.#unindex(key);
     this.#entries.set(key, this.#packing?.pack(entry) ?? entry);
-    this.#unpacked = { key, entry };
+    if (this.#packing !== undefined) this.#remember(key, entry);
     for (const { namesOf, keys } of this.#indexes.values()) {
       for (const name of namesOf(entry.value)) {
         const named = keys.get(name);
@@ -125,10 +126,16 @@ export class Store<T> implements ReadStore<T> {
   remove(key: Key): void {
     this.#unindex(key);
     this.#entries.delete(key);
+    this.#unpacked.delete(key);
   }
 
-  #unpack(text: string, key: Key): { readonly key: Key; readonly entry: Entry<T> } | undefined {
-    return this.#packing && { key, entry: this.#packing.unpack(text, key) };
+  #remember(key: Key, entry: Entry<T> | undefined): Entry<T> | undefined {
+    if (entry === undefined) return undefined;
+    this.#unpacked.delete(key);
+    this.#unpacked.set(key, entry);
+    const [eldest] = this.#unpacked.size > mostUnpacked ? this.#unpacked.keys() : [];
+    if (eldest !== undefined) this.#unpacked.delete(eldest);
+    return entry;
   }
 
   #unindex(key: Key): void {

@@ -4,7 +4,7 @@ import { TLSSocket } from "node:tls";
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 import { plain } from "./routes.ts";
-import type { Handler, Peer } from "./routes.ts";
+import type { Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts";
 
 /** What a server shows of itself, and whose clients it knows; PEM texts. */
 export interface ServerTls {
@@ -69,11 +69,20 @@ function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): { r
   return { cert: certificate, key: privateKey, ca: clientAuthority, minVersion: "TLSv1.2" };
 }
 
+const nobody: Peer = { clientName: undefined };
+
+/** Reading a certificate takes longer than most answers; it stays the same as long as the connection. */
+const peers = new WeakMap<TLSSocket, Peer>();
+
 /** The client of a connection, if the authority signed its certificate and it may be shown by clients. */
 function peerOf({ socket }: IncomingMessage): Peer {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return { clientName: undefined };
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return nobody;
+  const known = peers.get(socket);
+  if (known !== undefined) return known;
   const name: unknown = socket.getPeerCertificate().subject?.CN;
-  return { clientName: typeof name === "string" ? name : undefined };
+  const peer: Peer = { clientName: typeof name === "string" ? name : undefined };
+  peers.set(socket, peer);
+  return peer;
 }
 
 interface ServeOptions extends HttpServerOptions {
@@ -85,41 +94,29 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
     const body = await readBody(incoming, options.maximumBodyBytes ?? defaultBodyBytes);
     const response = body === undefined ? plain(413, "body too large") : await answer(incoming, body, options);
     if (body === undefined || options.isClosing()) outgoing.setHeader("connection", "close");
-    await send(response, outgoing);
+    send(response, outgoing);
   } catch (error) {
     options.log.debug({ error }, "client went away");
     outgoing.destroy();
   }
 }
 
-async function answer(incoming: IncomingMessage, body: Buffer<ArrayBuffer>, { handler, log }: HttpServerOptions): Promise<Response> {
-  const request = requestOf(incoming, body);
-  if (request === undefined) return plain(400, "bad request");
+async function answer(incoming: IncomingMessage, body: string, { handler, log }: HttpServerOptions): Promise<HttpResponse> {
+  const { method = "GET", url = "" } = incoming;
+  // No target of a server that is no proxy: `*`, an authority or an absolute URL (RFC 9112, section 3.2).
+  if (!url.startsWith("/") || !methods.has(method)) return plain(400, "bad request");
+  const request: HttpRequest = { method, path: url.split("?", 1)[0] ?? "", body };
   try {
     return await handler(request, peerOf(incoming));
   } catch (error) {
-    log.error({ method: request.method, path: new URL(request.url).pathname, error }, "handler failed");
+    log.error({ method, path: request.path, error }, "handler failed");
     return plain(500, "internal error");
   }
 }
 
-/** The request as a value; undefined when its method or target has no such form (CONNECT, TRACE, `*`, absolute targets). */
-function requestOf(incoming: IncomingMessage, body: Buffer<ArrayBuffer>): Request | undefined {
-  const { method = "GET", url = "" } = incoming;
-  if (!url.startsWith("/")) return undefined;
-  try {
-    const headers = new Headers();
-    for (const [name, values] of Object.entries(incoming.headersDistinct)) {
-      for (const value of values ?? []) headers.append(name, value);
-    }
-    const hasBody = method !== "GET" && method !== "HEAD";
-    return new Request(`http://localhost${url}`, { method, headers, ...(hasBody ? { body } : {}) });
-  } catch {
-    return undefined;
-  }
-}
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-async function readBody(incoming: IncomingMessage, mostBytes: number): Promise<Buffer<ArrayBuffer> | undefined> {
+async function readBody(incoming: IncomingMessage, mostBytes: number): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   // A stream that is destroyed takes the socket with it, and the answer could not be sent.
@@ -129,14 +126,11 @@ async function readBody(incoming: IncomingMessage, mostBytes: number): Promise<B
     if (bytes > mostBytes) return undefined;
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return Buffer.concat(chunks).toString("utf8");
 }
 
-async function send(response: Response, outgoing: ServerResponse): Promise<void> {
-  const body = Buffer.from(await response.arrayBuffer());
-  for (const [name, value] of response.headers) outgoing.appendHeader(name, value);
-  outgoing.statusCode = response.status;
-  outgoing.setHeader("content-length", body.length);
+function send({ status, headers, body }: HttpResponse, outgoing: ServerResponse): void {
+  outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
   outgoing.end(body);
 }
 

@@ -4,7 +4,7 @@ import { extras } from "../api/names.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { authorizeWithKey, type KeyVerdict } from "../domain/key-authorization.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Handler } from "../runtime/routes.ts";
+import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
 
 /** How a SubjectAccessReview ended, for metrics. */
@@ -21,13 +21,13 @@ export interface AccessReviewDeps {
 
 /** Answers SubjectAccessReviews: is this request beyond the key it was made with? (Kubernetes, "Webhook Mode") */
 export function accessReviewHandler(deps: AccessReviewDeps): Handler {
-  return async (request) => {
-    const review = parseAccessReview(await readJson(request));
+  return (request) => {
+    const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
     const verdict = judge(review, deps);
     // RBAC has the last word on what is not denied.
     const status = verdict.kind === "denied" ? { allowed: false, denied: true, reason: verdict.reason } : { allowed: false };
-    return Response.json({ apiVersion: accessReviewVersion, kind: "SubjectAccessReview", status });
+    return json({ apiVersion: accessReviewVersion, kind: "SubjectAccessReview", status });
   };
 }
 

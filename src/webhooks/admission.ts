@@ -3,7 +3,7 @@ import type { KeyBook } from "../access/key-book.ts";
 import { type AdmissionRequest, admissionReviewVersion, parseAdmissionReview } from "../api/admission-review.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { deprecationWarnings } from "../domain/deprecated-fields.ts";
-import type { Handler } from "../runtime/routes.ts";
+import { type Handler, json } from "../runtime/routes.ts";
 import { digestIn, missingKey, withKey } from "../tokens/admitted-key.ts";
 import { badReview, readJson } from "./review.ts";
 
@@ -18,12 +18,12 @@ export interface AdmissionDeps {
 
 /** Answers AdmissionReviews of access keys: fills in a key that is missing, and refuses one that another object holds. Nothing is written. */
 export function keyAdmissionHandler(deps: AdmissionDeps): Handler {
-  return async (request) => {
-    const asked = parseAdmissionReview(await readJson(request));
+  return (request) => {
+    const asked = parseAdmissionReview(readJson(request));
     if (asked === undefined) return badReview("AdmissionReview", admissionReviewVersion);
     const { result, ...response } = admit(asked, deps);
     deps.onResult(result);
-    return Response.json({ apiVersion: admissionReviewVersion, kind: "AdmissionReview", response: { uid: asked.uid, ...response } });
+    return json({ apiVersion: admissionReviewVersion, kind: "AdmissionReview", response: { uid: asked.uid, ...response } });
   };
 }
 

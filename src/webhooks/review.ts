@@ -1,9 +1,9 @@
-import { plain } from "../runtime/routes.ts";
+import { type HttpRequest, type HttpResponse, plain } from "../runtime/routes.ts";
 
 /** The JSON of a request; undefined when it is none. */
-export async function readJson(request: Request): Promise<unknown> {
+export function readJson({ body }: HttpRequest): unknown {
   try {
-    const parsed: unknown = JSON.parse(await request.text());
+    const parsed: unknown = JSON.parse(body);
     return parsed;
   } catch {
     // The error of JSON.parse quotes the text.
@@ -12,6 +12,6 @@ export async function readJson(request: Request): Promise<unknown> {
 }
 
 /** The answer to what is not the review that is answered here. */
-export function badReview(kind: string, apiVersion: string): Response {
+export function badReview(kind: string, apiVersion: string): HttpResponse {
   return plain(400, `the body is no ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`);
 }

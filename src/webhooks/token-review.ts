@@ -4,7 +4,7 @@ import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { authenticate, type UserInfo } from "../domain/authentication.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Handler } from "../runtime/routes.ts";
+import { type Handler, json } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { badReview, readJson } from "./review.ts";
 
@@ -23,10 +23,10 @@ export interface TokenReviewDeps {
 /** Answers TokenReviews: who presents this bearer token? (Kubernetes, "Webhook Token Authentication") */
 export function tokenReviewHandler(deps: TokenReviewDeps): Handler {
   return async (request) => {
-    const token = parseTokenReview(await readJson(request));
+    const token = parseTokenReview(readJson(request));
     if (token === undefined) return badReview("TokenReview", tokenReviewVersion);
     const status = await review(token, deps);
-    return Response.json({ apiVersion: tokenReviewVersion, kind: "TokenReview", status });
+    return json({ apiVersion: tokenReviewVersion, kind: "TokenReview", status });
   };
 }
 

@@ -1,29 +1,29 @@
 import { describe, expect, test } from "vitest";
 import { publishedKeyRoutes } from "../../src/controllers/published-keys.ts";
-import { routed } from "../../src/runtime/routes.ts";
+import { type HttpResponse, routed } from "../../src/runtime/routes.ts";
 import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 
 const stranger = { clientName: undefined };
 const keys = parseSigningKeys(JSON.parse(encodeBody(newSigningKeys({ namespace: "latchkey-system", now: 0 }))));
-const get = (path: string, seen: typeof keys | undefined = keys): Promise<Response> | Response =>
-  routed(publishedKeyRoutes("https://latchkey.example", () => seen))(new Request(`http://localhost${path}`), stranger);
+const get = (path: string, seen: typeof keys | undefined = keys): Promise<HttpResponse> | HttpResponse =>
+  routed(publishedKeyRoutes("https://latchkey.example", () => seen))({ method: "GET", path, body: "" }, stranger);
 
 describe("the published keys", () => {
   test("are public members only, and may be kept for a minute", async () => {
     const response = await get("/openid/v1/jwks");
-    expect(await response.json()).toEqual({ keys: [{ ...keys.signing.publicJwk, kid: keys.signing.kid, use: "sig", alg: "ES256" }] });
-    expect(response.headers.get("cache-control")).toBe("public, max-age=60");
+    expect(JSON.parse(response.body)).toEqual({ keys: [{ ...keys.signing.publicJwk, kid: keys.signing.kid, use: "sig", alg: "ES256" }] });
+    expect(response.headers["cache-control"]).toBe("public, max-age=60");
   });
 
   test("are found through the discovery document of the issuer", async () => {
     const response = await get("/.well-known/openid-configuration");
-    expect(await response.json()).toMatchObject({ issuer: "https://latchkey.example", jwks_uri: "https://latchkey.example/openid/v1/jwks" });
+    expect(JSON.parse(response.body)).toMatchObject({ issuer: "https://latchkey.example", jwks_uri: "https://latchkey.example/openid/v1/jwks" });
   });
 
   test("are said to be missing while there are none", async () => {
     const handler = routed(publishedKeyRoutes("https://latchkey.example", () => undefined));
-    const response = await handler(new Request("http://localhost/openid/v1/jwks"), stranger);
+    const response = await handler({ method: "GET", path: "/openid/v1/jwks", body: "" }, stranger);
     expect(response.status).toBe(503);
   });
 });

@@ -6,7 +6,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import { startHttpServer } from "../../src/runtime/http-server.ts";
 import type { HttpServer } from "../../src/runtime/http-server.ts";
 import { healthRoute, plain, routed } from "../../src/runtime/routes.ts";
-import type { Handler } from "../../src/runtime/routes.ts";
+import type { Handler, HttpResponse } from "../../src/runtime/routes.ts";
 import { newWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import { recordingLog } from "./recording-log.ts";
 import { TestClock } from "./test-clock.ts";
@@ -34,17 +34,9 @@ afterEach(async () => {
 });
 
 test("a request arrives whole and its answer goes back whole", async () => {
-  const url = await serving(async (request) => {
-    const { pathname, search } = new URL(request.url);
-    return new Response(`${request.method} ${pathname}${search} ${request.headers.get("x-a")} ${await request.text()}`, {
-      status: 201,
-      headers: [["set-cookie", "a"], ["set-cookie", "b"]],
-    });
-  });
-  const answer = await fetch(`${url}/a/b?c=d`, { method: "POST", headers: { "x-a": "1" }, body: "hello" });
-  expect(answer.status).toBe(201);
-  expect(answer.headers.getSetCookie()).toEqual(["a", "b"]);
-  expect(await answer.text()).toBe("POST /a/b?c=d 1 hello");
+  const url = await serving(({ method, path, body }) => ({ status: 201, headers: { "x-a": "1" }, body: `${method} ${path} ${body}` }));
+  const answer = await fetch(`${url}/a/b?c=d`, { method: "POST", body: "hellö" });
+  expect([answer.status, answer.headers.get("x-a"), await answer.text()]).toEqual([201, "1", "POST /a/b hellö"]);
 });
 
 test("HEAD is answered with the headers of GET and no body", async () => {
@@ -68,10 +60,10 @@ describe("what is too much or makes no sense is refused, and the server lives on
     ["headers that are too long", ask("GET /", `X-A: ${"x".repeat(20_000)}\r\n`), /^HTTP\/1.1 431 /],
     ["an absolute target", ask("GET http://elsewhere/"), /^HTTP\/1.1 400 /],
     ["a target that is no path", ask("OPTIONS *"), /^HTTP\/1.1 400 /],
-    ["a method that a Request cannot have", ask("TRACE /"), /^HTTP\/1.1 400 /],
-    ["a target that looks like a host", ask("GET //elsewhere/"), /^HTTP\/1.1 200 [^]*localhost \/\/elsewhere\//],
+    ["a method that nobody serves", ask("TRACE /"), /^HTTP\/1.1 400 /],
+    ["a target that looks like a host", ask("GET //elsewhere/"), /^HTTP\/1.1 200 [^]*at \/\/elsewhere\//],
   ])("%s", async ([, bytes, expected]) => {
-    const url = await serving((request) => plain(200, `${new URL(request.url).hostname} ${new URL(request.url).pathname}`));
+    const url = await serving((request) => plain(200, `at ${request.path}`));
     expect(await raw(bytes)).toMatch(expected);
     expect((await fetch(url)).status).toBe(200);
   });
@@ -79,7 +71,7 @@ describe("what is too much or makes no sense is refused, and the server lives on
 
 test("closing lets a request under way end and tells its client to hang up", async () => {
   const begun = Promise.withResolvers<void>();
-  const finish = Promise.withResolvers<Response>();
+  const finish = Promise.withResolvers<HttpResponse>();
   const url = await serving(() => {
     begun.resolve();
     return finish.promise;
@@ -96,7 +88,7 @@ test("closing cuts what does not end within the grace", async () => {
   const begun = Promise.withResolvers<void>();
   const url = await serving(() => {
     begun.resolve();
-    return new Promise<Response>(() => {});
+    return new Promise<HttpResponse>(() => {});
   });
   const answer = fetch(url).catch(() => "cut");
   await begun.promise;

@@ -13,7 +13,7 @@ function reviewOf(namespace: string, extra: object = { "management.service/key-i
 
 async function statusOf(deps: ReturnType<typeof reviewing>, body: object): Promise<unknown> {
   const response = await accessReviewHandler(deps)(posted(body), stranger);
-  return recordAt(await response.json(), "status");
+  return recordAt(JSON.parse(response.body), "status");
 }
 
 test("what is within the scope is left to RBAC, and the use is noted", async () => {

@@ -15,7 +15,7 @@ async function admitted(object: object, { oldObject, holder }: { readonly oldObj
   const handler = keyAdmissionHandler({ book: { holderOf: (asked) => (asked === digest ? holder : undefined) }, onResult: (result) => results.push(result) });
   const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", resource: { resource: "ownedaccesskeys" }, object, oldObject };
   const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
-  return { response: recordAt(await response.json(), "response"), result: results[0] };
+  return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };
 }
 
 /** The object after the patch of the answer. */
@@ -73,5 +73,5 @@ test("deprecated fields are warned of", async () => {
 test("what is no review is answered with 400, without a word of it", async () => {
   const handler = keyAdmissionHandler({ book: { holderOf: () => undefined }, onResult: () => {} });
   const response = await handler(posted({ spec: { key: "canary" } }), stranger);
-  expect([response.status, await response.text()]).toEqual([400, expect.stringMatching(/^(?!.*canary)/)]);
+  expect([response.status, response.body]).toEqual([400, expect.stringMatching(/^(?!.*canary)/)]);
 });

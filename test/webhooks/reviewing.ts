@@ -1,6 +1,7 @@
 import type { KeyBook } from "../../src/access/key-book.ts";
 import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
 import type { KeyView } from "../../src/domain/key-state.ts";
+import type { HttpRequest } from "../../src/runtime/routes.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
@@ -33,6 +34,6 @@ export function reviewing({ view, isCold = false, isFollowing = true, found = vi
 export const stranger = { clientName: undefined };
 
 /** A review as kube-apiserver sends it. */
-export function posted(body: unknown): Request {
-  return new Request("http://localhost/review", { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body) });
+export function posted(body: unknown): HttpRequest {
+  return { method: "POST", path: "/review", body: typeof body === "string" ? body : JSON.stringify(body) };
 }
