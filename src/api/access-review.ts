@@ -3,18 +3,26 @@ import { isRecord, recordAt, stringAt, stringsAt } from "./parse.ts";
 /** `apiVersion` of the reviews that are answered. */
 export const accessReviewVersion = "authorization.k8s.io/v1";
 
-/** What is asked for, in the words of a SubjectAccessReview; empty texts where there is none. */
-export type ReviewedRequest =
-  | {
-      readonly kind: "resource";
-      readonly verb: string;
-      readonly group: string;
-      readonly resource: string;
-      readonly subresource: string;
-      readonly name: string;
-      readonly namespace: string;
-    }
-  | { readonly kind: "path"; readonly verb: string; readonly path: string };
+/** A request for a resource, in the words of a SubjectAccessReview; empty texts where there is none. */
+export interface ReviewedResource {
+  readonly kind: "resource";
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** A request for a path that names no resource, such as `/healthz`. */
+export interface ReviewedPath {
+  readonly kind: "path";
+  readonly verb: string;
+  readonly path: string;
+}
+
+/** What is asked for. */
+export type ReviewedRequest = ReviewedResource | ReviewedPath;
 
 /** A SubjectAccessReview (Kubernetes API reference, authorization.k8s.io/v1): what is asked for, and the extras of who asks. */
 export interface AccessReview {

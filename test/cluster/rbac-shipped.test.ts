@@ -1,7 +1,10 @@
 import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "./eventually.ts";
+import { repository } from "./install.ts";
+import { kubectl } from "./kubectl.ts";
 import { arrange, ask, bind, latchkeyAccount, makeNamespace, unique, type Caller } from "./policy-request.ts";
 
 interface Rule {
@@ -185,9 +188,16 @@ describe("in a namespace", () => {
   });
 });
 
-it("the controller's pod passes the restricted pod security of its namespace", async () => {
-  const deployment = manifests("controller").find(({ kind }) => kind === "Deployment");
-  const body = { metadata: { name: unique("pod") }, spec: deployment?.spec?.template?.spec };
-  const answer = await ask({}, { method: "POST", path: "/api/v1/namespaces/latchkey-system/pods?dryRun=All", body });
-  expect(answer).toMatchObject({ code: 201 });
+describe.each(["controller", "webhook"])("what config/%s ships", (directory) => {
+  it("has pods that pass the restricted pod security of their namespace", async () => {
+    const deployment = manifests(directory).find(({ kind }) => kind === "Deployment");
+    const body = { metadata: { name: unique("pod") }, spec: deployment?.spec?.template?.spec };
+    const answer = await ask({}, { method: "POST", path: "/api/v1/namespaces/latchkey-system/pods?dryRun=All", body });
+    expect(answer).toMatchObject({ code: 201 });
+  });
+
+  it("is understood by the API server", async () => {
+    const said = await kubectl(inject("controlPlane"), ["apply", "--server-side", "--dry-run=server", "-k", join(repository, "config", directory)]);
+    expect(said.trim().split("\n")).toHaveLength(manifests(directory).length);
+  });
 });

@@ -1,3 +1,5 @@
+import type { ReviewedPath, ReviewedResource } from "../../api/access-review.ts";
+
 /** What a request is made to (specification, requestTargets). */
 export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster";
 
@@ -15,23 +17,11 @@ export interface RequestPlace {
   readonly virtualClusterNamespace?: string;
 }
 
-/** A request for a resource, in the words of a SubjectAccessReview; empty texts where there is none. */
-export interface ResourceRequest extends RequestPlace {
-  readonly kind: "resource";
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly subresource: string;
-  readonly name: string;
-  readonly namespace: string;
-}
+/** A request for a resource, and where it goes. */
+export type ResourceRequest = RequestPlace & ReviewedResource;
 
-/** A request for a path that names no resource, such as `/healthz`. */
-export interface PathRequest extends RequestPlace {
-  readonly kind: "path";
-  readonly verb: string;
-  readonly path: string;
-}
+/** A request for a path, and where it goes. */
+export type PathRequest = RequestPlace & ReviewedPath;
 
 /** A request that a scope is asked about. */
 export type ScopedRequest = ResourceRequest | PathRequest;
