@@ -41,7 +41,8 @@ export interface OwnedAccessKeySpec {
   groups?: string[];
   /**
    * The access key, used as a bearer token. Either the plain key, of 16 to 512 characters out of A-Z a-z 0-9 . _ ~ + / = -,
-   * or its digest, "sha256:" and 64 lower-case hex digits, so that a manifest in Git holds no secret.
+   * or its digest, "sha256:" and 64 lower-case hex digits, so that a manifest in Git holds no secret. Left empty, Latchkey's
+   * webhook makes one; an update that leaves it out keeps it.
    */
   key?: string;
   /**
