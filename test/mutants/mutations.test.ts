@@ -7,7 +7,7 @@ describe("a mutation is made of", () => {
     ["each comparison", "if (a === 1 && b > 0) {}", ["if (a === 1 || b > 0) {}", "if (a !== 1 && b > 0) {}", "if (a === 1 && b <= 0) {}"]],
     ["each question about a list", "return list.some(f);", ["return list.every(f);"]],
     ["each literal", 'return [true, "a", ""];', ['return [false, "a", ""];', 'return [true, "mutanta", ""];', 'return [true, "a", "mutant"];']],
-    ["no comment, import or type", '/** a && b */\nimport { a } from "b";\n// true\ntype T = "a" | "b";\ninterface I {\n  readonly a: true;\n}\n', []],
+    ["no comment, import or type", '/** a && b */\nimport { a } from "b";\n// true\ntype T = "a" | "b";\ninterface I {\n  readonly a: true;\n}\nfunction f(a: Pick<T, "a">, b: T["b"]) {}\n', []],
   ])("%s", (_what, source, texts) => {
     expect(mutationsOf(source).map(({ text }) => text)).toEqual(texts);
   });

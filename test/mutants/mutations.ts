@@ -30,7 +30,7 @@ const operators: readonly Operator[] = [
 
 /** All mutations of a TypeScript source; comments, imports and types stay as they are. */
 export function mutationsOf(source: string): readonly Mutation[] {
-  const code = source.replaceAll(/\/\*[^]*?\*\/|\/\/.*|^(?:import|export type|type) .*$|^(?:export )?interface [^]*?^\}$|^ {2}readonly .*$|^class .*$/gm, (found) => found.replaceAll(/[^\n]/g, " "));
+  const code = source.replaceAll(/\/\*[^]*?\*\/|\/\/.*|^(?:import|export type|type) .*$|^(?:export )?interface [^]*?^\}$|^ {2}readonly .*$|^class .*$|\b(?:Pick|Omit)<[^>]*>|\b[A-Z]\w*\["\w+"\]/gm, (found) => found.replaceAll(/[^\n]/g, " "));
   return operators.flatMap(({ pattern, replace }) =>
     [...code.matchAll(pattern)].map(({ 0: before, index }) => {
       const after = replace(before);

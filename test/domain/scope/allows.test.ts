@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
 import { pathRequest, resourceRequest } from "./requests.ts";
-import { isAllowed, limitOf, roles } from "./verdict-of.ts";
+import { parseScopeLimit } from "../../../src/api/scope.ts";
+import { isAllowed, roles } from "./verdict-of.ts";
 
 const pod = resourceRequest();
 const inProject = (project: string) => resourceRequest({ project });
@@ -197,5 +198,9 @@ test.each<[ScopedRequest, string]>([
   [pathRequest("/metrics"), "get /metrics: nothing in the scope covers it"],
   [resourceRequest({ verb: "patch", resource: "namespaces", namespace: "" }), "patch namespaces p: it could reach beyond the scope, and no rule of the scope names this very resource"],
 ])("a refusal says what was refused, and why", (request, expected) => {
-  expect(allows(limitOf({}), request, roles)).toEqual({ kind: "denied", reason: `the scope of this credential does not allow ${expected}` });
+  expect(allows(parseScopeLimit({}), request, roles)).toEqual({ kind: "denied", reason: `the scope of this credential does not allow ${expected}` });
+});
+
+test("a scope that cannot be read says so", () => {
+  expect(allows("unreadable", pod, roles)).toEqual({ kind: "denied", reason: expect.stringContaining("its scope cannot be read") });
 });

@@ -1,6 +1,5 @@
 import type { PolicyRule } from "../../../src/api/role.ts";
-import { parseScope } from "../../../src/api/scope.ts";
-import type { ScopeLimit } from "../../../src/api/scope.ts";
+import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 
@@ -16,12 +15,7 @@ export const roles: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   ],
 ]);
 
-/** A scope as it stands in a spec; undefined is none at all. */
-export function limitOf(raw: unknown): ScopeLimit {
-  return raw === undefined ? "none" : (parseScope(raw) ?? "unreadable");
-}
-
 /** Whether a scope as it stands in a spec allows a request. */
 export function isAllowed(raw: unknown, request: ScopedRequest): boolean {
-  return allows(limitOf(raw), request, roles).kind === "allowed";
+  return allows(parseScopeLimit(raw), request, roles).kind === "allowed";
 }

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { isEscape } from "../../../src/domain/scope/derived-credentials.ts";
+import { isAllowed } from "./verdict-of.ts";
+import { resourceRequest } from "./requests.ts";
+
+const own = "management.service";
+const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+const reading = ["get", "list", "watch"];
+
+/** The table of docs/scope.md: what it names, and the verbs that are harmless. */
+const escapes: readonly (readonly [group: string, resource: string, harmless: readonly string[]])[] = [
+  [own, "ownedaccesskeys", ["create"]],
+  [own, "ownedaccesskeys/status", ["create"]],
+  [own, "directclusterendpointtokens", ["create"]],
+  [own, "directclusterendpointtokens/status", ["create"]],
+  ["", "serviceaccounts/token", []],
+  ["", "nodes/proxy", []],
+  ["", "namespaces", reading],
+  ["", "namespaces/status", reading],
+  ["", "namespaces/finalize", reading],
+  ["certificates.k8s.io", "signers", []],
+  ["certificates.k8s.io", "certificatesigningrequests/approval", reading],
+  ["rbac.authorization.k8s.io", "clusterroles", reading],
+  ["admissionregistration.k8s.io", "mutatingwebhookconfigurations", reading],
+  ["apiregistration.k8s.io", "apiservices", reading],
+];
+
+const requestFor = (group: string, qualified: string, verb: string) => {
+  const [resource = "", subresource = ""] = qualified.split("/");
+  return resourceRequest({ group, resource, subresource, verb });
+};
+
+describe.each(escapes)("%s %s", (group, resource, harmless) => {
+  test.each(verbs)(`%s is an escape unless it is one of ${JSON.stringify(harmless)}`, (verb) => {
+    const request = requestFor(group, resource, verb);
+    expect(isEscape(request)).toBe(!harmless.includes(verb));
+    expect(isAllowed({ rules: [{}] }, request)).toBe(harmless.includes(verb));
+    expect(isAllowed({ rules: [{ resources: [{ group, resources: ["*", resource] }] }] }, request)).toBe(true);
+  });
+});
+
+describe("what is no escape", () => {
+  test.each([
+    ["", "secrets"],
+    ["", "serviceaccounts"],
+    ["", "nodes"],
+    ["apps", "namespaces"],
+    [own, "sharedsecrets"],
+  ])("%s %s, whatever the verb", (group, resource) => {
+    expect(verbs.filter((verb) => isEscape(requestFor(group, resource, verb)))).toEqual([]);
+  });
+});
