@@ -1,6 +1,5 @@
 import { ConfigError, duration, httpsUrl, optional, text, wholeNumber } from "./config-values.ts";
-import type { LogLevel } from "./log.ts";
-import { commandHelp, type Option, option, optionReader, type OptionSources, sharedOptions } from "./options.ts";
+import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
 
 const second = 1000;
 
@@ -68,19 +67,10 @@ const options = {
 const allOptions: readonly Option<unknown>[] = Object.values(options);
 
 /** Configuration of `latchkey controller`. */
-export interface ControllerConfig {
-  /** Path of a kubeconfig; undefined in a pod. */
-  readonly kubeconfig: string | undefined;
-  readonly namespace: string;
-  readonly httpAddress: { readonly host: string; readonly port: number };
+export interface ControllerConfig extends SharedConfig {
   readonly identity: string;
-  readonly logLevel: LogLevel;
-  readonly userPrefix: string;
-  readonly teamPrefix: string;
   readonly issuer: string;
   readonly audience: string;
-  /** Seconds; 0 is no limit. */
-  readonly maximumKeyTtl: number;
   /** Seconds. */
   readonly maximumTokenTtl: number;
   /** Seconds. */
@@ -104,16 +94,10 @@ export interface ControllerConfigSources extends OptionSources {
 export function parseControllerConfig({ defaultIdentity, ...sources }: ControllerConfigSources): ControllerConfig {
   const read = optionReader(allOptions, sources);
   const config = {
-    kubeconfig: read(options.kubeconfig),
-    namespace: read(options.namespace),
-    httpAddress: read(options.httpAddress),
+    ...readShared(read),
     identity: read(options.identity) ?? defaultIdentity,
-    logLevel: read(options.logLevel),
-    userPrefix: read(options.userPrefix),
-    teamPrefix: read(options.teamPrefix),
     issuer: read(options.issuer),
     audience: read(options.audience),
-    maximumKeyTtl: read(options.maximumKeyTtl),
     maximumTokenTtl: read(options.maximumTokenTtl),
     deleteExpiredTokensAfter: read(options.deleteExpiredTokensAfter),
     deleteExpiredKeysAfter: read(options.deleteExpiredKeysAfter),

@@ -1,5 +1,6 @@
 import { type ParseValue, duration, hostPort, level, namePrefix, namespaceName, optional, text } from "./config-values.ts";
 import { parseFlags } from "./flags.ts";
+import type { LogLevel } from "./log.ts";
 
 /** An option as the help shows it; an empty default means that it is unset. */
 export interface Option<T> {
@@ -42,6 +43,32 @@ export const sharedOptions = {
     parse: duration({ unit: 1, least: 0 }),
   }),
 };
+
+/** What the shared options say. */
+export interface SharedConfig {
+  /** Path of a kubeconfig; undefined in a pod. */
+  readonly kubeconfig: string | undefined;
+  readonly namespace: string;
+  readonly httpAddress: { readonly host: string; readonly port: number };
+  readonly logLevel: LogLevel;
+  readonly userPrefix: string;
+  readonly teamPrefix: string;
+  /** Seconds; 0 is no limit. */
+  readonly maximumKeyTtl: number;
+}
+
+/** Reads the shared options; throws a ConfigError. */
+export function readShared(read: <T>(wanted: Option<T>) => T): SharedConfig {
+  return {
+    kubeconfig: read(sharedOptions.kubeconfig),
+    namespace: read(sharedOptions.namespace),
+    httpAddress: read(sharedOptions.httpAddress),
+    logLevel: read(sharedOptions.logLevel),
+    userPrefix: read(sharedOptions.userPrefix),
+    teamPrefix: read(sharedOptions.teamPrefix),
+    maximumKeyTtl: read(sharedOptions.maximumKeyTtl),
+  };
+}
 
 /** What options are read from: the arguments after the command, and the environment. */
 export interface OptionSources {

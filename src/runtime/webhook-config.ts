@@ -1,6 +1,5 @@
 import { dnsNames, hostPort, optional, text } from "./config-values.ts";
-import type { LogLevel } from "./log.ts";
-import { commandHelp, type Option, option, optionReader, type OptionSources, sharedOptions } from "./options.ts";
+import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
 
 /** Every option of `latchkey webhook`. */
 const options = {
@@ -24,16 +23,7 @@ const options = {
 const allOptions: readonly Option<unknown>[] = Object.values(options);
 
 /** Configuration of `latchkey webhook`. */
-export interface WebhookConfig {
-  /** Path of a kubeconfig; undefined in a pod. */
-  readonly kubeconfig: string | undefined;
-  readonly namespace: string;
-  readonly httpAddress: { readonly host: string; readonly port: number };
-  readonly logLevel: LogLevel;
-  readonly userPrefix: string;
-  readonly teamPrefix: string;
-  /** Seconds; 0 is no limit. */
-  readonly maximumKeyTtl: number;
+export interface WebhookConfig extends SharedConfig {
   readonly webhookAddress: { readonly host: string; readonly port: number };
   readonly serviceName: string;
   /** DNS names beside those of the Service. */
@@ -46,13 +36,7 @@ export interface WebhookConfig {
 export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
   const read = optionReader(allOptions, sources);
   return {
-    kubeconfig: read(options.kubeconfig),
-    namespace: read(options.namespace),
-    httpAddress: read(options.httpAddress),
-    logLevel: read(options.logLevel),
-    userPrefix: read(options.userPrefix),
-    teamPrefix: read(options.teamPrefix),
-    maximumKeyTtl: read(options.maximumKeyTtl),
+    ...readShared(read),
     webhookAddress: read(options.webhookAddress),
     serviceName: read(options.serviceName),
     certificateNames: read(options.certificateNames),

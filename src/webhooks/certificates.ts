@@ -29,8 +29,6 @@ export interface CertificatesOptions {
 export interface Certificates {
   /** Makes them, renews them and follows them until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Undefined until there are some. */
-  current(): WebhookCertificates | undefined;
 }
 
 interface Seen {
@@ -101,6 +99,5 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
       void informer.synced.then(() => queue.add(name, "fresh"));
       await Promise.all([informer.run(signal), runLoop({ name, queue, reconcile, workers: 1, signal, clock, turns, log, metrics: metrics.controller(name) })]);
     },
-    current: () => seen()?.certificates,
   };
 }
