@@ -126,7 +126,9 @@ describe.skipIf(!hasLoneClusters)("the certificates of the webhook", () => {
 describe.skipIf(!hasLoneClusters)("who is not kube-apiserver", () => {
   it.each(["/token-review", "/access-review"])("is answered nothing at %s", async (path) => {
     const url = `${webhooks[0]?.webhookUrl}${path}`;
-    const said = execFileSync("curl", ["--silent", "--insecure", "--write-out", " %{http_code}", "--data", JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: stored } }), url], { encoding: "utf8" });
+    // Not as an argument: the error of a command that fails shows all of them.
+    const input = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: stored } });
+    const said = execFileSync("curl", ["--silent", "--insecure", "--write-out", " %{http_code}", "--data", "@-", url], { encoding: "utf8", input });
     expect(said).toMatch(/only kube-apiserver may ask.* 401$/s);
   });
 });
