@@ -15,9 +15,15 @@ export class Ledger {
   readonly #counts = new Map<string, number>();
   readonly #aliases = new Map<string, string>();
   readonly #asked: string[] = [];
+  readonly #trace: string[] = [];
+  readonly #now: () => number;
+  readonly #began: number;
 
-  constructor(view: View) {
+  /** `now` answers milliseconds of the clock that the controllers of the run share. */
+  constructor(view: View, now: () => number = () => performance.now()) {
     this.#view = view;
+    this.#now = now;
+    this.#began = now();
   }
 
   /** Writes that the API server has carried out, Events left out. */
@@ -30,11 +36,24 @@ export class Ledger {
     return this.#asked;
   }
 
+  /** What was asked for and what the API server said, each with its milliseconds of the clock: for whoever looks for a mistake. */
+  get trace(): readonly string[] {
+    return this.#trace;
+  }
+
+  /** Adds a line to the trace. */
+  note(text: string): void {
+    this.#trace.push(`${Math.round(this.#now() - this.#began)} ms: ${text}`);
+  }
+
   ask(request: ApiRequest): void {
-    this.#asked.push(this.sentence(request, request.name ?? "new"));
+    const sentence = this.sentence(request, request.name ?? "new");
+    this.#asked.push(sentence);
+    this.note(sentence);
   }
 
   commit(request: ApiRequest, sent: string, answer: ProxyAnswer): void {
+    this.note(`${answer.status} to ${this.sentence(request, request.name ?? "new")}`);
     if (answer.status >= 300 || request.plural === "events") return;
     const object = parsed(sent);
     const name = request.name ?? stringAt(recordAt(object, "metadata"), "name") ?? "";

@@ -8,7 +8,7 @@ import { shuffled } from "./seeded-random.ts";
 import { startWorld } from "./world.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-const { values } = parseArgs({ options: { scenario: { type: "string", default: "" }, fault: { type: "string", default: "" }, moment: { type: "string", default: "" }, sample: { type: "string" }, lanes: { type: "string", default: "10" } } });
+const { values } = parseArgs({ options: { scenario: { type: "string", default: "" }, fault: { type: "string", default: "" }, moment: { type: "string", default: "" }, sample: { type: "string" }, times: { type: "string", default: "1" }, trace: { type: "boolean", default: false }, lanes: { type: "string", default: "10" } } });
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -25,13 +25,14 @@ async function main(): Promise<number> {
     const learned = await learn(lanes, chosen, { seed, lessons: 3 });
     for (const [{ name }, { calls, changes }] of learned) say(`${name}: ${calls} writes, ${changes} changes`);
     const matching = cellsOf(learned, seed).filter(({ fault, moment }) => fault.name.includes(values.fault) && `${moment.at} ${moment.number}`.startsWith(values.moment));
-    const cells = shuffled(matching, seed).slice(0, values.sample === undefined ? matching.length : Number(values.sample));
+    const cells = shuffled(Array.from({ length: Number(values.times) }, () => matching).flat(), seed).slice(0, values.sample === undefined ? Infinity : Number(values.sample));
     const points = [...learned.values()].reduce((sum, { calls, changes }) => sum + calls + changes, 0);
     say(`${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`);
     const played: Played[] = [];
     const onPlayed = (one: Played) => {
       played.push(one);
       if (one.problems.length > 0) say(`FAILED ${cellName(one)}\n  ${one.problems.join("\n").replaceAll("\n", "\n  ")}`);
+      if (one.problems.length > 0 && values.trace) say(`  ${one.trace.join("\n  ")}`);
       if (played.length % 100 === 0) say(`${played.length} of ${cells.length} runs after ${seconds()}`);
     };
     await playAll(lanes, cells, { learned, onPlayed });

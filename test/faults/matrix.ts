@@ -18,6 +18,7 @@ export interface Played extends Cell {
   readonly struck: boolean;
   /** Empty when all is well. */
   readonly problems: readonly string[];
+  readonly trace: readonly string[];
 }
 
 /** How to learn: `lessons` is how often each scenario is played. */
@@ -65,7 +66,7 @@ export async function playAll(lanes: readonly Lane[], cells: readonly Cell[], { 
     const expected = learned.get(scenario);
     if (expected === undefined) throw new Error(`nothing was learned of ${scenario.name}`);
     const outcome = await play({ lane, scenario, seed, strike: { fault, moment }, ...options });
-    onPlayed({ ...cell, struck: outcome.struck !== undefined, problems: problemsOf(judge(outcome, expected, fault)) });
+    onPlayed({ ...cell, struck: outcome.struck !== undefined, problems: problemsOf(judge(outcome, expected, fault)), trace: outcome.trace });
   });
 }
 

@@ -38,6 +38,8 @@ export interface Outcome {
   readonly mistakes: readonly string[];
   /** The write that the fault struck, or the change before which it did; undefined when its moment never came. */
   readonly struck: string | undefined;
+  /** The run's story, one line for each write, answer and jump of the clock. */
+  readonly trace: readonly string[];
 }
 
 /** Plays a scenario in names of its own and takes everything away again. */
@@ -69,7 +71,7 @@ export async function play({ lane, scenario, seed, strike, assemble }: PlayOptio
   const endState = await endStateOf(world, view);
   run.end();
   await lane.tidy(view);
-  return { endState, counts: run.ledger.counts, calls, changes: changes.length, late, mistakes: run.mistakes, struck: striker.struck };
+  return { endState, counts: run.ledger.counts, calls, changes: changes.length, late, mistakes: run.mistakes, struck: striker.struck, trace: run.ledger.trace };
 }
 
 /** All that Latchkey has made or judged in a run, without what differs between runs. */

@@ -62,7 +62,7 @@ export async function playProcess({ lane, program, scenario, strike }: ProcessPl
   const endState = await endStateOf(world, view);
   await run.end();
   await lane.tidy(view);
-  return { endState, counts: logbook.ledger.counts, calls, changes: changes.length, late, mistakes: [...run.mistakes, ...logbook.overlaps()], struck: striker.struck };
+  return { endState, counts: logbook.ledger.counts, calls, changes: changes.length, late, mistakes: [...run.mistakes, ...logbook.overlaps()], struck: striker.struck, trace: logbook.ledger.trace };
 }
 
 async function perform(run: ProcessRun, change: Change): Promise<void> {

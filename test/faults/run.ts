@@ -37,7 +37,7 @@ export interface RunOptions {
 }
 
 /** Real milliseconds without traffic that count as calm, in so many looks, and that may pass without progress before the clock jumps. */
-const times = { calm: 15, looks: 5, patience: 60, stuck: 1_500, limit: 60_000 } as const;
+const times = { calm: 15, looks: 5, patience: 60, stuck: 20_000, limit: 60_000 } as const;
 /** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
 const jumpMs = 5_000;
 
@@ -61,7 +61,7 @@ export class Run {
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.ledger = new Ledger(options.view);
+    this.ledger = new Ledger(options.view, () => this.now());
     this.#random = seededRandom(options.seed);
   }
 
@@ -133,12 +133,17 @@ export class Run {
     if (this.instances.size === 0) await this.start();
   }
 
-  /** Moves all clocks on and lets what that wakes come to an end. */
+  /**
+   * Moves all clocks on and lets what that wakes come to an end: a request that the API server is still answering would be given
+   * up by the next jump, and nothing but the test's own haste would have lost its answer.
+   */
   async jump(ms = jumpMs): Promise<void> {
     this.#offset += ms;
+    this.ledger.note(`the clock jumps by ${ms} ms`);
     for (const instance of this.instances) instance.clock.jump(ms);
+    const patient = performance.now() + times.stuck;
     do await pause(2);
-    while ([...this.instances].some(({ isStanding, proxy }) => !isStanding && proxy.renewing > 0));
+    while ([...this.instances].some(({ isStanding, proxy }) => !isStanding && (proxy.renewing > 0 || (proxy.inFlight > 0 && performance.now() < patient))));
   }
 
   /** Many jumps. */
