@@ -5,7 +5,7 @@ import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { parseRole, type PolicyRule, type RoleSeen } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import { holderOf, olderHolder } from "../domain/key-holder.ts";
+import { holderOf } from "../domain/key-holder.ts";
 import type { KeyConfig, KeyView } from "../domain/key-state.ts";
 import { placeOf } from "../domain/scope/place.ts";
 import type { RequestPlace } from "../domain/scope/request.ts";
@@ -14,7 +14,8 @@ import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { digestOfPresented, isSameDigest } from "../tokens/presented-key.ts";
 import { keyPacking } from "./key-packing.ts";
-import { observeRequester, requesterPolicyInformers } from "./requester-policies.ts";
+import { createKeyViews, keyIndexers, keyIndexes } from "./key-views.ts";
+import { requesterPolicyInformers } from "./requester-policies.ts";
 
 /** What was found for a presented key: what cannot be a key is garbage, and is not looked up. */
 export type Presented = KeyView | "garbage" | "unknown";
@@ -41,7 +42,7 @@ export interface KeyBook {
   roles(): ScopeRoles;
 }
 
-const indexes = { digest: "digest", uid: "uid", role: "role" } as const;
+const roleIndex = "role";
 
 /** Most that an informer holds of a status is of no use here. */
 const noStatus: Readonly<Record<string, unknown>> = {};
@@ -53,10 +54,7 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     {
       selection: { resource: resources.ownedAccessKeys },
       parse: (raw) => ({ ...slimOwnedAccessKey(raw), status: noStatus, conditions: noConditions }),
-      indexers: {
-        [indexes.digest]: ({ keyDigest }) => (keyDigest === undefined ? [] : [keyDigest]),
-        [indexes.uid]: ({ metadata }) => [metadata.uid],
-      },
+      indexers: keyIndexers,
       packing: keyPacking,
       onChange: () => {},
     },
@@ -68,24 +66,20 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     {
       selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
       parse: parseRole,
-      indexers: { [indexes.role]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
+      indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
       onChange: () => (roles = undefined),
     },
     deps,
   );
   const policies = requesterPolicyInformers(deps, () => {});
-  const policyStores = policies.map(({ store }) => store);
   const all = [keys, namespaces, clusterRoles, ...policies];
 
-  function viewOf(key: OwnedAccessKeySeen): KeyView {
-    const twins = key.keyDigest === undefined ? [] : keys.store.by(indexes.digest, key.keyDigest);
-    return { key, config, requester: observeRequester(key.metadata, policyStores), olderHolder: olderHolder(key.metadata, twins.map(({ metadata }) => metadata)) };
-  }
+  const views = createKeyViews({ keys: keys.store, policies: policies.map(({ store }) => store), config });
 
   function rolesByName(): ScopeRoles {
     const { store } = clusterRoles;
-    const rulesOf = (name: string): readonly PolicyRule[] => store.by(indexes.role, name).flatMap(({ rules }) => rules);
-    return new Map([...store.namesIn(indexes.role)].map((name) => [name, rulesOf(name)]));
+    const rulesOf = (name: string): readonly PolicyRule[] => store.by(roleIndex, name).flatMap(({ rules }) => rules);
+    return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
   }
 
   return {
@@ -96,14 +90,11 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     present(presented) {
       const digest = digestOfPresented(presented);
       if (digest === undefined) return "garbage";
-      const holder = keys.store.by(indexes.digest, digest).map(viewOf).find((view) => view.olderHolder === undefined);
+      const holder = keys.store.by(keyIndexes.digest, digest).map(views.viewOf).find((view) => view.olderHolder === undefined);
       return holder !== undefined && isSameDigest(holder.key.keyDigest ?? "", digest) ? holder : "unknown";
     },
-    byId(uid) {
-      const [key] = keys.store.by(indexes.uid, uid);
-      return key === undefined ? undefined : viewOf(key);
-    },
-    holderOf: (digest) => holderOf(keys.store.by(indexes.digest, digest).map(({ metadata }) => metadata)),
+    byId: views.byId,
+    holderOf: (digest) => holderOf(keys.store.by(keyIndexes.digest, digest).map(({ metadata }) => metadata)),
     observe: (answer) => keys.observe(answer),
     placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),
     roles: () => (roles ??= rolesByName()),

@@ -1,12 +1,25 @@
-import { isRecord, recordAt, stringAt } from "./parse.ts";
+import { isRecord, isTrueAt, recordAt, stringAt, stringsAt } from "./parse.ts";
 
 /** `apiVersion` of the reviews that are answered. */
 export const admissionReviewVersion = "admission.k8s.io/v1";
+
+/** Who sent a write (Kubernetes API reference, UserInfo). */
+export interface AdmissionUser {
+  readonly username: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
 
 /** A write that the API server asks about before it stores it (Kubernetes API reference, AdmissionRequest). */
 export interface AdmissionRequest {
   /** Names the review, not an object. */
   readonly uid: string;
+  readonly user: AdmissionUser;
+  /** Whether nothing will be stored. */
+  readonly isDryRun: boolean;
+  /** The empty text for cluster-scoped objects. */
+  readonly namespace: string;
   /** As it will be stored; it holds secrets as they are. */
   readonly object: Readonly<Record<string, unknown>>;
   /** As it is stored; undefined on a create. */
@@ -19,5 +32,22 @@ export function parseAdmissionReview(raw: unknown): AdmissionRequest | undefined
   const request = recordAt(raw, "request");
   const [uid, operation, object, oldObject] = [stringAt(request, "uid"), stringAt(request, "operation"), request["object"], request["oldObject"]];
   if (uid === undefined || (operation !== "CREATE" && operation !== "UPDATE") || !isRecord(object)) return undefined;
-  return { uid, object, oldObject: isRecord(oldObject) ? oldObject : undefined };
+  return {
+    uid,
+    user: parseUser(recordAt(request, "userInfo")),
+    isDryRun: isTrueAt(request, "dryRun"),
+    namespace: stringAt(request, "namespace") ?? "",
+    object,
+    oldObject: isRecord(oldObject) ? oldObject : undefined,
+  };
+}
+
+function parseUser(info: Readonly<Record<string, unknown>>): AdmissionUser {
+  const extra = recordAt(info, "extra");
+  return {
+    username: stringAt(info, "username") ?? "",
+    uid: stringAt(info, "uid") ?? "",
+    groups: stringsAt(info, "groups"),
+    extra: Object.fromEntries(Object.keys(extra).map((name) => [name, stringsAt(extra, name)])),
+  };
 }

@@ -2,6 +2,7 @@ import type { Condition } from "./conditions.ts";
 import type { Metadata } from "./object.ts";
 import { numberAt, parseConditions, recordAt, stringAt } from "./parse.ts";
 import { parseStampedMetadata } from "./requester.ts";
+import { parseScopeLimit, type ScopeLimit } from "./scope.ts";
 import { SecretText } from "./secret-text.ts";
 
 /** A DirectClusterEndpointToken (specification, DirectClusterEndpointToken). */
@@ -12,6 +13,8 @@ export interface EndpointToken {
     readonly ttl?: number;
     /** JSON text of `spec.scope`; absent only when the spec has none. */
     readonly scope?: string;
+    /** What that text limits the token to. */
+    readonly limit: ScopeLimit;
   };
   /** As the API server sent it, but for `token`, which is a SecretText. */
   readonly status: Readonly<Record<string, unknown>>;
@@ -37,6 +40,7 @@ export function parseEndpointToken(raw: unknown): EndpointToken {
     spec: {
       ...(ttl === undefined ? {} : { ttl }),
       ...(scope === undefined ? {} : { scope: JSON.stringify(scope) }),
+      limit: parseScopeLimit(scope),
     },
     status: token === undefined ? sent : { ...sent, token },
     conditions: parseConditions(sent),

@@ -59,6 +59,11 @@ export function parseScopeLimit(raw: unknown): ScopeLimit {
   return raw === undefined ? "none" : (parseScope(raw) ?? "unreadable");
 }
 
+/** A scope as a spec writes it: what {@link parseScope} reads as the same scope. */
+export function writeScope({ projects, clusters, ...others }: Scope): Readonly<Record<string, unknown>> {
+  return { ...others, projects: projects.map((project) => ({ project })), clusters: clusters.map((cluster) => ({ cluster })) };
+}
+
 class UnreadableScope extends Error {}
 
 function readScope(raw: unknown): Scope {

@@ -1,3 +1,4 @@
+import { keyIndexes } from "../access/key-views.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { annotations, labels } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
@@ -119,7 +120,10 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     key({ key, before, after }) {
       queues.key.add(key, "fresh");
       for (const digest of new Set([before?.keyDigest, after?.keyDigest])) {
-        for (const twin of digest === undefined ? [] : stores.keys.by(indexes.digest, digest)) queues.key.add(keyOf(twin.metadata), "fresh");
+        for (const twin of digest === undefined ? [] : stores.keys.by(keyIndexes.digest, digest)) queues.key.add(keyOf(twin.metadata), "fresh");
+      }
+      for (const uid of new Set([before, after].map((seen) => seen?.metadata.uid))) {
+        if (uid !== undefined) addAskedWith(uid);
       }
       addRequesters(before, after);
     },
@@ -134,9 +138,18 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
       queues.signingKeys.add(signingKeysKey, "fresh");
       for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "bulk");
     },
+    scopeRole() {
+      for (const key of stores.keys.keys()) queues.key.add(key, "bulk");
+    },
   };
 
   return { handlers, recount, addEverything };
+
+  /** What was asked for with the key of this uid works no longer than the key does. */
+  function addAskedWith(uid: string): void {
+    for (const key of stores.keys.keysBy(indexes.askedWith, uid)) queues.key.add(key, "fresh");
+    for (const key of stores.tokens.keysBy(indexes.askedWith, uid)) queues.token.add(key, "fresh");
+  }
 
   async function addEverything(): Promise<void> {
     await turns.each(stores.sharedSecrets.values(), (source) => {

@@ -1,3 +1,4 @@
+import { createKeyViews } from "../access/key-views.ts";
 import { type Key, type ObjectRef, refOf } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import type { Prefixes } from "../domain/access-rules.ts";
@@ -98,7 +99,7 @@ async function runLoops({ options, deps, turns, informers, queues, changes, sign
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
     informers.observe(resource, answer);
   };
-  const shared = { ...options, config: options, client, clock, turns, log, stores, held, observe, tell: events.tell.bind(events) };
+  const shared = { ...options, config: options, client, clock, turns, log, stores, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, observe, tell: events.tell.bind(events) };
   const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
   const copying = { ...shared, client: copyClient, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };
@@ -154,6 +155,7 @@ function forwardTo(current: () => ChangeHandlers | undefined): ChangeHandlers {
     token: (change) => current()?.token(change),
     policy: () => current()?.policy(),
     signingKeys: () => current()?.signingKeys(),
+    scopeRole: () => current()?.scopeRole(),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { KeyViews } from "../access/key-views.ts";
 import { observeRequester } from "../access/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
@@ -18,18 +19,19 @@ export interface EndpointTokenDeps extends CarryOutDeps {
   readonly config: EndpointTokenConfig;
   readonly namespace: string;
   readonly stores: Stores;
+  readonly keyViews: Pick<KeyViews, "askedWith">;
 }
 
 /** One pass over a DirectClusterEndpointToken: mint, erase at its end, delete after, and its farewell. */
 export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Next> {
-  const { stores, config, namespace } = deps;
+  const { stores, keyViews, config, namespace } = deps;
   const token = stores.tokens.get(name);
   if (token === undefined) return { kind: "wait-for-change" };
   const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
   const grant = observeGrant({ kind: "DirectClusterEndpointToken", name }, requester, stores);
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
-  const plan = await decide({ token, requester, grant, knownKids: kids, config }, keys, deps.clock.now());
+  const plan = await decide({ token, requester, grant, knownKids: kids, config, ...keyViews.askedWith(requester) }, keys, deps.clock.now());
   await carryOut(plan, deps);
   return plan.next;
 }

@@ -1,3 +1,5 @@
+import { keyPacking } from "../access/key-packing.ts";
+import { keyIndexers } from "../access/key-views.ts";
 import { requesterPolicyInformers } from "../access/requester-policies.ts";
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
 import { group, labels, ownObjects } from "../api/names.ts";
@@ -11,14 +13,13 @@ import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from
 import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
 import { claimedSource, type CopySeen, type Source, type StrangerSeen } from "../domain/copy.ts";
-import { keyPacking } from "../access/key-packing.ts";
 import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, requesterHash } from "../domain/granted-names.ts";
 import { syncOptionsOf } from "../domain/sync-options.ts";
 import { projectOf } from "../domain/sync-target.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import type { Change } from "../kube/store.ts";
+import type { Change, Indexer } from "../kube/store.ts";
 import { createDataDigest } from "../tokens/data-digest.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { parseSigningKeys, type SigningKeysSeen } from "../tokens/signing-keys.ts";
@@ -36,6 +37,7 @@ export interface ChangeHandlers {
   readonly token: (change: Change<EndpointToken>) => void;
   readonly policy: () => void;
   readonly signingKeys: () => void;
+  readonly scopeRole: () => void;
 }
 
 /** All informers of the controller. */
@@ -157,7 +159,7 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     {
       selection: { resource: resources.ownedAccessKeys },
       parse: slimOwnedAccessKey,
-      indexers: { [indexes.requester]: ({ metadata }) => stampedHash(metadata), [indexes.digest]: ({ keyDigest }) => optional(keyDigest) },
+      indexers: { ...keyIndexers, ...stampIndexers },
       packing: keyPacking,
       onChange: on.key,
     },
@@ -167,7 +169,7 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     {
       selection: { resource: resources.endpointTokens },
       parse: parseEndpointToken,
-      indexers: { [indexes.requester]: ({ metadata }) => stampedHash(metadata) },
+      indexers: stampIndexers,
       onChange: on.token,
     },
     deps,
@@ -175,6 +177,16 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
   const policies = requesterPolicyInformers(deps, on.policy);
   const signingKeys = new Informer<SigningKeysSeen>(
     { selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys },
+    deps,
+  );
+
+  const scopeRoles = new Informer<Metadata>(
+    {
+      selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole, metadataOnly: true },
+      parse: parseMetadata,
+      indexers: { [indexes.scopeRole]: ({ labels: given }) => optional(given[labels.scopeRole]) },
+      onChange: on.scopeRole,
+    },
     deps,
   );
 
@@ -191,8 +203,9 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     tokens: tokens.store,
     requesterPolicies: policies.map(({ store }) => store),
     signingKeys: signingKeys.store,
+    scopeRoles: scopeRoles.store,
   };
-  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies, signingKeys];
+  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies, signingKeys, scopeRoles];
   const all = [...first, strangers];
   const byResource = new Map<Resource, { observe(raw: unknown): void }>([
     [resources.sharedSecrets, sharedSecrets],
@@ -247,6 +260,12 @@ export function hashOn({ metadata }: GrantRole | GrantBinding): string | undefin
 function grantOnly<T extends GrantRole | GrantBinding>(seen: T): T | undefined {
   return hashOn(seen) === undefined ? undefined : seen;
 }
+
+/** Who asked, and with which key. */
+const stampIndexers: Readonly<Record<string, Indexer<{ readonly metadata: Metadata }>>> = {
+  [indexes.requester]: ({ metadata }) => stampedHash(metadata),
+  [indexes.askedWith]: ({ metadata }) => optional(stampOf(metadata)?.keyId),
+};
 
 /** The requester hash of the stamp on a key or a token, if it has one. */
 export function stampedHash(metadata: Metadata): readonly string[] {

@@ -1,7 +1,7 @@
-import { observeRequester } from "../access/requester-policies.ts";
+import type { KeyViews } from "../access/key-views.ts";
 import type { Key } from "../api/object.ts";
-import { olderHolder } from "../domain/key-holder.ts";
 import { type OwnedAccessKeyConfig, planOwnedAccessKey } from "../domain/owned-access-key.ts";
+import { unknownRoles } from "../domain/scope/roles.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
@@ -13,18 +13,18 @@ export interface OwnedAccessKeyDeps extends CarryOutDeps {
   readonly clock: Clock;
   readonly config: OwnedAccessKeyConfig;
   readonly stores: Stores;
+  readonly keyViews: KeyViews;
 }
 
 /** One pass over an OwnedAccessKey: its status, its end and its farewell. */
 export async function reconcileOwnedAccessKey(name: Key, deps: OwnedAccessKeyDeps): Promise<Next> {
-  const { stores, config } = deps;
+  const { stores, keyViews, config } = deps;
   const key = stores.keys.get(name);
   if (key === undefined) return { kind: "wait-for-change" };
-  const twins = key.keyDigest === undefined ? [] : stores.keys.by(indexes.digest, key.keyDigest);
-  const requester = observeRequester(key.metadata, stores.requesterPolicies);
-  const older = olderHolder(key.metadata, twins.map(({ metadata }) => metadata));
-  const grant = observeGrant({ kind: "OwnedAccessKey", name }, requester, stores);
-  const plan = planOwnedAccessKey({ key, requester, olderHolder: older, grant, config }, deps.clock.now());
+  const view = keyViews.viewOf(key);
+  const grant = observeGrant({ kind: "OwnedAccessKey", name }, view.requester, stores);
+  const missing = unknownRoles(key.spec.scope, (role) => stores.scopeRoles.countBy(indexes.scopeRole, role) > 0);
+  const plan = planOwnedAccessKey({ ...view, grant, unknownRoles: missing, config }, deps.clock.now());
   await carryOut(plan, deps);
   return plan.next;
 }

@@ -26,6 +26,8 @@ export interface Stores {
   readonly tokens: ReadStore<EndpointToken>;
   readonly requesterPolicies: PolicyStores;
   readonly signingKeys: ReadStore<SigningKeysSeen>;
+  /** ClusterRoles that scopes may name. */
+  readonly scopeRoles: ReadStore<Metadata>;
 }
 
 /** Index names of the stores. */
@@ -36,7 +38,8 @@ export const indexes = {
   sourceUid: "source-uid",
   project: "project",
   requester: "requester",
-  digest: "digest",
+  askedWith: "asked-with",
+  scopeRole: "scope-role",
   grantedName: "granted-name",
 } as const;
 

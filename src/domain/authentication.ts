@@ -2,7 +2,7 @@ import { extras } from "../api/names.ts";
 import type { Reason } from "../api/conditions.ts";
 import type { ScopeLimit } from "../api/scope.ts";
 import { identityOf } from "./key-identity.ts";
-import { keyState, type KeyView } from "./key-state.ts";
+import { keyState, type KeyView, limitsOf } from "./key-state.ts";
 import { hashName } from "./names.ts";
 
 /** Who a request comes from (Kubernetes API reference, authentication.k8s.io/v1 UserInfo). */
@@ -25,11 +25,11 @@ export function authenticate(view: KeyView, now: number): Authentication {
   if (reason !== "Active") return { kind: "refused", reason };
   const identity = identityOf(spec, view.config.prefixes);
   if (identity.kind === "nobody") return { kind: "refused", reason: identity.reason };
-  const extra = { [extras.keyId]: [metadata.uid], [extras.scopeHash]: [scopeHash(spec.scope)] };
+  const extra = { [extras.keyId]: [metadata.uid], [extras.scopeHash]: [scopeHash(limitsOf(view))] };
   return { kind: "authenticated", user: { username: identity.username, groups: identity.groups, extra } };
 }
 
-/** Another text for another scope. */
-function scopeHash(scope: ScopeLimit): string {
-  return hashName([JSON.stringify(scope)]);
+/** Another text for other scopes. */
+function scopeHash(limits: readonly ScopeLimit[]): string {
+  return hashName(limits.map((limit) => JSON.stringify(limit)));
 }

@@ -1,8 +1,10 @@
 import type { ConditionClaim } from "../api/conditions.ts";
 import { resources } from "../api/resources.ts";
+import type { ScopeLimit } from "../api/scope.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
 import { holdWrite, isHeld } from "./finalizer.ts";
+import { limitsOf } from "./key-state.ts";
 import { createdAt } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
@@ -57,7 +59,7 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
     case "wanted": {
       if (!view.grant.granted || view.grant.namedByOthers) return planned(planWaiting(view, life, now));
       const { issuer, audience } = view.config;
-      const claims = tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt });
+      const claims = tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt, keyLimits: limitsBehind(view) });
       return { kind: "mint", claims, otherwise: { steps: [], next: nextLook(now, [life.endsAt]) } };
     }
   }
@@ -110,6 +112,10 @@ function planStatus(view: EndpointTokenView, { life, claims, token, keyID }: Out
     steps: [told, writes].filter((step) => step.length > 0),
     next: nextLook(now, [life.endsAt, deletionInstant(view, life)]),
   };
+}
+
+function limitsBehind({ askedWith }: EndpointTokenView): readonly ScopeLimit[] {
+  return askedWith === undefined || askedWith === "gone" ? [] : limitsOf(askedWith);
 }
 
 // Waiting is no failure.

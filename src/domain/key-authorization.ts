@@ -1,6 +1,6 @@
 import type { ReviewedRequest } from "../api/access-review.ts";
 import { authenticate } from "./authentication.ts";
-import type { KeyView } from "./key-state.ts";
+import { type KeyView, limitsOf } from "./key-state.ts";
 import { allows } from "./scope/allows.ts";
 import type { RequestPlace } from "./scope/request.ts";
 import type { ScopeRoles } from "./scope/roles.ts";
@@ -23,8 +23,8 @@ export function authorizeWithKey(view: KeyView | undefined, { request, place, ro
   if (view === undefined) return denied("the access key of this request does not exist any more");
   const authentication = authenticate(view, now);
   if (authentication.kind === "refused") return denied(`the access key of this request is not accepted any more (${authentication.reason})`);
-  const verdict = allows(view.key.spec.scope, { ...request, ...place }, roles);
-  return verdict.kind === "allowed" ? { kind: "no-opinion" } : verdict;
+  const verdicts = limitsOf(view).map((limit) => allows(limit, { ...request, ...place }, roles));
+  return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };
 }
 
 function denied(reason: string): KeyVerdict {

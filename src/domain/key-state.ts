@@ -1,6 +1,8 @@
 import type { ConditionClaim, Reason } from "../api/conditions.ts";
+import { labels } from "../api/names.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import type { Requester } from "../api/requester.ts";
+import type { ScopeLimit } from "../api/scope.ts";
 import type { Prefixes } from "./access-rules.ts";
 import { stalled, timestamp } from "./conditions.ts";
 import { identityOf } from "./key-identity.ts";
@@ -13,6 +15,8 @@ export interface KeyView {
   /** Name of the older object with the same key, see {@link olderHolder}. */
   readonly olderHolder: string | undefined;
   readonly config: KeyConfig;
+  /** The key that its request came with, which it never outlives nor exceeds; absent when it came with none. */
+  readonly askedWith?: KeyView | "gone";
 }
 
 /** What of the configuration decides whether a key works. */
@@ -30,11 +34,15 @@ export interface KeyState {
 }
 
 /** The life of a key (specification, Authentication 4); undefined when it has no end. */
-export function keyLifetime({ key, config }: KeyView): Lifetime | undefined {
+export function keyLifetime(view: KeyView): Lifetime | undefined {
+  return lifetimeSince(view, instantOf(view.key.lastActivity));
+}
+
+function lifetimeSince({ key, config }: KeyView, lastUse: number | undefined): Lifetime | undefined {
   return lifetimeOf({
     createdAt: createdAt(key.metadata),
     ttl: key.spec.ttl ?? 0,
-    idleSince: key.spec.ttlAfterLastActivity ? instantOf(key.lastActivity) : undefined,
+    idleSince: key.spec.ttlAfterLastActivity ? lastUse : undefined,
     maximumTtl: config.maximumKeyTtl,
   });
 }
@@ -54,18 +62,59 @@ export function keyState(view: KeyView, now: number): KeyState {
   if (view.olderHolder !== undefined) {
     return failed("DuplicateKey", `The older OwnedAccessKey "${view.olderHolder}" holds the same key. Set another spec.key.`);
   }
+  const askedWith = deadBecause(view.askedWith, now);
+  if (askedWith !== undefined) return failed("AskedWithDeadKey", `${askedWith}, and this one works no longer than that. Create another key with a credential that lasts.`);
   if (spec.disabled) return { ready: true, reason: "Disabled", message: "spec.disabled is true: the key is refused." };
   return { ready: true, reason: "Active", message: `The key is accepted. ${endOf(life, now)}${clampOf(view, life)}` };
 }
 
-/** The conditions of a key at `now`, in milliseconds since the epoch. */
-export function keyClaims(view: KeyView, now: number): readonly ConditionClaim[] {
+/**
+ * Why the key that something was asked for with is not accepted, at `now` in milliseconds since the epoch; undefined when it is,
+ * or when there was none. What a key was used to make goes with it: whoever disables a key that leaked has disabled all of it.
+ */
+export function deadBecause(askedWith: KeyView | "gone" | undefined, now: number): string | undefined {
+  if (askedWith === undefined) return undefined;
+  if (askedWith === "gone" || askedWith.key.metadata.deletionTimestamp !== undefined) return "The access key that it was asked for with is deleted";
+  const { reason } = keyState(askedWith, now);
+  return reason === "Active" ? undefined : `The access key that it was asked for with, OwnedAccessKey "${askedWith.key.metadata.name}", is not accepted (${reason})`;
+}
+
+/** A key and, behind it, those that it was asked for with, each with the next. */
+export function lineageOf(view: KeyView): readonly KeyView[] {
+  const { askedWith } = view;
+  return askedWith === undefined || askedWith === "gone" ? [view] : [view, ...lineageOf(askedWith)];
+}
+
+/**
+ * The latest end that what is asked for with this key at `askedAt` may have, in milliseconds since the epoch: the request is a use, so
+ * that an idle life counts from it. Infinity where neither the key nor those behind it have an end.
+ */
+export function endOfAsked(view: KeyView, askedAt: number): number {
+  return Math.min(...lineageOf(view).map((one) => lifetimeSince(one, askedAt)?.endsAt ?? Infinity));
+}
+
+/** What a key is limited to: its own scope and those of the keys it was asked for with, all at once. */
+export function limitsOf(view: KeyView): readonly ScopeLimit[] {
+  return lineageOf(view).map(({ key }) => key.spec.scope);
+}
+
+/** The conditions of a key at `now`, in milliseconds since the epoch; `unknownRoles` are those of its scope that are not there. */
+export function keyClaims(view: KeyView, { now, unknownRoles }: { readonly now: number; readonly unknownRoles: readonly string[] }): readonly ConditionClaim[] {
   const { ready, reason, message } = keyState(view, now);
+  const readiness = (): readonly ConditionClaim[] => {
+    if (!ready) return stalled(reason, message);
+    return unknownRoles.length === 0 ? [{ type: "Ready", status: "True", reason, message }] : stalled("InvalidScope", unknownRolesMessage(unknownRoles));
+  };
   return [
-    ...(ready ? [{ type: "Ready", status: "True", reason, message } as const] : stalled(reason, message)),
+    ...readiness(),
     { type: "Active", status: reason === "Active" ? "True" : "False", reason, message },
     ...lifeClaims(keyLifetime(view), now),
   ];
+}
+
+function unknownRolesMessage(names: readonly string[]): string {
+  const listed = names.map((name) => JSON.stringify(name)).join(", ");
+  return `spec.scope.roles names ${listed}, and no ClusterRole is labelled ${labels.scopeRole} with that name: such a role allows nothing. Label one, or name another.`;
 }
 
 function lifeClaims(life: Lifetime | undefined, now: number): readonly ConditionClaim[] {

@@ -20,6 +20,8 @@ export interface OwnedAccessKeyConfig extends KeyConfig {
 export interface OwnedAccessKeyView extends KeyView {
   readonly grant: GrantState;
   readonly config: OwnedAccessKeyConfig;
+  /** Roles that its scope names and that are not there. */
+  readonly unknownRoles: readonly string[];
 }
 
 const resource = resources.ownedAccessKeys;
@@ -32,7 +34,7 @@ export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan 
   if (!isHeld(metadata)) return { ...nothingToDo, steps: [[holdWrite(resource, metadata)]] };
   const life = keyLifetime(view);
   const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
-  const claims = keyClaims(view, now);
+  const claims = keyClaims(view, { now, unknownRoles: view.unknownRoles });
   const { generation } = metadata;
   const writes = statusWrites(resource, view.key, {
     // What others of Latchkey's processes write, such as lastActivity, stays as it stands.

@@ -1,10 +1,16 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { group } from "../api/names.ts";
 import type { RequesterStamp } from "../api/requester.ts";
+import { type ScopeLimit, writeScope } from "../api/scope.ts";
 import { isSystemName } from "./requester.ts";
+import { narrows } from "./scope/narrows.ts";
 
-/** The private claim of a direct token; `scope` is JSON text, because claim mappings of kube-apiserver carry strings only. */
+/** The private claim of a direct token. */
 export interface ServiceClaim {
+  /**
+   * JSON text, because claim mappings of kube-apiserver carry strings only: a scope as a spec writes it, or a list of scopes which must
+   * all allow a request (the token's own, and that of the key it was asked for with).
+   */
   readonly scope?: string;
   /** The uid of the access key that the request came with. */
   readonly keyID?: string;
@@ -24,17 +30,19 @@ export interface TokenClaims {
   readonly [group]: ServiceClaim;
 }
 
-/** Who issues and who accepts, and when; milliseconds since the epoch. */
+/** Who issues and who accepts, and when (milliseconds since the epoch), and what the key that it was asked for with is limited to. */
 export interface TokenTerms {
   readonly issuer: string;
   readonly audience: string;
   readonly now: number;
   readonly endsAt: number;
+  readonly keyLimits: readonly ScopeLimit[];
 }
 
 /** The claims of a token for this requester. */
 export function tokenClaims({ metadata, spec }: EndpointToken, requester: RequesterStamp, terms: TokenTerms): TokenClaims {
   const mintedAt = seconds(terms.now);
+  const scope = scopeText(spec, terms.keyLimits);
   return {
     iss: terms.issuer,
     sub: requester.name,
@@ -45,11 +53,18 @@ export function tokenClaims({ metadata, spec }: EndpointToken, requester: Reques
     jti: metadata.uid,
     groups: requester.groups.filter((name) => !isSystemName(name)),
     [group]: {
-      ...(spec.scope === undefined ? {} : { scope: spec.scope }),
+      ...(scope === undefined ? {} : { scope }),
       ...(requester.keyId === undefined ? {} : { keyID: requester.keyId }),
       name: metadata.name,
     },
   };
+}
+
+/** All that limits the token; what another limit is within is left out. */
+function scopeText({ scope, limit }: EndpointToken["spec"], keyLimits: readonly ScopeLimit[]): string | undefined {
+  const beyond = keyLimits.flatMap((wider) => (wider === "none" || wider === "unreadable" || narrows(limit, wider) ? [] : [JSON.stringify(writeScope(wider))]));
+  const texts = [...(scope === undefined ? [] : [scope]), ...new Set(beyond)];
+  return texts.length > 1 ? `[${texts.join(",")}]` : texts[0];
 }
 
 function seconds(ms: number): number {

@@ -3,6 +3,7 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Requester, RequesterStamp } from "../api/requester.ts";
 import { stalled, timestamp } from "./conditions.ts";
 import type { GrantState } from "./granted-names.ts";
+import { deadBecause, endOfAsked, type KeyView } from "./key-state.ts";
 import { clampedLife, createdAt, instantOf } from "./lifetime.ts";
 import { isSystemName } from "./requester.ts";
 
@@ -23,6 +24,8 @@ export interface EndpointTokenView {
   /** The kids of all signing keys that are published or will be. */
   readonly knownKids: ReadonlySet<string>;
   readonly config: EndpointTokenConfig;
+  /** The key that its request came with, which it never outlives nor exceeds; absent when it came with none. */
+  readonly askedWith?: KeyView | "gone";
 }
 
 /** The life of a token; `endsAt` in milliseconds since the epoch, `asked` in seconds. */
@@ -30,28 +33,31 @@ export interface TokenLife {
   readonly endsAt: number;
   readonly asked: number;
   readonly clamped: boolean;
+  /** Whether it ends because the key does that it was asked for with. */
+  readonly endsWithKey: boolean;
 }
 
 /** What has to be done about a token. */
 export type TokenState =
   | { readonly kind: "expired" }
-  | { readonly kind: "refused"; readonly reason: "UnknownRequester" | "UnsupportedRequester"; readonly message: string }
+  | { readonly kind: "refused"; readonly reason: "UnknownRequester" | "UnsupportedRequester" | "AskedWithDeadKey" | "InvalidScope"; readonly message: string }
   | { readonly kind: "minted" }
   | { readonly kind: "wanted"; readonly requester: RequesterStamp };
 
 const defaultTtl = 3600;
 
 /**
- * The life of a token: its ttl from creation, 1 h without one, never longer than the maximum. One that has been
- * declared over stays so when the maximum grows.
+ * The life of a token: its ttl from creation, 1 h without one, never longer than the maximum, nor than the key that it was asked for
+ * with. One that has been declared over stays so when the maximum grows.
  */
-export function tokenLife({ token, config }: EndpointTokenView): TokenLife {
+export function tokenLife({ token, config, askedWith }: EndpointTokenView): TokenLife {
   const { metadata, spec, conditions } = token;
   const asked = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
   const { endsAt, clamped } = clampedLife(createdAt(metadata), { ttl: asked, maximumTtl: config.maximumTokenTtl });
+  const keyEndsAt = askedWith === undefined || askedWith === "gone" ? Infinity : endOfAsked(askedWith, createdAt(metadata));
   const declaredOver = conditions.some(({ type, status }) => type === "Expired" && status === "True");
   const endedAt = declaredOver ? instantOf(token.expiresAt) : undefined;
-  return { endsAt: Math.min(endsAt, endedAt ?? Infinity), asked, clamped };
+  return { endsAt: Math.min(endsAt, keyEndsAt, endedAt ?? Infinity), asked, clamped, endsWithKey: keyEndsAt < endsAt };
 }
 
 /** The state of a token that is not being deleted, at `now` in milliseconds since the epoch. */
@@ -66,15 +72,17 @@ export function tokenState(view: EndpointTokenView, now: number): TokenState {
   }
   const unsupported = unsupportedBecause(requester);
   if (unsupported !== undefined) return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
+  const dead = deadBecause(view.askedWith, now);
+  if (dead !== undefined) return { kind: "refused", reason: "AskedWithDeadKey", message: `${dead}. Ask with a credential that is.` };
+  if (token.spec.limit === "unreadable") {
+    return { kind: "refused", reason: "InvalidScope", message: "spec.scope cannot be read: a value has another type than it should, or a field is not known. Correct it in another token." };
+  }
   return standing ? { kind: "minted" } : { kind: "wanted", requester };
 }
 
-function unsupportedBecause({ name, keyId }: RequesterStamp): string | undefined {
-  if (isSystemName(name)) {
-    return `No token is issued to ${JSON.stringify(name)}: in another cluster the name would mean somebody else. Ask as a user of your own.`;
-  }
-  if (keyId === undefined) return undefined;
-  return "The request came with an access key, and no token is issued on such requests yet. Ask without one.";
+function unsupportedBecause({ name }: RequesterStamp): string | undefined {
+  if (!isSystemName(name)) return undefined;
+  return `No token is issued to ${JSON.stringify(name)}: in another cluster the name would mean somebody else. Ask as a user of your own.`;
 }
 
 /** Conditions of a token that is over. */
@@ -101,7 +109,8 @@ export function waitingClaims(life: TokenLife): readonly ConditionClaim[] {
 /** Conditions of a token that is valid. */
 export function mintedClaims(life: TokenLife, { maximumTokenTtl }: EndpointTokenConfig): readonly ConditionClaim[] {
   const clamped = life.clamped ? ` A ttl of ${life.asked} seconds is more than the configured maximum of ${maximumTokenTtl} seconds, which applies.` : "";
-  const message = `The token is valid until ${timestamp(life.endsAt)}.${clamped}`;
+  const withKey = life.endsWithKey ? " It ends with the access key that it was asked for with." : "";
+  const message = `The token is valid until ${timestamp(life.endsAt)}.${clamped}${withKey}`;
   return [{ type: "Ready", status: "True", reason: "Minted", message }, notExpired(life)];
 }
 

@@ -5,6 +5,7 @@ import { requesterHash } from "../../src/domain/granted-names.ts";
 import { type Urgency, WorkQueue } from "../../src/kube/queue.ts";
 import { Turns } from "../../src/kube/turns.ts";
 import type { TestClock } from "../runtime/test-clock.ts";
+import { asked } from "./requester-sightings.ts";
 import { copied, deaf, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw } from "./told-list-watch.ts";
 
@@ -47,6 +48,7 @@ async function around(listed: Parameters<typeof told>[0]) {
     key: (change) => handlers.key(change),
     token: (change) => handlers.token(change),
     policy: () => handlers.policy(),
+    scopeRole: () => handlers.scopeRole(),
   });
   const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
   const copyQueue = queue("copy");
@@ -291,4 +293,29 @@ test("a target is counted again for every source that wants it", async () => {
   const { changes, news } = await around({ namespaces: [pay], sharedsecrets: [db, offered("other")] });
   changes.recount({ namespace: "pay", name: "db" });
   expect(news()).toEqual(["source team/db in 100 ms"]);
+});
+
+describe("what was asked for with a key", () => {
+  const withKey = (name: string) => asked(name, { metadata: { annotations: { [annotations.requester]: "ann", [annotations.requesterKeyId]: "uid-k" } } });
+  const listed = { ownedaccesskeys: [asked("k"), withKey("child")], directclusterendpointtokens: [withKey("token")] };
+
+  test("is looked at when the key changes, and when it goes", async () => {
+    const { listWatch, news } = await around(listed);
+    listWatch.tell("ownedaccesskeys", "MODIFIED", asked("k", { spec: { disabled: true } }));
+    expect(news()).toEqual(["key child fresh", "key k fresh", "token token fresh"]);
+    listWatch.tell("ownedaccesskeys", "DELETED", asked("k"));
+    expect(news()).toEqual(expect.arrayContaining(["key child fresh", "token token fresh"]));
+  });
+
+  test("is not looked at when another one does", async () => {
+    const { listWatch, news } = await around(listed);
+    listWatch.tell("ownedaccesskeys", "MODIFIED", withKey("child"));
+    expect(news()).toEqual(["key child fresh"]);
+  });
+});
+
+test("a bundle of permissions that comes or goes asks for passes over keys", async () => {
+  const { listWatch, news } = await around({ ownedaccesskeys: [asked("k")] });
+  listWatch.tell("clusterroles", "ADDED", raw({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }));
+  expect(news()).toEqual(["key k bulk"]);
 });

@@ -1,5 +1,6 @@
 import { decodeJwt } from "jose";
 import { expect, test } from "vitest";
+import { createKeyViews } from "../../src/access/key-views.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { reconcileEndpointToken } from "../../src/controllers/endpoint-token.ts";
@@ -17,7 +18,9 @@ const config = { issuer: "https://issuer", audience: "aud", maximumTokenTtl: 86_
 async function passOver(listed: Parameters<typeof told>[0]) {
   const { informers, clock } = await told({ ...policies, ...listed });
   const client = new ScriptedClient();
-  const next = await reconcileEndpointToken("t", { client, clock, config, namespace: ownNamespace, stores: informers.stores, observe: () => {}, tell: async () => {} });
+  const { stores } = informers;
+  const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" } } });
+  const next = await reconcileEndpointToken("t", { client, clock, config, namespace: ownNamespace, stores, keyViews, observe: () => {}, tell: async () => {} });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   return { next, lines: client.lines, status };
 }

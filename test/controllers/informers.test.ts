@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { keyIndexes } from "../../src/access/key-views.ts";
 import { annotations, labels, ownObjects } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
@@ -19,7 +20,7 @@ const names = (values: Iterable<{ readonly metadata: { readonly name: string } }
 
 test("every kind is waited for, and none any more once all are listed", async () => {
   const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 };
-  expect(createInformers(deps, { namespace: ownNamespace, on: deaf }).waitingFor()).toHaveLength(17);
+  expect(createInformers(deps, { namespace: ownNamespace, on: deaf }).waitingFor()).toHaveLength(18);
   const { informers } = await told({});
   expect(informers.waitingFor()).toEqual([]);
 });
@@ -97,7 +98,7 @@ test("keys and tokens are found by the hash of their requester's name, which a s
   expect(names(informers.stores.keys.by(indexes.requester, requesterHash("ann")))).toEqual(["k"]);
   expect(names(informers.stores.tokens.by(indexes.requester, requesterHash("ann")))).toEqual(["t"]);
   const digest = informers.stores.keys.get("k")?.keyDigest ?? "";
-  expect(names(informers.stores.keys.by(indexes.digest, digest))).toEqual(["k"]);
+  expect(names(informers.stores.keys.by(keyIndexes.digest, digest))).toEqual(["k"]);
   expect(stampedHash(sightedMetadata())).toEqual([]);
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createKeyViews } from "../../src/access/key-views.ts";
 import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { ScriptedClient } from "./scripted-client.ts";
@@ -10,7 +11,9 @@ const config = { maximumKeyTtl: 0, prefixes: { user: "", team: "" }, deleteExpir
 async function passOver(listed: Parameters<typeof told>[0], name = "k") {
   const { informers, clock } = await told({ ...policies, ...granted("ownedaccesskeys", "k"), ...listed });
   const client = new ScriptedClient();
-  const next = await reconcileOwnedAccessKey(name, { client, clock, config, stores: informers.stores, observe: () => {}, tell: async () => {} });
+  const { stores } = informers;
+  const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config });
+  const next = await reconcileOwnedAccessKey(name, { client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {} });
   return { next, written: JSON.stringify(client.requests.map(({ body }) => body)), lines: client.lines };
 }
 

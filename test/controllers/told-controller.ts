@@ -25,6 +25,7 @@ export const deaf: ChangeHandlers = {
   key: () => {},
   token: () => {},
   policy: () => {},
+  scopeRole: () => {},
   signingKeys: () => {},
 };
 

@@ -4,11 +4,13 @@ import type { EndpointToken } from "../../src/api/endpoint-token.ts";
 import type { Condition } from "../../src/api/conditions.ts";
 import { parseConditions, stringAt } from "../../src/api/parse.ts";
 import type { Requester } from "../../src/api/requester.ts";
+import { parseScopeLimit, type ScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { type EndpointTokenDecision, planEndpointToken, planMinted } from "../../src/domain/endpoint-token.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { tokenClaims } from "../../src/domain/token-claims.ts";
 import type { EndpointTokenView } from "../../src/domain/token-state.ts";
+import { viewWith } from "../webhooks/reviewing.ts";
 import { applyStatus, notesOf, statusPatch } from "./plan-model.ts";
 import { born, goingMetadata, sightedMetadata } from "./sightings.ts";
 
@@ -27,7 +29,7 @@ function viewOf({ token = {}, config = {}, ...rest }: Changes = {}): EndpointTok
   return {
     token: {
       metadata: sightedMetadata(),
-      spec: {},
+      spec: { limit: "none" },
       status: { observedGeneration: -1 },
       conditions: [],
       token: undefined,
@@ -138,12 +140,38 @@ describe("the claims of a token", () => {
   });
 
   test("carry the scope as the text that the spec has", () => {
-    expect(claimsOf({ token: { spec: { scope: "{}" } } }, born)?.["management.service"]).toEqual({ name: "one", scope: "{}" });
+    expect(claimsOf({ token: { spec: { scope: "{}", limit: parseScopeLimit({}) } } }, born)?.["management.service"]).toEqual({ name: "one", scope: "{}" });
   });
 
   test("carry the id of the key that was used", () => {
-    const terms = { issuer: "i", audience: "a", now: born, endsAt: born };
+    const terms = { issuer: "i", audience: "a", now: born, endsAt: born, keyLimits: [] };
     expect(tokenClaims(viewOf().token, { ...alice, keyId: "k" }, terms)["management.service"]).toEqual({ name: "one", keyID: "k" });
+  });
+
+  const projects = (...names: readonly string[]): ScopeLimit => parseScopeLimit({ projects: names.map((project) => ({ project })) });
+  const spec = (scope: object): EndpointToken["spec"] => ({ scope: JSON.stringify(scope), limit: parseScopeLimit(scope) });
+  const scopeIn = (changes: Changes): unknown => {
+    const text = claimsOf(changes, born)?.["management.service"].scope;
+    const read: unknown = text === undefined ? undefined : JSON.parse(text);
+    return Array.isArray(read) ? read.map(parseScopeLimit) : parseScopeLimit(read);
+  };
+
+  test.each<[string, Changes, unknown]>([
+    ["no scope where the key has none", { askedWith: viewWith() }, "none"],
+    ["the scope of the key where the token asks for none", { askedWith: viewWith({ scope: projects("web") }) }, projects("web")],
+    ["the token's own scope where it is narrower", { token: { spec: spec({ projects: [{ project: "web" }] }) }, askedWith: viewWith({ scope: projects("web", "pay") }) }, projects("web")],
+    ["both scopes where neither is within the other", { token: { spec: spec({ projects: [{ project: "ops" }] }) }, askedWith: viewWith({ scope: projects("web") }) }, [projects("ops"), projects("web")]],
+    ["the scopes of all keys behind it", { askedWith: { ...viewWith({ scope: projects("web") }), askedWith: viewWith({ scope: projects("pay") }) } }, [projects("web"), projects("pay")]],
+  ])("carry %s that it was asked for with", (_rule, changes, scope) => {
+    expect(scopeIn(changes)).toEqual(scope);
+  });
+
+  test.each<[string, Parameters<typeof viewWith>[0], number]>([
+    ["with a key that ends before", { ttl: 60 }, born + 60_000],
+    ["with a key that ends later", { ttl: 7200 }, born + hour],
+    ["with a key that ends when it is idle: asking was a use", { ttl: 60, ttlAfterLastActivity: true }, born + 60_000],
+  ])("end %s", (_rule, terms, endsAt) => {
+    expect(claimsOf({ askedWith: viewWith(terms) }, born)?.exp).toBe(endsAt / 1000);
   });
 
   test("end at creation plus the clamped ttl, whatever stands and whenever they are made", () => {
@@ -155,7 +183,7 @@ describe("the claims of a token", () => {
     });
     fc.assert(
       fc.property(anyTtl, fc.integer({ min: 1, max: 10 ** 6 }), status, fc.integer({ min: 0, max: 2 ** 31 }), (ttl, maximumTokenTtl, token, age) => {
-        const spec = ttl === undefined ? {} : { ttl };
+        const spec = { limit: "none", ...(ttl === undefined ? {} : { ttl }) } as const;
         const decision = planEndpointToken(viewOf({ token: { ...token, spec }, config: { maximumTokenTtl } }), born + age);
         const exp = born / 1000 + Math.min(ttl || 3600, maximumTokenTtl);
         const right = decision.kind === "plan" || (decision.claims.exp === exp && decision.claims.iat < exp);
@@ -175,9 +203,10 @@ describe("the status of a token", () => {
 
   test.each<[string, Changes, string]>([
     ["tells the end", {}, "The token is valid until 2026-01-01T01:00:00Z."],
+    ["tells that the key's end is the token's", { askedWith: viewWith({ ttl: 60 }) }, "The token is valid until 2026-01-01T00:01:00Z. It ends with the access key that it was asked for with."],
     [
       "tells that the ttl was clamped",
-      { token: { spec: { ttl: 90_000 } } },
+      { token: { spec: { ttl: 90_000, limit: "none" } } },
       "The token is valid until 2026-01-02T00:00:00Z. A ttl of 90000 seconds is more than the configured maximum of 86400 seconds, which applies.",
     ],
   ])("%s", (_rule, changes, message) => {
@@ -199,12 +228,14 @@ describe("the status of a token", () => {
     expect(plan.next).toEqual({ kind: "look-again", at: born + hour + 60_000 });
   });
 
-  test.each<[string, Requester, string, string]>([
+  test.each<[string, Requester, string, string, Changes?]>([
     ["nobody certain", unknown, "UnknownRequester", "nobody knows"],
+    ["whoever came with a key that is disabled by now", { ...alice, keyId: "k" }, "AskedWithDeadKey", "not accepted (Disabled)", { askedWith: viewWith({ disabled: true }) }],
+    ["whoever came with a key that is gone", { ...alice, keyId: "k" }, "AskedWithDeadKey", "is deleted", { askedWith: "gone" }],
+    ["whoever names a scope that cannot be read", alice, "InvalidScope", "spec.scope cannot be read", { token: { spec: { limit: "unreadable" } } }],
     ["Kubernetes itself", { ...alice, name: "system:admin" }, "UnsupportedRequester", `"system:admin"`],
-    ["whoever came with an access key", { ...alice, keyId: "k" }, "UnsupportedRequester", "came with an access key"],
-  ])("of %s says so, is told and holds no token", (_rule, requester, reason, message) => {
-    const view = { ...mintedView(), knownKids: new Set(["kid-2"]), requester };
+  ])("of %s says so, is told and holds no token", (_rule, requester, reason, message, changes) => {
+    const view = { ...mintedView(changes), knownKids: new Set(["kid-2"]), requester };
     const plan = planOf(planEndpointToken(view, born));
     expect(statusPatch(plan)).toMatchObject({ token: null, keyID: null });
     expect(summary(after(view, plan).token.conditions)).toEqual({ Ready: `False/${reason}`, Expired: "False/NotExpired", Stalled: `True/${reason}` });
@@ -214,7 +245,7 @@ describe("the status of a token", () => {
   });
 
   test("stays Expired when the maximum grows or the clock goes back", () => {
-    const view = mintedView({ token: { spec: { ttl: 7200 } }, config: { maximumTokenTtl: 3600 } });
+    const view = mintedView({ token: { spec: { ttl: 7200, limit: "none" } }, config: { maximumTokenTtl: 3600 } });
     const over = after(view, planOf(planEndpointToken(view, born + hour)));
     const grown = { ...over, config: { ...over.config, maximumTokenTtl: 7200 } };
     expect(planOf(planEndpointToken(grown, born + hour)).steps).toEqual([]);

@@ -32,6 +32,7 @@ function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, .
     requester: alice,
     grant: { granted: true, named: true, namedByOthers: false },
     olderHolder: undefined,
+    unknownRoles: [],
     config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined, ...config },
     ...rest,
   };
@@ -66,6 +67,9 @@ describe("the conditions of a key", () => {
     ["say UnknownRequester", { requester: unknown }, born, { ...lasting, ...failed("UnknownRequester") }],
     ["say MissingKey", { key: { keyDigest: undefined } }, born, { ...lasting, ...failed("MissingKey") }],
     ["say MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
+    ["say AskedWithDeadKey", { askedWith: "gone" }, born, { ...lasting, ...failed("AskedWithDeadKey") }],
+    ["say InvalidScope for a role that is not there, and stay Active", { unknownRoles: ["viewer"] }, born, { ...active, Ready: "False/InvalidScope", Stalled: "True/InvalidScope" }],
+    ["put a failure before a role that is not there", { unknownRoles: ["viewer"], askedWith: "gone" }, born, { ...lasting, ...failed("AskedWithDeadKey") }],
     ["say DuplicateKey", { olderHolder: "two" }, born, { ...lasting, ...failed("DuplicateKey") }],
     ["put Expired before all else", { spec: { ttl: 5, disabled: true }, requester: unknown, olderHolder: "two" }, born + 5_000, ended],
     ["put UnknownRequester before a missing key", { requester: unknown, key: { keyDigest: undefined } }, born, { ...lasting, ...failed("UnknownRequester") }],
@@ -76,6 +80,16 @@ describe("the conditions of a key", () => {
 
   test.each<[string, Changes, string]>([
     ["names the older object, not the key", { olderHolder: "two" }, `The older OwnedAccessKey "two" holds the same key. Set another spec.key.`],
+    [
+      "names the roles that are not there, and the label",
+      { unknownRoles: ["viewer", "x"] },
+      'spec.scope.roles names "viewer", "x", and no ClusterRole is labelled management.service/scope-role with that name: such a role allows nothing. Label one, or name another.',
+    ],
+    [
+      "says what became of the key that it was asked for with",
+      { askedWith: viewOf({ spec: { disabled: true } }) },
+      'The access key that it was asked for with, OwnedAccessKey "one", is not accepted (Disabled), and this one works no longer than that. Create another key with a credential that lasts.',
+    ],
     ["tells the end", { spec: { ttl: 60 } }, "The key is accepted. Its life ends at 2026-01-01T00:01:00Z."],
     ["says that there is none", {}, "The key is accepted. Its life has no end."],
     [

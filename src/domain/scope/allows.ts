@@ -1,7 +1,7 @@
 import type { Scope, ScopeLimit, ScopeRule } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { isEscape, namesEscape } from "./derived-credentials.ts";
-import { coversPath, coversResource, qualifiedResource, selectsName } from "./patterns.ts";
+import { coversPath, coversResource, listsResources, qualifiedResource, selectsName } from "./patterns.ts";
 import type { RequestPlace, ResourceRequest, ScopedRequest } from "./request.ts";
 import { roleCovers, type ScopeRoles } from "./roles.ts";
 
@@ -72,10 +72,6 @@ function ruleCoversResource(rule: ScopeRule, request: ResourceRequest): boolean 
 function ruleCoversPath(rule: ScopeRule, path: string): boolean {
   if (rule.nonResourceURLs.length > 0) return rule.nonResourceURLs.some((pattern) => coversPath(pattern, path));
   return !listsResources(rule);
-}
-
-function listsResources({ resources, resourceNames, namespaces }: ScopeRule): boolean {
-  return resources.length > 0 || resourceNames.length > 0 || namespaces.length > 0;
 }
 
 function isAnyOf(listed: readonly string[], value: string): boolean {

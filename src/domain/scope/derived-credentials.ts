@@ -27,14 +27,21 @@ const escapes: readonly Escape[] = [
   { group: "apiregistration.k8s.io", resources: ["*"], harmless: reading },
 ];
 
+/**
+ * Whether a request with one of these verbs, none meaning all, for what a rule calls `name` could be an escape; wildcards name nothing
+ * and open none.
+ */
+export function couldEscape(group: string, name: string, verbs: readonly string[]): boolean {
+  return escapes.some((escape) => {
+    const isMeant = escape.group === group && escape.resources.some((meant) => meant === "*" || meant === name);
+    return isMeant && (verbs.length === 0 || verbs.some((verb) => !escape.harmless.includes(verb)));
+  });
+}
+
 /** Whether a request could yield a credential, or a scope, beyond the one it is made with. */
 export function isEscape(request: ResourceRequest): boolean {
   if (isImpersonation(request.verb)) return true;
-  const resource = qualifiedResource(request);
-  return escapes.some(({ group, resources, harmless }) => {
-    const isMeant = group === request.group && resources.some((meant) => meant === "*" || meant === resource);
-    return isMeant && !harmless.includes(request.verb);
-  });
+  return couldEscape(request.group, qualifiedResource(request), [request.verb]);
 }
 
 /**
@@ -47,6 +54,6 @@ export function namesEscape(rule: ScopeRule, request: ResourceRequest): boolean 
 }
 
 /** `impersonate`, and the constrained verbs of Kubernetes 1.35 and later such as `impersonate:user-info`. */
-function isImpersonation(verb: string): boolean {
+export function isImpersonation(verb: string): boolean {
   return verb.startsWith("impersonate");
 }

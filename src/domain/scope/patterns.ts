@@ -1,4 +1,4 @@
-import type { ScopeResources } from "../../api/scope.ts";
+import type { ScopeResources, ScopeRule } from "../../api/scope.ts";
 import type { ResourceRequest } from "./request.ts";
 
 /** Whether `pattern`, a name or `*` as the whole name, selects a name; what has no name is never selected. */
@@ -36,4 +36,9 @@ export function coversPath(pattern: string, path: string): boolean {
 /** A path that means what it says: it begins with a slash and has no step that leads elsewhere. */
 function isPlainPath(path: string): boolean {
   return path.startsWith("/") && !path.split("/").some((step) => step === "." || step === "..");
+}
+
+/** Whether a rule says anything of resources; one that lists paths and nothing of these is about paths alone (as in audit policy). */
+export function listsResources({ resources, resourceNames, namespaces }: ScopeRule): boolean {
+  return resources.length > 0 || resourceNames.length > 0 || namespaces.length > 0;
 }

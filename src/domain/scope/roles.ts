@@ -1,6 +1,6 @@
 import { group as ownGroup } from "../../api/names.ts";
 import type { PolicyRule } from "../../api/role.ts";
-import { type ScopeRole, serviceCLI } from "../../api/scope.ts";
+import { type ScopeLimit, type ScopeRole, serviceCLI } from "../../api/scope.ts";
 import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
 import type { ResourceRequest, ScopedRequest } from "./request.ts";
 
@@ -16,6 +16,12 @@ const serviceCLIRules: readonly PolicyRule[] = [
 /** The permissions of a role; undefined when there is none of that name. Nobody can redefine the built-in one. */
 function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undefined {
   return role === serviceCLI ? serviceCLIRules : roles.get(role);
+}
+
+/** The roles that a scope names and that nobody has defined, each once; `isDefined` knows those that somebody has. */
+export function unknownRoles(limit: ScopeLimit, isDefined: (role: string) => boolean): readonly string[] {
+  if (limit === "none" || limit === "unreadable") return [];
+  return [...new Set(limit.roles.map(({ role }) => role))].filter((role) => role !== serviceCLI && !isDefined(role));
 }
 
 /** Whether a role entry covers a request to the central cluster; an unknown role covers nothing. */

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isRecord, listAt } from "../../../src/api/parse.ts";
+import { isRecord } from "../../../src/api/parse.ts";
 import { isEscape } from "../../../src/domain/scope/derived-credentials.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
+import { narrower } from "./narrower.ts";
 import { secondOpinion } from "./second-opinion.ts";
 import { isAllowed } from "./verdict-of.ts";
 
@@ -23,37 +24,6 @@ test("the engine and an independent second one agree", () => {
   // A comparison of two that always say no would show nothing.
   expect(allowed).toBeGreaterThan(runs.numRuns / 10);
 });
-
-/**
- * Scopes that can only be narrower: an entry less, a rule restricted where it was not, a list of several values one shorter. Where a
- * request must be named to be covered, a name where there was none is no restriction.
- */
-function narrower(scope: Readonly<Record<string, unknown>>, mustBeNamed: boolean): readonly Readonly<Record<string, unknown>>[] {
-  return Object.keys(scope).flatMap((field) => {
-    if (field === "allowServiceCli") return [{ ...scope, [field]: false }];
-    const entries = listAt(scope, field);
-    const without = entries.map((_, index) => ({ ...scope, [field]: entries.filter((_entry, other) => other !== index) }));
-    const restricted = field !== "rules" && field !== "roles" ? [] : entries.flatMap((entry, index) => restrictions(entry, field, mustBeNamed).map((less) => ({ ...scope, [field]: entries.with(index, less) })));
-    return [...without, ...restricted];
-  });
-}
-
-const additions = {
-  rules: { verbs: "get", requestTargets: "Cluster", namespaces: "ns", resources: { group: "", resources: ["pods"] }, virtualClusters: { name: "vc" } },
-  roles: { projects: "web", virtualClusters: "vc" },
-} as const;
-
-function restrictions(entry: unknown, kind: "rules" | "roles", mustBeNamed: boolean): readonly unknown[] {
-  if (!isRecord(entry)) return [];
-  return Object.entries(additions[kind]).flatMap(([field, addition]) => {
-    const values = listAt(entry, field);
-    // A rule about paths alone that lists a resource covers resources from then on: that is more, not less.
-    const widens = kind === "rules" && (field === "resources" || field === "namespaces") && listAt(entry, "nonResourceURLs").length > 0;
-    const names = mustBeNamed && (field === "resources" || field === "verbs");
-    if (values.length === 0) return widens || names ? [] : [{ ...entry, [field]: [addition] }];
-    return values.length === 1 ? [] : values.map((_, index) => ({ ...entry, [field]: values.filter((_value, other) => other !== index) }));
-  });
-}
 
 test("narrowing a scope never allows what it did not allow before", () => {
   fc.assert(

@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseScopeLimit } from "../../../src/api/scope.ts";
+import { narrows } from "../../../src/domain/scope/narrows.ts";
+import { anyRequest, anyRule, anyScope } from "./arbitraries.ts";
+import { narrower } from "./narrower.ts";
+import { isAllowed } from "./verdict-of.ts";
+
+/** SCOPE_RUNS= asks for more. */
+const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
+
+function isNarrower(child: unknown, parent: unknown): boolean {
+  return narrows(parseScopeLimit(child), parseScopeLimit(parent));
+}
+
+/** A scope, and one that was made of it by some narrowing steps, of which one in four is none. */
+const anyPair = fc.tuple(anyScope, fc.array(fc.nat(), { maxLength: 4 }), fc.option(anyRule, { freq: 1 })).map(([parent, choices, rule]) => {
+  let child: Readonly<Record<string, unknown>> = parent;
+  for (const choice of choices) {
+    const steps = narrower(child, false);
+    child = steps[choice % Math.max(1, steps.length)] ?? child;
+  }
+  return [rule === null ? child : { ...child, rules: [rule] }, parent] as const;
+});
+
+test("what narrows allows nothing that the wider scope does not", () => {
+  let narrowed = 0;
+  let allowed = 0;
+  fc.assert(
+    fc.property(anyPair, fc.array(anyRequest, { minLength: 8, maxLength: 8 }), ([child, parent], requests) => {
+      if (!isNarrower(child, parent)) return;
+      narrowed += 1;
+      for (const request of requests) {
+        if (!isAllowed(child, request)) continue;
+        allowed += 1;
+        expect(isAllowed(parent, request)).toBe(true);
+      }
+    }),
+    runs,
+  );
+  // That nothing ever narrows would show nothing.
+  expect(narrowed).toBeGreaterThan(runs.numRuns / 5);
+  expect(allowed).toBeGreaterThan(runs.numRuns / 10);
+});
+
+test("every scope narrows itself, and what narrows in one step is known to", () => {
+  fc.assert(
+    fc.property(anyScope, (scope) => {
+      expect(isNarrower(scope, scope)).toBe(true);
+      expect(narrower(scope, true).filter((less) => !isNarrower(less, scope))).toEqual([]);
+    }),
+    { numRuns: runs.numRuns / 4 },
+  );
+});
+
+test("nothing narrows what cannot be read, and only no scope is narrowed by none", () => {
+  const limits = ["none", "unreadable", parseScopeLimit({}), parseScopeLimit({ rules: [{}] })] as const;
+  expect(limits.map((parent) => limits.map((child) => narrows(child, parent)))).toEqual([
+    [true, true, true, true],
+    [false, true, false, false],
+    [false, true, true, false],
+    [false, true, true, true],
+  ]);
+});
+
+const pods = [{ group: "", resources: ["pods"] }];
+const open = { rules: [{}] };
+const web = { projects: [{ project: "web" }] };
+
+describe("narrows:", () => {
+  test.each<[string, unknown, unknown]>([
+    ["a name within *", web, { projects: [{ project: "*" }] }],
+    ["a space of the project", { spaces: [{ project: "web", space: "blue" }] }, web],
+    ["a space by name within all spaces of a project", { spaces: [{ project: "web", space: "blue" }] }, { spaces: [{ project: "web", space: "*" }] }],
+    ["a virtual cluster of the project", { virtualClusters: [{ project: "web", virtualCluster: "vc" }] }, web],
+    ["a virtual cluster by name", { virtualClusters: [{ project: "web", virtualCluster: "vc" }] }, { virtualClusters: [{ project: "*", virtualCluster: "*" }] }],
+    ["a cluster by name", { clusters: [{ cluster: "c1" }] }, { clusters: [{ cluster: "*" }] }],
+    ["everything within a rule that restricts nothing", { ...web, clusters: [{ cluster: "c" }], roles: [{ role: "viewer" }], rules: [{ verbs: ["get"] }] }, open],
+    ["a role in the project", { roles: [{ role: "viewer", projects: ["web"] }] }, web],
+    ["a role in fewer projects", { roles: [{ role: "viewer", projects: ["web"] }] }, { roles: [{ role: "viewer", projects: ["web", "pay"] }] }],
+    ["allowServiceCli, which is a role", { allowServiceCli: true }, { roles: [{ role: "serviceCLI" }] }],
+    ["a resource within all of its group", { rules: [{ resources: pods }] }, { rules: [{ resources: [{ group: "" }] }] }],
+    ["a resource within *", { rules: [{ resources: pods }] }, { rules: [{ resources: [{ group: "", resources: ["*"] }] }] }],
+    ["resources of two entries", { rules: [{ resources: [{ group: "", resources: ["pods", "services"] }] }] }, { rules: [{ resources: [...pods, { group: "", resources: ["services"] }] }] }],
+    ["a subresource within pods/*", { rules: [{ resources: [{ group: "", resources: ["pods/log"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["pods/*"] }] }] }],
+    ["a subresource within */log", { rules: [{ resources: [{ group: "", resources: ["pods/log"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["*/log"] }] }] }],
+    ["reading namespaces within *", { rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["namespaces"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["*"] }] }] }],
+    ["an escape that both name", { rules: [{ verbs: ["patch"], resources: [{ group: "", resources: ["namespaces"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["namespaces"] }] }] }],
+    ["acting as one of those that are named", { rules: [{ verbs: ["impersonate"], resources: [{ group: "", resources: ["users"] }], resourceNames: ["ann"] }] }, { rules: [{ verbs: ["impersonate", "get"], resources: [{ group: "", resources: ["users"] }], resourceNames: ["ann", "bob"] }] }],
+    ["a path below another", { rules: [{ nonResourceURLs: ["/logs/a/*", "/logs/b"] }] }, { rules: [{ nonResourceURLs: ["/logs/*"] }] }],
+    ["a path within *", { rules: [{ nonResourceURLs: ["/logs/*"] }] }, { rules: [{ nonResourceURLs: ["*"] }] }],
+    ["one cluster", { rules: [{ cluster: "c1" }] }, { rules: [{}] }],
+    ["the same cluster", { rules: [{ cluster: "c1", verbs: ["get"] }] }, { rules: [{ cluster: "c1" }] }],
+    ["a named virtual cluster of a namespace", { rules: [{ virtualClusters: [{ name: "vc", namespace: "ns" }] }] }, { rules: [{ virtualClusters: [{ namespace: "ns" }, { name: "wc" }] }] }],
+  ])("%s", (_what, child, parent) => {
+    expect(isNarrower(child, parent)).toBe(true);
+  });
+});
+
+describe("does not narrow:", () => {
+  test.each<[string, unknown, unknown]>([
+    ["* beside a name", { projects: [{ project: "*" }] }, web],
+    ["an empty name within *", { projects: [{ project: "" }] }, { projects: [{ project: "*" }] }],
+    ["another project", { projects: [{ project: "pay" }] }, web],
+    ["one project more", { projects: [{ project: "web" }, { project: "pay" }] }, web],
+    ["a space of another project", { spaces: [{ project: "pay", space: "blue" }] }, { ...web, spaces: [{ project: "web", space: "blue" }] }],
+    ["another space", { spaces: [{ project: "web", space: "red" }] }, { spaces: [{ project: "web", space: "blue" }] }],
+    ["another virtual cluster", { virtualClusters: [{ project: "web", virtualCluster: "wc" }] }, { virtualClusters: [{ project: "web", virtualCluster: "vc" }] }],
+    ["a virtual cluster of another project", { virtualClusters: [{ project: "pay", virtualCluster: "vc" }] }, { virtualClusters: [{ project: "web", virtualCluster: "vc" }] }],
+    ["another cluster", { clusters: [{ cluster: "c2" }] }, { clusters: [{ cluster: "c1" }] }],
+    ["another role", { roles: [{ role: "editor" }] }, { roles: [{ role: "viewer" }] }],
+    ["a role everywhere", { roles: [{ role: "viewer" }] }, { ...web, roles: [{ role: "viewer", projects: ["web"] }] }],
+    ["a role in all virtual clusters", { roles: [{ role: "viewer" }] }, { roles: [{ role: "viewer", virtualClusters: ["vc"] }] }],
+    ["a place within a rule that restricts", web, { rules: [{ verbs: ["get"] }] }],
+    ["a rule within a project", { rules: [{ namespaces: ["web"] }] }, web],
+    ["all verbs within some", { rules: [{}] }, { rules: [{ verbs: ["get"] }] }],
+    ["another verb", { rules: [{ verbs: ["get", "list"] }] }, { rules: [{ verbs: ["get"] }] }],
+    ["all targets within one", { rules: [{}] }, { rules: [{ requestTargets: ["Cluster"] }] }],
+    ["every cluster within one", { rules: [{}] }, { rules: [{ cluster: "c1" }] }],
+    ["every virtual cluster within one", { rules: [{}] }, { rules: [{ virtualClusters: [{ name: "vc" }] }] }],
+    ["another virtual cluster of a rule", { rules: [{ virtualClusters: [{ name: "wc", namespace: "ns" }] }] }, { rules: [{ virtualClusters: [{ name: "vc", namespace: "ns" }] }] }],
+    ["another namespace of a virtual cluster", { rules: [{ virtualClusters: [{ name: "vc", namespace: "other" }] }] }, { rules: [{ virtualClusters: [{ name: "vc", namespace: "ns" }] }] }],
+    ["all resources within some", { rules: [{ namespaces: ["ns"] }] }, { rules: [{ namespaces: ["ns"], resources: pods }] }],
+    ["all resources of the group within one", { rules: [{ resources: [{ group: "" }] }] }, { rules: [{ resources: pods }] }],
+    ["* within pods/*", { rules: [{ resources: [{ group: "", resources: ["*"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["pods/*", "pods"] }] }] }],
+    ["pods within pods/*", { rules: [{ resources: pods }] }, { rules: [{ resources: [{ group: "", resources: ["pods/*"] }] }] }],
+    ["another subresource within */log", { rules: [{ resources: [{ group: "", resources: ["pods/exec"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["*/log"] }] }] }],
+    ["another group", { rules: [{ resources: [{ group: "apps", resources: ["pods"] }] }] }, { rules: [{ resources: pods }] }],
+    ["all names within some", { rules: [{ resources: pods }] }, { rules: [{ resources: pods, resourceNames: ["a"] }] }],
+    ["names of a rule that names no resources", { rules: [{ resources: pods, resourceNames: ["a"] }] }, { rules: [{ resourceNames: ["a"] }] }],
+    ["all namespaces within some", { rules: [{ resources: pods }] }, { rules: [{ resources: pods, namespaces: ["ns"] }] }],
+    ["an escape that * holds and does not name", { rules: [{ verbs: ["patch"], resources: [{ group: "", resources: ["namespaces"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["*"] }] }] }],
+    ["an escape by all verbs", { rules: [{ resources: [{ group: "", resources: ["namespaces"] }] }] }, open],
+    ["keys to read", { rules: [{ verbs: ["get"], resources: [{ group: "management.service", resources: ["ownedaccesskeys"] }] }] }, open],
+    ["roles of RBAC, which a group escapes by", { rules: [{ verbs: ["create"], resources: [{ group: "rbac.authorization.k8s.io", resources: ["roles"] }] }] }, open],
+    ["acting as somebody where the verb was not named", { rules: [{ verbs: ["impersonate"], resources: [{ group: "", resources: ["users"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["users"] }] }] }],
+    ["acting as somebody where the users were not named", { rules: [{ verbs: ["impersonate"], resources: [{ group: "", resources: ["users"] }] }] }, { rules: [{ verbs: ["impersonate"] }] }],
+    ["paths where there are resources alone", { rules: [{ nonResourceURLs: ["/logs"] }] }, { rules: [{ resources: pods }] }],
+    ["resources where there are paths alone", { rules: [{ resources: pods }] }, { rules: [{ nonResourceURLs: ["*"] }] }],
+    ["both where there are resources alone", { rules: [{}] }, { rules: [{ resources: [{ group: "" }] }] }],
+    ["another path", { rules: [{ nonResourceURLs: ["/logsomething"] }] }, { rules: [{ nonResourceURLs: ["/logs/*"] }] }],
+    ["all paths within some", { rules: [{ nonResourceURLs: ["*"] }] }, { rules: [{ nonResourceURLs: ["/*"] }] }],
+  ])("%s", (_what, child, parent) => {
+    expect(isNarrower(child, parent)).toBe(false);
+  });
+});
