@@ -39,7 +39,7 @@ export function parseAccessReview(raw: unknown): AccessReview | undefined {
 }
 
 /** The one value of an extra; undefined when it has none or several. */
-export function soleExtra({ extra }: Pick<AccessReview, "extra">, name: string): string | undefined {
+export function soleExtra({ extra }: { readonly extra: Readonly<Record<string, unknown>> }, name: string): string | undefined {
   const values = stringsAt(extra, name);
   return values.length === 1 ? values[0] : undefined;
 }

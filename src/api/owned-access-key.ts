@@ -56,7 +56,8 @@ export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
   };
 }
 
-function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccessKeyTerms {
+/** What `spec` says of whose a key is and how long it lives. */
+export function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccessKeyTerms {
   const ttl = numberAt(spec, "ttl");
   return {
     ...nonEmpty(spec, "user"),

@@ -1,34 +1,29 @@
 import jsonPatch from "fast-json-patch";
-import type { KeyBook } from "../access/key-book.ts";
 import { type AdmissionRequest, admissionReviewVersion, parseAdmissionReview } from "../api/admission-review.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
-import { deprecationWarnings } from "../domain/deprecated-fields.ts";
+import { isKubeError } from "../kube/errors.ts";
 import { type Handler, json } from "../runtime/routes.ts";
-import { digestIn, missingKey, withKey } from "../tokens/admitted-key.ts";
 import { badReview, readJson } from "./review.ts";
 
 /** How an AdmissionReview ended, for metrics. */
-export type AdmissionResult = "allowed" | "changed" | "refused";
+export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
 
-/** What AdmissionReviews are answered from. */
+/** What a step says of a write: the object as it goes on, or why it goes no further. */
+export type Ruling =
+  | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
+  | { readonly kind: "refused"; readonly code: 403 | 422; readonly message: string };
+
+/** One rule of admission; it sees the object as the steps before it left it. */
+export type AdmissionStep = (request: AdmissionRequest) => Ruling | Promise<Ruling>;
+
+/** What answering AdmissionReviews needs. */
 export interface AdmissionDeps {
-  readonly book: Pick<KeyBook, "holderOf">;
+  readonly steps: readonly AdmissionStep[];
+  /** Sentences for whoever sent the object. */
+  readonly warningsOf?: (object: AdmissionRequest["object"]) => readonly string[];
   readonly onResult: (result: AdmissionResult) => void;
 }
 
-/** Answers AdmissionReviews of access keys: fills in a key that is missing, and refuses one that another object holds. Nothing is written. */
-export function keyAdmissionHandler(deps: AdmissionDeps): Handler {
-  return (request) => {
-    const asked = parseAdmissionReview(readJson(request));
-    if (asked === undefined) return badReview("AdmissionReview", admissionReviewVersion);
-    const { result, ...response } = admit(asked, deps);
-    deps.onResult(result);
-    return json({ apiVersion: admissionReviewVersion, kind: "AdmissionReview", response: { uid: asked.uid, ...response } });
-  };
-}
-
-interface Admission {
-  readonly result: AdmissionResult;
+interface AdmissionResponse {
   readonly allowed: boolean;
   readonly status?: { readonly code: number; readonly reason: string; readonly message: string };
   readonly patchType?: "JSONPatch";
@@ -37,18 +32,49 @@ interface Admission {
   readonly warnings?: readonly string[];
 }
 
-function admit({ object, oldObject }: AdmissionRequest, { book }: AdmissionDeps): Admission {
-  const said = deprecationWarnings(object);
-  const warnings = said.length === 0 ? {} : { warnings: said };
-  const key = missingKey(object, oldObject);
-  const digest = digestIn(object);
-  const uid = stringAt(recordAt(object, "metadata"), "uid");
-  const holder = digest === undefined || digest === digestIn(oldObject) ? undefined : book.holderOf(digest);
-  if (holder !== undefined && holder.uid !== uid) {
-    const message = "spec.key is the key of another OwnedAccessKey, which keeps it; set another one, or leave it empty to have one made";
-    return { result: "refused", allowed: false, status: { code: 422, reason: "Invalid", message } };
+const reasonsOf = { 403: "Forbidden", 422: "Invalid", 503: "ServiceUnavailable" } as const;
+
+/** Answers AdmissionReviews: every step must let the write pass, and may change its object. */
+export function admissionHandler({ steps, warningsOf = () => [], onResult }: AdmissionDeps): Handler {
+  async function judge(request: AdmissionRequest): Promise<AdmissionResponse> {
+    let { object } = request;
+    for (const step of steps) {
+      const ruling = await step({ ...request, object });
+      if (ruling.kind === "refused") {
+        onResult("refused");
+        return refusal(ruling.code, ruling.message);
+      }
+      ({ object } = ruling);
+    }
+    const [said, operations] = [warningsOf(request.object), jsonPatch.compare(request.object, object)];
+    const warnings = said.length === 0 ? {} : { warnings: said };
+    onResult(operations.length === 0 ? "allowed" : "changed");
+    if (operations.length === 0) return { allowed: true, ...warnings };
+    return { allowed: true, patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(operations), "utf8").toString("base64"), ...warnings };
   }
-  if (key === undefined) return { result: "allowed", allowed: true, ...warnings };
-  const patch = Buffer.from(JSON.stringify(jsonPatch.compare(object, withKey(object, key))), "utf8").toString("base64");
-  return { result: "changed", allowed: true, patchType: "JSONPatch", patch, ...warnings };
+
+  return async (request) => {
+    const asked = parseAdmissionReview(readJson(request));
+    if (asked === undefined) return badReview("AdmissionReview", admissionReviewVersion);
+    const response = await judge(asked).catch((error: unknown) => {
+      if (!isKubeError(error)) throw error;
+      onResult("failed");
+      return refusal(503, "latchkey could not ask the API server what it needs to know to admit this; try again");
+    });
+    return json({ apiVersion: admissionReviewVersion, kind: "AdmissionReview", response: { uid: asked.uid, ...response } });
+  };
+}
+
+/** Lets a write pass with its object as it is. */
+export function admitted({ object }: Pick<AdmissionRequest, "object">): Ruling {
+  return { kind: "admitted", object };
+}
+
+/** Refuses a write; the message names the field and the fix. */
+export function refused(code: 403 | 422, message: string): Ruling {
+  return { kind: "refused", code, message };
+}
+
+function refusal(code: keyof typeof reasonsOf, message: string): AdmissionResponse {
+  return { allowed: false, status: { code, reason: reasonsOf[code], message } };
 }

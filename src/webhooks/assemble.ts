@@ -1,5 +1,6 @@
 import { createKeyBook, type KeyBook } from "../access/key-book.ts";
 import { webhookFieldManager } from "../api/names.ts";
+import { deprecationWarnings } from "../domain/deprecated-fields.ts";
 import type { KeyConfig } from "../domain/key-state.ts";
 import { webhookPaths } from "../domain/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
@@ -14,9 +15,10 @@ import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
 import type { Handler, Route } from "../runtime/routes.ts";
 import { tlsOf } from "../tokens/webhook-certificates.ts";
 import { accessReviewHandler } from "./access-review.ts";
-import { keyAdmissionHandler } from "./admission.ts";
+import { admissionHandler } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
+import { attenuated, filledKey, soleHolder } from "./key-admission.ts";
 import { LastActivity } from "./last-activity.ts";
 import { createPublishedAuthority } from "./published-authority.ts";
 import { tokenReviewHandler } from "./token-review.ts";
@@ -79,13 +81,15 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
     };
   }
   const reviewing = (kind: ReviewKind) => ({ book, clock, onUse: lastActivity.note.bind(lastActivity), onResult: (result: string): void => metrics.reviewed(kind, result) });
+  const deciding = { book, clock };
+  const admitting = { onResult: (result: string): void => metrics.reviewed("admission", result) };
   return {
     book,
     routes: [
       route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler(reviewing("token")))),
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler(reviewing("access")))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
-      route(webhookPaths.keyAdmission, "admission", keyAdmissionHandler(reviewing("admission"))),
+      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: deprecationWarnings })),
     ],
     run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal)])),
     async keepCertificates(signal, onTls) {

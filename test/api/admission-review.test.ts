@@ -5,7 +5,13 @@ const request = { uid: "r1", operation: "CREATE", resource: { resource: "ownedac
 const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
 
 test("a create is read", () => {
-  expect(parseAdmissionReview(review)).toEqual({ uid: "r1", object: { spec: {} }, oldObject: undefined });
+  const user = { username: "alice", uid: "", groups: [], extra: {} };
+  expect(parseAdmissionReview(review)).toEqual({ uid: "r1", user, isDryRun: true, namespace: "", object: { spec: {} }, oldObject: undefined });
+});
+
+test("who sent it is read, extras included", () => {
+  const userInfo = { username: "alice", uid: "u", groups: ["devs"], extra: { "example.com/a": ["b"] } };
+  expect(parseAdmissionReview({ ...review, request: { ...request, userInfo, namespace: "ns", dryRun: false } })).toMatchObject({ user: userInfo, namespace: "ns", isDryRun: false });
 });
 
 test("an update is read with what is stored", () => {

@@ -1,16 +1,17 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
+import { parseScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 
 const metadata = { name: "t", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
 
 describe("a DirectClusterEndpointToken as it is read", () => {
   test.each<[string, object, object]>([
-    ["may have an empty spec", {}, {}],
-    ["has its ttl", { ttl: 60 }, { ttl: 60 }],
-    ["has its scope as JSON text", { scope: { projects: [{ project: "web" }] } }, { scope: `{"projects":[{"project":"web"}]}` }],
-    ["has a scope even when it is empty", { scope: {} }, { scope: "{}" }],
+    ["may have an empty spec", {}, { limit: "none" }],
+    ["has its ttl", { ttl: 60 }, { ttl: 60, limit: "none" }],
+    ["has its scope as JSON text", { scope: { projects: [{ project: "web" }] } }, { scope: `{"projects":[{"project":"web"}]}`, limit: parseScopeLimit({ projects: [{ project: "web" }] }) }],
+    ["has a scope even when it is empty", { scope: {} }, { scope: "{}", limit: parseScopeLimit({}) }],
   ])("%s", (_rule, spec, read) => {
     expect(parseEndpointToken({ metadata, spec }).spec).toEqual(read);
   });

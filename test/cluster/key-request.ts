@@ -63,3 +63,14 @@ export async function whoIs(key: string): Promise<Who | undefined> {
 export async function worksAs({ key }: Pick<KnownKey, "key">): Promise<Who> {
   return eventually(() => whoIs(key), { what: "the key to work", every: 100 });
 }
+
+/** How long it takes until a request that a key was good for is refused, and with which code. */
+export async function refusalOf({ key }: Pick<KnownKey, "key">, request: Ask): Promise<{ readonly code: number; readonly ms: number }> {
+  const began = performance.now();
+  const refused = async () => {
+    const { code } = await askWith(key, request);
+    return code !== 200 && { code };
+  };
+  const { code } = await eventually(refused, { what: "the key to be refused", every: 20 });
+  return { code, ms: Math.round(performance.now() - began) };
+}

@@ -83,16 +83,20 @@ describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
   const withKey: Caller = { ...root, extra: { "management.service/key-id": ["k-17"] } };
   const refused = answered(403, "root came with an access key");
 
-  it("makes no key, whoever it is for", async () => {
-    const object = { ...body, metadata: { name: unique("mint") }, spec: { user: "root" } };
-    expect(await ask(withKey, { method: "POST", path: `${collection}?dryRun=All`, body: object })).toMatchObject(refused);
+  it("makes a key for itself, and deletes that one, but does not change it", async () => {
+    const name = unique("mint");
+    const path = `${collection}/${name}`;
+    expect(await ask(withKey, { method: "POST", path: collection, body: { ...body, metadata: { name }, spec: { user: "root" } } })).toMatchObject({ code: 201 });
+    expect(await ask({ ...root, extra: { "management.service/key-id": ["k-18"] } }, { method: "DELETE", path })).toMatchObject(refused);
+    expect(await ask(withKey, { method: "PATCH", type: patchTypes.merge, path, body: { spec: { disabled: true } } })).toMatchObject(refused);
+    expect(await ask(withKey, { method: "DELETE", path })).toMatchObject({ code: 200 });
   });
 
   it.for<[string, Omit<Ask, "path">]>([
     ["changes no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { displayName: "mine" } } }],
     ["disables no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { disabled: true } } }],
     ["labels no key", { method: "PATCH", type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } }],
-    ["deletes no key", { method: "DELETE" }],
+    ["deletes no key that it did not make", { method: "DELETE" }],
   ])("%s", async ([, request]) => {
     const made = await arrange({ method: "POST", path: collection, body: { ...body, metadata: { name: unique("mint") }, spec: { user: "root" } } });
     const path = `${collection}/${made.metadata.name}`;

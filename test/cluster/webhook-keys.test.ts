@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
-import { type KnownKey, askWith, kubectlWith, makeKey, whoIs, worksAs } from "./key-request.ts";
+import { type KnownKey, askWith, kubectlWith, makeKey, refusalOf, whoIs, worksAs } from "./key-request.ts";
 import { allowRequesters, make, viewOf } from "./keys-and-tokens.ts";
 import { arrange, bind, patchTypes, unique } from "./policy-request.ts";
 
@@ -13,17 +13,6 @@ const secrets = { method: "GET", path: "/api/v1/namespaces/default/secrets" } as
 
 function digestOf(key: string): string {
   return `sha256:${createHash("sha256").update(key).digest("hex")}`;
-}
-
-/** How long it takes until a key that has worked is refused, and with which code. */
-async function refusalOf({ key }: KnownKey): Promise<{ readonly code: number; readonly ms: number }> {
-  const began = performance.now();
-  const refused = async () => {
-    const { code } = await askWith(key, secrets);
-    return code !== 200 && { code };
-  };
-  const { code } = await eventually(refused, { what: "the key to be refused", every: 20 });
-  return { code, ms: Math.round(performance.now() - began) };
 }
 
 function merge(path: string, body: object) {
@@ -123,7 +112,7 @@ describe.skipIf(inject("webhook") === undefined)("a key that has worked is refus
   ])("%s", async (what, spec, expected, change) => {
     const key = await working(spec);
     await change(key);
-    const { code, ms } = await refusalOf(key);
+    const { code, ms } = await refusalOf(key, secrets);
     expect(code).toBe(expected);
     process.stderr.write(`webhook: a key is refused ${what}: ${code} after ${ms} ms\n`);
   });

@@ -3,17 +3,23 @@ import jsonPatch from "fast-json-patch";
 import { describe, expect, test } from "vitest";
 import type { Metadata } from "../../src/api/object.ts";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
-import { keyAdmissionHandler } from "../../src/webhooks/admission.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
-import { posted, stranger } from "./reviewing.ts";
+import { extras } from "../../src/api/names.ts";
+import { deprecationWarnings } from "../../src/domain/deprecated-fields.ts";
+import type { KeyView } from "../../src/domain/key-state.ts";
+import { admissionHandler } from "../../src/webhooks/admission.ts";
+import { attenuated, filledKey, soleHolder } from "../../src/webhooks/key-admission.ts";
+import { born, sightedMetadata } from "../domain/sightings.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+import { posted, stranger, viewWith } from "./reviewing.ts";
 
 const plain = "a-plain-key-of-alice";
 const digest = createHash("sha256").update(plain).digest("hex");
 
-async function admitted(object: object, { oldObject, holder }: { readonly oldObject?: object; readonly holder?: Metadata } = {}) {
+async function admitted(object: object, { oldObject, holder, asking, keyIds }: { readonly oldObject?: object; readonly holder?: Metadata; readonly asking?: KeyView; readonly keyIds?: readonly string[] } = {}) {
   const results: string[] = [];
-  const handler = keyAdmissionHandler({ book: { holderOf: (asked) => (asked === digest ? holder : undefined) }, onResult: (result) => results.push(result) });
-  const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", resource: { resource: "ownedaccesskeys" }, object, oldObject };
+  const deps = { book: { holderOf: (asked: string) => (asked === digest ? holder : undefined), byId: (uid: string) => (uid === "uid-asking" ? asking : undefined) }, clock: new TestClock(born) };
+  const handler = admissionHandler({ steps: [soleHolder(deps), attenuated(deps), filledKey], warningsOf: deprecationWarnings, onResult: (result) => results.push(result) });
+  const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", userInfo: { username: "alice", ...(keyIds === undefined ? {} : { extra: { [extras.keyId]: keyIds } }) }, object, oldObject };
   const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
   return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };
 }
@@ -71,7 +77,24 @@ test("deprecated fields are warned of", async () => {
 });
 
 test("what is no review is answered with 400, without a word of it", async () => {
-  const handler = keyAdmissionHandler({ book: { holderOf: () => undefined }, onResult: () => {} });
+  const handler = admissionHandler({ steps: [], onResult: () => {} });
   const response = await handler(posted({ spec: { key: "canary" } }), stranger);
   expect([response.status, response.body]).toEqual([400, expect.stringMatching(/^(?!.*canary)/)]);
+});
+
+describe("a request that came with a key", () => {
+  const made = (spec: object) => ({ metadata: { name: "a" }, spec: { user: "alice", key: plain, ...spec } });
+  const asking = viewWith({ ttl: 60 });
+
+  test.each<[string, object, Parameters<typeof admitted>[1], boolean]>([
+    ["makes a key within it", made({ ttl: 60 }), { asking, keyIds: ["uid-asking"] }, true],
+    ["makes none beyond it", made({}), { asking, keyIds: ["uid-asking"] }, false],
+    ["makes none when its key is gone", made({ ttl: 60 }), { keyIds: ["uid-asking"] }, false],
+    ["makes none when it names several", made({ ttl: 60 }), { asking, keyIds: ["uid-asking", "uid-other"] }, false],
+    ["makes none when it names none", made({ ttl: 60 }), { asking, keyIds: [] }, false],
+  ])("%s", async (_rule, object, told, allowed) => {
+    const { response } = await admitted(object, told);
+    expect(response).toMatchObject(allowed ? { allowed } : { allowed, status: { code: 403, reason: "Forbidden" } });
+    expect(JSON.stringify(response)).not.toContain(plain);
+  });
 });
