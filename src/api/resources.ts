@@ -32,6 +32,7 @@ export const resources = {
   clusterRoleBindings: { ...rbac, plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
   leases: { group: "coordination.k8s.io", version: "v1", plural: "leases", kind: "Lease", namespaced: true },
   events: { group: "events.k8s.io", version: "v1", plural: "events", kind: "Event", namespaced: true },
+  accessReviews: { group: "authorization.k8s.io", version: "v1", plural: "subjectaccessreviews", kind: "SubjectAccessReview", namespaced: false },
   mutatingWebhookConfigurations: {
     ...admission,
     plural: "mutatingwebhookconfigurations",

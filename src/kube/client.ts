@@ -23,6 +23,8 @@ export interface Client {
   getMetadata(resource: Resource, ref: ObjectRef): Promise<unknown>;
   /** POST; with `dryRun` nothing is stored (Kubernetes API concepts, "Dry-run"). */
   create(resource: Resource, object: Manifest, options?: { readonly dryRun: boolean }): Promise<unknown>;
+  /** POST of an object that is a question: nothing is stored (Kubernetes API reference, SubjectAccessReview). */
+  review(resource: Resource, spec: Readonly<Record<string, unknown>>): Promise<unknown>;
   /** PUT; `object.metadata.resourceVersion` is the precondition. */
   replace(resource: Resource, object: Manifest): Promise<unknown>;
   patch(resource: Resource, ref: ObjectRef, patch: Patch): Promise<unknown>;

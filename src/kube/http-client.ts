@@ -1,5 +1,5 @@
 import type { ObjectRef } from "../api/object.ts";
-import type { Resource } from "../api/resources.ts";
+import { apiVersionOf, type Resource } from "../api/resources.ts";
 import { bodyOf } from "./answers.ts";
 import type { Client } from "./client.ts";
 import { collectionPath, objectPath, withQuery } from "./paths.ts";
@@ -27,6 +27,7 @@ export function createClient(transport: Transport, fieldManager: string): Client
       const path = withQuery(collectionPath(resource, object.metadata.namespace), { ...writing, dryRun });
       return send({ method: "POST", path, body: object });
     },
+    review: (resource, spec) => send({ method: "POST", path: collectionPath(resource), body: { apiVersion: apiVersionOf(resource), kind: resource.kind, spec } }),
     replace(resource, object) {
       return send({ method: "PUT", path: withQuery(objectPath(resource, object.metadata), writing), body: object });
     },

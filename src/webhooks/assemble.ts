@@ -4,6 +4,7 @@ import { deprecationWarnings } from "../domain/deprecated-fields.ts";
 import type { KeyConfig } from "../domain/key-state.ts";
 import { webhookPaths } from "../domain/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
+import { createDiscovery } from "../kube/discovery.ts";
 import { createClient } from "../kube/http-client.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport } from "../kube/transport.ts";
@@ -20,6 +21,7 @@ import { createCertificates } from "./certificates.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
 import { attenuated, filledKey, soleHolder } from "./key-admission.ts";
 import { LastActivity } from "./last-activity.ts";
+import { mayHoldOwners } from "./owner-admission.ts";
 import { createPublishedAuthority } from "./published-authority.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
@@ -90,6 +92,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler(reviewing("access")))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
       route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: deprecationWarnings })),
+      route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ client, discovery: createDiscovery(transport) })] })),
     ],
     run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal)])),
     async keepCertificates(signal, onTls) {

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { load } from "js-yaml";
 import { apiVersion } from "../../src/api/names.ts";
-import { isRecord, listAt } from "../../src/api/parse.ts";
-import { webhookPaths } from "../../src/domain/webhook-paths.ts";
+import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl } from "./kubectl.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
@@ -32,8 +31,9 @@ export const webhookHost = "localhost";
 /** Applies config/webhook/admission.yaml for a webhook that is no pod, and waits until the webhook has published its authority. */
 export async function askWebhookAtAdmission(controlPlane: StartedControlPlane, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">): Promise<void> {
   const manifest: unknown = load(readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8"));
-  const url = `https://${webhookHost}:${new URL(webhookUrl).port}${webhookPaths.keyAdmission}`;
-  const webhooks = listAt(manifest, "webhooks").filter(isRecord).map((webhook) => ({ ...webhook, clientConfig: { url } }));
+  const origin = `https://${webhookHost}:${new URL(webhookUrl).port}`;
+  const pathOf = (webhook: unknown) => stringAt(recordAt(recordAt(webhook, "clientConfig"), "service"), "path") ?? "";
+  const webhooks = listAt(manifest, "webhooks").filter(isRecord).map((webhook) => ({ ...webhook, clientConfig: { url: `${origin}${pathOf(webhook)}` } }));
   const input = JSON.stringify({ ...(isRecord(manifest) ? manifest : {}), webhooks });
   await kubectl(controlPlane, ["apply", "--server-side", "--filename=-"], { input });
   const published = async () => (await kubectl(controlPlane, ["get", "mutatingwebhookconfiguration", "latchkey", "--output=jsonpath={.webhooks[*].clientConfig.caBundle}"])) !== "";

@@ -40,6 +40,10 @@ export class ScriptedClient implements Client {
     return this.#send({ verb: "create", resource, ref: object.metadata, body: object, ...options });
   }
 
+  review(resource: Resource, spec: Readonly<Record<string, unknown>>): Promise<unknown> {
+    return this.#send({ verb: "review", resource, ref: { name: "" }, body: spec });
+  }
+
   replace(resource: Resource, object: Manifest): Promise<unknown> {
     return this.#send({ verb: "replace", resource, ref: object.metadata, body: object });
   }
