@@ -22,6 +22,7 @@ export const ownObjects = {
   signingKeys: "latchkey-signing-keys",
   webhookCertificates: "latchkey-webhook-certificates",
   webhookConfiguration: "latchkey",
+  connectorKey: "latchkey-connector-key",
 } as const;
 
 /**
@@ -53,8 +54,17 @@ export const labels = {
   requesterHash: `${group}/requester-hash`,
 } as const;
 
+/** Values of the component label on the Secrets that Latchkey keeps for itself. */
+export const components = {
+  signingKeys: "signing-keys",
+  webhookCertificates: "webhook-certificates",
+  connectorKey: "connector-key",
+  connectorData: "connector-data",
+} as const;
+
 /** Every annotation key Latchkey reads or writes. */
 export const annotations = {
+  connectorData: `${group}/connector-data`,
   copyOf: `${group}/copy-of`,
   disableSync: `${group}/disable-sync`,
   requester: `${group}/requester`,

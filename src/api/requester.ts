@@ -17,11 +17,12 @@ export type Requester =
   | ({ readonly kind: "known" } & RequesterStamp)
   | { readonly kind: "unknown"; readonly why: string };
 
-const stampAnnotations: readonly string[] = [
+const keptAnnotations: readonly string[] = [
   annotations.requester,
   annotations.requesterUid,
   annotations.requesterGroups,
   annotations.requesterKeyId,
+  annotations.connectorData,
 ];
 
 /** The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked here. */
@@ -39,11 +40,11 @@ export function stampOf(metadata: Metadata): RequesterStamp | undefined {
 }
 
 /**
- * ObjectMeta with no annotation but the stamp and no label: `last-applied-configuration` repeats the whole object,
+ * ObjectMeta with no annotation but the stamp and the place of connector data, and no label: `last-applied-configuration` repeats the whole object,
  * its key or token included. Throws a TypeError that names the missing field.
  */
 export function parseStampedMetadata(raw: unknown): Metadata {
   const metadata = parseMetadata(raw);
-  const kept = Object.entries(metadata.annotations).filter(([name]) => stampAnnotations.includes(name));
+  const kept = Object.entries(metadata.annotations).filter(([name]) => keptAnnotations.includes(name));
   return { ...metadata, labels: {}, annotations: Object.fromEntries(kept) };
 }

@@ -5,6 +5,7 @@ import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/ob
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import { connectorClaim } from "../domain/connector-claim.ts";
 import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { sourceUidOf } from "../domain/derived-role.ts";
 import { isHeld } from "../domain/finalizer.ts";
@@ -26,6 +27,7 @@ export interface Queues {
   readonly token: WorkQueue;
   readonly grant: WorkQueue;
   readonly signingKeys: WorkQueue;
+  readonly connectorData: WorkQueue;
 }
 
 /** The one key of the queue for the signing keys. */
@@ -125,6 +127,9 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
       for (const uid of new Set([before, after].map((seen) => seen?.metadata.uid))) {
         if (uid !== undefined) addAskedWith(uid);
       }
+      for (const claim of new Set([before, after].map((seen) => seen && connectorClaim(seen.metadata.annotations)?.secret))) {
+        if (claim !== undefined) queues.connectorData.add(claim, "fresh");
+      }
       addRequesters(before, after);
     },
     token({ key, before, after }) {
@@ -138,6 +143,7 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
       queues.signingKeys.add(signingKeysKey, "fresh");
       for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "bulk");
     },
+    connectorData: ({ key }) => queues.connectorData.add(refOf(key).name, "fresh"),
     scopeRole() {
       for (const key of stores.keys.keys()) queues.key.add(key, "bulk");
     },
@@ -159,6 +165,8 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     for (const store of [stores.copies, stores.strangers]) await turns.each(store.keys(), (key) => queues.copy.add(key, "bulk"));
     for (const store of [stores.roles, stores.roleBindings]) await turns.each(store.values(), addOwners);
     await turns.each(allStamped(), ({ queue, key }) => queue.add(key, "bulk"));
+    for (const key of stores.connectorData.keys()) queues.connectorData.add(refOf(key).name, "bulk");
+    for (const claim of stores.keys.namesIn(indexes.connectorData)) queues.connectorData.add(claim, "bulk");
     handlers.signingKeys();
   }
 

@@ -15,6 +15,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { type Changes, createChanges, type Queues } from "./changes.ts";
+import { reconcileConnectorData } from "./connector-data.ts";
 import { meetStranger, reconcileCopy } from "./copy.ts";
 import { reconcileEndpointToken } from "./endpoint-token.ts";
 import { HeldObjects } from "./held-objects.ts";
@@ -111,6 +112,7 @@ async function runLoops({ options, deps, turns, informers, queues, changes, sign
     loop("ownedaccesskey", queues.key, (key) => reconcileOwnedAccessKey(key, shared)),
     loop("directclusterendpointtoken", queues.token, (key) => reconcileEndpointToken(key, shared)),
     loop("requestergrant", queues.grant, (key) => reconcileRequesterGrant(key, shared)),
+    loop("connectordata", queues.connectorData, (key) => reconcileConnectorData(key, shared)),
     loop("signingkeys", queues.signingKeys, () => reconcileSigningKeys(shared), 1),
   ]);
 }
@@ -139,6 +141,7 @@ function createQueues({ clock, random, metrics }: ControllerDeps): Queues {
     token: queue("directclusterendpointtoken"),
     grant: queue("requestergrant"),
     signingKeys: queue("signingkeys"),
+    connectorData: queue("connectordata"),
   };
 }
 
@@ -155,6 +158,7 @@ function forwardTo(current: () => ChangeHandlers | undefined): ChangeHandlers {
     token: (change) => current()?.token(change),
     policy: () => current()?.policy(),
     signingKeys: () => current()?.signingKeys(),
+    connectorData: (change) => current()?.connectorData(change),
     scopeRole: () => current()?.scopeRole(),
   };
 }

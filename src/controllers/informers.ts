@@ -2,16 +2,18 @@ import { keyPacking } from "../access/key-packing.ts";
 import { keyIndexers } from "../access/key-views.ts";
 import { requesterPolicyInformers } from "../access/requester-policies.ts";
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
-import { group, labels, ownObjects } from "../api/names.ts";
+import { apiVersion, components, group, labels, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
-import { parseMetadata } from "../api/parse.ts";
+import { listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { type GrantBinding, type GrantRole, parseGrantBinding, parseGrantRole } from "../api/requester-grant.ts";
 import { stampOf } from "../api/requester.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../api/role.ts";
 import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
+import { connectorClaim } from "../domain/connector-claim.ts";
+import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
 import { claimedSource, type CopySeen, type Source, type StrangerSeen } from "../domain/copy.ts";
 import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
@@ -37,6 +39,7 @@ export interface ChangeHandlers {
   readonly token: (change: Change<EndpointToken>) => void;
   readonly policy: () => void;
   readonly signingKeys: () => void;
+  readonly connectorData: (change: Change<ConnectorSecretSeen>) => void;
   readonly scopeRole: () => void;
 }
 
@@ -159,7 +162,7 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     {
       selection: { resource: resources.ownedAccessKeys },
       parse: slimOwnedAccessKey,
-      indexers: { ...keyIndexers, ...stampIndexers },
+      indexers: { ...keyIndexers, ...stampIndexers, [indexes.connectorData]: ({ metadata }) => optional(connectorClaim(metadata.annotations)?.secret) },
       packing: keyPacking,
       onChange: on.key,
     },
@@ -180,6 +183,14 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     deps,
   );
 
+  const connectorData = new Informer<ConnectorSecretSeen>(
+    {
+      selection: { resource: resources.secrets, namespace, labelSelector: `${labels.component}=${components.connectorData}`, metadataOnly: true },
+      parse: (raw) => ({ metadata: parseMetadata(raw), tiedTo: ownerOf(raw) }),
+      onChange: on.connectorData,
+    },
+    deps,
+  );
   const scopeRoles = new Informer<Metadata>(
     {
       selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole, metadataOnly: true },
@@ -203,9 +214,10 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     tokens: tokens.store,
     requesterPolicies: policies.map(({ store }) => store),
     signingKeys: signingKeys.store,
+    connectorData: connectorData.store,
     scopeRoles: scopeRoles.store,
   };
-  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies, signingKeys, scopeRoles];
+  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies, signingKeys, connectorData, scopeRoles];
   const all = [...first, strangers];
   const byResource = new Map<Resource, { observe(raw: unknown): void }>([
     [resources.sharedSecrets, sharedSecrets],
@@ -228,9 +240,11 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     },
     waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
     observe(resource, answer) {
-      if (resource !== resources.secrets) byResource.get(resource)?.observe(answer);
-      else if (parseMetadata(answer).labels[labelled] === undefined) signingKeys.observe(answer);
-      else copies.observe(answer);
+      if (resource !== resources.secrets) return byResource.get(resource)?.observe(answer);
+      const given = parseMetadata(answer).labels;
+      if (given[labelled] !== undefined) copies.observe(answer);
+      else if (given[labels.component] === components.connectorData) connectorData.observe(answer);
+      else signingKeys.observe(answer);
     },
   };
 }
@@ -243,6 +257,14 @@ function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
   if (candidatesFor(metadata, stores).length === 0) return undefined;
   const own = Object.entries(metadata.annotations).filter(([name]) => name.startsWith(`${group}/`));
   return { metadata: { ...metadata, labels: {}, annotations: Object.fromEntries(own) } };
+}
+
+/** The key that a Secret belongs to. */
+function ownerOf(raw: unknown): ConnectorSecretSeen["tiedTo"] {
+  const { kind } = resources.ownedAccessKeys;
+  const owner = listAt(recordAt(raw, "metadata"), "ownerReferences").find((reference) => stringAt(reference, "kind") === kind && stringAt(reference, "apiVersion") === apiVersion);
+  const [name, uid] = [stringAt(owner, "name"), stringAt(owner, "uid")];
+  return name === undefined || uid === undefined ? undefined : { name, uid };
 }
 
 function claimedKey(metadata: Metadata): string | undefined {

@@ -5,6 +5,7 @@ import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
 import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { claimedSource } from "../domain/copy.ts";
 import type { TargetSeen } from "../domain/sync.ts";
@@ -26,6 +27,8 @@ export interface Stores {
   readonly tokens: ReadStore<EndpointToken>;
   readonly requesterPolicies: PolicyStores;
   readonly signingKeys: ReadStore<SigningKeysSeen>;
+  /** Secrets of Latchkey's own namespace with the connector data of keys. */
+  readonly connectorData: ReadStore<ConnectorSecretSeen>;
   /** ClusterRoles that scopes may name. */
   readonly scopeRoles: ReadStore<Metadata>;
 }
@@ -40,6 +43,7 @@ export const indexes = {
   requester: "requester",
   askedWith: "asked-with",
   scopeRole: "scope-role",
+  connectorData: "connector-data",
   grantedName: "granted-name",
 } as const;
 

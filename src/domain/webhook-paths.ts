@@ -1,2 +1,2 @@
 /** Where kube-apiserver asks the webhook. */
-export const webhookPaths = { tokenReview: "/token-review", accessReview: "/access-review", keyAdmission: "/admit/ownedaccesskeys", ownerAdmission: "/admit/owner-references" } as const;
+export const webhookPaths = { tokenReview: "/token-review", accessReview: "/access-review", keyAdmission: "/admit/ownedaccesskeys", ownerAdmission: "/admit/owner-references", connectorData: "/admit/connector-data" } as const;

@@ -1,4 +1,4 @@
-import { labels, ownObjects } from "../api/names.ts";
+import { components, labels, ownObjects } from "../api/names.ts";
 import type { Manifest } from "../api/object.ts";
 import { listAt, recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
@@ -44,9 +44,6 @@ export class SigningKeysError extends Error {
 
 const dataKey = "keys.json";
 
-/** Value of the component label on the Secret of the signing keys. */
-export const signingKeysComponent = "signing-keys";
-
 /** The keys in the Secret that the API server sent; throws a SigningKeysError. */
 export function parseSigningKeys(raw: unknown): SigningKeysSeen {
   const encoded = stringAt(recordAt(raw, "data"), dataKey);
@@ -65,7 +62,7 @@ export function newSigningKeys({ namespace, now }: { readonly namespace: string;
   return {
     apiVersion: "v1",
     kind: resources.secrets.kind,
-    metadata: { namespace, name: ownObjects.signingKeys, labels: { [labels.component]: signingKeysComponent } },
+    metadata: { namespace, name: ownObjects.signingKeys, labels: { [labels.component]: components.signingKeys } },
     type: "Opaque",
     data: { [dataKey]: new SecretText(encoded) },
   };

@@ -12,7 +12,7 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from "@peculiar/x509";
-import { labels, ownObjects } from "../api/names.ts";
+import { components, labels, ownObjects } from "../api/names.ts";
 import type { Manifest } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
@@ -54,9 +54,6 @@ export class WebhookCertificatesError extends Error {
     this.name = "WebhookCertificatesError";
   }
 }
-
-/** Value of the component label on the Secret of the certificates. */
-export const webhookCertificatesComponent = "webhook-certificates";
 
 const files: Readonly<Record<CertificateName, { readonly certificate: string; readonly privateKey: string }>> = {
   authority: { certificate: "ca.crt", privateKey: "ca.key" },
@@ -124,7 +121,7 @@ export function webhookCertificatesSecret(certificates: WebhookCertificates, pla
   return {
     apiVersion: "v1",
     kind: resources.secrets.kind,
-    metadata: { ...place, name: ownObjects.webhookCertificates, labels: { [labels.component]: webhookCertificatesComponent } },
+    metadata: { ...place, name: ownObjects.webhookCertificates, labels: { [labels.component]: components.webhookCertificates } },
     type: "Opaque",
     data: Object.fromEntries(entries),
   };

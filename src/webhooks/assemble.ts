@@ -20,6 +20,7 @@ import { admissionHandler } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
 import { attenuated, filledKey, soleHolder } from "./key-admission.ts";
+import { movedConnectorData } from "./connector-data.ts";
 import { LastActivity } from "./last-activity.ts";
 import { mayHoldOwners } from "./owner-admission.ts";
 import { createPublishedAuthority } from "./published-authority.ts";
@@ -92,6 +93,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler(reviewing("access")))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
       route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: deprecationWarnings })),
+      route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),
       route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ client, discovery: createDiscovery(transport) })] })),
     ],
     run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal)])),

@@ -48,11 +48,12 @@ async function around(listed: Parameters<typeof told>[0]) {
     key: (change) => handlers.key(change),
     token: (change) => handlers.token(change),
     policy: () => handlers.policy(),
+    connectorData: (change) => handlers.connectorData(change),
     scopeRole: () => handlers.scopeRole(),
   });
   const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
   const copyQueue = queue("copy");
-  const queues: Queues = { sharedSecret: queue("source"), copy: copyQueue, key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing") };
+  const queues: Queues = { sharedSecret: queue("source"), copy: copyQueue, key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing"), connectorData: queue("connector") };
   const changes = createChanges({ queues, stores: informers.stores, clock, turns: new Turns(clock) });
   handlers = changes.handlers;
   const news = (): readonly string[] => {

@@ -25,6 +25,7 @@ export const deaf: ChangeHandlers = {
   key: () => {},
   token: () => {},
   policy: () => {},
+  connectorData: () => {},
   scopeRole: () => {},
   signingKeys: () => {},
 };

@@ -1,0 +1,55 @@
+import type { Key } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
+import { connectorClaim } from "../domain/connector-claim.ts";
+import { disclaimWrite, planConnectorSecret } from "../domain/connector-data.ts";
+import type { Plan } from "../domain/plan.ts";
+import type { Client } from "../kube/client.ts";
+import type { Next } from "../kube/loop.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { readLive } from "./live-object.ts";
+import { indexes, type Stores } from "./stores.ts";
+
+/** What the passes over connector data need; `namespace` is Latchkey's own. */
+export interface ConnectorDataDeps extends CarryOutDeps {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly namespace: string;
+  readonly stores: Stores;
+}
+
+const waitForChange: Next = { kind: "wait-for-change" };
+const askAgainMs = 5_000;
+
+/** One pass over the Secret `name` of connector data and the keys that claim it. */
+export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps): Promise<Next> {
+  const { stores, clock, namespace } = deps;
+  const secret = stores.connectorData.get(`${namespace}/${name}`);
+  if (secret === undefined) return disclaim(name, deps);
+  const claimants = stores.keys.by(indexes.connectorData, name).map(({ metadata }) => metadata);
+  const decision = planConnectorSecret(secret, claimants, clock.now());
+  const plan = decision.kind === "plan" ? decision.plan : await confirmed(decision, name, deps);
+  await carryOut(plan, deps);
+  return plan.next;
+}
+
+/** What is removed on a mistake is somebody's data: the API server itself says whether its key still claims it. */
+async function confirmed({ key, ifGone, otherwise }: { readonly key: { readonly name: string; readonly uid: string }; readonly ifGone: Plan; readonly otherwise: Plan }, name: Key, { client, clock }: ConnectorDataDeps): Promise<Plan> {
+  const live = await readLive(resources.ownedAccessKeys, { name: key.name }, client);
+  if (live.kind === "gone") return ifGone;
+  if (live.kind === "unknown") return { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } };
+  if (live.metadata.uid !== key.uid) return ifGone;
+  const claims = connectorClaim(live.metadata.annotations)?.secret === name;
+  return claims ? { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } } : otherwise;
+}
+
+/** A claim on a Secret that is not there: the watch of keys may be faster than that of Secrets. */
+async function disclaim(name: Key, deps: ConnectorDataDeps): Promise<Next> {
+  const { stores, clock, client, namespace } = deps;
+  const keys = stores.keys.by(indexes.connectorData, name).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (keys.length === 0) return waitForChange;
+  const live = await readLive(resources.secrets, { namespace, name }, client);
+  if (live.kind !== "gone") return { kind: "look-again", at: clock.now() + askAgainMs };
+  await carryOut({ steps: [keys.map(({ metadata }) => disclaimWrite(metadata))] }, deps);
+  return waitForChange;
+}

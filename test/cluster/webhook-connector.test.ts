@@ -1,0 +1,154 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, inject, it } from "vitest";
+import { annotations, apiVersion } from "../../src/api/names.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { connectorClaim } from "../../src/domain/connector-claim.ts";
+import { eventually } from "./eventually.ts";
+import { kubectl, tryKubectl } from "./kubectl.ts";
+import { arrange, ask, patchTypes, unique } from "./policy-request.ts";
+
+const keys = `/apis/${apiVersion}/ownedaccesskeys`;
+const secrets = "/api/v1/namespaces/latchkey-system/secrets";
+const connectorSecrets = `${secrets}?labelSelector=management.service%2Fcomponent%3Dconnector-data`;
+const canary = (): string => `canary-${randomBytes(12).toString("hex")}`;
+const access = () => inject("controlPlane");
+
+interface Claimed {
+  readonly name: string;
+  readonly path: string;
+  readonly data: string;
+}
+
+function manifest(name: string, data: string | undefined, spec: object = {}): string {
+  const identity = { email: "alice@example.com", ...(data === undefined ? {} : { connectorData: data }) };
+  return JSON.stringify({ apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user: "alice", identity, ...spec } });
+}
+
+function apply(text: string, ...flags: readonly string[]) {
+  return tryKubectl(access(), ["apply", "--filename=-", ...flags], { input: text });
+}
+
+async function claimed(...flags: readonly string[]): Promise<Claimed> {
+  const [name, data] = [unique("own"), canary()];
+  const { code, stderr } = await apply(manifest(name, data), ...flags);
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining(data)]);
+  return { name, path: `${keys}/${name}`, data };
+}
+
+async function secretOf({ path }: Pick<Claimed, "path">): Promise<string | undefined> {
+  const { metadata } = await arrange({ method: "GET", path });
+  return connectorClaim({ [annotations.connectorData]: stringAt(recordAt(metadata, "annotations"), annotations.connectorData) ?? "" })?.secret;
+}
+
+async function dataIn(secret: string | undefined): Promise<string> {
+  const found = await arrange({ method: "GET", path: `${secrets}/${secret ?? ""}` });
+  return Buffer.from(stringAt(recordAt(found, "data"), "connectorData") ?? "", "base64").toString("utf8");
+}
+
+/** Names of all Secrets that hold this text. */
+async function holding(data: string): Promise<readonly string[]> {
+  const list = await arrange({ method: "GET", path: "/api/v1/secrets" });
+  const held = listAt(list, "items").filter((item) => JSON.stringify(item).includes(Buffer.from(data).toString("base64")) || JSON.stringify(item).includes(data));
+  return held.map((item) => stringAt(recordAt(item, "metadata"), "name") ?? "");
+}
+
+/** Everything that somebody with every right can read of a key. */
+async function everythingOf({ name, path: key }: Claimed): Promise<string> {
+  const raw = (path: string) => kubectl(access(), ["get", "--raw", path]);
+  const texts = await Promise.all([
+    raw(key),
+    raw(keys),
+    raw(`${keys}?watch=true&timeoutSeconds=1`),
+    kubectl(access(), ["get", "ownedaccesskeys", name, "--output=yaml", "--show-managed-fields"]),
+    kubectl(access(), ["get", "ownedaccesskeys", name, "--output=wide"]),
+    kubectl(access(), ["describe", "ownedaccesskeys", name]),
+    kubectl(access(), ["get", "events", "--all-namespaces", "--output=yaml"]),
+  ]);
+  return texts.join("\n");
+}
+
+describe.skipIf(inject("webhook") === undefined)("connector data", () => {
+  it.each<[string, readonly string[]]>([
+    ["server-side apply", ["--server-side"]],
+    ["client-side apply, which repeats the object in an annotation", []],
+  ])("is in one Secret and nowhere else after %s", async (_how, flags) => {
+    const key = await claimed(...flags);
+    const secret = await secretOf(key);
+    expect(await dataIn(secret)).toBe(key.data);
+    expect(await holding(key.data)).toEqual([secret]);
+    expect(await everythingOf(key)).not.toContain(key.data);
+    expect(recordAt((await arrange({ method: "GET", path: key.path })).spec, "identity")).toEqual({ email: "alice@example.com" });
+  });
+
+  it("is tied to its key, and goes with it", async () => {
+    const key = await claimed("--server-side");
+    const secret = await secretOf(key);
+    const owner = async () => listAt((await arrange({ method: "GET", path: `${secrets}/${secret ?? ""}` })).metadata, "ownerReferences")[0];
+    expect(await eventually(owner, { what: "the Secret to be tied" })).toMatchObject({ kind: "OwnedAccessKey", name: key.name });
+    await arrange({ method: "DELETE", path: key.path });
+    await eventually(async () => (await ask({}, { method: "GET", path: `${secrets}/${secret ?? ""}` })).code === 404, { what: "the Secret to go with its key" });
+  });
+
+  it("that is applied again changes nothing, and other data makes another Secret", async () => {
+    const key = await claimed("--server-side");
+    const secret = await secretOf(key);
+    await apply(manifest(key.name, key.data), "--server-side");
+    expect(await secretOf(key)).toBe(secret);
+    const other = canary();
+    await apply(manifest(key.name, other), "--server-side");
+    const next = await secretOf(key);
+    expect([next === secret, await dataIn(next)]).toEqual([false, other]);
+  });
+
+  it("is kept by an update that leaves it out, and taken away by an empty text", async () => {
+    const key = await claimed("--server-side");
+    const secret = await secretOf(key);
+    await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { spec: { identity: { email: "a@example.com" } } } });
+    expect(await secretOf(key)).toBe(secret);
+    await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { spec: { identity: { connectorData: "" } } } });
+    expect(await secretOf(key)).toBeUndefined();
+  });
+
+  it("cannot be claimed by hand, nor its claim lost", async () => {
+    const [key, other] = [await claimed("--server-side"), await claimed("--server-side")];
+    const text = (await arrange({ method: "GET", path: other.path })).metadata;
+    const stolen = stringAt(recordAt(text, "annotations"), annotations.connectorData) ?? "";
+    const before = await secretOf(key);
+    for (const value of [stolen, null]) {
+      await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { metadata: { annotations: { [annotations.connectorData]: value } } } });
+      expect(await secretOf(key)).toBe(before);
+    }
+    const made = await ask({}, { method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("thief"), annotations: { [annotations.connectorData]: stolen } }, spec: { user: "alice" } } });
+    expect(recordAt(made.metadata, "annotations")[annotations.connectorData]).toBeUndefined();
+  });
+
+  it("leaves nothing behind when nothing is stored", async () => {
+    const count = async () => listAt(await arrange({ method: "GET", path: connectorSecrets }), "items").length;
+    const data = canary();
+    expect((await apply(manifest(unique("dry"), data), "--server-side", "--dry-run=server")).code).toBe(0);
+    expect(await holding(data)).toEqual([]);
+    const holder = await claimed("--server-side");
+    const plain = stringAt((await arrange({ method: "GET", path: holder.path })).spec, "key");
+    const before = await count();
+    const refused = await apply(manifest(unique("twin"), data, { key: plain }), "--server-side");
+    expect([refused.code, refused.stderr]).toEqual([1, expect.not.stringContaining(data)]);
+    expect([await holding(data), await count()]).toEqual([[], before]);
+  });
+
+  it("in an annotation alone is taken out, too", async () => {
+    const key = await claimed("--server-side");
+    const data = canary();
+    const applied = { "kubectl.kubernetes.io/last-applied-configuration": manifest(key.name, data) };
+    await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { metadata: { annotations: applied } } });
+    expect(await everythingOf(key)).not.toContain(data);
+  });
+
+  it("makes another Secret when its Secret was deleted and it is applied again", async () => {
+    const key = await claimed("--server-side");
+    const secret = await secretOf(key);
+    await arrange({ method: "DELETE", path: `${secrets}/${secret ?? ""}` });
+    await eventually(async () => (await secretOf(key)) === undefined, { what: "the claim to be taken off" });
+    await apply(manifest(key.name, key.data), "--server-side");
+    expect(await dataIn(await secretOf(key))).toBe(key.data);
+  });
+});
