@@ -90,10 +90,10 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     present(presented) {
       const digest = digestOfPresented(presented);
       if (digest === undefined) return "garbage";
-      const holder = keys.store.by(keyIndexes.digest, digest).map(views.viewOf).find((view) => view.olderHolder === undefined);
+      const holder = keys.store.by(keyIndexes.digest, digest).map((key) => views.viewOf(key)).find((view) => view.olderHolder === undefined);
       return holder !== undefined && isSameDigest(holder.key.keyDigest ?? "", digest) ? holder : "unknown";
     },
-    byId: views.byId,
+    byId: (uid) => views.byId(uid),
     holderOf: (digest) => holderOf(keys.store.by(keyIndexes.digest, digest).map(({ metadata }) => metadata)),
     observe: (answer) => keys.observe(answer),
     placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),

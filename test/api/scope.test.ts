@@ -7,8 +7,8 @@ test("a scope that was written is read as the same", () => {
   fc.assert(
     fc.property(anyScope, (raw) => {
       const scope = parseScope(raw);
+      expect(scope && parseScope(JSON.parse(JSON.stringify(writeScope(scope))))).toEqual(scope);
       expect(scope).toBeDefined();
-      if (scope !== undefined) expect(parseScope(JSON.parse(JSON.stringify(writeScope(scope))))).toEqual(scope);
     }),
   );
 });

@@ -41,7 +41,9 @@ function selects({ namespace, labelSelector, fieldSelector }: Selection, object:
   if (namespace !== undefined && stringAt(metadata, "namespace") !== namespace) return false;
   if (fieldSelector !== undefined && `metadata.name=${stringAt(metadata, "name") ?? ""}` !== fieldSelector) return false;
   if (labelSelector === undefined) return true;
-  return labelSelector.startsWith("!") ? !(labelSelector.slice(1) in labels) : labelSelector in labels;
+  const [name = "", value] = labelSelector.replace(/^!/, "").split("=");
+  if (labelSelector.startsWith("!")) return !(name in labels);
+  return value === undefined ? name in labels : labels[name] === value;
 }
 
 let version = 0;
