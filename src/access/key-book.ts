@@ -72,9 +72,9 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     deps,
   );
   const policies = requesterPolicyInformers(deps, () => {});
-  const all = [keys, namespaces, clusterRoles, ...policies];
+  const all = [keys, namespaces, clusterRoles, ...policies.informers];
 
-  const views = createKeyViews({ keys: keys.store, policies: policies.map(({ store }) => store), config });
+  const views = createKeyViews({ keys: keys.store, policies: policies.stores, config });
 
   function rolesByName(): ScopeRoles {
     const { store } = clusterRoles;

@@ -16,17 +16,19 @@ export const fieldManager = "latchkey-controller";
 /** The field manager of everything the webhook writes. */
 export const webhookFieldManager = "latchkey-webhook";
 
-/** The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace, and of its webhook configuration. */
+/** The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
   webhookCertificates: "latchkey-webhook-certificates",
-  webhookConfiguration: "latchkey",
   connectorKey: "latchkey-connector-key",
 } as const;
 
+/** Names of the MutatingWebhookConfigurations whose webhooks are Latchkey's, on servers before 1.36 one more. */
+export const webhookConfigurations: readonly string[] = ["latchkey", "latchkey-requester-stamp"];
+
 /**
- * Names of the policies that make certain who asked for a key or token, and that a key acts as nobody whom its requester may
+ * Names of the policies, and on servers before 1.36 of the MutatingWebhookConfiguration in place of the first, that make certain who asked for a key or token, and that a key acts as nobody whom its requester may
  * not act as. Their age decides whether an object can be trusted.
  */
 export const requesterPolicies = {

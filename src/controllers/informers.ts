@@ -212,12 +212,12 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
     clusterRoleBindings: clusterRoleBindings.store,
     keys: keys.store,
     tokens: tokens.store,
-    requesterPolicies: policies.map(({ store }) => store),
+    requesterPolicies: policies.stores,
     signingKeys: signingKeys.store,
     connectorData: connectorData.store,
     scopeRoles: scopeRoles.store,
   };
-  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies, signingKeys, connectorData, scopeRoles];
+  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies.informers, signingKeys, connectorData, scopeRoles];
   const all = [...first, strangers];
   const byResource = new Map<Resource, { observe(raw: unknown): void }>([
     [resources.sharedSecrets, sharedSecrets],

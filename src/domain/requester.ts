@@ -8,7 +8,7 @@ import type { PoliciesAge } from "./policy-age.ts";
 const policyDelayMs = 10_000;
 
 const fix =
-  "Install the policies of config/policies (Kubernetes 1.36 or newer), wait 10 seconds and create the object again.";
+  "Install the policies of config/policies (before Kubernetes 1.36: config/before-1.36), wait 10 seconds and create the object again.";
 
 /** Who asked for an object: certain only if the policies that stamp and lock the requester stood 10 s before it was created. */
 export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefined): Requester {

@@ -1,2 +1,9 @@
-/** Where kube-apiserver asks the webhook. */
-export const webhookPaths = { tokenReview: "/token-review", accessReview: "/access-review", keyAdmission: "/admit/ownedaccesskeys", ownerAdmission: "/admit/owner-references", connectorData: "/admit/connector-data" } as const;
+/** Where kube-apiserver asks the webhook; the webhook configurations name the same. */
+export const webhookPaths = {
+  tokenReview: "/token-review",
+  accessReview: "/access-review",
+  keyAdmission: "/admit/ownedaccesskeys",
+  ownerAdmission: "/admit/owner-references",
+  connectorData: "/admit/connector-data",
+  requesterStamp: "/admit/requester-stamp",
+} as const;

@@ -2,6 +2,7 @@ import { createKeyBook, type KeyBook } from "../access/key-book.ts";
 import { webhookFieldManager } from "../api/names.ts";
 import { deprecationWarnings } from "../domain/deprecated-fields.ts";
 import type { KeyConfig } from "../domain/key-state.ts";
+import { stamped } from "../domain/requester-stamp.ts";
 import { webhookPaths } from "../domain/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
@@ -16,7 +17,7 @@ import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
 import type { Handler, Route } from "../runtime/routes.ts";
 import { tlsOf } from "../tokens/webhook-certificates.ts";
 import { accessReviewHandler } from "./access-review.ts";
-import { admissionHandler } from "./admission.ts";
+import { admissionHandler, admitted } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
 import { attenuated, filledKey, soleHolder } from "./key-admission.ts";
@@ -93,6 +94,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler(reviewing("access")))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
       route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: deprecationWarnings })),
+      route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),
       route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ client, discovery: createDiscovery(transport) })] })),
     ],

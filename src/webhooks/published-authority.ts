@@ -1,5 +1,5 @@
-import { ownObjects } from "../api/names.ts";
-import { type Manifest, keyOf } from "../api/object.ts";
+import { webhookConfigurations } from "../api/names.ts";
+import { type Key, keyOf, type Manifest } from "../api/object.ts";
 import { isRecord, listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
@@ -14,7 +14,7 @@ export interface PublishedAuthorityDeps extends InformerDeps {
   readonly metrics: Pick<Metrics, "controller" | "queue">;
 }
 
-/** Keeps the authority of the webhook's certificates in its MutatingWebhookConfiguration. */
+/** Keeps the authority of the webhook's certificates in its MutatingWebhookConfigurations. */
 export interface PublishedAuthority {
   run(signal: AbortSignal): Promise<void>;
   /** Certificates in PEM that kube-apiserver shall trust from now on. */
@@ -24,32 +24,35 @@ export interface PublishedAuthority {
 const name = "webhookconfiguration";
 const resource = resources.mutatingWebhookConfigurations;
 
-/** Follows the configuration named like Latchkey; one that is not there is not missed. */
+/** Follows Latchkey's configurations; one that is not there is not missed. */
 export function createPublishedAuthority(deps: PublishedAuthorityDeps): PublishedAuthority {
   const { clock, random, turns, log, metrics, client } = deps;
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
   let wanted: string | undefined;
-  const informer = new Informer<Readonly<Record<string, unknown>>>(
-    {
-      selection: { resource, fieldSelector: `metadata.name=${ownObjects.webhookConfiguration}` },
-      parse: (raw) => (isRecord(raw) ? raw : undefined),
-      onChange: () => queue.add(name, "fresh"),
-    },
-    deps,
-  );
+  const follow = (configuration: string): Informer<Readonly<Record<string, unknown>>> =>
+    new Informer<Readonly<Record<string, unknown>>>(
+      {
+        selection: { resource, fieldSelector: `metadata.name=${configuration}` },
+        parse: (raw) => (isRecord(raw) ? raw : undefined),
+        onChange: () => queue.add(configuration, "fresh"),
+      },
+      deps,
+    );
+  const informers = new Map(webhookConfigurations.map((configuration) => [configuration, follow(configuration)]));
 
-  async function reconcile(): Promise<Next> {
-    const standing = informer.store.get(keyOf({ name: ownObjects.webhookConfiguration }));
+  async function reconcile(configuration: Key): Promise<Next> {
+    const informer = informers.get(configuration);
+    const standing = informer?.store.get(keyOf({ name: configuration }));
     const manifest = standing === undefined || wanted === undefined ? undefined : withAuthority(standing, wanted);
-    if (manifest !== undefined) informer.observe(await client.replace(resource, manifest));
+    if (manifest !== undefined) informer?.observe(await client.replace(resource, manifest));
     return { kind: "wait-for-change" };
   }
 
   return {
-    run: async (signal) => void (await Promise.all([informer.run(signal), runLoop({ name, queue, reconcile, workers: 1, signal, clock, turns, log, metrics: metrics.controller(name) })])),
+    run: async (signal) => void (await Promise.all([...[...informers.values()].map((informer) => informer.run(signal)), runLoop({ name, queue, reconcile, workers: 1, signal, clock, turns, log, metrics: metrics.controller(name) })])),
     publish(authority) {
       wanted = Buffer.from(authority, "utf8").toString("base64");
-      queue.add(name, "fresh");
+      for (const configuration of webhookConfigurations) queue.add(configuration, "fresh");
     },
   };
 }
@@ -58,12 +61,12 @@ export function createPublishedAuthority(deps: PublishedAuthorityDeps): Publishe
 function withAuthority(standing: Readonly<Record<string, unknown>>, caBundle: string): Manifest | undefined {
   const webhooks = listAt(standing, "webhooks").filter(isRecord);
   if (webhooks.every((webhook) => stringAt(recordAt(webhook, "clientConfig"), "caBundle") === caBundle)) return undefined;
-  const { uid, resourceVersion } = parseMetadata(standing);
+  const { name: standingName, uid, resourceVersion } = parseMetadata(standing);
   return {
     ...standing,
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
-    metadata: { ...recordAt(standing, "metadata"), name: ownObjects.webhookConfiguration, uid, resourceVersion },
+    metadata: { ...recordAt(standing, "metadata"), name: standingName, uid, resourceVersion },
     webhooks: webhooks.map((webhook) => ({ ...webhook, clientConfig: { ...recordAt(webhook, "clientConfig"), caBundle } })),
   };
 }

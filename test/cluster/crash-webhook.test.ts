@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Pool } from "undici";
-import { apiVersion, ownObjects } from "../../src/api/names.ts";
+import { annotations, apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { newWebhookCertificates, parseWebhookCertificates, type WebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
@@ -250,5 +250,49 @@ describe.skipIf(!hasLoneClusters)("a key that was used", () => {
     const lines = readFileSync(cluster.audit, "utf8").split("\n").filter((line) => line.includes("management.service/key-id"));
     expect(lines.length).toBeGreaterThan(0);
     expect(stringMapAt(recordAt(JSON.parse(lines[0] ?? "{}"), "user"), "extra")).toEqual({});
+  });
+});
+
+describe.skipIf(!hasLoneClusters)("on a server that does not serve MutatingAdmissionPolicy", () => {
+  const alice = { user: "alice", groups: ["system:masters"] };
+  const requester = (answer: Answer) => stringMapAt(answer.metadata, "annotations")[annotations.requester];
+  const forged = { [annotations.requester]: "mallory", [annotations.requesterKeyId]: "stolen" };
+  const ask = (name: string, given: object = {}) => cluster.ask(alice, { method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name, annotations: given }, spec: { user: "alice" } } });
+
+  beforeAll(async () => {
+    if (!hasLoneClusters) return;
+    const [webhook = await run()] = webhooks;
+    for (const plural of ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]) {
+      await cluster.arrange({ method: "DELETE", path: `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-stamp` });
+    }
+    const isUnstamped = async () => (await ask(`try-${randomBytes(4).toString("hex")}`)).code !== 201;
+    await eventually(isUnstamped, { what: "the policy to be away" });
+    await askWebhookAtAdmission(cluster.controlPlane, webhook, join("before-1.36", "requester-stamp.yaml"));
+    // So old must be what makes a requester certain.
+    await new Promise((resolve) => setTimeout(resolve, 11_000));
+  });
+
+  it("the webhook stamps who asks, whatever was sent", async () => {
+    const made = await ask("stamped", forged);
+    expect(made).toMatchObject({ code: 201, metadata: { annotations: { [annotations.requester]: "alice" } } });
+    expect(stringMapAt(made.metadata, "annotations")[annotations.requesterKeyId]).toBeUndefined();
+    const isActive = async () => parseConditions((await cluster.arrange({ method: "GET", path: `${keys}/stamped` })).status).some(({ type, status }) => type === "Active" && status === "True");
+    expect(await eventually(isActive, { what: "the stamp to count" })).toBe(true);
+  });
+
+  it("an update brings the stamp back", async () => {
+    const path = `${keys}/stamped`;
+    for (const given of [forged, { [annotations.requester]: null }]) {
+      expect(requester(await cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body: { metadata: { annotations: given } } }))).toBe("alice");
+    }
+  });
+
+  it("no key is made while the webhook is away, and the others are disabled", async () => {
+    for (const webhook of webhooks) {
+      webhook.kill("SIGKILL");
+      await webhook.exited();
+    }
+    expect((await ask("made-never")).code).toBe(500);
+    expect(await cluster.ask(admin, { method: "PATCH", path: `${keys}/stamped`, type: patchTypes.merge, body: { spec: { disabled: true } } })).toMatchObject({ code: 200 });
   });
 });

@@ -28,14 +28,14 @@ export async function trustWebhook(controlPlane: StartedControlPlane, { webhookU
 /** The name by which an API server on the same machine reaches a webhook; its certificate must have it. */
 export const webhookHost = "localhost";
 
-/** Applies config/webhook/admission.yaml for a webhook that is no pod, and waits until the webhook has published its authority. */
-export async function askWebhookAtAdmission(controlPlane: StartedControlPlane, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">): Promise<void> {
-  const manifest: unknown = load(readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8"));
+/** Applies a MutatingWebhookConfiguration of `config` for a webhook that is no pod, and waits until the webhook has published its authority. */
+export async function askWebhookAtAdmission(controlPlane: StartedControlPlane, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">, file = join("webhook", "admission.yaml")): Promise<void> {
+  const manifest: unknown = load(readFileSync(join(repository, "config", file), "utf8"));
   const origin = `https://${webhookHost}:${new URL(webhookUrl).port}`;
   const pathOf = (webhook: unknown) => stringAt(recordAt(recordAt(webhook, "clientConfig"), "service"), "path") ?? "";
   const webhooks = listAt(manifest, "webhooks").filter(isRecord).map((webhook) => ({ ...webhook, clientConfig: { url: `${origin}${pathOf(webhook)}` } }));
   const input = JSON.stringify({ ...(isRecord(manifest) ? manifest : {}), webhooks });
   await kubectl(controlPlane, ["apply", "--server-side", "--filename=-"], { input });
-  const published = async () => (await kubectl(controlPlane, ["get", "mutatingwebhookconfiguration", "latchkey", "--output=jsonpath={.webhooks[*].clientConfig.caBundle}"])) !== "";
+  const published = async () => (await kubectl(controlPlane, ["get", "mutatingwebhookconfiguration", stringAt(recordAt(manifest, "metadata"), "name") ?? "", "--output=jsonpath={.webhooks[*].clientConfig.caBundle}"])) !== "";
   await eventually(published, { what: "the webhook to publish its authority" });
 }

@@ -88,7 +88,7 @@ export class Instance {
 export const leaseTimes: LeaseTimes = { leaseDuration: 60_000, renewDeadline: 40_000, retryPeriod: 15_000 };
 
 /** As many as createInformers makes. */
-const informers = 17;
+const informers = 18;
 
 const defaultSettings = {
   prefixes: { user: "", team: "" },
