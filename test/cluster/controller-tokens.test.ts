@@ -103,13 +103,13 @@ describe.skipIf(!inject("hasPolicies"))("a DirectClusterEndpointToken", { concur
     expect(await look(own.path)).toMatchObject({ code: 200 });
   });
 
-  const unsupported: { who: string; by: Caller }[] = [
+  const unsupported: { who: string; by: Caller; reason?: string }[] = [
     { who: "a service account", by: { user: "system:serviceaccount:default:ci", groups: ["system:serviceaccounts", requesters] } },
-    { who: "a request that came with an access key", by: { ...alice, extra: { "management.service/key-id": ["k-17"] } } },
+    { who: "a request that came with an access key that is not there", by: { ...alice, extra: { "management.service/key-id": ["k-17"] } }, reason: "AskedWithDeadKey" },
   ];
-  it.each(unsupported)("is never minted for $who", async ({ by }) => {
+  it.each(unsupported)("is never minted for $who", async ({ by, reason = "UnsupportedRequester" }) => {
     const own = await make(kind, { by });
-    const Ready = { status: "False", reason: "UnsupportedRequester" };
+    const Ready = { status: "False", reason };
     await becomes("the refusal", () => viewOf(own), { settled: true, token: undefined, conditions: { Ready, Stalled: { status: "True" } } });
   });
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Instance, leaseTimes } from "./instance.ts";
+import type { Instance } from "./instance.ts";
+import { leaseTimes } from "./lease-times.ts";
 import { type OpenWatch, subjectOf } from "./open-watch.ts";
 import type { ProxyAnswer } from "./proxy.ts";
 import type { Call, Run, Striking } from "./run.ts";
@@ -222,7 +223,7 @@ export const faults: readonly Fault[] = [
     allowance: usual,
     async begin(instance, run) {
       instance.stand();
-      await run.start("b");
+      await run.start(instance.name, "b");
       return { finish: once(async () => instance.goOn()) };
     },
   },

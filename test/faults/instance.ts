@@ -1,12 +1,12 @@
-import { type Assembly, assembleController } from "../../src/controllers/assemble.ts";
-import type { CandidacyEnd, LeaseTimes } from "../../src/kube/lease.ts";
 import type { Logger } from "../../src/runtime/log.ts";
+import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
 import { JumpClock } from "./jump-clock.ts";
+import type { Program, ProgramName, Running } from "./programs.ts";
 import { FaultProxy, type ProxyOptions } from "./proxy.ts";
 import type { World } from "./world.ts";
 
-/** How a controller of a run is started. */
+/** How a process of a run is started. */
 export interface InstanceOptions {
   readonly world: World;
   readonly identity: string;
@@ -17,30 +17,34 @@ export interface InstanceOptions {
   /** Told of log lines that stand for a mistake of Latchkey's own. */
   readonly onMistake: (line: string) => void;
   /** Told when it ends of itself: its Lease is lost, and a process would exit. */
-  readonly onEnd: (end: CandidacyEnd) => void;
-  readonly assemble?: typeof assembleController;
+  readonly onEnd: () => void;
+  readonly name: ProgramName;
+  readonly program: Program;
 }
 
-/** A controller in this process, behind a proxy and with a clock of its own. */
+/** One of Latchkey's programs in this process, behind a proxy and with a clock of its own. */
 export class Instance {
   readonly clock: JumpClock;
   readonly proxy: FaultProxy;
   readonly #metrics: BusyMetrics;
-  readonly #assembly: Assembly;
+  readonly name: ProgramName;
+  readonly #program: Program;
+  readonly #running: Running;
   readonly #stop = new AbortController();
   #isStanding = false;
 
-  private constructor({ world, identity, offset, random, onMistake, onEnd, ...options }: InstanceOptions, proxy: FaultProxy) {
+  private constructor({ world, identity, offset, random, onMistake, onEnd, name, program, ...options }: InstanceOptions, proxy: FaultProxy) {
+    this.name = name;
+    this.#program = program;
     this.clock = new JumpClock(offset);
     this.proxy = proxy;
     this.#metrics = busyMetrics(() => options.proxy.events.onTraffic());
-    const settings = { ...defaultSettings, namespace: options.proxy.view.system, identity };
-    const credentials = { ...world.credentials, server: proxy.url };
-    const assemble = options.assemble ?? assembleController;
-    this.#assembly = assemble(settings, { credentials, clock: this.clock, random, log: listener(onMistake), metrics: this.#metrics });
-    this.#assembly.run(this.#stop.signal).then(
-      (end) => this.#stop.signal.aborted || onEnd(end),
-      (error: unknown) => onMistake(`the controller rejects: ${String(error)}`),
+    const credentials = { ...world.credentials[program.account], server: proxy.url };
+    const place = { namespace: options.proxy.view.system, identity };
+    this.#running = program.assemble(place, { credentials, clock: this.clock, random, log: listener(onMistake), metrics: this.#metrics });
+    this.#running.run(this.#stop.signal).then(
+      () => this.#stop.signal.aborted || onEnd(),
+      (error: unknown) => onMistake(`the ${name} rejects: ${String(error)}`),
     );
   }
 
@@ -56,10 +60,17 @@ export class Instance {
     return this.#metrics.bugs();
   }
 
-  /** Whether it leads, follows everything and has nothing to do. */
+  /** Asks a webhook as kube-apiserver does; undefined when it is no answer to build on. */
+  async ask(path: string, review: object): Promise<unknown> {
+    const route = this.#running.routes.find((one) => one.path === path);
+    const answer = await route?.handler({ method: "POST", path, body: JSON.stringify(review) }, { clientName: apiServerName });
+    return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
+  }
+
+  /** Whether it leads, where it has to, follows everything and has nothing to do. */
   isIdle(): boolean {
-    const following = this.proxy.watches.length >= informers;
-    return this.#metrics.isLeading() && following && this.#metrics.busy() === 0 && this.proxy.inFlight === 0;
+    const following = this.proxy.watches.length >= this.#program.watches;
+    return (!this.#program.leads || this.#metrics.isLeading()) && following && this.#metrics.busy() === 0 && this.proxy.inFlight === 0;
   }
 
   /** The process gets no turn any more; what is on its way to it or from it waits. */
@@ -80,28 +91,9 @@ export class Instance {
     this.proxy.kill();
     this.#stop.abort();
     this.clock.stand();
-    void this.#assembly.close();
+    void this.#running.close();
   }
 }
-
-/** Long ones: a minute of the clock takes few renewals then. */
-export const leaseTimes: LeaseTimes = { leaseDuration: 60_000, renewDeadline: 40_000, retryPeriod: 15_000 };
-
-/** As many as createInformers makes. */
-const informers = 18;
-
-const defaultSettings = {
-  prefixes: { user: "", team: "" },
-  issuer: "https://latchkey.latchkey-system.svc",
-  audience: "management.service/direct",
-  maximumKeyTtl: 0,
-  maximumTokenTtl: 86_400,
-  deleteExpiredTokensAfter: 3_600,
-  deleteExpiredKeysAfter: undefined,
-  workers: 16,
-  writers: 16,
-  lease: leaseTimes,
-};
 
 /** A lost Lease is an error too, and a fault may mean it. */
 function listener(onMistake: (line: string) => void): Logger {

@@ -1,10 +1,13 @@
-import { labels } from "../../src/api/names.ts";
+import { components, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
 import { admin } from "../cluster/cluster-connection.ts";
 import { isVisible, type View } from "./visible.ts";
 import type { World } from "./world.ts";
 
 const leasesOf = (system: string) => `/apis/coordination.k8s.io/v1/namespaces/${system}/leases`;
+const secretsOf = (system: string) => `/api/v1/namespaces/${system}/secrets`;
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const api = "/apis/management.service/v1";
 const requesterHash = encodeURIComponent(labels.requesterHash);
@@ -22,6 +25,8 @@ export class Lane {
 
   static async open(world: World, name: string): Promise<Lane> {
     await world.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `${name}-system` } } });
+    // Made by the first webhook that needs it, and kept: runs shall be alike.
+    await world.arrange({ method: "POST", path: secretsOf(`${name}-system`), body: JSON.parse(encodeBody(connectorKeySecret(`${name}-system`))) });
     return new Lane(world, name);
   }
 
@@ -38,6 +43,7 @@ export class Lane {
     const clusterWide = [`${api}/ownedaccesskeys`, `${api}/directclusterendpointtokens`, `${rbac}/clusterroles?labelSelector=${requesterHash}`, `${rbac}/clusterrolebindings?labelSelector=${requesterHash}`];
     await Promise.all([...clusterWide, `${api}/sharedsecrets`].map((path) => this.#removeAll(view, path)));
     const namespaces = listAt(await this.world.arrange({ method: "GET", path: "/api/v1/namespaces" }), "items").filter((item) => isVisible(view, "namespaces", item));
+    await this.world.ask(admin, { method: "DELETE", path: `${secretsOf(view.system)}?labelSelector=${encodeURIComponent(`${labels.component} in (${components.connectorData},${components.webhookCertificates})`)}` });
     await Promise.all(namespaces.map((namespace) => this.#removeNamespace(stringAt(recordAt(namespace, "metadata"), "name") ?? "")));
   }
 

@@ -1,4 +1,4 @@
-import { annotations } from "../../src/api/names.ts";
+import { annotations, components, labels } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import type { ApiRequest } from "./api-request.ts";
 import type { ProxyAnswer } from "./proxy.ts";
@@ -69,7 +69,8 @@ export class Ledger {
   }
 
   #learn(name: string, object: unknown): void {
-    const { annotations: annotated } = recordAt(object, "metadata");
+    const { annotations: annotated, labels: given } = recordAt(object, "metadata");
+    if (stringAt(given, labels.component) === components.connectorData) this.#aliases.set(name, "connector data");
     const [rule] = listAt(object, "rules");
     const requester = isRecord(annotated) ? stringAt(annotated, annotations.requester) : undefined;
     const source = isRecord(annotated) ? stringAt(annotated, annotations.source) : undefined;

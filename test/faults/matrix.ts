@@ -33,7 +33,7 @@ export async function learn(lanes: readonly Lane[], scenarios: readonly Scenario
   await inLanes(lanes, scenarios, async (lane, scenario) => {
     const outcomes: Outcome[] = [];
     for (let lesson = 0; lesson < lessons; lesson += 1) outcomes.push(await play({ lane, scenario, seed: seed + lesson }));
-    learned.set(scenario, named(scenario, () => expectationOf(outcomes)));
+    learned.set(scenario, named(scenario, () => expectationOf(outcomes, scenario.spare)));
   });
   return learned;
 }

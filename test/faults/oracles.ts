@@ -3,6 +3,7 @@ import type { Snapshot } from "../cluster/crash-snapshot.ts";
 import type { Allowance, Fault } from "./faults.ts";
 import type { Counts } from "./ledger.ts";
 import type { Outcome } from "./play.ts";
+import type { Spare } from "./scenarios.ts";
 
 /** What a scenario comes to when nothing disturbs it; counts are the smallest and the greatest of several runs. */
 export interface Expectation {
@@ -11,10 +12,11 @@ export interface Expectation {
   /** The most writes that one of the runs asked for: a fault may strike each. */
   readonly calls: number;
   readonly changes: number;
+  readonly spare?: Spare;
 }
 
 /** What undisturbed runs have in common; throws when they do not end alike, are not quiet or meet a mistake. */
-export function expectationOf(outcomes: readonly Outcome[]): Expectation {
+export function expectationOf(outcomes: readonly Outcome[], spare?: Spare): Expectation {
   const [first] = outcomes;
   if (first === undefined) throw new Error("no run to learn from");
   const problems = outcomes.flatMap((outcome) => [...outcome.mistakes, ...outcome.late, ...difference(first.endState, outcome.endState)]);
@@ -26,6 +28,7 @@ export function expectationOf(outcomes: readonly Outcome[]): Expectation {
     counts: new Map([...entries].map((entry) => [entry, [Math.min(...range(entry)), Math.max(...range(entry))]])),
     calls: Math.max(...outcomes.map(({ calls }) => calls.length)),
     changes: first.changes,
+    ...(spare === undefined ? {} : { spare }),
   };
 }
 
@@ -58,9 +61,14 @@ function countProblems(counts: Counts, expected: Expectation, allowance: Allowan
   return [...new Set([...counts.keys(), ...expected.counts.keys()])].flatMap((entry) => {
     const count = counts.get(entry) ?? 0;
     const undisturbed = expected.counts.get(entry) ?? ([0, 0] as const);
-    const [least, most] = isStatus(entry) ? statusesAllowed(undisturbed, expected.changes, allowance) : allowed(entry, undisturbed, allowance);
+    const [least, most] = isStatus(entry) ? statusesAllowed(undisturbed, expected.changes, allowance) : allowed(entry, undisturbed, spared(entry, allowance, expected.spare));
     return count < least || count > most ? [`${entry}: ${count} instead of ${undisturbed.join(" to ")}`] : [];
   });
+}
+
+function spared(entry: string, allowance: Allowance, spare: Spare | undefined): Allowance {
+  if (spare?.of.test(entry) !== true) return allowance;
+  return { ...allowance, creates: allowance.creates + spare.creates, deletes: allowance.deletes + spare.deletes };
 }
 
 function isStatus(entry: string): boolean {

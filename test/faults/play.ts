@@ -5,8 +5,10 @@ import type { Fault, Moment } from "./faults.ts";
 import type { Lane } from "./lane.ts";
 import type { Counts } from "./ledger.ts";
 import { type Call, Run } from "./run.ts";
-import { type Change, type Scenario, signingKeys } from "./scenarios.ts";
+import { type Change, isStep, type Scenario, signingKeys } from "./scenarios.ts";
 import type { View } from "./visible.ts";
+import { performWithWebhook } from "./webhook-deeds.ts";
+import { webhookStateOf } from "./webhook-state.ts";
 import type { World } from "./world.ts";
 
 /** What a fault does to a scenario, and when. */
@@ -46,21 +48,21 @@ export interface Outcome {
 export async function play({ lane, scenario, seed, strike, assemble }: PlayOptions): Promise<Outcome> {
   const { world } = lane;
   const view = await lane.nextView();
-  const run = new Run({ world, view, seed, ...(assemble === undefined ? {} : { assemble }) });
+  const run = new Run({ world, view, seed, ...(scenario.programs === undefined ? {} : { programs: scenario.programs }), ...(assemble === undefined ? {} : { assemble }) });
   const changes = scenario.changes(view);
   let late: readonly string[] = [];
   let calls: readonly string[] = [];
   const striker = new Striker(run, strike);
   try {
     for (const { by = {}, until, ...request } of scenario.grounds(view)) await run.perform(by, request, until);
-    await run.start();
+    await run.startMissing();
     await run.settle();
     const made = run.ledger.asked.length;
     striker.arm();
     for (const [index, change] of changes.entries()) {
       await striker.beforeChange(index + 1);
-      await perform(run, change);
-      if (run.instances.size === 0) await run.start();
+      await perform(run, world, change);
+      await run.startMissing();
       await run.settle();
     }
     calls = run.ledger.asked.slice(made);
@@ -75,9 +77,10 @@ export async function play({ lane, scenario, seed, strike, assemble }: PlayOptio
 }
 
 /** All that Latchkey has made or judged in a run, without what differs between runs. */
-export async function endStateOf(world: World, { prefix }: View): Promise<Snapshot> {
-  const snapshot = await snapshotOf(world, prefix.slice(0, -1));
-  return snapshot.map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"'));
+export async function endStateOf(world: World, view: View): Promise<Snapshot> {
+  const snapshot = await snapshotOf(world, view.prefix.slice(0, -1));
+  const texts = [...snapshot, ...(await webhookStateOf(world, view))];
+  return texts.map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"').replaceAll(/latchkey-connector-[0-9a-f]{32}\/[0-9a-f]{64}/g, "a claim"));
 }
 
 /** Plays nothing, so that the lane has signing keys. */
@@ -88,13 +91,16 @@ export async function warmUp(lane: Lane): Promise<void> {
   await lane.world.arrange({ method: "GET", path: signingKeys({ prefix: "", system }) });
 }
 
-async function perform(run: Run, change: Change): Promise<void> {
-  if ("outageMs" in change) {
+async function perform(run: Run, world: World, change: Change): Promise<void> {
+  if ("use" in change || "admit" in change) await performWithWebhook(run, world, change);
+  else if ("passMs" in change) await run.pass(change.passMs);
+  else if ("leapMs" in change) await run.jump(change.leapMs);
+  else if ("outageMs" in change) {
     for (const instance of run.instances) run.kill(instance);
     await run.jump(change.outageMs);
-    await run.start();
+    await run.startMissing();
   } else if ("nextSecond" in change) await pause(1_000);
-  else await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
+  else if (isStep(change)) await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
 }
 
 /** Lets a fault loose at its moment. */
@@ -115,7 +121,7 @@ class Striker {
 
   async beforeChange(number: number): Promise<void> {
     if (this.#strike?.fault.needsLists === true && this.struck === undefined) await this.#run.recordLists();
-    const [instance] = this.#run.instances;
+    const instance = [...this.#run.instances].find(({ name }) => name === this.#run.names.at(-1));
     if (this.#strike?.moment.at !== "change" || this.#strike.moment.number !== number || instance === undefined) return;
     this.struck = `change ${number}`;
     this.#run.strikeWith((await this.#strike.fault.begin?.(instance, this.#run)) ?? {});

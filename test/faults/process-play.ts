@@ -4,7 +4,7 @@ import { calmLease, type ProcessFault } from "./process-faults.ts";
 import { type ProcessCall, ProcessRun } from "./process-run.ts";
 import type { Lane } from "./lane.ts";
 import { endStateOf, type Outcome } from "./play.ts";
-import type { Change, Scenario } from "./scenarios.ts";
+import { type Change, isStep, type Scenario } from "./scenarios.ts";
 
 /** What happens to a real process, at its k-th write from 1. */
 export interface ProcessStrike {
@@ -72,12 +72,13 @@ async function perform(run: ProcessRun, change: Change): Promise<void> {
     await Promise.all(lasting.map((replica) => replica.down()));
     await pause(change.outageMs);
     for (const replica of lasting) replica.up();
-  } else await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
+  } else if (!isStep(change)) throw new Error("a real process is not asked this");
+  else await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
 }
 
 function hastened(change: Change): Change {
   if ("outageMs" in change) return { outageMs: change.outageMs / haste };
-  return "nextSecond" in change ? change : change.map((deed) => ({ ...deed, body: withShortLife(deed.body) }));
+  return !isStep(change) ? change : change.map((deed) => ({ ...deed, body: withShortLife(deed.body) }));
 }
 
 function withShortLife(body: unknown): unknown {

@@ -32,7 +32,7 @@ export interface SampleResult {
 
 /** One scenario for every four runs, and three at least. */
 function drawn({ seed, runs }: SampleOptions): readonly Scenario[] {
-  return shuffled(scenarios, seed).slice(0, Math.max(3, Math.ceil(runs / 4))).map(inRealTime);
+  return shuffled(scenarios.filter(({ programs }) => programs === undefined), seed).slice(0, Math.max(3, Math.ceil(runs / 4))).map(inRealTime);
 }
 
 /** Plays some scenarios undisturbed, and then each fault at writes that follow from the seed. */

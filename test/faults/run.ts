@@ -1,11 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { assembleController } from "../../src/controllers/assemble.ts";
+import { assembleController } from "../../src/controllers/assemble.ts";
 import { listAt } from "../../src/api/parse.ts";
 import type { Ask, Caller } from "../cluster/cluster-connection.ts";
 import { type ApiRequest, apiRequest } from "./api-request.ts";
 import { Instance } from "./instance.ts";
 import { Ledger } from "./ledger.ts";
 import type { OpenWatch } from "./open-watch.ts";
+import { type Program, type ProgramName, programsWith } from "./programs.ts";
 import type { ProxyAnswer, Steering } from "./proxy.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { isVisible, type View } from "./visible.ts";
@@ -33,6 +34,8 @@ export interface RunOptions {
   /** Begins every name of the run. */
   readonly view: View;
   readonly seed: number;
+  /** What runs; a controller alone unless told. */
+  readonly programs?: readonly ProgramName[];
   readonly assemble?: typeof assembleController;
 }
 
@@ -41,7 +44,7 @@ const times = { calm: 15, looks: 5, patience: 60, stuck: 20_000, limit: 60_000 }
 /** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
 const jumpMs = 5_000;
 
-/** Controllers, their clocks and their traffic, while one scenario is played. */
+/** Processes, their clocks and their traffic, while one scenario is played. */
 export class Run {
   readonly ledger: Ledger;
   readonly mistakes: string[] = [];
@@ -56,6 +59,7 @@ export class Run {
   #offset = 0;
   #movedAt = performance.now();
   #identity = "a";
+  readonly #programs: Readonly<Record<ProgramName, Program>>;
   /** Events that a fault holds back. */
   pendingEvents = 0;
 
@@ -63,6 +67,7 @@ export class Run {
     this.#options = options;
     this.ledger = new Ledger(options.view, () => this.now());
     this.#random = seededRandom(options.seed);
+    this.#programs = programsWith(options.assemble ?? assembleController);
   }
 
   get seed(): number {
@@ -95,10 +100,22 @@ export class Run {
     this.#movedAt = performance.now();
   }
 
-  /** Starts a controller; another identity than before competes for the Lease. */
-  async start(identity = this.#identity): Promise<Instance> {
+  /** The names of all that has to run. */
+  get names(): readonly ProgramName[] {
+    return this.#options.programs ?? ["controller"];
+  }
+
+  /** Starts whatever does not run at all. */
+  async startMissing(): Promise<void> {
+    for (const name of this.names) {
+      if (![...this.instances].some((instance) => instance.name === name)) await this.start(name);
+    }
+  }
+
+  /** Starts a program; another identity than before competes for the Lease. */
+  async start(name: ProgramName, identity = this.#identity): Promise<Instance> {
     this.#identity = identity;
-    const { world, view, assemble } = this.#options;
+    const { world, view } = this.#options;
     const instance: Instance = await Instance.start({
       world,
       identity,
@@ -106,31 +123,32 @@ export class Run {
       random: this.#random,
       proxy: { view, steering: this.#steering(() => instance), events: this.#events() },
       onMistake: (line) => this.mistakes.push(line),
+      name,
+      program: this.#programs[name],
       // A process whose Lease is lost exits, and its supervisor starts it again unless another one leads.
       onEnd: () => void this.#replace(instance),
-      ...(assemble === undefined ? {} : { assemble }),
     });
     this.instances.add(instance);
     return instance;
   }
 
-  /** Kills a controller as kill -9 does. */
+  /** Kills a process as kill -9 does. */
   kill(instance: Instance): void {
     instance.crash();
     if (instance.bugs > 0) this.mistakes.push("a reconcile threw what no failing machine explains");
     this.instances.delete(instance);
   }
 
-  /** Kills a controller and starts it again at once. */
+  /** Kills a process and starts it again at once. */
   async restart(instance: Instance): Promise<void> {
     this.kill(instance);
-    await this.start();
+    await this.start(instance.name);
   }
 
   async #replace(instance: Instance): Promise<void> {
     if (!this.instances.has(instance)) return;
     this.kill(instance);
-    if (this.instances.size === 0) await this.start();
+    await this.startMissing();
   }
 
   /**
@@ -216,10 +234,16 @@ export class Run {
       if (until.includes(code)) return;
       if (tries > 400) throw new Error(`${request.method} ${request.path}: ${code} ${message}`);
       // Somebody has to do what is waited for.
-      if (this.instances.size === 0) await this.start();
+      await this.startMissing();
       await pause(10);
       if (tries > 3) await this.jump();
     }
+  }
+
+  /** Asks a webhook that has its turn; undefined when none answers. */
+  async askWebhook(path: string, review: object): Promise<unknown> {
+    const webhook = [...this.instances].find(({ name, isStanding }) => name === "webhook" && !isStanding);
+    return webhook?.ask(path, review);
   }
 
   /** Keeps what all lists that a controller has asked for would say now. */

@@ -1,20 +1,33 @@
 import { annotations, apiVersion, labels, ownObjects } from "../../src/api/names.ts";
 import { patchTypes, type Caller } from "../cluster/cluster-connection.ts";
 import { requesters, type Deed, type Step } from "../cluster/crash-scenario.ts";
+import type { ProgramName } from "./programs.ts";
 import type { View } from "./visible.ts";
+import type { Admission, Use } from "./webhook-deeds.ts";
 
 /**
  * What happens before the controller's eyes: requests that are sent together, time without a controller, or the next second
  * (which of two objects is older is decided by whole seconds).
  */
-export type Change = Step | Interval;
+export type Change = Step | Interval | Use | Admission;
 
-/** Time in which nobody asks for anything. */
-export type Interval = { readonly outageMs: number } | { readonly nextSecond: true };
+/** Time in which nobody asks for anything: without any process, step by step, or all at once. */
+export type Interval = { readonly outageMs: number } | { readonly nextSecond: true } | { readonly passMs: number } | { readonly leapMs: number };
+
+/** What a scenario may cost more, because whoever it fails for tries again. */
+export interface Spare {
+  /** The writes, as the ledger calls them. */
+  readonly of: RegExp;
+  readonly creates: number;
+  readonly deletes: number;
+}
 
 /** What happens to a cluster in a run. */
 export interface Scenario {
   readonly name: string;
+  /** What runs; the controller alone unless told. The last one is struck before a change. */
+  readonly programs?: readonly ProgramName[];
+  readonly spare?: Spare;
   /** Made before the controller starts. */
   readonly grounds: (view: View) => Step;
   /** One after the other, each after everything has come to rest. */
@@ -22,6 +35,7 @@ export interface Scenario {
 }
 
 const api = `/apis/${apiVersion}`;
+const dayMs = 24 * 3_600_000;
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const data = (text: string) => ({ data: { password: base64(text), user: base64("somebody") } });
 const readers = { name: "readers", verbs: ["get"], teams: ["devs"] };
@@ -132,11 +146,49 @@ export const scenarios: readonly Scenario[] = [
     changes: (view) => [[token(view, 3600)], [remove(place(view, "directclusterendpointtokens"))], [token(view, 3600, "bob")]],
   },
   {
+    name: "key: used",
+    programs: ["controller", "webhook"],
+    grounds: home,
+    changes: (view) => [[key(view, {})], use(view), { passMs: 700_000 }, use(view)],
+  },
+  {
+    name: "key: connector data",
+    programs: ["controller", "webhook"],
+    // Who is refused tries again, and what was written for the first try goes after ten minutes.
+    spare: { of: / secrets system\/connector data$/, creates: 1, deletes: 1 },
+    grounds: home,
+    changes: (view) => [withConnectorData(view, "first"), withConnectorData(view, "first"), withConnectorData(view, "second"), { passMs: 900_000 }, [remove(place(view, "ownedaccesskeys"))], [gone(place(view, "ownedaccesskeys"))]],
+  },
+  {
+    name: "webhook: certificates",
+    programs: ["certificates"],
+    grounds: home,
+    changes: (view) => [{ leapMs: 250 * dayMs }, [remove(certificates(view))], { leapMs: 2_500 * dayMs }],
+  },
+  {
     name: "token: signing keys missing",
     grounds: home,
     changes: (view) => [[remove(signingKeys(view)), token(view, 3600)], [remove(signingKeys(view))]],
   },
 ];
+
+function use(view: View): Use {
+  return { use: { key: `lk.${view.prefix}own.0123456789`, path: place(view, "ownedaccesskeys") } };
+}
+
+function withConnectorData(view: View, connectorData: string): Admission {
+  const spec = { subject: `${view.prefix}ci`, key: `lk.${view.prefix}own.0123456789`, identity: { connectorData } };
+  return { admit: { by: by(view), collection: `${api}/ownedaccesskeys`, name: `${view.prefix}own`, object: { apiVersion, kind: "OwnedAccessKey" }, spec } };
+}
+
+function certificates({ system }: View): string {
+  return `/api/v1/namespaces/${system}/secrets/${ownObjects.webhookCertificates}`;
+}
+
+/** Whether a change is requests that are sent together. */
+export function isStep(change: Change): change is Step {
+  return Array.isArray(change);
+}
 
 /** Makes what a run without signing keys would make first. */
 export function signingKeys({ system }: View): string {

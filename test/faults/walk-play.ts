@@ -103,7 +103,7 @@ async function inRun({ lane, seed, subject, assemble }: Part, scene: Scene): Pro
   const stage = new Stage({ run, world, view, subject });
   try {
     await stage.prepare();
-    await run.start();
+    await run.startMissing();
     await run.settle();
     await stage.becomesYounger();
     await scene(run, stage, async () => normalized(await snapshotOf(world, view.prefix.slice(0, -1))));

@@ -10,11 +10,12 @@ import { type StartedControlPlane, startControlPlane } from "../cluster/control-
 import { requesters } from "../cluster/crash-scenario.ts";
 import { mayActAsAnybody } from "../cluster/may-act-as-anybody.ts";
 import { installLatchkey } from "../cluster/install.ts";
+import type { Program } from "./programs.ts";
 
 /** A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a run starts. */
 export interface World {
   readonly controlPlane: StartedControlPlane;
-  readonly credentials: Credentials;
+  readonly credentials: Readonly<Record<Program["account"], Credentials>>;
   /** The way of all proxies to the API server. */
   readonly upstream: Pool;
   ask(caller: Caller, request: Ask): Promise<Answer>;
@@ -49,19 +50,22 @@ export async function startWorld(report: (line: string) => void): Promise<World>
     throw installation.reason;
   }
   await allow(arrange);
-  const login = await accountKubeconfig(controlPlane, { directory, account: "latchkey-controller" });
-  const credentials = await loadCredentials(login.kubeconfig, systemClock);
+  const [controller, webhook] = await Promise.all((["latchkey-controller", "latchkey-webhook"] as const).map((account) => accountKubeconfig(controlPlane, { directory, account })));
+  if (controller === undefined || webhook === undefined) throw new Error("no logins");
+  const credentials = { "latchkey-controller": await loadCredentials(controller.kubeconfig, systemClock), "latchkey-webhook": await loadCredentials(webhook.kubeconfig, systemClock) };
+  const { server, tls } = credentials["latchkey-controller"];
   // One connection for many watches: most of a run's time would go into their handshakes.
-  const upstream = new Pool(credentials.server, { allowH2: true, connections: 8, pipelining: 100, connect: { ...credentials.tls } });
+  const upstream = new Pool(server, { allowH2: true, connections: 8, pipelining: 100, connect: { ...tls } });
   const stop = async () => {
-    login.close();
+    controller.close();
+    webhook.close();
     await Promise.all([upstream.destroy(), connection.pool.destroy()]);
     await controlPlane.stop();
   };
   return { controlPlane, credentials, upstream, ask, arrange, stop };
 }
 
-/** Requesters may create tokens, and keys for anybody; the controller may keep Leases in the own namespaces of many lanes. */
+/** Requesters may create tokens, and keys for anybody; Latchkey may keep its Leases and Secrets in the own namespaces of many lanes. */
 async function allow(arrange: World["arrange"]): Promise<void> {
   const bind = (name: string, role: string, subject: object) => {
     const body = { metadata: { name }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role }, subjects: [subject] };
@@ -70,6 +74,9 @@ async function allow(arrange: World["arrange"]): Promise<void> {
   const rules = [{ apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "get", "update"] }];
   await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-leases" }, rules } });
   await bind("fault-leases", "fault-leases", { kind: "ServiceAccount", name: "latchkey-controller", namespace: "latchkey-system" });
+  const secrets = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch", "create", "update"] }];
+  await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-secrets" }, rules: secrets } });
+  await bind("fault-secrets", "fault-secrets", { kind: "ServiceAccount", name: "latchkey-webhook", namespace: "latchkey-system" });
   await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });
   for (const request of mayActAsAnybody(requesters)) await arrange(request);
 }

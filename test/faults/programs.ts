@@ -1,0 +1,79 @@
+import type { assembleController } from "../../src/controllers/assemble.ts";
+import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
+import type { AssemblyDeps } from "../../src/controllers/assemble.ts";
+import { leaseTimes } from "./lease-times.ts";
+
+/** What a process of a run does: keep the three kinds true, answer for keys, or keep the webhook's certificates. */
+export type ProgramName = "controller" | "webhook" | "certificates";
+
+/** A process of a run without its servers. */
+export interface Running {
+  /** Resolves when the process would end of itself. */
+  run(signal: AbortSignal): Promise<unknown>;
+  close(): Promise<void>;
+  /** What a webhook answers kube-apiserver. */
+  readonly routes: WebhookAssembly["routes"];
+}
+
+/** How a program is started, and how many kinds it follows. */
+export interface Program {
+  readonly account: "latchkey-controller" | "latchkey-webhook";
+  /** Watches that it holds when it follows everything. */
+  readonly watches: number;
+  readonly leads: boolean;
+  assemble(place: { readonly namespace: string; readonly identity: string }, deps: AssemblyDeps): Running;
+}
+
+/** The programs of a run; `assemble` replaces Latchkey's own controller. */
+export function programsWith(assemble: typeof assembleController): Readonly<Record<ProgramName, Program>> {
+  const webhookOf = (namespace: string, deps: AssemblyDeps): WebhookAssembly => assembleWebhook({ ...webhookSettings, namespace }, deps);
+  return {
+    controller: {
+      account: "latchkey-controller",
+      // As many as createInformers makes.
+      watches: 18,
+      leads: true,
+      assemble({ namespace, identity }, deps) {
+        const assembly = assemble({ ...controllerSettings, namespace, identity }, deps);
+        return { run: (signal) => assembly.run(signal), close: () => assembly.close(), routes: [] };
+      },
+    },
+    webhook: {
+      account: "latchkey-webhook",
+      // As many as createKeyBook makes.
+      watches: 10,
+      leads: false,
+      assemble({ namespace }, deps) {
+        const webhook = webhookOf(namespace, deps);
+        return { run: (signal) => webhook.run(signal), close: () => webhook.close(), routes: webhook.routes };
+      },
+    },
+    certificates: {
+      account: "latchkey-webhook",
+      // Its Secret and two webhook configurations.
+      watches: 3,
+      leads: false,
+      assemble({ namespace }, deps) {
+        const webhook = webhookOf(namespace, deps);
+        return { run: (signal) => webhook.keepCertificates(signal, () => {}), close: () => webhook.close(), routes: [] };
+      },
+    },
+  };
+}
+
+const prefixes = { user: "", team: "" };
+
+const controllerSettings = {
+  prefixes,
+  issuer: "https://latchkey.latchkey-system.svc",
+  audience: "management.service/direct",
+  maximumKeyTtl: 0,
+  maximumTokenTtl: 86_400,
+  deleteExpiredTokensAfter: 3_600,
+  deleteExpiredKeysAfter: undefined,
+  workers: 16,
+  writers: 16,
+  lease: leaseTimes,
+};
+
+const webhookSettings = { prefixes, maximumKeyTtl: 0, serviceName: "latchkey-webhook", certificateNames: [] };

@@ -1,0 +1,29 @@
+import { X509Certificate } from "node:crypto";
+import { components, labels, ownObjects } from "../../src/api/names.ts";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import type { Snapshot } from "../cluster/crash-snapshot.ts";
+import type { View } from "./visible.ts";
+import type { World } from "./world.ts";
+
+/** What the webhook keeps in Latchkey's namespace, without what differs between runs: connector data with its key, and certificates. */
+export async function webhookStateOf(world: World, { system, prefix }: View): Promise<Snapshot> {
+  const items = listAt(await world.arrange({ method: "GET", path: `/api/v1/namespaces/${system}/secrets` }), "items");
+  const texts = items.flatMap((item) => {
+    const metadata = recordAt(item, "metadata");
+    if (recordAt(metadata, "labels")[labels.component] === components.connectorData) {
+      const owners = listAt(metadata, "ownerReferences").map((owner) => stringAt(owner, "name"));
+      return [{ kind: "ConnectorData", metadata: { name: owners.join(" ") }, data: Buffer.from(stringAt(recordAt(item, "data"), "connectorData") ?? "", "base64").toString("utf8") }];
+    }
+    return metadata["name"] === ownObjects.webhookCertificates ? [{ kind: "Certificates", metadata: { name: "certificates" }, ...certificatesIn(item) }] : [];
+  });
+  return texts.map((text) => JSON.stringify(text, undefined, 2).replaceAll(prefix, "the-")).sort();
+}
+
+function certificatesIn(secret: unknown): object {
+  const { authority, serving, client, dnsNames } = parseWebhookCertificates(secret);
+  const [first = ""] = authority.certificate.split(/(?<=-----END CERTIFICATE-----\n?)/);
+  const isSigned = (certificate: string) => new X509Certificate(certificate).verify(new X509Certificate(first).publicKey);
+  const year = (certificate: string) => Number(new X509Certificate(certificate).validToDate.getUTCFullYear()) - new Date().getUTCFullYear();
+  return { isServingSigned: isSigned(serving.certificate), isClientSigned: isSigned(client.certificate), names: dnsNames.length, authorities: authority.certificate.split("BEGIN").length - 1, years: [authority, serving, client].map(({ certificate }) => year(certificate)) };
+}
