@@ -1,6 +1,6 @@
 import { createHash, randomBytes, X509Certificate } from "node:crypto";
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { Pool } from "undici";
 import { annotations, apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { newWebhookCertificates, parseWebhookCertificates, type WebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+import { newWebhookCertificates, parseWebhookCertificates, tlsOf, type WebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import { admin, type Answer, patchTypes } from "./cluster-connection.ts";
@@ -120,6 +120,41 @@ describe.skipIf(!hasLoneClusters)("the certificates of the webhook", () => {
     expect(new Set(serials).size).toBe(1);
     await other.stop();
     webhooks = webhooks.filter((webhook) => webhook !== other);
+  });
+});
+
+describe.skipIf(!hasLoneClusters)("certificates in files, as cert-manager's", () => {
+  const terms = { dnsNames: ["latchkey-webhook.latchkey-system.svc"], clientName: apiServerName };
+
+  async function codeWith(webhook: WebhookProcess, certificates: WebhookCertificates): Promise<number> {
+    const pool = new Pool(webhook.webhookUrl, { allowH2: false, connect: asApiServer(certificates) });
+    const body = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: digested } });
+    const answer = await pool.request({ method: "POST", path: "/token-review", body });
+    await answer.body.dump();
+    await pool.destroy();
+    return answer.statusCode;
+  }
+
+  it("are served, trusted and followed when they change", async () => {
+    const directory = mkdtempSync(join(cluster.controlPlane.directory, "files-"));
+    const write = (certificates: WebhookCertificates) => {
+      const { certificate, privateKey, clientAuthority } = tlsOf(certificates);
+      for (const [file, text] of Object.entries({ "tls.crt": certificate, "tls.key": privateKey, "ca.crt": clientAuthority })) writeFileSync(join(directory, file), text, { mode: 0o600 });
+    };
+    const [first, next] = [await newWebhookCertificates({ ...terms, now: Date.now() }), await newWebhookCertificates({ ...terms, now: Date.now() })];
+    write(first);
+    const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never", args: [`--certificate-directory=${directory}`] });
+    try {
+      await webhook.waitReady();
+      expect((await shownBy(webhook)).serialNumber).toBe(new X509Certificate(first.serving.certificate).serialNumber);
+      expect(await codeWith(webhook, first)).toBe(200);
+      expect(await codeWith(webhook, { ...first, client: next.client })).toBe(401);
+      write(next);
+      await eventually(async () => (await shownBy(webhook)).serialNumber === new X509Certificate(next.serving.certificate).serialNumber, { what: "the next certificate to be shown" });
+      expect(await codeWith(webhook, next)).toBe(200);
+    } finally {
+      await webhook.stop();
+    }
   });
 });
 
