@@ -59,9 +59,16 @@ export function parseScopeLimit(raw: unknown): ScopeLimit {
   return raw === undefined ? "none" : (parseScope(raw) ?? "unreadable");
 }
 
-/** A scope as a spec writes it: what {@link parseScope} reads as the same scope. */
+/** A scope as a spec writes it, without what is empty: what {@link parseScope} reads as the same scope. */
 export function writeScope({ projects, clusters, ...others }: Scope): Readonly<Record<string, unknown>> {
-  return { ...others, projects: projects.map((project) => ({ project })), clusters: clusters.map((cluster) => ({ cluster })) };
+  const whole = { ...others, projects: projects.map((project) => ({ project })), clusters: clusters.map((cluster) => ({ cluster })) };
+  return withoutEmpty(whole);
+}
+
+function withoutEmpty(fields: object): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(fields).filter(([, value]: [string, unknown]) => value !== "" && !(Array.isArray(value) && value.length === 0));
+  const lean = (value: unknown): unknown => (isRecord(value) ? withoutEmpty(value) : Array.isArray(value) ? value.map(lean) : value);
+  return Object.fromEntries(entries.map(([name, value]: [string, unknown]) => [name, lean(value)]));
 }
 
 class UnreadableScope extends Error {}

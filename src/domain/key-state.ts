@@ -103,7 +103,9 @@ export function keyClaims(view: KeyView, { now, unknownRoles }: { readonly now: 
   const { ready, reason, message } = keyState(view, now);
   const readiness = (): readonly ConditionClaim[] => {
     if (!ready) return stalled(reason, message);
-    return unknownRoles.length === 0 ? [{ type: "Ready", status: "True", reason, message }] : stalled("InvalidScope", unknownRolesMessage(unknownRoles));
+    // Of a key that is disabled, that is what counts.
+    const lacksRoles = reason === "Active" && unknownRoles.length > 0;
+    return lacksRoles ? stalled("InvalidScope", unknownRolesMessage(unknownRoles)) : [{ type: "Ready", status: "True", reason, message }];
   };
   return [
     ...readiness(),

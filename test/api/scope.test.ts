@@ -12,3 +12,9 @@ test("a scope that was written is read as the same", () => {
     }),
   );
 });
+
+test("a scope is written without what is empty", () => {
+  const raw = { projects: [{ project: "web" }], rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }] }], allowServiceCli: true };
+  const scope = parseScope(raw);
+  expect(scope && writeScope(scope)).toEqual({ projects: [{ project: "web" }], roles: [{ role: "serviceCLI" }], rules: [{ verbs: ["get"], resources: [{ resources: ["pods"] }] }] });
+});

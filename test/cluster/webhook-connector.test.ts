@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
@@ -67,6 +68,12 @@ async function everythingOf({ name, path: key }: Claimed): Promise<string> {
   return texts.join("\n");
 }
 
+/** What the webhook and the API server tell whoever runs them. */
+async function outputs(): Promise<string> {
+  const { log, auditLog, url } = inject("webhook") ?? { log: "", auditLog: "", url: "" };
+  return [readFileSync(log, "utf8"), readFileSync(auditLog, "utf8"), await (await fetch(`${url}/metrics`)).text()].join("\n");
+}
+
 describe.skipIf(inject("webhook") === undefined)("connector data", () => {
   it.each<[string, readonly string[]]>([
     ["server-side apply", ["--server-side"]],
@@ -76,6 +83,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     const secret = await secretOf(key);
     expect(await dataIn(secret)).toBe(key.data);
     expect(await holding(key.data)).toEqual([secret]);
+    expect(await outputs()).not.toContain(key.data);
     expect(await everythingOf(key)).not.toContain(key.data);
     expect(recordAt((await arrange({ method: "GET", path: key.path })).spec, "identity")).toEqual({ email: "alice@example.com" });
   });

@@ -69,6 +69,7 @@ describe("the conditions of a key", () => {
     ["say MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
     ["say AskedWithDeadKey", { askedWith: "gone" }, born, { ...lasting, ...failed("AskedWithDeadKey") }],
     ["say InvalidScope for a role that is not there, and stay Active", { unknownRoles: ["viewer"] }, born, { ...active, Ready: "False/InvalidScope", Stalled: "True/InvalidScope" }],
+    ["put Disabled before a role that is not there", { unknownRoles: ["viewer"], spec: { disabled: true } }, born, { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" }],
     ["put a failure before a role that is not there", { unknownRoles: ["viewer"], askedWith: "gone" }, born, { ...lasting, ...failed("AskedWithDeadKey") }],
     ["say DuplicateKey", { olderHolder: "two" }, born, { ...lasting, ...failed("DuplicateKey") }],
     ["put Expired before all else", { spec: { ttl: 5, disabled: true }, requester: unknown, olderHolder: "two" }, born + 5_000, ended],
