@@ -7,7 +7,7 @@ import { type Mutation, mutationsOf } from "./mutations.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 const files = ["src/api/scope.ts", ...["allows", "always-allowed", "derived-credentials", "narrows", "patterns", "place", "roles"].map((name) => `src/domain/scope/${name}.ts`)];
-const tests = ["test/domain/scope"];
+const tests = ["test/domain/scope", "test/api/scope.test.ts"];
 /** Deadlines are generous: an endless loop is noticed, too. */
 const deadlineMs = 120_000;
 
@@ -30,7 +30,7 @@ function makeBed(): Bed {
 /** Whether the tests of the scope engine pass in a bed. */
 function passes({ directory }: Bed): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn("vitest", ["run", "--project", "unit", "--bail=1", "--reporter=dot", ...tests], { cwd: directory, stdio: "ignore", timeout: deadlineMs, env: { ...process.env, CI: "true" } });
+    const child = spawn("vitest", ["run", "--project", "unit", "--bail=1", "--testTimeout=60000", "--reporter=dot", ...tests], { cwd: directory, stdio: "ignore", timeout: deadlineMs, env: { ...process.env, CI: "true" } });
     child.once("close", (code) => resolve(code === 0));
   });
 }

@@ -89,8 +89,8 @@ function isWithinEntries({ group, resources }: ScopeResources, { resources: entr
 /** A pattern of resources within another that is not `*` (specification, rules entry). */
 function patternNarrows(child: string, parent: string): boolean {
   if (child === parent) return true;
-  const [resource, subresource] = child.split("/");
-  return subresource !== undefined && (parent === `${resource ?? ""}/*` || parent === `*/${subresource}`);
+  const slash = child.indexOf("/");
+  return slash > 0 && (parent === `${child.slice(0, slash)}/*` || parent === `*${child.slice(slash)}`);
 }
 
 /** Whether naming this resource could open what only a rule that names it opens. */

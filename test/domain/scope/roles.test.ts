@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { PolicyRule } from "../../../src/api/role.ts";
-import { roleCovers } from "../../../src/domain/scope/roles.ts";
+import { parseScopeLimit } from "../../../src/api/scope.ts";
+import { roleCovers, unknownRoles } from "../../../src/domain/scope/roles.ts";
 import { resourceRequest } from "./requests.ts";
 
 const entry = (role: string) => ({ role, projects: [], virtualClusters: [] });
@@ -31,4 +32,17 @@ test("a wildcard of subresources covers no resource without one", () => {
   const rule: PolicyRule = { apiGroups: [""], resources: ["*/", "*/log"], resourceNames: [], verbs: ["get"], nonResourceURLs: [] };
   const covers = (subresource: string) => roleCovers(entry("logs"), resourceRequest({ subresource }), new Map([["logs", [rule]]]));
   expect([covers("log"), covers("")]).toEqual([true, false]);
+});
+
+describe("roles that nobody has defined", () => {
+  const limit = (...roles: readonly string[]) => parseScopeLimit({ roles: roles.map((role) => ({ role })) });
+
+  test.each<[string, ReturnType<typeof limit>, readonly string[]]>([
+    ["are told, each once", limit("viewer", "nobody", "none", "nobody"), ["nobody", "none"]],
+    ["are not the built-in one", limit("serviceCLI", "viewer"), []],
+    ["are none where there is no scope", "none", []],
+    ["are none where the scope cannot be read", "unreadable", []],
+  ])("%s", (_rule, scope, roles) => {
+    expect(unknownRoles(scope, (role) => role === "viewer")).toEqual(roles);
+  });
 });
