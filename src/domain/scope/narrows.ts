@@ -121,5 +121,5 @@ function pathsOf(rule: ScopeRule): readonly string[] {
 }
 
 function pathNarrows(child: string, parent: string): boolean {
-  return child === parent || parent === "*" || (parent.endsWith("/*") && child !== "*" && child.startsWith(parent.slice(0, -1)));
+  return child === parent || parent === "*" || (parent.endsWith("/*") && child.startsWith(parent.slice(0, -1)));
 }

@@ -120,6 +120,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["covers its targets", rule({ requestTargets: ["Cluster"] }), resourceRequest({ target: "Cluster", cluster: "c1" })],
       ["covers its cluster", rule({ cluster: "c1" }), resourceRequest({ target: "Cluster", cluster: "c1" })],
       ["covers its virtual clusters", rule({ virtualClusters: [{ name: "vc", namespace: "home" }] }), resourceRequest({ target: "ProjectVirtualCluster", virtualCluster: "vc", virtualClusterNamespace: "home" })],
+      ["covers each of several virtual clusters", rule({ virtualClusters: [{ name: "wc" }, { name: "vc" }] }), resourceRequest({ target: "ProjectVirtualCluster", virtualCluster: "vc" })],
       ["covers every virtual cluster by an empty entry", rule({ virtualClusters: [{}] }), resourceRequest({ target: "ProjectVirtualCluster", virtualCluster: "vc" })],
     ],
     [
