@@ -82,6 +82,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["covers named objects", { roles: [{ role: "viewer" }] }, resourceRequest({ group: "apps", resource: "deployments", name: "web", verb: "patch" })],
       ["covers paths", { roles: [{ role: "viewer" }] }, pathRequest("/logs/a")],
       ["is narrowed to projects", { roles: [{ role: "viewer", projects: ["web"] }] }, inProject("web")],
+      ["is narrowed to each of several projects", { roles: [{ role: "viewer", projects: ["pay", "web"] }] }, inProject("web")],
       ["is narrowed to virtual clusters", { roles: [{ role: "viewer", virtualClusters: ["vc"] }] }, resourceRequest({ virtualCluster: "vc" })],
       ["serviceCLI reads SharedSecrets", { roles: [{ role: "serviceCLI" }] }, resourceRequest({ group: "management.service", resource: "sharedsecrets", verb: "list", name: "" })],
       ["allowServiceCli means the same", { allowServiceCli: true }, resourceRequest({ group: "management.service", resource: "sharedsecrets", verb: "list", name: "" })],
