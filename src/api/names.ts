@@ -24,18 +24,19 @@ export const ownObjects = {
   connectorKey: "latchkey-connector-key",
 } as const;
 
-/** Names of the MutatingWebhookConfigurations whose webhooks are Latchkey's, on servers before 1.36 one more. */
-export const webhookConfigurations: readonly string[] = ["latchkey", "latchkey-requester-stamp"];
-
 /**
- * Names of the policies, and on servers before 1.36 of the MutatingWebhookConfiguration in place of the first, that make certain who asked for a key or token, and that a key acts as nobody whom its requester may
- * not act as. Their age decides whether an object can be trusted.
+ * Names of the policies that make certain who asked for a key or token, and that a key acts as nobody whom its requester may
+ * not act as; on servers before 1.36, a MutatingWebhookConfiguration has the name of the first. Their age decides whether an
+ * object can be trusted.
  */
 export const requesterPolicies = {
   stamp: "latchkey-requester-stamp",
   lock: "latchkey-requester-lock",
   guard: "latchkey-mint-guard",
 } as const;
+
+/** Names of the MutatingWebhookConfigurations whose webhooks are Latchkey's, on servers before 1.36 one more. */
+export const webhookConfigurations: readonly string[] = ["latchkey", requesterPolicies.stamp];
 
 /** Extras of a user who came in with an access key (Kubernetes API reference, UserInfo). */
 export const extras = {
@@ -63,6 +64,9 @@ export const components = {
   connectorKey: "connector-key",
   connectorData: "connector-data",
 } as const;
+
+/** Client-side apply keeps a copy of the whole object, secrets included, in this annotation. */
+export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** Every annotation key Latchkey reads or writes. */
 export const annotations = {

@@ -1,4 +1,5 @@
 import type { Condition } from "./conditions.ts";
+import { lastAppliedAnnotation } from "./names.ts";
 import type { Metadata } from "./object.ts";
 import { SecretText } from "./secret-text.ts";
 
@@ -76,11 +77,9 @@ function isCondition(value: unknown): value is Condition {
   return texts.every((field) => stringAt(value, field) !== undefined);
 }
 
-/** Client-side apply keeps a copy of the whole object, data included, in this annotation: it is dropped on arrival. */
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
-
+/** Dropped on arrival, for the secrets that it repeats. */
 function withoutLastApplied(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const { [lastApplied]: _, ...rest } = annotations;
+  const { [lastAppliedAnnotation]: _, ...rest } = annotations;
   return rest;
 }
 

@@ -17,13 +17,15 @@ export type Requester =
   | ({ readonly kind: "known" } & RequesterStamp)
   | { readonly kind: "unknown"; readonly why: string };
 
-const keptAnnotations: readonly string[] = [
+/** The annotations of a stamp. */
+export const stampAnnotations: readonly string[] = [
   annotations.requester,
   annotations.requesterUid,
   annotations.requesterGroups,
   annotations.requesterKeyId,
-  annotations.connectorData,
 ];
+
+const keptAnnotations: readonly string[] = [...stampAnnotations, annotations.connectorData];
 
 /** The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked here. */
 export function stampOf(metadata: Metadata): RequesterStamp | undefined {
@@ -40,8 +42,8 @@ export function stampOf(metadata: Metadata): RequesterStamp | undefined {
 }
 
 /**
- * ObjectMeta with no annotation but the stamp and the place of connector data, and no label: `last-applied-configuration` repeats the whole object,
- * its key or token included. Throws a TypeError that names the missing field.
+ * ObjectMeta with no annotation but the stamp and the place of connector data, and no label: `last-applied-configuration`
+ * repeats the whole object, its key or token included. Throws a TypeError that names the missing field.
  */
 export function parseStampedMetadata(raw: unknown): Metadata {
   const metadata = parseMetadata(raw);

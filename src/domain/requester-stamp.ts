@@ -1,6 +1,7 @@
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { annotations, extras } from "../api/names.ts";
 import { isRecord, recordAt } from "../api/parse.ts";
+import { stampAnnotations } from "../api/requester.ts";
 
 /**
  * The object with the stamp of who sends it, or on an update with the stamp of the stored one, whatever was sent: what the policy
@@ -10,13 +11,11 @@ export function stamped({ user, object, oldObject }: AdmissionRequest): Admissio
   const metadata = recordAt(object, "metadata");
   const stamp = oldObject === undefined ? stampBy(user) : recordAt(recordAt(oldObject, "metadata"), "annotations");
   const sent = recordAt(metadata, "annotations");
-  const others = Object.entries(sent).filter(([name]) => !names.includes(name));
-  const due = names.flatMap((name) => (stamp[name] === undefined ? [] : [[name, stamp[name]] as const]));
+  const others = Object.entries(sent).filter(([name]) => !stampAnnotations.includes(name));
+  const due = stampAnnotations.flatMap((name) => (stamp[name] === undefined ? [] : [[name, stamp[name]] as const]));
   if (due.length === 0 && !isRecord(metadata["annotations"])) return object;
   return { ...object, metadata: { ...metadata, annotations: Object.fromEntries([...others, ...due]) } };
 }
-
-const names: readonly string[] = [annotations.requester, annotations.requesterUid, annotations.requesterGroups, annotations.requesterKeyId];
 
 function stampBy({ username, uid, groups, extra }: AdmissionRequest["user"]): Readonly<Record<string, string>> {
   const keyIds = extra[extras.keyId];

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { annotations, components, labels, ownObjects } from "../api/names.ts";
+import { annotations, components, labels, lastAppliedAnnotation as lastApplied, ownObjects } from "../api/names.ts";
 import type { Manifest } from "../api/object.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
@@ -9,7 +9,6 @@ import { isSameDigest } from "./presented-key.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 const field = "connectorData";
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** `spec.identity.connectorData` of a key; undefined when it is not there or no text. */
 export function connectorDataIn(object: unknown): SecretText | undefined {
