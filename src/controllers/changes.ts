@@ -121,15 +121,12 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     },
     key({ key, before, after }) {
       queues.key.add(key, "fresh");
-      for (const digest of new Set([before?.keyDigest, after?.keyDigest])) {
-        for (const twin of digest === undefined ? [] : stores.keys.by(keyIndexes.digest, digest)) queues.key.add(keyOf(twin.metadata), "fresh");
+      const seen = [before, after].filter((state) => state !== undefined);
+      for (const digest of said(seen, ({ keyDigest }) => keyDigest)) {
+        for (const twin of stores.keys.by(keyIndexes.digest, digest)) queues.key.add(keyOf(twin.metadata), "fresh");
       }
-      for (const uid of new Set([before, after].map((seen) => seen?.metadata.uid))) {
-        if (uid !== undefined) addAskedWith(uid);
-      }
-      for (const claim of new Set([before, after].map((seen) => seen && connectorClaim(seen.metadata.annotations)?.secret))) {
-        if (claim !== undefined) queues.connectorData.add(claim, "fresh");
-      }
+      for (const uid of said(seen, ({ metadata }) => metadata.uid)) addAskedWith(uid);
+      for (const claim of said(seen, ({ metadata }) => connectorClaim(metadata.annotations)?.secret)) queues.connectorData.add(claim, "fresh");
       addRequesters(before, after);
     },
     token({ key, before, after }) {
@@ -234,6 +231,11 @@ function concernsCopies(before: Source | undefined, after: Source | undefined): 
   if (before === undefined || after === undefined) return true;
   const same = before.digest === after.digest && isSame(before.options, after.options);
   return !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp;
+}
+
+/** What the states of a change say, each once. */
+function said<T>(states: readonly T[], of: (state: T) => string | undefined): ReadonlySet<string> {
+  return new Set(states.map(of).filter((text) => text !== undefined));
 }
 
 function inOneAlone(one: readonly string[], other: readonly string[]): readonly string[] {

@@ -1,4 +1,4 @@
-import type { Key } from "../api/object.ts";
+import { type Key, keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import { connectorClaim } from "../domain/connector-claim.ts";
 import { disclaimWrite, planConnectorSecret } from "../domain/connector-data.ts";
@@ -24,7 +24,7 @@ const askAgainMs = 5_000;
 /** One pass over the Secret `name` of connector data and the keys that claim it. */
 export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps): Promise<Next> {
   const { stores, clock, namespace } = deps;
-  const secret = stores.connectorData.get(`${namespace}/${name}`);
+  const secret = stores.connectorData.get(keyOf({ namespace, name }));
   if (secret === undefined) return disclaim(name, deps);
   const claimants = stores.keys.by(indexes.connectorData, name).map(({ metadata }) => metadata);
   const decision = planConnectorSecret(secret, claimants, clock.now());

@@ -1,10 +1,10 @@
-import { resources } from "../api/resources.ts";
+import type { AdmissionRequest } from "../api/admission-review.ts";
 import { isTrueAt, recordAt } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
 import { type HeldOwner, newlyHeldOwners } from "../domain/owner-references.ts";
 import type { Client } from "../kube/client.ts";
-import type { Discovery } from "../kube/discovery.ts";
+import type { Discovery, ServedKind } from "../kube/discovery.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
-import type { AdmissionRequest } from "../api/admission-review.ts";
 
 /** What admission of owner references is decided from. */
 export interface OwnerAdmissionDeps {
@@ -28,7 +28,7 @@ export function mayHoldOwners({ client, discovery }: OwnerAdmissionDeps): Admiss
   };
 }
 
-async function mayDelete({ name }: HeldOwner, { served, request, client }: { readonly served: Awaited<ReturnType<Discovery["kindOf"]>> & object; readonly request: AdmissionRequest; readonly client: Pick<Client, "review"> }): Promise<boolean> {
+async function mayDelete({ name }: HeldOwner, { served, request, client }: { readonly served: ServedKind; readonly request: AdmissionRequest; readonly client: Pick<Client, "review"> }): Promise<boolean> {
   const { username, uid, groups, extra } = request.user;
   const namespace = served.namespaced ? { namespace: request.namespace } : {};
   const resourceAttributes = { verb: "delete", group: served.group, resource: served.plural, name, ...namespace };

@@ -1,6 +1,5 @@
-import type { assembleController } from "../../src/controllers/assemble.ts";
+import type { assembleController, AssemblyDeps } from "../../src/controllers/assemble.ts";
 import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
-import type { AssemblyDeps } from "../../src/controllers/assemble.ts";
 import { leaseTimes } from "./lease-times.ts";
 
 /** What a process of a run does: keep the three kinds true, answer for keys, or keep the webhook's certificates. */
