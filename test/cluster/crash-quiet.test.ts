@@ -7,6 +7,7 @@ import type { LatchkeyProcess } from "./latchkey-process.ts";
 import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
 import { scenario } from "./crash-scenario.ts";
 import { reasonsOf } from "./crash-snapshot.ts";
+import { enforcesOwnerReferences } from "./program-flags.ts";
 import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
 
 const p = "still";
@@ -40,7 +41,8 @@ function written(since: number): readonly string[] {
 
 beforeAll(async () => {
   if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  // The other tests run without it, as most clusters do; the shipped RBAC suffices here, too.
+  cluster = await startLoneCluster({ extraApiServerFlags: [enforcesOwnerReferences] });
   await allowRequesters(cluster);
   controller = await cluster.run();
   await playGrounds(cluster, p);

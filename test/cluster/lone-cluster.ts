@@ -30,12 +30,14 @@ export interface LoneCluster {
 export interface LoneClusterOptions {
   /** False leaves the installation to the test. */
   readonly install?: boolean;
+  /** Flags of kube-apiserver beside the usual ones. */
+  readonly extraApiServerFlags?: readonly string[];
 }
 
 /** Starts a control plane and installs Latchkey; no controller runs. */
-export async function startLoneCluster({ install = true }: LoneClusterOptions = {}): Promise<LoneCluster> {
+export async function startLoneCluster({ install = true, ...options }: LoneClusterOptions = {}): Promise<LoneCluster> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
-  const controlPlane = await startControlPlane(await findOrBuildControlPlane(report));
+  const controlPlane = await startControlPlane(await findOrBuildControlPlane(report), options);
   const connection = await connect(controlPlane.adminKubeconfig);
   const controllers: LatchkeyProcess[] = [];
   const stop = async () => {

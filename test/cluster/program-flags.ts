@@ -44,7 +44,6 @@ export function apiServerFlags({ directory, etcdPort, port, audit }: ApiServerPl
     // Either modes or a file; both are refused.
     ...(extra.some((flag) => flag.startsWith("--authorization-config")) ? [] : ["--authorization-mode=RBAC"]),
     "--endpoint-reconciler-type=none",
-    "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
     ...(audit === undefined ? [] : auditFlags(directory, audit)),
     ...extra,
   ];
@@ -62,6 +61,12 @@ export function controllerManagerFlags(directory: string, kubeconfig: string): s
     `--controllers=${controllers.join(",")}`,
   ];
 }
+
+/**
+ * Off by default and in most clusters: without it, whoever may update an object may give it ownerReferences, and the garbage collector
+ * deletes it when they name nothing.
+ */
+export const enforcesOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
 
 const controllers = [
   "namespace-controller",
