@@ -60,7 +60,7 @@ export const reasons = {
   UnsupportedSubject: "No key can act as this user, subject or group.",
   InvalidScope: "spec.scope cannot be read, or names a role that is not there.",
   DuplicateKey: "An older object holds the same key.",
-  AskedWithDeadKey: "The access key that the request came with is not accepted any more.",
+  ParentKeyInvalid: "The access key that the request was made with is not valid any more.",
   UnknownRequester: "Who asked for the object is not certain.",
   UnsupportedRequester: "No token can be issued to this requester.",
 } as const;

@@ -1,6 +1,6 @@
 import type { OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
 import { timestamp } from "./conditions.ts";
-import { deadBecause, endOfAsked, type KeyView, limitsOf } from "./key-state.ts";
+import { parentInvalidReason, endOfAsked, type KeyView, limitsOf } from "./key-state.ts";
 import { lifetimeOf } from "./lifetime.ts";
 import { narrows } from "./scope/narrows.ts";
 
@@ -9,8 +9,8 @@ import { narrows } from "./scope/narrows.ts";
  * when it may: its scope lies within that of the key, and its end is fixed and no later. The sentence names the field and the fix.
  */
 export function attenuationProblem(terms: OwnedAccessKeyTerms, asking: KeyView | "gone", now: number): string | undefined {
-  const dead = deadBecause(asking, now);
-  if (asking === "gone" || dead !== undefined) return `${dead ?? "its key is gone"}: use a credential that is`;
+  const dead = parentInvalidReason(asking, now);
+  if (asking === "gone" || dead !== undefined) return `${dead ?? "The parent access key was deleted"}; use a valid credential`;
   if (!limitsOf(asking).every((limit) => narrows(terms.scope, limit))) {
     return (
       "spec.scope is not within the scope of the access key that the request came with: " +

@@ -62,8 +62,8 @@ export function keyState(view: KeyView, now: number): KeyState {
   if (view.olderHolder !== undefined) {
     return failed("DuplicateKey", `The older OwnedAccessKey "${view.olderHolder}" holds the same key. Set another spec.key.`);
   }
-  const askedWith = deadBecause(view.askedWith, now);
-  if (askedWith !== undefined) return failed("AskedWithDeadKey", `${askedWith}, and this one works no longer than that. Create another key with a credential that lasts.`);
+  const parentInvalid = parentInvalidReason(view.askedWith, now);
+  if (parentInvalid !== undefined) return failed("ParentKeyInvalid", `${parentInvalid}, so this key is rejected too. Create the key again with a valid credential.`);
   if (spec.disabled) return { ready: true, reason: "Disabled", message: "spec.disabled is true: the key is refused." };
   return { ready: true, reason: "Active", message: `The key is accepted. ${endOf(life, now)}${clampOf(view, life)}` };
 }
@@ -72,11 +72,11 @@ export function keyState(view: KeyView, now: number): KeyState {
  * Why the key that something was asked for with is not accepted, at `now` in milliseconds since the epoch; undefined when it is,
  * or when there was none. What a key was used to make goes with it: whoever disables a key that leaked has disabled all of it.
  */
-export function deadBecause(askedWith: KeyView | "gone" | undefined, now: number): string | undefined {
+export function parentInvalidReason(askedWith: KeyView | "gone" | undefined, now: number): string | undefined {
   if (askedWith === undefined) return undefined;
-  if (askedWith === "gone" || askedWith.key.metadata.deletionTimestamp !== undefined) return "The access key that it was asked for with is deleted";
+  if (askedWith === "gone" || askedWith.key.metadata.deletionTimestamp !== undefined) return "The parent access key was deleted";
   const { reason } = keyState(askedWith, now);
-  return reason === "Active" ? undefined : `The access key that it was asked for with, OwnedAccessKey "${askedWith.key.metadata.name}", is not accepted (${reason})`;
+  return reason === "Active" ? undefined : `The parent access key "${askedWith.key.metadata.name}" is ${reason}`;
 }
 
 /** A key and, behind it, those that it was asked for with, each with the next. */

@@ -3,7 +3,7 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Requester, RequesterStamp } from "../api/requester.ts";
 import { stalled, timestamp } from "./conditions.ts";
 import type { GrantState } from "./granted-names.ts";
-import { deadBecause, endOfAsked, type KeyView } from "./key-state.ts";
+import { parentInvalidReason, endOfAsked, type KeyView } from "./key-state.ts";
 import { clampedLife, createdAt, instantOf } from "./lifetime.ts";
 import { isSystemName } from "./requester.ts";
 
@@ -40,7 +40,7 @@ export interface TokenLife {
 /** What has to be done about a token. */
 export type TokenState =
   | { readonly kind: "expired" }
-  | { readonly kind: "refused"; readonly reason: "UnknownRequester" | "UnsupportedRequester" | "AskedWithDeadKey" | "InvalidScope"; readonly message: string }
+  | { readonly kind: "refused"; readonly reason: "UnknownRequester" | "UnsupportedRequester" | "ParentKeyInvalid" | "InvalidScope"; readonly message: string }
   | { readonly kind: "minted" }
   | { readonly kind: "wanted"; readonly requester: RequesterStamp };
 
@@ -72,8 +72,8 @@ export function tokenState(view: EndpointTokenView, now: number): TokenState {
   }
   const unsupported = unsupportedBecause(requester);
   if (unsupported !== undefined) return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
-  const dead = deadBecause(view.askedWith, now);
-  if (dead !== undefined) return { kind: "refused", reason: "AskedWithDeadKey", message: `${dead}. Ask with a credential that is.` };
+  const dead = parentInvalidReason(view.askedWith, now);
+  if (dead !== undefined) return { kind: "refused", reason: "ParentKeyInvalid", message: `${dead}. Create the token again with a valid credential.` };
   if (token.spec.limit === "unreadable") {
     return { kind: "refused", reason: "InvalidScope", message: "spec.scope cannot be read: a value has another type than it should, or a field is not known. Correct it in another token." };
   }

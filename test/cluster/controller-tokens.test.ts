@@ -105,7 +105,7 @@ describe.skipIf(!inject("hasPolicies"))("a DirectClusterEndpointToken", { concur
 
   const unsupported: { who: string; by: Caller; reason?: string }[] = [
     { who: "a service account", by: { user: "system:serviceaccount:default:ci", groups: ["system:serviceaccounts", requesters] } },
-    { who: "a request that came with an access key that is not there", by: { ...alice, extra: { "management.service/key-id": ["k-17"] } }, reason: "AskedWithDeadKey" },
+    { who: "a request that came with an access key that is not there", by: { ...alice, extra: { "management.service/key-id": ["k-17"] } }, reason: "ParentKeyInvalid" },
   ];
   it.each(unsupported)("is never minted for $who", async ({ by, reason = "UnsupportedRequester" }) => {
     const own = await make(kind, { by });

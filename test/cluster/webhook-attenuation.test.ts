@@ -52,7 +52,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     const { code, ms } = await refusalOf(made, secretsIn(web));
     expect(code).toBe(403);
     process.stderr.write(`webhook: a key is refused when the one that it was asked for with is disabled: ${code} after ${ms} ms\n`);
-    await eventually(async () => (await viewOf(made)).conditions["Ready"]?.reason === "AskedWithDeadKey", { what: "its status to say so" });
+    await eventually(async () => (await viewOf(made)).conditions["Ready"]?.reason === "ParentKeyInvalid", { what: "its status to say so" });
   });
 
   it("what was made is narrowed with the first", async () => {

@@ -27,13 +27,13 @@ describe("a request with a key makes no key", () => {
     ["without an end", {}, { ttl: 60 }, /^spec\.ttl .* ends at 2026-01-01T00:01:00Z: set spec\.ttl to at most 60 seconds, /],
     ["that ends later", { ttl: 61 }, { ttl: 60 }, /^spec\.ttl .* at most 60 seconds/],
     ["whose end moves", { ttl: 10, ttlAfterLastActivity: true }, { ttl: 60 }, /without ttlAfterLastActivity/],
-    ["when it is not accepted itself", {}, { disabled: true }, /is not accepted \(Disabled\): use a credential that is$/],
+    ["when it is not accepted itself", {}, { disabled: true }, /^The parent access key ".+" is Disabled; use a valid credential$/],
   ])("%s", (_rule, made, asking, message) => {
     expect(attenuationProblem(terms(made), viewWith(asking), born)).toMatch(message);
   });
 
   test("when the key is gone", () => {
-    expect(attenuationProblem(terms({}), "gone", born)).toMatch(/is deleted: use a credential that is$/);
+    expect(attenuationProblem(terms({}), "gone", born)).toMatch(/^The parent access key was deleted; use a valid credential$/);
   });
 
   test("beyond any of the keys behind it", () => {

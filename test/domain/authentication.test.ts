@@ -61,11 +61,11 @@ describe("a key lets nobody in", () => {
     ["without a subject", viewOf({}, { owner: {} }), born, "MissingSubject"],
     ["in a group of Kubernetes", viewOf({ groups: ["system:masters"] }), born, "UnsupportedSubject"],
     ["whose scope cannot be read", viewOf({ scope: "unreadable" }), born, "InvalidScope"],
-    ["that was asked for with a key that is gone", viewOf({}, { askedWith: "gone" }), born, "AskedWithDeadKey"],
-    ["that was asked for with a key that is disabled", viewOf({}, { askedWith: viewOf({ disabled: true }) }), born, "AskedWithDeadKey"],
-    ["that was asked for with a key that is being deleted", viewOf({}, { askedWith: viewOf({}, { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } }) }), born, "AskedWithDeadKey"],
-    ["at the end of the key that it was asked for with", viewOf({}, { askedWith: viewOf({ ttl: 60 }) }), born + 60_000, "AskedWithDeadKey"],
-    ["at the end of the key before that", viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) }), born + 60_000, "AskedWithDeadKey"],
+    ["that was asked for with a key that is gone", viewOf({}, { askedWith: "gone" }), born, "ParentKeyInvalid"],
+    ["that was asked for with a key that is disabled", viewOf({}, { askedWith: viewOf({ disabled: true }) }), born, "ParentKeyInvalid"],
+    ["that was asked for with a key that is being deleted", viewOf({}, { askedWith: viewOf({}, { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } }) }), born, "ParentKeyInvalid"],
+    ["at the end of the key that it was asked for with", viewOf({}, { askedWith: viewOf({ ttl: 60 }) }), born + 60_000, "ParentKeyInvalid"],
+    ["at the end of the key before that", viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) }), born + 60_000, "ParentKeyInvalid"],
   ])("%s", (_rule, view, now, reason) => {
     expect(authenticate(view, now)).toEqual({ kind: "refused", reason });
   });

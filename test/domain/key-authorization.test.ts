@@ -36,7 +36,7 @@ describe("the authorizer denies", () => {
     ["what is beyond the scope", viewOf({ scope: projects("pay") }), /the scope of this credential does not allow get secrets a in namespace web-1/],
     ["what is beyond the scope of the key that it was asked for with", viewOf({ scope: projects("web"), askedWith: viewOf({ scope: projects("pay") }) }), /the scope of this credential does not allow/],
     ["what is beyond that of the key before", viewOf({ askedWith: viewOf({ askedWith: viewOf({ scope: projects("pay") }) }) }), /the scope of this credential does not allow/],
-    ["everything when the key that it was asked for with is disabled", viewOf({ askedWith: viewOf({ disabled: true }) }), /AskedWithDeadKey/],
+    ["everything when the key that it was asked for with is disabled", viewOf({ askedWith: viewOf({ disabled: true }) }), /ParentKeyInvalid/],
     ["everything to a key that is gone", undefined, /does not exist any more/],
     ["everything to a key that is disabled by now", viewOf({ disabled: true }), /not accepted any more \(Disabled\)/],
     ["everything to a scope that cannot be read", viewOf({ scope: "unreadable" }), /InvalidScope/],
