@@ -7,9 +7,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import { takeLock, type HeldLock } from "./lock-file.ts";
 import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
 
-const moduleDirectory = join(import.meta.dirname, "controlplane");
 const buildFlags = ["-trimpath"];
 const progressEveryMs = 10_000;
+
+/** The Go module of each minor version that can be built; the newest is the default. */
+const modules: ReadonlyMap<string, string> = new Map([
+  ["1.36", "controlplane"],
+  ["1.35", "controlplane-1.35"],
+]);
+
+/** The module that KUBERNETES_MINOR selects; throws for a version that has none. */
+function moduleDirectory({ KUBERNETES_MINOR: minor = "" }: NodeJS.ProcessEnv): string {
+  const name = modules.get(minor === "" ? "1.36" : minor);
+  if (name === undefined) throw new Error(`KUBERNETES_MINOR=${minor} is not supported; must be one of ${[...modules.keys()].join(", ")}`);
+  return join(import.meta.dirname, name);
+}
 
 /** A usable Go toolchain: its version and the platform it builds for. */
 export interface Go {
@@ -21,7 +33,7 @@ export interface Go {
 export function findGo(env: NodeJS.ProcessEnv): Go | undefined {
   try {
     const names = ["env", "GOVERSION", "GOOS", "GOARCH"];
-    const answer = execFileSync("go", names, { cwd: moduleDirectory, env: goEnv(env), encoding: "utf8", stdio: "pipe" });
+    const answer = execFileSync("go", names, { cwd: moduleDirectory(env), env: goEnv(env), encoding: "utf8", stdio: "pipe" });
     const [version = "", os = "", architecture = ""] = answer.trim().split("\n");
     return { version, platform: `${os}-${architecture}` };
   } catch (error) {
@@ -51,7 +63,7 @@ export async function buildControlPlane(
 /** The directory is named by everything that decides what is built, so a change of any of it builds anew. */
 function cacheDirectory(go: Go, env: NodeJS.ProcessEnv): string {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDirectory, file))).update("\0");
+  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDirectory(env), file))).update("\0");
   hash.update([go.version, go.platform, ...buildFlags].join("\0"));
   const cacheHome = env.XDG_CACHE_HOME || join(homedir(), ".cache");
   return join(cacheHome, "latchkey", "control-plane", hash.digest("hex").slice(0, 16));
@@ -75,7 +87,7 @@ async function buildInto(directory: string, report: (line: string) => void, env:
   report("building etcd, kube-apiserver, kube-controller-manager and kubectl, once (some 5 minutes on 2 cores)");
   const version = kubernetesVersion(env);
   const build = startTiedChild(["go", "install", "-v", ...buildFlags, "-ldflags", linkerFlags(version), "tool"], {
-    cwd: moduleDirectory,
+    cwd: moduleDirectory(env),
     env: { ...goEnv(env), CGO_ENABLED: "0", GOGC: "400", GOBIN: draft },
     log,
     removeWithParent: draft,
@@ -97,7 +109,7 @@ function goEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 function kubernetesVersion(env: NodeJS.ProcessEnv): string {
   const query = ["list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes"];
   return execFileSync("go", query, {
-    cwd: moduleDirectory,
+    cwd: moduleDirectory(env),
     env: goEnv(env),
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],

@@ -2,7 +2,7 @@ import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { startController } from "./latchkey-process.ts";
-import { installLatchkey } from "./install.ts";
+import { installLatchkey } from "./install-latchkey.ts";
 
 /** How tests reach the one controller of the run: plain data. */
 export interface ControllerHandle {
@@ -31,14 +31,15 @@ export async function setup(project: TestProject): Promise<void> {
   try {
     const { stop, restartApiServer: _, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(stop);
-    const { policies } = await installLatchkey(controlPlane, report);
+    const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
+    stops.unshift(stopStamping);
     const controller = await startController({ controlPlane });
     stops.unshift(() => controller.stop());
     await controller.waitReady();
     const { url, kubeconfig, log } = controller;
     const auditLog = controlPlane.auditLogPath;
     project.provide("controlPlane", controlPlane);
-    project.provide("hasPolicies", policies);
+    project.provide("hasPolicies", hasPolicies);
     project.provide("controller", { url, kubeconfig, log, ...(auditLog !== undefined && { auditLog }) });
   } catch (error) {
     await teardown();

@@ -4,7 +4,8 @@ import { startController, startWebhook } from "./latchkey-process.ts";
 import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
-import { applyLatchkey, policiesCount } from "./install.ts";
+import { applyLatchkey, type Installation, policiesCount } from "./install.ts";
+import { stampByWebhook } from "./install-latchkey.ts";
 import { kubectl, type KubectlAccess } from "./kubectl.ts";
 import type { HeldLock } from "./lock-file.ts";
 import { describeExit, type Exit } from "./tied-child.ts";
@@ -36,9 +37,9 @@ async function up(fail: (what: string) => void): Promise<void> {
   const controlPlane = await startControlPlane(source, { directory: devDirectory, logs: devPaths.logs, onDeath: fail });
   started.push(() => controlPlane.stop());
   say("installing the CRDs, RBAC and policies");
-  const { policies } = await applyLatchkey(controlPlane, say);
+  const { stampedBy } = await applyLatchkey(controlPlane, say);
   await bindRequesters(controlPlane);
-  await startWebhookFor(controlPlane);
+  const hasStamps = await startWebhookFor(controlPlane, stampedBy);
   say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
   const controller = await startController({
     controlPlane,
@@ -50,7 +51,7 @@ async function up(fail: (what: string) => void): Promise<void> {
   started.push(() => controller.stop());
   writeDevFiles(controlPlane, controller.url);
   await controller.waitReady();
-  if (policies) {
+  if (hasStamps) {
     say("waiting until the policies are 10 s old: before, nobody can be sure who asked for a key");
     await policiesCount(controlPlane);
   }
@@ -61,11 +62,11 @@ async function up(fail: (what: string) => void): Promise<void> {
   say("Latchkey is ready");
 }
 
-/** The webhook, and an API server that asks it; the API server of an existing cluster takes no flags of ours. */
-async function startWebhookFor(controlPlane: StartedControlPlane): Promise<void> {
+/** The webhook, and an API server that asks it, unless the cluster exists already: its API server takes no flags of ours. Whether anything stamps. */
+async function startWebhookFor(controlPlane: StartedControlPlane, stampedBy: Installation["stampedBy"]): Promise<boolean> {
   if (controlPlane.kind === "existing") {
     say("the webhook is not started: give this cluster's kube-apiserver what `latchkey trust-config --authorization` prints, and access keys work");
-    return;
+    return stampedBy === "policy";
   }
   say("starting the webhook as system:serviceaccount:latchkey-system:latchkey-webhook");
   const { webhookLog: log, webhookPid: pidFile } = devPaths;
@@ -77,6 +78,8 @@ async function startWebhookFor(controlPlane: StartedControlPlane): Promise<void>
   say("starting kube-apiserver again with what `latchkey trust-config --authorization` prints");
   await trustWebhook(controlPlane, webhook);
   await askWebhookAtAdmission(controlPlane, webhook);
+  if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
+  return true;
 }
 
 /** Settles when this process shall end: a signal, the death of the npm that started it, or a failure. */

@@ -2,13 +2,13 @@ import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import type { ControlPlane } from "./control-plane-handle.ts";
 import { startControlPlane } from "./control-plane.ts";
-import { installLatchkey } from "./install.ts";
+import { installLatchkey } from "./install-latchkey.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     /** The control plane of the test run; CRDs, RBAC and policies are installed, no controller runs. */
     controlPlane: ControlPlane;
-    /** False on a server older than 1.36: the policies are missing there. */
+    /** False where nothing says who asks for a key or token: on an existing cluster before 1.36. */
     hasPolicies: boolean;
   }
 }
@@ -21,11 +21,15 @@ export async function setup(project: TestProject): Promise<void> {
   const { stop, restartApiServer: _, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
   stopControlPlane = stop;
   try {
-    const { policies } = await installLatchkey(controlPlane, report);
+    const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
+    stopControlPlane = async () => {
+      await stopStamping();
+      await stop();
+    };
     project.provide("controlPlane", controlPlane);
-    project.provide("hasPolicies", policies);
+    project.provide("hasPolicies", hasPolicies);
   } catch (error) {
-    await stop();
+    await stopControlPlane();
     throw error;
   }
 }

@@ -5,7 +5,8 @@ import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
 import { startController, type LatchkeyProcess, type LatchkeyOptions } from "./latchkey-process.ts";
 import { eventually } from "./eventually.ts";
-import { installLatchkey, repository } from "./install.ts";
+import { repository } from "./install.ts";
+import { installLatchkey } from "./install-latchkey.ts";
 
 /** False where tests cannot have control planes of their own: on an existing cluster, and without a controller manager. */
 export const hasLoneClusters = process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
@@ -40,8 +41,9 @@ export async function startLoneCluster({ install = true, ...options }: LoneClust
   const controlPlane = await startControlPlane(await findOrBuildControlPlane(report), options);
   const connection = await connect(controlPlane.adminKubeconfig);
   const controllers: LatchkeyProcess[] = [];
+  let stopStamping = async () => {};
   const stop = async () => {
-    await Promise.all(controllers.map((controller) => controller.stop()));
+    await Promise.all([stopStamping(), ...controllers.map((controller) => controller.stop())]);
     await connection.pool.destroy();
     await controlPlane.stop();
   };
@@ -49,7 +51,7 @@ export async function startLoneCluster({ install = true, ...options }: LoneClust
   let program: string;
   try {
     program = bundleInto(controlPlane.directory);
-    if (install) await installLatchkey(controlPlane, report);
+    if (install) ({ stop: stopStamping } = await installLatchkey(controlPlane, report));
   } catch (error) {
     await stop();
     throw error;

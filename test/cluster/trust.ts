@@ -6,7 +6,7 @@ import { load } from "js-yaml";
 import { apiVersion } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
-import { kubectl } from "./kubectl.ts";
+import { kubectl, type KubectlAccess } from "./kubectl.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { repository } from "./install.ts";
 import type { WebhookProcess } from "./latchkey-process.ts";
@@ -29,7 +29,7 @@ export async function trustWebhook(controlPlane: StartedControlPlane, { webhookU
 export const webhookHost = "localhost";
 
 /** Applies a MutatingWebhookConfiguration of `config` for a webhook that is no pod, and waits until the webhook has published its authority. */
-export async function askWebhookAtAdmission(controlPlane: StartedControlPlane, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">, file = join("webhook", "admission.yaml")): Promise<void> {
+export async function askWebhookAtAdmission(controlPlane: KubectlAccess, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">, file = join("webhook", "admission.yaml")): Promise<void> {
   const manifest: unknown = load(readFileSync(join(repository, "config", file), "utf8"));
   const origin = `https://${webhookHost}:${new URL(webhookUrl).port}`;
   const pathOf = (webhook: unknown) => stringAt(recordAt(recordAt(webhook, "clientConfig"), "service"), "path") ?? "";

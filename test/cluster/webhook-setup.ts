@@ -2,6 +2,7 @@ import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { applyLatchkey, policiesCount } from "./install.ts";
+import { stampByWebhook } from "./install-latchkey.ts";
 import { startController, startWebhook } from "./latchkey-process.ts";
 import { bundleInto, hasLoneClusters } from "./lone-cluster.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
@@ -34,7 +35,7 @@ export async function setup(project: TestProject): Promise<void> {
     const started = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(() => started.stop());
     const { stop: _stop, restartApiServer: _restart, ...controlPlane } = started;
-    const { policies } = await applyLatchkey(controlPlane, report);
+    const { stampedBy } = await applyLatchkey(controlPlane, report);
     const program = bundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });
     stops.unshift(() => controller.stop());
@@ -43,7 +44,8 @@ export async function setup(project: TestProject): Promise<void> {
     await webhook.waitReady();
     await trustWebhook(started, webhook, program);
     await askWebhookAtAdmission(started, webhook);
-    if (policies) await policiesCount(controlPlane);
+    if (stampedBy === "webhook") await stampByWebhook(started, webhook);
+    await policiesCount(controlPlane);
     await controller.waitReady();
     const { webhookUrl, url, log } = webhook;
     project.provide("controlPlane", controlPlane);

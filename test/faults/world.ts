@@ -10,7 +10,7 @@ import { accountKubeconfig } from "../cluster/account-login.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { requesters } from "../cluster/crash-scenario.ts";
 import { mayActAsAnybody } from "../cluster/may-act-as-anybody.ts";
-import { installLatchkey } from "../cluster/install.ts";
+import { installLatchkey } from "../cluster/install-latchkey.ts";
 import type { Program } from "./programs.ts";
 
 /** A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a run starts. */
