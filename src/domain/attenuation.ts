@@ -11,7 +11,7 @@ import { narrows } from "./scope/narrows.ts";
 export function attenuationProblem(terms: OwnedAccessKeyTerms, asking: KeyView | "gone", now: number): string | undefined {
   const dead = parentInvalidReason(asking, now);
   if (asking === "gone" || dead !== undefined) return `${dead ?? "The parent access key was deleted"}; use a valid credential`;
-  if (!limitsOf(asking).every((limit) => narrows(terms.scope, limit))) {
+  if (!limitsOf(asking).every((limit) => narrows(terms.scope, limit, asking.config.namespace))) {
     return (
       "spec.scope is not within the scope of the access key that the request came with: " +
       "let each entry of it name what one entry of that scope names, or less, or use another credential"

@@ -1,6 +1,6 @@
 import type { ConditionClaim } from "../api/conditions.ts";
 import { resources } from "../api/resources.ts";
-import type { ScopeLimit } from "../api/scope.ts";
+import type { Scope, ScopeLimit } from "../api/scope.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
 import { holdWrite, isHeld } from "./finalizer.ts";
@@ -10,6 +10,7 @@ import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
 import { nothingToDo, type Plan, removal } from "./plan.ts";
 import { planRelease } from "./release.ts";
+import { narrows } from "./scope/narrows.ts";
 import { statusWrites } from "./status-write.ts";
 import { type TokenClaims, tokenClaims } from "./token-claims.ts";
 import {
@@ -59,7 +60,7 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
     case "wanted": {
       if (!view.grant.granted || view.grant.namedByOthers) return planned(planWaiting(view, life, now));
       const { issuer, audience } = view.config;
-      const claims = tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt, keyLimits: limitsBehind(view) });
+      const claims = tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt, keyScopes: scopesBehind(view) });
       return { kind: "mint", claims, otherwise: { steps: [], next: nextLook(now, [life.endsAt]) } };
     }
   }
@@ -114,8 +115,11 @@ function planStatus(view: EndpointTokenView, { life, claims, token, keyID }: Out
   };
 }
 
-function limitsBehind({ askedWith }: EndpointTokenView): readonly ScopeLimit[] {
-  return askedWith === undefined || askedWith === "gone" ? [] : limitsOf(askedWith);
+/** The scopes of the key that it was asked for with; those that the token's own is within are left out. */
+function scopesBehind({ askedWith, token }: EndpointTokenView): readonly Scope[] {
+  if (askedWith === undefined || askedWith === "gone") return [];
+  const isBeyond = (limit: ScopeLimit): limit is Scope => typeof limit !== "string" && !narrows(token.spec.limit, limit, askedWith.config.namespace);
+  return limitsOf(askedWith).filter(isBeyond);
 }
 
 // Waiting is no failure.

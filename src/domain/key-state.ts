@@ -21,6 +21,8 @@ export interface KeyView {
 
 /** What of the configuration decides whether a key works. */
 export interface KeyConfig {
+  /** Latchkey's own; scopes treat it apart. */
+  readonly namespace: string;
   /** Seconds; 0 is no limit. */
   readonly maximumKeyTtl: number;
   readonly prefixes: Prefixes;
@@ -96,6 +98,11 @@ export function endOfAsked(view: KeyView, askedAt: number): number {
 /** What a key is limited to: its own scope and those of the keys it was asked for with, all at once. */
 export function limitsOf(view: KeyView): readonly ScopeLimit[] {
   return lineageOf(view).map(({ key }) => key.spec.scope);
+}
+
+/** Whether any scope limits a key. */
+export function isScoped(view: KeyView): boolean {
+  return limitsOf(view).some((limit) => limit !== "none");
 }
 
 /** The conditions of a key at `now`, in milliseconds since the epoch; `unknownRoles` are those of its scope that are not there. */

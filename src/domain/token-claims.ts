@@ -1,9 +1,8 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { group } from "../api/names.ts";
 import type { RequesterStamp } from "../api/requester.ts";
-import { type ScopeLimit, writeScope } from "../api/scope.ts";
+import { type Scope, writeScope } from "../api/scope.ts";
 import { isSystemName } from "./requester.ts";
-import { narrows } from "./scope/narrows.ts";
 
 /** The private claim of a direct token. */
 export interface ServiceClaim {
@@ -30,19 +29,19 @@ export interface TokenClaims {
   readonly [group]: ServiceClaim;
 }
 
-/** Who issues and who accepts, and when (milliseconds since the epoch), and what the key that it was asked for with is limited to. */
+/** Who issues and who accepts, and when (milliseconds since the epoch), and what limits the token beside its own scope. */
 export interface TokenTerms {
   readonly issuer: string;
   readonly audience: string;
   readonly now: number;
   readonly endsAt: number;
-  readonly keyLimits: readonly ScopeLimit[];
+  readonly keyScopes: readonly Scope[];
 }
 
 /** The claims of a token for this requester. */
 export function tokenClaims({ metadata, spec }: EndpointToken, requester: RequesterStamp, terms: TokenTerms): TokenClaims {
   const mintedAt = seconds(terms.now);
-  const scope = scopeText(spec, terms.keyLimits);
+  const scope = scopeText(spec, terms.keyScopes);
   return {
     iss: terms.issuer,
     sub: requester.name,
@@ -60,10 +59,9 @@ export function tokenClaims({ metadata, spec }: EndpointToken, requester: Reques
   };
 }
 
-/** All that limits the token; what another limit is within is left out. */
-function scopeText({ scope, limit }: EndpointToken["spec"], keyLimits: readonly ScopeLimit[]): string | undefined {
-  const beyond = keyLimits.flatMap((wider) => (wider === "none" || wider === "unreadable" || narrows(limit, wider) ? [] : [JSON.stringify(writeScope(wider))]));
-  const texts = [...(scope === undefined ? [] : [scope]), ...new Set(beyond)];
+/** All that limits the token. */
+function scopeText({ scope }: EndpointToken["spec"], keyScopes: readonly Scope[]): string | undefined {
+  const texts = [...(scope === undefined ? [] : [scope]), ...new Set(keyScopes.map((wider) => JSON.stringify(writeScope(wider))))];
   return texts.length > 1 ? `[${texts.join(",")}]` : texts[0];
 }
 

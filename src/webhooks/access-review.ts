@@ -1,8 +1,12 @@
 import type { KeyBook } from "../access/key-book.ts";
+import { scopedRequest } from "../access/scoped-request.ts";
 import { type AccessReview, accessReviewVersion, parseAccessReview, soleExtra } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { authorizeWithKey, type KeyVerdict } from "../domain/key-authorization.ts";
+import { isScoped, type KeyView } from "../domain/key-state.ts";
+import type { Discovery } from "../kube/discovery.ts";
+import { isKubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
@@ -13,6 +17,7 @@ export type AccessReviewResult = "no-opinion" | "denied" | "not-ready";
 /** What SubjectAccessReviews are answered from. */
 export interface AccessReviewDeps {
   readonly book: Pick<KeyBook, "byId" | "waitingFor" | "placeOf" | "roles">;
+  readonly discovery: Pick<Discovery, "known" | "find">;
   readonly clock: Pick<Clock, "now">;
   /** Told of each key that was used. */
   readonly onUse: (key: OwnedAccessKeySeen) => void;
@@ -21,17 +26,17 @@ export interface AccessReviewDeps {
 
 /** Answers SubjectAccessReviews: is this request beyond the key it was made with? (Kubernetes, "Webhook Mode") */
 export function accessReviewHandler(deps: AccessReviewDeps): Handler {
-  return (request) => {
+  return async (request) => {
     const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
-    const verdict = judge(review, deps);
+    const verdict = await judge(review, deps);
     // RBAC has the last word on what is not denied.
     const status = verdict.kind === "denied" ? { allowed: false, denied: true, reason: verdict.reason } : { allowed: false };
     return json({ apiVersion: accessReviewVersion, kind: "SubjectAccessReview", status });
   };
 }
 
-function judge(review: AccessReview, { book, clock, onUse, onResult }: AccessReviewDeps): KeyVerdict {
+async function judge(review: AccessReview, { book, discovery, clock, onUse, onResult }: AccessReviewDeps): Promise<KeyVerdict> {
   if (review.extra[extras.keyId] === undefined) {
     onResult("no-opinion");
     return { kind: "no-opinion" };
@@ -40,10 +45,21 @@ function judge(review: AccessReview, { book, clock, onUse, onResult }: AccessRev
     onResult("not-ready");
     return { kind: "denied", reason: "latchkey has not read the access keys yet; try again in a moment" };
   }
-  const { request } = review;
-  const view = book.byId(soleExtra(review, extras.keyId) ?? "");
-  const place = book.placeOf(request.kind === "resource" ? request.namespace : "");
-  const verdict = authorizeWithKey(view, { request, place, roles: book.roles() }, clock.now());
+  const usedKey = (): KeyView | undefined => book.byId(soleExtra(review, extras.keyId) ?? "");
+  let view = usedKey();
+  let request = scopedRequest(review.request, { book, discovery, isScoped: view !== undefined && isScoped(view) });
+  if (request instanceof Promise) {
+    try {
+      request = await request;
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      onResult("not-ready");
+      return { kind: "denied", reason: "latchkey could not read which resources the API server serves; retry" };
+    }
+    // The key may have changed meanwhile.
+    view = usedKey();
+  }
+  const verdict = authorizeWithKey(view, { request, roles: book.roles() }, clock.now());
   onResult(verdict.kind);
   if (view !== undefined && verdict.kind === "no-opinion") onUse(view.key);
   return verdict;

@@ -69,6 +69,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const turns = new Turns(clock);
   const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random };
   const book = createKeyBook(following, options);
+  const discovery = createDiscovery({ transport, clock, log });
   const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, turns });
   const { namespace, serviceName, certificateNames } = options;
   const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName, ...certificateNames];
@@ -91,14 +92,14 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
     book,
     routes: [
       route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler(reviewing("token")))),
-      route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler(reviewing("access")))),
+      route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler({ ...reviewing("access"), discovery }))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
       route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: deprecationWarnings })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),
-      route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ client, discovery: createDiscovery(transport) })] })),
+      route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ client, discovery })] })),
     ],
-    run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal)])),
+    run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal), discovery.run(signal)])),
     async keepCertificates(signal, onTls) {
       const published = createPublishedAuthority({ ...following, client, metrics });
       const certificates = createCertificates({ ...following, client, metrics }, { namespace, dnsNames, clientName: apiServerName }, (made) => {

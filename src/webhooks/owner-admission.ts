@@ -9,7 +9,7 @@ import { type AdmissionStep, admitted, refused } from "./admission.ts";
 /** What admission of owner references is decided from. */
 export interface OwnerAdmissionDeps {
   readonly client: Pick<Client, "review">;
-  readonly discovery: Discovery;
+  readonly discovery: Pick<Discovery, "kindOf">;
 }
 
 /** Lets an object hold back an owner only if whoever says so may delete that owner (specification, Errors: 422). */

@@ -32,7 +32,7 @@ interface Told {
 async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Promise<Told> {
   const [clock, stop, listWatch] = [new TestClock(), new AbortController(), new ToldListWatch({ ...policies, ...listed })];
   const deps = { listWatch, clock, turns: new Turns(clock), log: recordingLog(), random: () => 0.5 };
-  const book = createKeyBook(deps, { maximumKeyTtl: 0, prefixes: { user: "", team: "" } });
+  const book = createKeyBook(deps, { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } });
   void book.run(stop.signal);
   await book.synced;
   await settled();
@@ -100,5 +100,5 @@ test("places and bundles follow labels", async () => {
 test("nothing counts before everything is listed", () => {
   const clock = new TestClock();
   const deps = { listWatch: new ToldListWatch({}), clock, turns: new Turns(clock), log: recordingLog(), random: () => 0.5 };
-  expect(createKeyBook(deps, { maximumKeyTtl: 0, prefixes: { user: "", team: "" } }).waitingFor()).toEqual(expect.arrayContaining(["ownedaccesskeys", "namespaces", "clusterroles", "validatingadmissionpolicies"]));
+  expect(createKeyBook(deps, { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } }).waitingFor()).toEqual(expect.arrayContaining(["ownedaccesskeys", "namespaces", "clusterroles", "validatingadmissionpolicies"]));
 });

@@ -6,7 +6,7 @@ import { asked, policies } from "../controllers/requester-sightings.ts";
 import { told } from "../controllers/told-controller.ts";
 import type { RawObject } from "../controllers/told-list-watch.ts";
 
-const config = { maximumKeyTtl: 0, prefixes: { user: "", team: "" } };
+const config = { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } };
 
 /** A key that was asked for with another. */
 function askedWith(name: string, other: string): RawObject {

@@ -74,6 +74,10 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     expect(await makeOwned({ kind: "Nothing", apiVersion: "nowhere.example/v1" })).toMatchObject({ code: 422, message: expect.stringContaining("serves no Nothing of nowhere.example/v1") });
   });
 
+  it.each(["../../apis/management.service/v1/ownedaccesskeys?x=", "v1/../../api/v1", "a/b/v1", "", "V1", "v1/", "__proto__", "constructor/v1"])("is refused for an apiVersion that is none: %j", async (version) => {
+    expect(await makeOwned({ apiVersion: version })).toMatchObject({ code: 422 });
+  });
+
   it("is asked about owners of the whole cluster, whose resource discovery names", async () => {
     const owned = (name: string) => ({ apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("owned"), ...ownedBy({ name, kind: "ClusterRole", apiVersion: "rbac.authorization.k8s.io/v1" }) }, spec: { user: alice.user } });
     expect(await ask(alice, { method: "POST", path: keys, body: owned("view") })).toMatchObject({ code: 201 });

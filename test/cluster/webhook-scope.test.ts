@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { labels } from "../../src/api/names.ts";
 import { eventually } from "./eventually.ts";
 import { askWith, kubectlWith, makeKey, worksAs } from "./key-request.ts";
-import { arrange, bind, unique } from "./policy-request.ts";
+import { arrange, ask, bind, unique } from "./policy-request.ts";
 import type { Answer, Ask } from "./cluster-connection.ts";
 
 type Scope = Readonly<Record<string, unknown>>;
@@ -16,11 +16,20 @@ const get = (path: string): Ask => ({ method: "GET", path });
 const create = (path: string, body: object): Ask => ({ method: "POST", path: `${path}?dryRun=All`, body });
 const listIn = (namespace: string, plural = "secrets"): Ask => get(`/api/v1/namespaces/${namespace}/${plural}`);
 
+const named = (group: string, ...resources: readonly string[]) => ({ resources: [{ group, resources }] });
+const pod = { metadata: { name: "x" }, spec: { serviceAccountName: "latchkey-controller", containers: [{ name: "x", image: "x" }] } };
+
 /** What a key with this scope is answered. */
 async function within(scope: Scope | undefined, request: Ask): Promise<Answer> {
   const key = await makeKey({ spec: { user: root, ...(scope === undefined ? {} : { scope }) } });
   await worksAs(key);
   return askWith(key.key, request);
+}
+
+async function makeKeyWithId(): Promise<{ readonly id: string }> {
+  const key = await makeKey({ spec: { user: root, scope: { rules: [{}] } } });
+  const { extra } = await worksAs(key);
+  return { id: extra?.["management.service/key-id"]?.[0] ?? "" };
 }
 
 const refused = { code: 403, message: expect.stringContaining("the scope of this credential does not allow") };
@@ -44,6 +53,10 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     ["reaches what a rule names", { rules: [{ verbs: ["list"], resources: [{ group: "", resources: ["secrets"] }], namespaces: [pay] }] }, listIn(pay)],
     ["reads what the API is", {}, get("/apis")],
     ["reads SharedSecrets for the command-line client", { allowServiceCli: true }, get(`${management}/namespaces/${web}/sharedsecrets`)],
+    ["lists what is in no namespace", { rules: [{ namespaces: [""] }] }, get("/api/v1/nodes")],
+    ["reads a namespace, which is in none", { rules: [{ namespaces: [""] }] }, get(`/api/v1/namespaces/${web}`)],
+    ["lists all but Secrets over all namespaces", { rules: [{}] }, get("/api/v1/configmaps")],
+    ["reaches a guarded namespace by a rule that names it and the resource", { rules: [{ resources: [{ group: "", resources: ["configmaps"] }], namespaces: ["kube-system"] }] }, listIn("kube-system", "configmaps")],
   ])("%s", async (_rule, scope, request) => {
     expect(await within(scope, request)).toMatchObject({ code: 200 });
   });
@@ -64,9 +77,45 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     ["makes no token of a service account", { projects: [{ project: web }] }, create(`/api/v1/namespaces/${web}/serviceaccounts/default/token`, { spec: {} })],
     ["makes no binding", { projects: [{ project: web }] }, create(`${rbac}/namespaces/${web}/rolebindings`, { metadata: { name: "x" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin" } })],
     ["makes no policy", { rules: [{}] }, create("/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies", { metadata: { name: "x" }, spec: {} })],
+    ["lists no Secrets of all namespaces by those that are in none", { rules: [{ namespaces: [""] }] }, get("/api/v1/secrets")],
+    ["lists nothing of all namespaces by what is in none", { rules: [{ namespaces: [""] }] }, get("/api/v1/configmaps")],
+    ["reads no Secrets by a rule that does not name them", { rules: [{}] }, listIn(pay)],
+    ["reads no Secrets by wildcards", { rules: [{ resources: [{ group: "", resources: ["*"] }] }] }, listIn(pay)],
+    ["lists no Secrets of all namespaces, though a rule names them", { rules: [named("", "secrets")] }, get("/api/v1/secrets")],
+    ["reads no signing keys, though a rule names Secrets", { rules: [named("", "secrets")] }, get("/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys")],
+    ["runs no pod beside Latchkey", { rules: [{}] }, create("/api/v1/namespaces/latchkey-system/pods", pod)],
+    ["runs no pod beside Latchkey, though a rule names pods", { rules: [named("", "pods")] }, create("/api/v1/namespaces/latchkey-system/pods", pod)],
+    ["runs no pod in kube-system", { rules: [{}] }, create("/api/v1/namespaces/kube-system/pods", pod)],
+    ["reads nothing of connected clusters", { rules: [named("", "secrets")] }, listIn("latchkey-clusters")],
+    ["changes no CRD", { rules: [{}] }, { method: "PATCH", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ownedaccesskeys.management.service?dryRun=All", type: "application/merge-patch+json", body: {} }],
+    ["reaches nothing that nobody serves", { rules: [{}] }, get("/apis/nowhere.example/v1/things")],
+    ["reaches no group of the name of something that every object has", { rules: [{}] }, get("/apis/constructor/v1/things")],
+    ["reaches no group of the name of every object's prototype", { rules: [{}] }, get("/apis/__proto__/v1/x")],
     ["signs no certificate", { rules: [{}] }, create("/apis/certificates.k8s.io/v1/certificatesigningrequests", { metadata: { name: "x" }, spec: {} })],
   ])("%s", async (_rule, scope, request) => {
     expect(await within(scope, request)).toMatchObject(refused);
+  });
+
+  it("reaches a kind that is served since a moment ago", async () => {
+    const group = `${unique("scope")}.example`;
+    const names = { kind: "Thing", plural: "things", singular: "thing" };
+    const schema = { openAPIV3Schema: { type: "object" } };
+    const key = await makeKey({ spec: { user: root, scope: { rules: [named(group, "things")] } } });
+    await worksAs(key);
+    const path = `/apis/${group}/v1/things`;
+    expect(await askWith(key.key, get(path))).toMatchObject(refused);
+    await arrange({ method: "POST", path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body: { metadata: { name: `things.${group}` }, spec: { group, scope: "Cluster", names, versions: [{ name: "v1", served: true, storage: true, schema }] } } });
+    await eventually(async () => (await ask({}, get(path))).code === 200, { what: "the kind to be served" });
+    await eventually(async () => (await askWith(key.key, get(path))).code === 200, { what: "the key to reach it" });
+  });
+
+  it("answers one SubjectAccessReview like another, whatever group it names", async () => {
+    const { id } = await makeKeyWithId();
+    for (const group of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+      const review = { spec: { user: root, extra: { "management.service/key-id": [id] }, resourceAttributes: { verb: "create", group, resource: "things" } } };
+      const { status } = await ask({}, { method: "POST", path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", body: review });
+      expect(status).toMatchObject({ allowed: false, denied: true, reason: expect.stringContaining("the scope of this credential does not allow") });
+    }
   });
 
   it("acts as nobody else, not even where a rule allows everything", async () => {

@@ -19,7 +19,7 @@ async function passOver(listed: Parameters<typeof told>[0]) {
   const { informers, clock } = await told({ ...policies, ...listed });
   const client = new ScriptedClient();
   const { stores } = informers;
-  const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" } } });
+  const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } } });
   const next = await reconcileEndpointToken("t", { client, clock, config, namespace: ownNamespace, stores, keyViews, observe: () => {}, tell: async () => {} });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   return { next, lines: client.lines, status };

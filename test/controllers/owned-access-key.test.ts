@@ -6,7 +6,7 @@ import { ScriptedClient } from "./scripted-client.ts";
 import { told } from "./told-controller.ts";
 
 const plain = { key: "canary-canary-canary", user: "ann" };
-const config = { maximumKeyTtl: 0, prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined };
+const config = { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined };
 
 async function passOver(listed: Parameters<typeof told>[0], name = "k") {
   const { informers, clock } = await told({ ...policies, ...granted("ownedaccesskeys", "k"), ...listed });

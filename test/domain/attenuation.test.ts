@@ -44,7 +44,7 @@ describe("a request with a key makes no key", () => {
   });
 
   test("later than a configured maximum would end it anyway", () => {
-    const config = { maximumKeyTtl: 30, prefixes: { user: "", team: "" } };
+    const config = { maximumKeyTtl: 30, namespace: "latchkey-system", prefixes: { user: "", team: "" } };
     expect(attenuationProblem(terms({}), { ...viewWith(), config }, born)).toBeUndefined();
   });
 });

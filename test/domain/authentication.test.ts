@@ -25,7 +25,7 @@ function viewOf(spec: Partial<OwnedAccessKeySeen["spec"]> = {}, { key, owner = {
     },
     requester: alice,
     olderHolder: undefined,
-    config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" } },
+    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
     ...others,
   };
 }
@@ -53,7 +53,7 @@ describe("a key lets nobody in", () => {
   test.each<[string, KeyView, number, string]>([
     ["that is disabled", viewOf({ disabled: true }), born, "Disabled"],
     ["at the instant of its end", viewOf({ ttl: 60 }), born + 60_000, "Expired"],
-    ["after a maximum", viewOf({}, { config: { maximumKeyTtl: 60, prefixes: { user: "", team: "" } } }), born + 60_000, "Expired"],
+    ["after a maximum", viewOf({}, { config: { maximumKeyTtl: 60, namespace: "latchkey-system", prefixes: { user: "", team: "" } } }), born + 60_000, "Expired"],
     ["that was idle for its idle life", viewOf({ ttl: 60, ttlAfterLastActivity: true }, { key: { lastActivity: new Date(born + 5_000).toISOString() } }), born + 65_000, "Expired"],
     ["that is being deleted", viewOf({}, { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } }), born, "Deleted"],
     ["whose requester is not certain", viewOf({}, { requester: { kind: "unknown", why: "x" } }), born, "UnknownRequester"],

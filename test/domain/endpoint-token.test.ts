@@ -144,7 +144,7 @@ describe("the claims of a token", () => {
   });
 
   test("carry the id of the key that was used", () => {
-    const terms = { issuer: "i", audience: "a", now: born, endsAt: born, keyLimits: [] };
+    const terms = { issuer: "i", audience: "a", now: born, endsAt: born, keyScopes: [] };
     expect(tokenClaims(viewOf().token, { ...alice, keyId: "k" }, terms)["management.service"]).toEqual({ name: "one", keyID: "k" });
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ScopeLimit } from "../../src/api/scope.ts";
 import { authorizeWithKey } from "../../src/domain/key-authorization.ts";
 import type { KeyView } from "../../src/domain/key-state.ts";
+import { resourceRequest } from "./scope/requests.ts";
 import { born, sightedMetadata } from "./sightings.ts";
 
 const projects = (...names: readonly string[]): ScopeLimit => ({ roles: [], projects: names, spaces: [], virtualClusters: [], clusters: [], rules: [] });
@@ -12,15 +13,14 @@ function viewOf({ scope = "none", disabled = false, ...behind }: { readonly scop
     key: { metadata: sightedMetadata(), spec: { user: "alice", disabled, ttlAfterLastActivity: false, groups: [], scope }, keyDigest: "d1", status: {}, conditions: [] },
     requester: { kind: "known", name: "alice", uid: "", groups: [] },
     olderHolder: undefined,
-    config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" } },
+    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
   };
 }
 
 const keyed = {
-  request: { kind: "resource", verb: "get", group: "", resource: "secrets", subresource: "", name: "a", namespace: "web-1" },
-  place: { target: "Management", project: "web" },
+  request: resourceRequest({ resource: "secrets", name: "a", namespace: "web-1", project: "web" }),
   roles: new Map(),
-} as const;
+};
 
 describe("the authorizer has no opinion", () => {
   test.each<[string, ScopeLimit]>([

@@ -33,7 +33,7 @@ function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, .
     grant: { granted: true, named: true, namedByOthers: false },
     olderHolder: undefined,
     unknownRoles: [],
-    config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined, ...config },
+    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined, ...config },
     ...rest,
   };
 }

@@ -1,32 +1,145 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { aggregatedDiscovery } from "../../src/api/discovery.ts";
 import { createDiscovery } from "../../src/kube/discovery.ts";
+import { KubeError } from "../../src/kube/errors.ts";
 import type { Call } from "../../src/kube/transport.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
 
-const lists: Readonly<Record<string, unknown>> = {
-  "/api/v1": { resources: [{ name: "pods/binding", kind: "Binding", namespaced: true }, { name: "bindings", kind: "Binding", namespaced: true }, { name: "namespaces", kind: "Namespace", namespaced: false }] },
-  "/apis/apps/v1": { resources: [{ name: "deployments", kind: "Deployment", namespaced: true }] },
-};
+const resource = (plural: string, kind: string, scope: "Cluster" | "Namespaced") => ({ resource: plural, responseKind: { group: "", version: "", kind }, scope, subresources: [{ subresource: "status" }] });
+const list = (...items: readonly object[]) => ({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", items });
+const core = list({ versions: [{ version: "v1", resources: [resource("bindings", "Binding", "Namespaced"), resource("namespaces", "Namespace", "Cluster"), resource("secrets", "Secret", "Namespaced")] }] });
+const things = { metadata: { name: "things.example" }, versions: [{ version: "v2", resources: [resource("things", "Thing", "Cluster")] }, { version: "v1", resources: [resource("things", "Thing", "Namespaced")] }] };
+const apps = { metadata: { name: "apps" }, versions: [{ version: "v1", resources: [resource("deployments", "Deployment", "Namespaced"), { scope: "Cluster" }] }] };
 
-/** Answers as kube-apiserver does; the webhook's tests ask a real one. */
-const discovery = createDiscovery({
-  async request({ path }: Call) {
-    if (path === "/apis/broken/v1") return { status: 500, text: "{}" };
-    const list = lists[path];
-    return list === undefined ? { status: 404, text: "{}" } : { status: 200, text: JSON.stringify(list) };
-  },
+/** Discovery over documents that a test changes; the webhook's tests ask a real API server. */
+function served({ fails = false } = {}) {
+  const documents = new Map<string, object>([["/api", core], ["/apis", list(apps)]]);
+  const asked = new Array<string>();
+  const standing: { fails: boolean; gate?: Promise<void> } = { fails };
+  const clock = new TestClock();
+  const log = recordingLog();
+  const transport = {
+    async request({ path, accept }: Call) {
+      asked.push(`${path} ${accept === aggregatedDiscovery ? "aggregated" : String(accept)}`);
+      const text = JSON.stringify(documents.get(path));
+      await standing.gate;
+      return standing.fails ? { status: 500, text: "{}" } : { status: 200, text };
+    },
+  };
+  return { documents, asked, standing, clock, lines: log.lines, discovery: createDiscovery({ transport, clock, log }) };
+}
+
+describe("a kind", () => {
+  test.each<[string, string, string, unknown]>([
+    ["of the core group", "v1", "Namespace", { group: "", plural: "namespaces", namespaced: false }],
+    ["of another group", "apps/v1", "Deployment", { group: "apps", plural: "deployments", namespaced: true }],
+    ["that is not served", "apps/v1", "Nothing", undefined],
+    ["of a version that is not served", "apps/v9", "Deployment", undefined],
+    ["of a group that is not served", "nowhere/v1", "Nothing", undefined],
+    ["of the name of what every object has", "v1", "constructor", undefined],
+  ])("%s", async (_what, version, kind, expected) => {
+    expect(await served().discovery.kindOf(version, kind)).toEqual(expected);
+  });
+
+  test.each(["../v1", "apps/v1/namespaces/a/deployments", "apis/apps/v1", "apps/v1?watch=1", "apps/", "/v1", "", "apps//v1", "apps/%2e%2e", "APPS/v1", ".", "..", "a/.."])("of the apiVersion %j is asked of nobody", async (version) => {
+    const { discovery, asked } = served();
+    expect(await discovery.kindOf(version, "Deployment")).toBeUndefined();
+    expect(asked).toEqual([]);
+  });
 });
 
-test.each<[string, string, string, unknown]>([
-  ["of the core group", "v1", "Namespace", { group: "", plural: "namespaces", namespaced: false }],
-  ["of another group", "apps/v1", "Deployment", { group: "apps", plural: "deployments", namespaced: true }],
-  ["that a subresource has, too", "v1", "Binding", { group: "", plural: "bindings", namespaced: true }],
-  ["that is not served", "apps/v1", "Nothing", undefined],
-  ["of a group that is not served", "nowhere/v1", "Nothing", undefined],
-  ["of a path that leads elsewhere", "../v1", "Namespace", undefined],
-])("a kind %s", async (_what, version, kind, served) => {
-  expect(await discovery.kindOf(version, kind)).toEqual(served);
+describe("a resource", () => {
+  test("in namespaces, in none, and one that is not served", async () => {
+    const { discovery } = served();
+    const found = [["", "secrets"], ["", "namespaces"], ["apps", "deployments"], ["", "deployments"], ["__proto__", "constructor"]].map(([group = "", plural = ""]) => discovery.find(group, plural));
+    expect(await Promise.all(found)).toEqual(["Namespaced", "Cluster", "Namespaced", "Unknown", "Unknown"]);
+  });
+
+  test("that is known is known at once, and asks nothing", async () => {
+    const { discovery, asked } = served();
+    expect(discovery.known("", "secrets")).toBeUndefined();
+    await discovery.find("", "secrets");
+    expect([discovery.known("", "secrets"), discovery.known("", "namespaces"), discovery.known("", "toString")]).toEqual(["Namespaced", "Cluster", undefined]);
+    expect(await discovery.find("", "namespaces")).toBe("Cluster");
+    expect(asked).toEqual(["/api aggregated", "/apis aggregated"]);
+  });
+
+  test("of which the versions disagree is in namespaces", async () => {
+    const { discovery, documents } = served();
+    documents.set("/apis", list(things));
+    expect(await discovery.find("things.example", "things")).toBe("Namespaced");
+    expect(await discovery.kindOf("things.example/v2", "Thing")).toMatchObject({ namespaced: false });
+  });
+
+  test("that is served since a moment ago is found by one refresh, a second after the last", async () => {
+    const { discovery, documents, clock, asked } = served();
+    await discovery.find("", "secrets");
+    documents.set("/apis", list(apps, things));
+    const found = discovery.find("things.example", "things");
+    await clock.run(999);
+    expect(asked).toHaveLength(2);
+    await clock.run(1);
+    expect(await found).toBe("Namespaced");
+    expect(asked).toHaveLength(4);
+  });
+
+  test("that is asked for a thousand times costs one refresh a second", async () => {
+    const { discovery, clock, asked } = served();
+    await discovery.find("", "secrets");
+    const found = Array.from({ length: 1000 }, (_, index) => discovery.find(`g${index}`, "x"));
+    await clock.run(1_000);
+    expect(new Set(await Promise.all(found))).toEqual(new Set(["Unknown"]));
+    expect(asked).toHaveLength(4);
+  });
+
+  test("is not answered from a document that was being read before it was asked for", async () => {
+    const { discovery, documents, clock, asked, standing } = served();
+    let open = (): void => {};
+    standing.gate = new Promise((resolve) => (open = resolve));
+    const first = discovery.find("", "secrets");
+    await settled();
+    documents.set("/apis", list(things));
+    const second = discovery.find("things.example", "things");
+    open();
+    await first;
+    await clock.run(1_000);
+    expect([await second, asked.length]).toEqual(["Namespaced", 4]);
+  });
+
+  test("is no longer known when it is no longer served", async () => {
+    const { discovery, documents, clock } = served();
+    await discovery.find("apps", "deployments");
+    documents.set("/apis", list());
+    const other = discovery.find("other", "others");
+    await clock.run(1_000);
+    await other;
+    expect(discovery.known("apps", "deployments")).toBeUndefined();
+  });
 });
 
-test("an API server that fails is no answer", async () => {
-  await expect(discovery.kindOf("broken/v1", "Nothing")).rejects.toThrow("500");
+test.each<[string, (documents: Map<string, object>, standing: { fails: boolean }) => unknown]>([
+  ["an API server that fails", (_documents, standing) => (standing.fails = true)],
+  ["an answer in another form", (documents) => documents.set("/apis", { kind: "APIGroupList", groups: [] })],
+])("%s is no answer", async (_what, spoil) => {
+  const { discovery, documents, standing } = served();
+  spoil(documents, standing);
+  await expect(discovery.find("", "nothing")).rejects.toThrow(KubeError);
+});
+
+test("the document is read at the start, after a failure again, and once an hour", async () => {
+  const { discovery, clock, asked, standing, lines } = served({ fails: true });
+  const end = new AbortController();
+  const running = discovery.run(end.signal);
+  await settled();
+  expect(asked).toHaveLength(2);
+  standing.fails = false;
+  await clock.run(5_000);
+  expect([asked.length, lines.length, discovery.known("", "secrets")]).toEqual([4, 1, "Namespaced"]);
+  await clock.run(60 * 60 * 1000 - 1);
+  expect(asked).toHaveLength(4);
+  await clock.run(1);
+  expect(asked).toHaveLength(6);
+  end.abort();
+  await running;
 });

@@ -50,6 +50,39 @@ describe("denied is", () => {
   });
 });
 
+describe("a resource that discovery does not know", () => {
+  const reviewFor = (resource: string, group = "") => {
+    const spec = { user: "alice", extra: { "management.service/key-id": [uid] }, resourceAttributes: { verb: "list", group, resource } };
+    return { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+  };
+  const scope = { ...web, rules: [{ verbs: [], resources: [], resourceNames: [], namespaces: [""], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] }] };
+
+  test("is looked for before a scoped key is refused", async () => {
+    expect(await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor("nodes"))).toEqual({ allowed: false });
+  });
+
+  test.each(["things", "__proto__", "constructor", ""])("is denied when it is not there: %j", async (resource) => {
+    expect(await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor(resource, resource))).toMatchObject({ denied: true, reason: expect.stringMatching(/does not serve this resource/) });
+  });
+
+  test("is denied while the API server does not answer", async () => {
+    const deps = reviewing({ view: viewWith({ scope }) });
+    expect(await statusOf(deps, reviewFor("broken"))).toMatchObject({ denied: true, reason: expect.stringMatching(/could not read which resources/) });
+    expect(deps.results).toEqual(["not-ready"]);
+  });
+
+  test("is no matter for a key without a scope", async () => {
+    expect(await statusOf(reviewing({ view: viewWith() }), reviewFor("broken"))).toEqual({ allowed: false });
+  });
+
+  test("does not let a key in that was disabled meanwhile", async () => {
+    const deps = reviewing({ view: viewWith({ scope }) });
+    const answer = statusOf(deps, reviewFor("nodes"));
+    deps.book.byId = () => viewWith({ scope, disabled: true });
+    expect(await answer).toMatchObject({ denied: true, reason: expect.stringMatching(/Disabled/) });
+  });
+});
+
 test.each<[string, unknown]>([
   ["no JSON", "x"],
   ["another version", { apiVersion: "authorization.k8s.io/v1beta1", kind: "SubjectAccessReview", spec: {} }],

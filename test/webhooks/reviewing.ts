@@ -1,6 +1,8 @@
 import type { KeyBook } from "../../src/access/key-book.ts";
 import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
 import type { KeyView } from "../../src/domain/key-state.ts";
+import type { Discovery } from "../../src/kube/discovery.ts";
+import { KubeError } from "../../src/kube/errors.ts";
 import type { HttpRequest } from "../../src/runtime/routes.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
@@ -11,7 +13,7 @@ export function viewWith(spec: Partial<OwnedAccessKeySeen["spec"]> = {}): KeyVie
     key: { metadata: sightedMetadata(), spec: { user: "alice", disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec }, keyDigest: "d1", status: {}, conditions: [] },
     requester: { kind: "known", name: "alice", uid: "", groups: [] },
     olderHolder: undefined,
-    config: { maximumKeyTtl: 0, prefixes: { user: "", team: "" } },
+    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
   };
 }
 
@@ -27,7 +29,14 @@ export function reviewing({ view, isCold = false, isFollowing = true, found = vi
     placeOf: (namespace) => ({ target: "Management", ...(namespace === "web-1" ? { project: "web" } : {}) }),
     roles: () => new Map(),
   };
-  return { book, clock: new TestClock(), standing, used, results, onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
+  const discovery: Pick<Discovery, "known" | "find"> = {
+    known: (group, plural) => (group === "" && plural === "secrets" ? "Namespaced" : undefined),
+    async find(_group, plural) {
+      if (plural === "broken") throw new KubeError("GET /apis: 500", { code: "ServerError", status: 500 });
+      return plural === "nodes" ? "Cluster" : "Unknown";
+    },
+  };
+  return { book, discovery, clock: new TestClock(), standing, used, results, onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
 }
 
 /** Whoever is at the other end without a certificate. */

@@ -1,6 +1,6 @@
 import type { Scope, ScopeLimit, ScopeRule } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
-import { isEscape, namesEscape } from "./derived-credentials.ts";
+import { isEscape, isGuardedNamespace, isSecrets, namesRequest } from "./derived-credentials.ts";
 import { coversPath, coversResource, listsResources, qualifiedResource, selectsName } from "./patterns.ts";
 import type { RequestPlace, ResourceRequest, ScopedRequest } from "./request.ts";
 import { roleCovers, type ScopeRoles } from "./roles.ts";
@@ -10,21 +10,48 @@ export type ScopeVerdict = { readonly kind: "allowed" } | { readonly kind: "deni
 
 const allowed: ScopeVerdict = { kind: "allowed" };
 
+/** What a scope is read against: the roles that are defined, and the name of Latchkey's own namespace. */
+export interface ScopeContext {
+  readonly roles: ScopeRoles;
+  readonly ownNamespace: string;
+}
+
 /**
  * Whether a request is within a scope (specification, Scope). A scope never grants anything: whose the credential is
  * decides first. Any entry that covers the request is enough, but where it could yield a credential or change what is in
  * scope: there a rule must name the very resource.
  */
-export function allows(limit: ScopeLimit, request: ScopedRequest, roles: ScopeRoles): ScopeVerdict {
+export function allows(limit: ScopeLimit, request: ScopedRequest, context: ScopeContext): ScopeVerdict {
   if (limit === "none" || (limit !== "unreadable" && isAlwaysAllowed(request))) return allowed;
   if (limit === "unreadable") return denied(request, "its scope cannot be read");
-  const rules = limit.rules.filter((rule) => ruleCovers(rule, request));
-  if (request.kind === "resource" && isEscape(request)) {
-    if (rules.some((rule) => namesEscape(rule, request))) return allowed;
-    return denied(request, "it could reach beyond the scope, and no rule of the scope names this very resource");
+  const why = request.kind === "resource" ? resourceProblem(limit, request, context) : pathProblem(limit, request, context);
+  return why === undefined ? allowed : denied(request, why);
+}
+
+const notCovered = "nothing in the scope covers it";
+
+function pathProblem(scope: Scope, request: ScopedRequest, { roles }: ScopeContext): string | undefined {
+  const isCovered = scope.rules.some((rule) => ruleCovers(rule, request)) || placeIsCovered(scope, request) || scope.roles.some((role) => roleCovers(role, request, roles));
+  return isCovered ? undefined : notCovered;
+}
+
+function resourceProblem(scope: Scope, request: ResourceRequest, { roles, ownNamespace }: ScopeContext): string | undefined {
+  if (request.resourceScope === "Unknown") return "the API server does not serve this resource";
+  const rules = scope.rules.filter((rule) => ruleCovers(rule, request));
+  if (isGuardedNamespace(request.namespace, ownNamespace)) {
+    const isNamed = rules.some((rule) => namesRequest(rule, request) && rule.namespaces.includes(request.namespace));
+    return isNamed ? undefined : `in namespace ${request.namespace}, only a rule that lists this namespace and this resource by name covers it`;
   }
-  const isCovered = rules.length > 0 || placeIsCovered(limit, request) || limit.roles.some((role) => roleCovers(role, request, roles));
-  return isCovered ? allowed : denied(request, "nothing in the scope covers it");
+  if (isEscape(request)) {
+    return rules.some((rule) => namesRequest(rule, request)) ? undefined : "it could reach beyond the scope, and no rule of the scope names this very resource";
+  }
+  const isOfSecrets = isSecrets(request.group, request.resource);
+  // The Secrets of all namespaces are those of guarded ones, too.
+  if (isOfSecrets && request.namespace === "") return "no scope covers the Secrets of all namespaces at once; name a namespace";
+  const rulesCover = isOfSecrets ? rules.some((rule) => namesRequest(rule, request)) : rules.length > 0;
+  const isCovered = rulesCover || placeIsCovered(scope, request) || scope.roles.some((role) => roleCovers(role, request, roles));
+  if (isCovered) return undefined;
+  return rules.length > 0 ? "a rule covers Secrets only where its resources list secrets by name" : notCovered;
 }
 
 function denied(request: ScopedRequest, why: string): ScopeVerdict {
@@ -66,7 +93,12 @@ function ruleCoversResource(rule: ScopeRule, request: ResourceRequest): boolean 
   if (rule.resources.length > 0 && !rule.resources.some((entry) => coversResource(entry, request))) return false;
   // The specification wants resources beside names: names alone, which admission refuses, are no licence.
   if (rule.resourceNames.length > 0 && (rule.resources.length === 0 || !rule.resourceNames.includes(request.name))) return false;
-  return isAnyOf(rule.namespaces, request.namespace);
+  return rule.namespaces.length === 0 || rule.namespaces.some((namespace) => coversNamespace(namespace, request));
+}
+
+/** The empty text is what is in no namespace (specification, rules entry). A list over all namespaces names none either, but is in them. */
+function coversNamespace(namespace: string, request: ResourceRequest): boolean {
+  return namespace === "" ? request.resourceScope === "Cluster" : namespace === request.namespace;
 }
 
 function ruleCoversPath(rule: ScopeRule, path: string): boolean {

@@ -1,4 +1,5 @@
 import type { ReviewedPath, ReviewedResource } from "../../api/access-review.ts";
+import type { ResourceScope } from "../../api/discovery.ts";
 
 /** What a request is made to (specification, requestTargets). */
 export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster";
@@ -17,8 +18,8 @@ export interface RequestPlace {
   readonly virtualClusterNamespace?: string;
 }
 
-/** A request for a resource, and where it goes. */
-export type ResourceRequest = RequestPlace & ReviewedResource;
+/** A request for a resource, where it goes, and whether the resource is in namespaces. */
+export type ResourceRequest = RequestPlace & ReviewedResource & { readonly resourceScope: ResourceScope };
 
 /** A request for a path, and where it goes. */
 export type PathRequest = RequestPlace & ReviewedPath;

@@ -1,6 +1,7 @@
 import { group as ownGroup } from "../../api/names.ts";
 import type { PolicyRule } from "../../api/role.ts";
 import { type ScopeLimit, type ScopeRole, serviceCLI } from "../../api/scope.ts";
+import { isSecrets } from "./derived-credentials.ts";
 import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
 import type { ResourceRequest, ScopedRequest } from "./request.ts";
 
@@ -40,7 +41,9 @@ function permits(rule: PolicyRule, request: ScopedRequest): boolean {
   return isNamed && includes(rule.apiGroups, request.group) && hasResource(rule.resources, request);
 }
 
+/** Secrets are meant only where they are named: so is a bundle that was written for all else no key to everything. */
 function hasResource(resources: readonly string[], request: ResourceRequest): boolean {
+  if (isSecrets(request.group, request.resource)) return resources.includes(qualifiedResource(request));
   return includes(resources, qualifiedResource(request)) || (request.subresource !== "" && resources.includes(`*/${request.subresource}`));
 }
 

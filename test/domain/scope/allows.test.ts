@@ -3,13 +3,15 @@ import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { allows } from "../../../src/domain/scope/allows.ts";
 import { pathRequest, resourceRequest } from "./requests.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
-import { isAllowed, roles } from "./verdict-of.ts";
+import { context, isAllowed } from "./verdict-of.ts";
 
 const pod = resourceRequest();
 const inProject = (project: string) => resourceRequest({ project });
 const rule = (fields: object) => ({ rules: [fields] });
 const core = (...resources: readonly string[]) => rule({ resources: [{ group: "", resources }] });
 const named = (group: string, ...resources: readonly string[]) => rule({ resources: [{ group, resources }] });
+
+const secret = (changes: Parameters<typeof resourceRequest>[0] = {}) => resourceRequest({ resource: "secrets", ...changes });
 
 type Case = readonly [string, unknown, ScopedRequest];
 
@@ -112,7 +114,10 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["* covers subresources, too", core("*"), resourceRequest({ subresource: "log" })],
       ["covers its names", rule({ resources: [{ group: "", resources: ["pods"] }], resourceNames: ["p"] }), pod],
       ["covers its namespaces", rule({ namespaces: ["ns"] }), pod],
-      ["with an empty namespace covers what is in none", rule({ namespaces: [""] }), resourceRequest({ resource: "nodes", namespace: "" })],
+      ["with an empty namespace covers what is in none", rule({ namespaces: [""] }), resourceRequest({ resource: "nodes", namespace: "", resourceScope: "Cluster" })],
+      ["with an empty namespace covers a namespace itself", rule({ namespaces: [""] }), resourceRequest({ resource: "namespaces", namespace: "ns", resourceScope: "Cluster" })],
+      ["with a namespace covers that namespace itself", rule({ namespaces: ["ns"] }), resourceRequest({ resource: "namespaces", namespace: "ns", resourceScope: "Cluster" })],
+      ["without namespaces covers a list over all of them", rule({}), resourceRequest({ verb: "list", name: "", namespace: "" })],
       ["covers a path", rule({ nonResourceURLs: ["/metrics"] }), pathRequest("/metrics")],
       ["covers what is below a path", rule({ nonResourceURLs: ["/logs/*"] }), pathRequest("/logs/a/b")],
       ["* covers every path", rule({ nonResourceURLs: ["*"] }), pathRequest("/metrics")],
@@ -134,6 +139,11 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["for names does not cover lists", rule({ resources: [{ group: "", resources: ["pods"] }], resourceNames: ["p"] }), resourceRequest({ verb: "list", name: "" })],
       ["for names without resources covers nothing", rule({ resourceNames: ["p"] }), pod],
       ["covers no other namespace", rule({ namespaces: ["other"] }), pod],
+      ["for what is in no namespace does not cover a list over all of them", rule({ namespaces: [""] }), resourceRequest({ verb: "list", name: "", namespace: "" })],
+      ["for what is in no namespace covers nothing in one", rule({ namespaces: [""] }), pod],
+      ["for namespaces does not cover a list over all of them", rule({ namespaces: ["ns"] }), resourceRequest({ verb: "list", name: "", namespace: "" })],
+      ["covers nothing that the API server does not serve", rule({}), resourceRequest({ resourceScope: "Unknown" })],
+      ["covers no group called constructor that the API server does not serve", rule({}), resourceRequest({ group: "constructor", resourceScope: "Unknown" })],
       ["for namespaces does not cover what is in none", rule({ namespaces: ["ns"] }), resourceRequest({ resource: "nodes", namespace: "" })],
       ["for a path covers nothing below it", rule({ nonResourceURLs: ["/logs"] }), pathRequest("/logs/a")],
       ["for what is below a path does not cover the path", rule({ nonResourceURLs: ["/logs/*"] }), pathRequest("/logs")],
@@ -149,6 +159,48 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["for a virtual cluster in a namespace covers none elsewhere", rule({ virtualClusters: [{ namespace: "home" }] }), resourceRequest({ target: "ProjectVirtualCluster", virtualCluster: "vc" })],
     ],
   ],
+  [
+    "core Secrets",
+    [
+      ["are covered by a rule that names them", core("secrets"), secret()],
+      ["are covered by a rule that names them beside others", core("pods", "secrets"), secret()],
+      ["are covered by a project", { projects: [{ project: "web" }] }, secret({ project: "web" })],
+      ["are covered by a space", { spaces: [{ project: "web", space: "*" }] }, secret({ project: "web", space: "blue" })],
+      ["are covered by a virtual cluster", { virtualClusters: [{ project: "web", virtualCluster: "vc" }] }, secret({ project: "web", virtualCluster: "vc" })],
+      ["are covered by a connected cluster", { clusters: [{ cluster: "c1" }] }, secret({ target: "Cluster", cluster: "c1" })],
+      ["are covered by a role whose bundle names them", { roles: [{ role: "viewer" }] }, secret({ verb: "list", name: "" })],
+      ["are not resources of that name in other groups", rule({}), secret({ group: "apps" })],
+    ],
+    [
+      ["are not covered by a rule without resources", rule({}), secret()],
+      ["are not covered by a rule without resources in the group", core(), secret()],
+      ["are not covered by *", core("*"), secret()],
+      ["are not covered by a rule that names them elsewhere", named("apps", "secrets"), secret()],
+      ["are not covered by one rule that names others and one that does not name them", { rules: [{ resources: [{ group: "", resources: ["secrets"] }], namespaces: ["other"] }, {}] }, secret()],
+      ["are not covered by a role whose bundle covers everything", { roles: [{ role: "everything" }] }, secret()],
+      ["of all namespaces are not covered by a rule that names them", core("secrets"), secret({ verb: "list", name: "", namespace: "" })],
+      ["of all namespaces are not covered by a role that names them", { roles: [{ role: "viewer" }] }, secret({ verb: "list", name: "", namespace: "" })],
+      ["have no subresource that a wildcard covers", core("secrets", "secrets/*", "*/log"), secret({ subresource: "log" })],
+      ["have no subresource that a project covers", { projects: [{ project: "web" }] }, secret({ subresource: "log", project: "web" })],
+    ],
+  ],
+  ...["latchkey-system", "latchkey-clusters", "kube-system"].map((namespace): [string, Case[], Case[]] => [
+    `what is in namespace ${namespace}`,
+    [
+      ["is covered by a rule that lists it and the resource", rule({ resources: [{ group: "", resources: ["pods"] }], namespaces: ["ns", namespace] }), resourceRequest({ namespace })],
+      ["is covered where such a rule names Secrets", rule({ resources: [{ group: "", resources: ["secrets"] }], namespaces: [namespace] }), secret({ namespace })],
+    ],
+    [
+      ["is not covered by a rule that lists neither", rule({}), resourceRequest({ namespace })],
+      ["is not covered by a rule that lists the resource alone", core("pods"), resourceRequest({ namespace })],
+      ["is not covered by a rule that lists the namespace alone", rule({ namespaces: [namespace] }), resourceRequest({ namespace })],
+      ["is not covered by a rule that lists the namespace and *", rule({ resources: [{ group: "", resources: ["*"] }], namespaces: [namespace] }), resourceRequest({ namespace })],
+      ["is not covered by two rules that list one each", { rules: [{ resources: [{ group: "", resources: ["pods"] }] }, { namespaces: [namespace] }] }, resourceRequest({ namespace })],
+      ["is not covered by a project", { projects: [{ project: "*" }] }, resourceRequest({ namespace, project: "web" })],
+      ["is not covered by a connected cluster", { clusters: [{ cluster: "*" }] }, resourceRequest({ namespace, target: "Cluster", cluster: "c1" })],
+      ["is not covered by a role", { roles: [{ role: "viewer" }] }, resourceRequest({ namespace })],
+    ],
+  ]),
   [
     "whatever the scope, a key",
     [
@@ -186,6 +238,10 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["is writing policies", rule({}), resourceRequest({ verb: "delete", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies", namespace: "" })],
       ["is labelling a namespace", rule({}), resourceRequest({ verb: "patch", resource: "namespaces", name: "ns" })],
       ["is reaching a kubelet", rule({}), resourceRequest({ resource: "nodes", subresource: "proxy", namespace: "" })],
+      ["is changing what a kind is", rule({}), resourceRequest({ verb: "patch", group: "apiextensions.k8s.io", resource: "customresourcedefinitions", namespace: "" })],
+      ["is changing keys of one's own by any subresource", core("*"), resourceRequest({ verb: "patch", group: "management.service", resource: "ownedaccesskeys", subresource: "scale", namespace: "" })],
+      ["is deleting many roles at once", rule({}), resourceRequest({ verb: "deletecollection", group: "rbac.authorization.k8s.io", resource: "roles", name: "" })],
+      ["is finishing a namespace by a wildcard of subresources", core("*/finalize"), resourceRequest({ verb: "update", resource: "namespaces", subresource: "finalize" })],
       ["is standing in for the API server", rule({}), resourceRequest({ verb: "create", group: "apiregistration.k8s.io", resource: "apiservices", namespace: "", name: "" })],
     ],
   ],
@@ -198,11 +254,20 @@ test.each<[ScopedRequest, string]>([
   [resourceRequest({ subresource: "log" }), "get pods/log p in namespace ns: nothing in the scope covers it"],
   [resourceRequest({ group: "apps", resource: "deployments", name: "", verb: "list", namespace: "" }), "list deployments.apps: nothing in the scope covers it"],
   [pathRequest("/metrics"), "get /metrics: nothing in the scope covers it"],
+  [resourceRequest({ resource: "things", resourceScope: "Unknown" }), "get things p in namespace ns: the API server does not serve this resource"],
+  [resourceRequest({ namespace: "kube-system" }), "get pods p in namespace kube-system: in namespace kube-system, only a rule that lists this namespace and this resource by name covers it"],
+  [secret({ verb: "list", name: "", namespace: "" }), "list secrets: no scope covers the Secrets of all namespaces at once; name a namespace"],
   [resourceRequest({ verb: "patch", resource: "namespaces", namespace: "" }), "patch namespaces p: it could reach beyond the scope, and no rule of the scope names this very resource"],
 ])("a refusal says what was refused, and why", (request, expected) => {
-  expect(allows(parseScopeLimit({}), request, roles)).toEqual({ kind: "denied", reason: `the scope of this credential does not allow ${expected}` });
+  expect(allows(parseScopeLimit({}), request, context)).toEqual({ kind: "denied", reason: `the scope of this credential does not allow ${expected}` });
+});
+
+test("a refusal of Secrets says what a rule lacks, if there is one", () => {
+  const reasonOf = (scope: unknown) => allows(parseScopeLimit(scope), secret(), context);
+  expect(reasonOf(rule({}))).toMatchObject({ reason: expect.stringMatching(/: a rule covers Secrets only where its resources list secrets by name$/) });
+  expect(reasonOf({})).toMatchObject({ reason: expect.stringMatching(/: nothing in the scope covers it$/) });
 });
 
 test("a scope that cannot be read says so", () => {
-  expect(allows("unreadable", pod, roles)).toEqual({ kind: "denied", reason: "the scope of this credential does not allow get pods p in namespace ns: its scope cannot be read" });
+  expect(allows("unreadable", pod, context)).toEqual({ kind: "denied", reason: "the scope of this credential does not allow get pods p in namespace ns: its scope cannot be read" });
 });

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import type { ResourceScope } from "../../../src/api/discovery.ts";
 import type { RequestTarget, ScopedRequest } from "../../../src/domain/scope/request.ts";
 
 /** Few words, so that scopes and requests often meet. */
@@ -6,10 +7,11 @@ const project = fc.constantFrom("web", "pay");
 const cluster = fc.constantFrom("c1", "c2");
 const space = fc.constantFrom("blue", "red");
 const virtualCluster = fc.constantFrom("vc", "wc");
-const namespace = fc.constantFrom("ns", "other", "");
+const namespace = fc.constantFrom("ns", "other", "", "kube-system", "latchkey-system");
+const resourceScope = fc.constantFrom<ResourceScope>("Namespaced", "Namespaced", "Cluster", "Unknown");
 const verb = fc.constantFrom("get", "list", "create", "patch", "impersonate", "impersonate:user-info");
-const group = fc.constantFrom("", "apps", "management.service", "rbac.authorization.k8s.io", "certificates.k8s.io", "authorization.k8s.io");
-const resource = fc.constantFrom("pods", "deployments", "namespaces", "serviceaccounts", "nodes", "users", "ownedaccesskeys", "sharedsecrets", "roles", "signers", "selfsubjectaccessreviews");
+const group = fc.constantFrom("", "apps", "management.service", "rbac.authorization.k8s.io", "certificates.k8s.io", "authorization.k8s.io", "apiextensions.k8s.io", "constructor", "__proto__");
+const resource = fc.constantFrom("pods", "deployments", "namespaces", "serviceaccounts", "nodes", "users", "ownedaccesskeys", "sharedsecrets", "secrets", "secrets", "customresourcedefinitions", "roles", "signers", "selfsubjectaccessreviews");
 const subresource = fc.constantFrom("", "", "log", "scale", "token", "proxy", "status");
 const objectName = fc.constantFrom("p", "web", "");
 const path = fc.constantFrom("/api", "/apis/apps", "/logs", "/logs/a", "/logs/../x", "/metrics", "/version/");
@@ -27,7 +29,7 @@ const place = {
 /** Any request made of those words; what is not known of its place is absent. */
 export const anyRequest: fc.Arbitrary<ScopedRequest> = fc
   .oneof(
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant("resource" as const), ...place, verb, group, resource, subresource, name: objectName, namespace }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant("resource" as const), ...place, verb, group, resource, subresource, name: objectName, namespace, resourceScope }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("path" as const), ...place, verb, path }) },
   )
   .map(({ cluster: c, project: p, space: s, virtualCluster: v, virtualClusterNamespace: n, ...request }) => ({
@@ -62,7 +64,7 @@ export const anyRule = fc.record({
 
 /** Any scope that can be read, as it stands in a spec. */
 export const anyScope = fc.record({
-  roles: some(fc.record({ role: fc.constantFrom("viewer", "serviceCLI", "nobody"), projects: some(orStar(project)), virtualClusters: some(orStar(virtualCluster)) }, optional)),
+  roles: some(fc.record({ role: fc.constantFrom("viewer", "everything", "serviceCLI", "nobody"), projects: some(orStar(project)), virtualClusters: some(orStar(virtualCluster)) }, optional)),
   projects: some(fc.record({ project: orStar(project) }, optional)),
   spaces: some(fc.record({ project: orStar(project), space: orStar(space) }, optional)),
   virtualClusters: some(fc.record({ project: orStar(project), virtualCluster: orStar(virtualCluster) }, optional)),

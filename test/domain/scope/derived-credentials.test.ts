@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isEscape } from "../../../src/domain/scope/derived-credentials.ts";
+import { isEscape, isGuardedNamespace } from "../../../src/domain/scope/derived-credentials.ts";
 import { isAllowed } from "./verdict-of.ts";
 import { resourceRequest } from "./requests.ts";
 
@@ -23,6 +23,8 @@ const escapes: readonly (readonly [group: string, resource: string, harmless: re
   ["rbac.authorization.k8s.io", "clusterroles", reading],
   ["admissionregistration.k8s.io", "mutatingwebhookconfigurations", reading],
   ["apiregistration.k8s.io", "apiservices", reading],
+  ["apiextensions.k8s.io", "customresourcedefinitions", reading],
+  ["", "secrets/any", []],
 ];
 
 const requestFor = (group: string, qualified: string, verb: string) => {
@@ -39,11 +41,19 @@ describe.each(escapes)("%s %s", (group, resource, harmless) => {
   });
 });
 
+test("guarded namespaces are Latchkey's own, that of connected clusters, and that of the control plane", () => {
+  const names = ["keys", "latchkey-clusters", "kube-system", "latchkey-system", "default", ""];
+  expect(names.filter((name) => isGuardedNamespace(name, "keys"))).toEqual(["keys", "latchkey-clusters", "kube-system"]);
+  expect(isGuardedNamespace("", "")).toBe(false);
+});
+
 describe("what is no escape", () => {
   test.each([
     ["", "secrets"],
     ["", "serviceaccounts"],
     ["", "nodes"],
+    ["", "nodes/proxy2"],
+    ["", "namespaces2"],
     ["apps", "namespaces"],
     [own, "sharedsecrets"],
   ])("%s %s, whatever the verb", (group, resource) => {

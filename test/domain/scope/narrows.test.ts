@@ -10,7 +10,7 @@ import { isAllowed } from "./verdict-of.ts";
 const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
 
 function isNarrower(child: unknown, parent: unknown): boolean {
-  return narrows(parseScopeLimit(child), parseScopeLimit(parent));
+  return narrows(parseScopeLimit(child), parseScopeLimit(parent), "latchkey-system");
 }
 
 /** A scope, and one that was made of it by some narrowing steps, of which one in four is none. */
@@ -55,7 +55,7 @@ test("every scope narrows itself, and what narrows in one step is known to", () 
 
 test("nothing narrows what cannot be read, and only no scope is narrowed by none", () => {
   const limits = ["none", "unreadable", parseScopeLimit({}), parseScopeLimit({ rules: [{}] })] as const;
-  expect(limits.map((parent) => limits.map((child) => narrows(child, parent)))).toEqual([
+  expect(limits.map((parent) => limits.map((child) => narrows(child, parent, "latchkey-system")))).toEqual([
     [true, true, true, true],
     [false, true, false, false],
     [false, true, true, false],
@@ -75,7 +75,11 @@ describe("narrows:", () => {
     ["a virtual cluster of the project", { virtualClusters: [{ project: "web", virtualCluster: "vc" }] }, web],
     ["a virtual cluster by name", { virtualClusters: [{ project: "web", virtualCluster: "vc" }] }, { virtualClusters: [{ project: "*", virtualCluster: "*" }] }],
     ["a cluster by name", { clusters: [{ cluster: "c1" }] }, { clusters: [{ cluster: "*" }] }],
-    ["everything within a rule that restricts nothing", { ...web, clusters: [{ cluster: "c" }], roles: [{ role: "viewer" }], rules: [{ verbs: ["get"] }] }, open],
+    ["rules within a rule that restricts nothing", { rules: [{ verbs: ["get"] }, { resources: pods, namespaces: ["ns"] }] }, open],
+    ["everything within a rule that restricts nothing beside one that names Secrets", { ...web, clusters: [{ cluster: "c" }], roles: [{ role: "viewer" }], rules: [{ verbs: ["get"] }] }, { rules: [{}, { resources: [{ group: "", resources: ["secrets"] }] }] }],
+    ["Secrets that both name", { rules: [{ resources: [{ group: "", resources: ["secrets"] }], namespaces: ["ns"] }] }, { rules: [{ resources: [{ group: "", resources: ["secrets", "pods"] }] }] }],
+    ["a guarded namespace that both list", { rules: [{ resources: pods, namespaces: ["kube-system"] }] }, { rules: [{ resources: pods, namespaces: ["kube-system", "latchkey-system"] }] }],
+    ["what opens nothing in a guarded namespace", { rules: [{ namespaces: ["kube-system"] }] }, open],
     ["a role in the project", { roles: [{ role: "viewer", projects: ["web"] }] }, web],
     ["a role in fewer projects", { roles: [{ role: "viewer", projects: ["web"] }] }, { roles: [{ role: "viewer", projects: ["web", "pay"] }] }],
     ["allowServiceCli, which is a role", { allowServiceCli: true }, { roles: [{ role: "serviceCLI" }] }],
@@ -114,6 +118,15 @@ describe("does not narrow:", () => {
     ["a role in a project and another", { roles: [{ role: "viewer", projects: ["web", "pay"] }] }, web],
     ["a role everywhere", { roles: [{ role: "viewer" }] }, { ...web, roles: [{ role: "viewer", projects: ["web"] }] }],
     ["a role in all virtual clusters", { roles: [{ role: "viewer" }] }, { roles: [{ role: "viewer", virtualClusters: ["vc"] }] }],
+    ["a project, whose Secrets are covered, within a rule that does not name them", web, open],
+    ["a role within a rule that does not name Secrets", { roles: [{ role: "viewer" }] }, open],
+    ["a project within rules of which the one that names Secrets restricts", web, { rules: [{}, { resources: [{ group: "", resources: ["secrets"] }], verbs: ["get"] }] }],
+    ["a project within a rule that names Secrets alone", web, { rules: [{ resources: [{ group: "", resources: ["secrets"] }] }] }],
+    ["Secrets by name within *", { rules: [{ resources: [{ group: "", resources: ["secrets"] }] }] }, { rules: [{ resources: [{ group: "", resources: ["*"] }] }] }],
+    ["a guarded namespace that the wider rule does not list", { rules: [{ resources: pods, namespaces: ["ns", "kube-system"] }] }, { rules: [{ resources: pods }] }],
+    ["Latchkey's own namespace that the wider rule does not list", { rules: [{ resources: pods, namespaces: ["latchkey-system"] }] }, { rules: [{ resources: pods }] }],
+    ["a resource in a guarded namespace that the wider rule does not name", { rules: [{ resources: pods, namespaces: ["kube-system"] }] }, { rules: [{ resources: [{ group: "", resources: ["*"] }], namespaces: ["kube-system"] }] }],
+    ["a CRD within *", { rules: [{ verbs: ["patch"], resources: [{ group: "apiextensions.k8s.io", resources: ["customresourcedefinitions"] }] }] }, open],
     ["a place within a rule that restricts", web, { rules: [{ verbs: ["get"] }] }],
     ["a rule within a project", { rules: [{ namespaces: ["web"] }] }, web],
     ["all verbs within some", { rules: [{}] }, { rules: [{ verbs: ["get"] }] }],

@@ -2,7 +2,7 @@ import type { PathRequest, ResourceRequest } from "../../../src/domain/scope/req
 
 /** A request to read a pod in namespace `ns` of the central cluster, but for the changes. */
 export function resourceRequest(changes: Partial<Omit<ResourceRequest, "kind">> = {}): ResourceRequest {
-  return { kind: "resource", target: "Management", verb: "get", group: "", resource: "pods", subresource: "", name: "p", namespace: "ns", ...changes };
+  return { kind: "resource", target: "Management", verb: "get", group: "", resource: "pods", subresource: "", name: "p", namespace: "ns", resourceScope: "Namespaced", ...changes };
 }
 
 /** A request to read a path of the central cluster, but for the changes. */

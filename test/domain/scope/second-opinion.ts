@@ -19,7 +19,7 @@ const placeOf = ({ target, cluster = "", project = "", space = "", virtualCluste
 const deedOf = (request: ScopedRequest): string => {
   if (request.kind === "path") return `path|${request.verb}|${/(?:^|\/)\.\.?(?:\/|$)/.test(request.path) ? "" : request.path}`;
   const resource = request.subresource === "" ? `${request.resource}$` : `${request.resource}/${request.subresource}$`;
-  return `resource|${request.verb}|${request.group}|${resource}|${request.name}|${request.namespace}`;
+  return `resource|${request.verb}|${request.group}|${resource}|${request.name}|${request.namespace}|${request.resourceScope}`;
 };
 
 const lineOf = (request: ScopedRequest): string => `${placeOf(request)}||${deedOf(request)}`;
@@ -50,7 +50,7 @@ function linesOfRule(rule: unknown): readonly string[] {
   const groups = listAt(rule, "resources").map((entry) => `${escape(stringAt(entry, "group") ?? "")}\\|${orAny(stringsAt(entry, "resources").map(resourcePattern))}`);
   const [urls, names, namespaces] = [strings("nonResourceURLs"), strings("resourceNames"), strings("namespaces")];
   const aboutResources = groups.length + names.length + namespaces.length > 0;
-  const resource = `resource\\|${verbs}\\|${groups.length === 0 ? "[^|]*\\|[^|]*" : oneOf(groups)}\\|${orAny(names.map(escape))}\\|${orAny(namespaces.map(escape))}`;
+  const resource = `resource\\|${verbs}\\|${groups.length === 0 ? "[^|]*\\|[^|]*" : oneOf(groups)}\\|${orAny(names.map(escape))}\\|${namespaces.length === 0 ? any : oneOf(namespaces.map((listed) => (listed === "" ? "[^|]*\\|Cluster" : `${escape(listed)}\\|.*`)))}`;
   const path = `path\\|${verbs}\\|${urls.length === 0 ? "[^|]*" : oneOf(urls.map(pathPattern))}`;
   const namesAlone = names.length > 0 && groups.length === 0;
   return [
@@ -78,31 +78,43 @@ function linesOfRole(entry: unknown): readonly string[] {
   const place = `Management\\|[^|]*\\|${narrowed("projects")}\\|[^|]*\\|${narrowed("virtualClusters")}\\|[^|]*\\|\\|`;
   const wild = (patterns: readonly string[], one: (pattern: string) => string) => (patterns.includes("*") ? "[^|]*" : oneOf(patterns.map(one)));
   return bundle.flatMap((rule) => {
+    const listed = stringsAt(rule, "resources");
+    const unlessSecrets = listed.includes("secrets") ? "" : "(?![^|]*\\|\\|secrets\\$)";
     const verbs = wild(stringsAt(rule, "verbs"), escape);
     const resources = wild(stringsAt(rule, "resources"), (pattern) => (pattern.startsWith("*/") ? resourcePattern(pattern) : `${escape(pattern)}\\$`));
     return [
-      `${place}resource\\|${verbs}\\|${wild(stringsAt(rule, "apiGroups"), escape)}\\|${resources}\\|${orAny(stringsAt(rule, "resourceNames").map(escape))}\\|[^|]*`,
+      `${place}resource\\|${unlessSecrets}${verbs}\\|${wild(stringsAt(rule, "apiGroups"), escape)}\\|${resources}\\|${orAny(stringsAt(rule, "resourceNames").map(escape))}\\|.*`,
       `${place}path\\|${verbs}\\|${oneOf(stringsAt(rule, "nonResourceURLs").map(pathPattern))}`,
     ];
   });
 }
 
-const isFit = (lines: readonly string[], request: ScopedRequest): boolean => lines.some((line) => new RegExp(`^${line}$`).test(lineOf(request)));
+/** Few words make few lines: each becomes a regular expression once. */
+const compiled = new Map<string, RegExp>();
+
+function isFit(lines: readonly string[], request: ScopedRequest): boolean {
+  const text = lineOf(request);
+  return lines.some((line) => {
+    const pattern = compiled.get(line) ?? new RegExp(`^${line}$`);
+    if (compiled.size < 50_000) compiled.set(line, pattern);
+    return pattern.test(text);
+  });
+}
 
 const always = [
   `${any}\\|\\|path\\|get\\|(?:\\/api(?:\\/[^|]*)?|\\/apis(?:\\/[^|]*)?|\\/openapi(?:\\/[^|]*)?|\\/healthz|\\/livez|\\/readyz|\\/version\\/?)`,
-  `${any}\\|\\|resource\\|create\\|authentication\\.k8s\\.io\\|selfsubjectreviews\\$\\|[^|]*\\|[^|]*`,
-  `${any}\\|\\|resource\\|create\\|authorization\\.k8s\\.io\\|selfsubject(?:access|rules)reviews\\$\\|[^|]*\\|[^|]*`,
+  `${any}\\|\\|resource\\|create\\|authentication\\.k8s\\.io\\|selfsubjectreviews\\$\\|.*`,
+  `${any}\\|\\|resource\\|create\\|authorization\\.k8s\\.io\\|selfsubject(?:access|rules)reviews\\$\\|.*`,
 ];
 
 const reading = "(?!get\\||list\\||watch\\|)[^|]*";
 const escapes = [
   `${any}\\|\\|resource\\|impersonate[^|]*\\|${any}`,
-  `${any}\\|\\|resource\\|(?!create\\|)[^|]*\\|management\\.service\\|(?:ownedaccesskeys|directclusterendpointtokens)(?:\\/status)?\\$\\|${any}`,
-  `${any}\\|\\|resource\\|[^|]*\\|\\|(?:serviceaccounts\\/token|nodes\\/proxy)\\$\\|${any}`,
-  `${any}\\|\\|resource\\|${reading}\\|\\|namespaces(?:\\/status|\\/finalize)?\\$\\|${any}`,
-  `${any}\\|\\|resource\\|[^|]*\\|certificates\\.k8s\\.io\\|signers\\$\\|${any}`,
-  `${any}\\|\\|resource\\|${reading}\\|(?:certificates|rbac\\.authorization|admissionregistration|apiregistration)\\.k8s\\.io\\|${any}`,
+  `${any}\\|\\|resource\\|(?!create\\|)[^|]*\\|management\\.service\\|(?:ownedaccesskeys|directclusterendpointtokens)(?:\\/[^|]*)?\\$\\|${any}`,
+  `${any}\\|\\|resource\\|[^|]*\\|\\|(?:serviceaccounts\\/token|nodes\\/proxy|secrets\\/[^|]*)\\$\\|${any}`,
+  `${any}\\|\\|resource\\|${reading}\\|\\|namespaces(?:\\/[^|]*)?\\$\\|${any}`,
+  `${any}\\|\\|resource\\|[^|]*\\|certificates\\.k8s\\.io\\|signers(?:\\/[^|]*)?\\$\\|${any}`,
+  `${any}\\|\\|resource\\|${reading}\\|(?:certificates|rbac\\.authorization|admissionregistration|apiregistration|apiextensions)\\.k8s\\.io\\|${any}`,
 ];
 
 /** Rules of which only what names resources without wildcards is left, and of verbs only what is listed where that is needed. */
@@ -115,10 +127,20 @@ function plainRules(scope: unknown, request: ScopedRequest): readonly unknown[] 
   });
 }
 
+function entriesOf(scope: unknown): readonly unknown[] {
+  return [...listAt(scope, "roles"), ...(isTrueAt(scope, "allowServiceCli") ? [{ role: "serviceCLI" }] : [])];
+}
+
 /** Whether a readable scope, as it stands in a spec, allows a request. */
 export function secondOpinion(scope: unknown, request: ScopedRequest): boolean {
   if (scope === undefined || isFit(always, request)) return true;
-  if (isFit(escapes, request)) return isFit(plainRules(scope, request).flatMap(linesOfRule), request);
-  const entries = [...listAt(scope, "roles"), ...(isTrueAt(scope, "allowServiceCli") ? [{ role: "serviceCLI" }] : [])];
-  return isFit([...linesOfPlaces(scope), ...entries.flatMap(linesOfRole), ...listAt(scope, "rules").flatMap(linesOfRule)], request);
+  if (request.kind === "resource") {
+    const plain = plainRules(scope, request);
+    const { group, resource, namespace, resourceScope } = request;
+    if (resourceScope === "Unknown") return false;
+    if (["kube-system", "latchkey-clusters", "latchkey-system"].includes(namespace)) return isFit(plain.filter((rule) => stringsAt(rule, "namespaces").includes(namespace)).flatMap(linesOfRule), request);
+    if (isFit(escapes, request)) return isFit(plain.flatMap(linesOfRule), request);
+    if (`${group}/${resource}` === "/secrets") return namespace !== "" && isFit([...plain.flatMap(linesOfRule), ...linesOfPlaces(scope), ...entriesOf(scope).flatMap(linesOfRole)], request);
+  }
+  return isFit([...linesOfPlaces(scope), ...entriesOf(scope).flatMap(linesOfRole), ...listAt(scope, "rules").flatMap(linesOfRule)], request);
 }

@@ -1,21 +1,26 @@
 import type { PolicyRule } from "../../../src/api/role.ts";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
-import { allows } from "../../../src/domain/scope/allows.ts";
+import { allows, type ScopeContext } from "../../../src/domain/scope/allows.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 
-/** The roles of these tests: `viewer` reads pods and the path `/metrics`. */
+/** The roles of these tests: `viewer` reads pods, lists Secrets and reads the path `/metrics`; `everything` names nothing. */
 export const roles: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   [
     "viewer",
     [
       { apiGroups: [""], resources: ["pods", "*/log"], resourceNames: [], verbs: ["get", "list"], nonResourceURLs: [] },
+      { apiGroups: [""], resources: ["secrets"], resourceNames: [], verbs: ["list"], nonResourceURLs: [] },
       { apiGroups: ["apps"], resources: ["*"], resourceNames: ["web"], verbs: ["*"], nonResourceURLs: [] },
       { apiGroups: [], resources: [], resourceNames: [], verbs: ["get"], nonResourceURLs: ["/metrics", "/logs/*"] },
     ],
   ],
+  ["everything", [{ apiGroups: ["*"], resources: ["*"], resourceNames: [], verbs: ["*"], nonResourceURLs: ["*"] }]],
 ]);
+
+/** What scopes are read against in these tests. */
+export const context: ScopeContext = { roles, ownNamespace: "latchkey-system" };
 
 /** Whether a scope as it stands in a spec allows a request. */
 export function isAllowed(raw: unknown, request: ScopedRequest): boolean {
-  return allows(parseScopeLimit(raw), request, roles).kind === "allowed";
+  return allows(parseScopeLimit(raw), request, context).kind === "allowed";
 }

@@ -1,0 +1,103 @@
+import type { Scope, ScopeResources, ScopeRule } from "../../api/scope.ts";
+import { listsResources } from "./patterns.ts";
+
+/** A scope that others are compared with: what it names is looked up, so that a comparison costs as much as the other scope is long. */
+export interface WiderScope {
+  readonly projects: ReadonlySet<string>;
+  readonly spaces: Pairs;
+  readonly virtualClusters: Pairs;
+  readonly clusters: ReadonlySet<string>;
+  readonly roles: readonly WiderRole[];
+  readonly rules: readonly WiderRule[];
+}
+
+/** Second names by the first ones that they stand beside. */
+export type Pairs = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** A role entry; an empty set does not narrow. */
+export interface WiderRole {
+  readonly role: string;
+  readonly projects: ReadonlySet<string>;
+  readonly virtualClusters: ReadonlySet<string>;
+}
+
+/** A rule; an empty set does not restrict, but of paths. */
+export interface WiderRule {
+  readonly verbs: ReadonlySet<string>;
+  readonly requestTargets: ReadonlySet<string>;
+  readonly namespaces: ReadonlySet<string>;
+  readonly resourceNames: ReadonlySet<string>;
+  readonly cluster: string;
+  readonly virtualClusters: Pairs;
+  readonly isAboutResources: boolean;
+  /** Patterns of resources by API group; an empty map is every resource of every group. */
+  readonly resources: ReadonlyMap<string, WiderResources>;
+  readonly paths: readonly string[];
+}
+
+/** What a rule says of one API group. */
+export interface WiderResources {
+  /** Whether it is every resource and subresource. */
+  readonly all: boolean;
+  readonly patterns: ReadonlySet<string>;
+}
+
+/** Prepares a scope for comparisons. */
+export function widerScope({ projects, spaces, virtualClusters, clusters, roles, rules }: Scope): WiderScope {
+  return {
+    projects: new Set(projects),
+    spaces: pairs(spaces.map(({ project, space }) => [project, space])),
+    virtualClusters: pairs(virtualClusters.map(({ project, virtualCluster }) => [project, virtualCluster])),
+    clusters: new Set(clusters),
+    roles: roles.map((entry) => ({ role: entry.role, projects: new Set(entry.projects), virtualClusters: new Set(entry.virtualClusters) })),
+    rules: rules.map(widerRule),
+  };
+}
+
+function widerRule(rule: ScopeRule): WiderRule {
+  return {
+    verbs: new Set(rule.verbs),
+    requestTargets: new Set(rule.requestTargets),
+    namespaces: new Set(rule.namespaces),
+    resourceNames: new Set(rule.resourceNames),
+    cluster: rule.cluster,
+    virtualClusters: pairs(rule.virtualClusters.map(({ name, namespace }) => [name, namespace])),
+    isAboutResources: isAboutResources(rule),
+    resources: byGroup(rule.resources),
+    paths: pathsOf(rule),
+  };
+}
+
+/** Whether a rule covers any resource; one with names and no resources, which admission refuses, covers none. */
+export function isAboutResources(rule: ScopeRule): boolean {
+  if (rule.resourceNames.length > 0 && rule.resources.length === 0) return false;
+  return rule.nonResourceURLs.length === 0 || listsResources(rule);
+}
+
+/** The paths that a rule covers; none where it is about resources alone. */
+export function pathsOf(rule: ScopeRule): readonly string[] {
+  if (rule.nonResourceURLs.length > 0) return rule.nonResourceURLs;
+  return listsResources(rule) ? [] : ["*"];
+}
+
+function pairs(entries: readonly (readonly [string, string])[]): Pairs {
+  const found = new Map<string, Set<string>>();
+  for (const [first, second] of entries) {
+    const seconds = found.get(first);
+    if (seconds === undefined) found.set(first, new Set([second]));
+    else seconds.add(second);
+  }
+  return found;
+}
+
+function byGroup(entries: readonly ScopeResources[]): ReadonlyMap<string, WiderResources> {
+  const patterns = new Map<string, Set<string>>();
+  const whole = new Set<string>();
+  for (const { group, resources } of entries) {
+    const known = patterns.get(group) ?? new Set();
+    for (const pattern of resources) known.add(pattern);
+    patterns.set(group, known);
+    if (resources.length === 0) whole.add(group);
+  }
+  return new Map([...patterns].map(([group, known]) => [group, { all: whole.has(group) || known.has("*"), patterns: known }]));
+}
