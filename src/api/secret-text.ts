@@ -19,6 +19,16 @@ export class SecretText {
     return (length / 4) * 3 - padding;
   }
 
+  /** Whether the text is padded base64 without line breaks, as the CRD wants it (RFC 4648 section 4). */
+  get isBase64(): boolean {
+    return this.#value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(this.#value);
+  }
+
+  /** Whether the text has a line break somewhere. */
+  get hasLineBreak(): boolean {
+    return /[\r\n]/.test(this.#value);
+  }
+
   /** Whether there is nothing inside. */
   get isEmpty(): boolean {
     return this.#value === "";

@@ -5,5 +5,6 @@ export const webhookPaths = {
   keyAdmission: "/admit/ownedaccesskeys",
   ownerAdmission: "/admit/owner-references",
   connectorData: "/admit/connector-data",
+  sharedSecretData: "/admit/sharedsecret-data",
   requesterStamp: "/admit/requester-stamp",
 } as const;

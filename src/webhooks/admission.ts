@@ -1,5 +1,8 @@
 import jsonPatch from "fast-json-patch";
 import { type AdmissionRequest, admissionReviewVersion, parseAdmissionReview } from "../api/admission-review.ts";
+import { group } from "../api/names.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
+import type { FieldProblem } from "../domain/data-values.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";
@@ -10,7 +13,7 @@ export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
 /** What a step says of a write: the object as it goes on, or why it goes no further. */
 export type Ruling =
   | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
-  | { readonly kind: "refused"; readonly code: 403 | 422; readonly message: string };
+  | { readonly kind: "refused"; readonly code: 403 | 422; readonly message: string; readonly cause?: FieldProblem };
 
 /** One rule of admission; it sees the object as the steps before it left it. */
 export type AdmissionStep = (request: AdmissionRequest) => Ruling | Promise<Ruling>;
@@ -25,7 +28,7 @@ export interface AdmissionDeps {
 
 interface AdmissionResponse {
   readonly allowed: boolean;
-  readonly status?: { readonly code: number; readonly reason: string; readonly message: string };
+  readonly status?: { readonly code: number; readonly reason: string; readonly message: string; readonly details?: object };
   readonly patchType?: "JSONPatch";
   /** Base64 of a JSON Patch (RFC 6902). */
   readonly patch?: string;
@@ -42,7 +45,7 @@ export function admissionHandler({ steps, warningsOf = () => [], onResult }: Adm
       const ruling = await step({ ...request, object });
       if (ruling.kind === "refused") {
         onResult("refused");
-        return refusal(ruling.code, ruling.message);
+        return refusal(ruling.code, ruling.message, ruling.cause && detailsOf(request.object, ruling.cause));
       }
       ({ object } = ruling);
     }
@@ -75,6 +78,18 @@ export function refused(code: 403 | 422, message: string): Ruling {
   return { kind: "refused", code, message };
 }
 
-function refusal(code: keyof typeof reasonsOf, message: string): AdmissionResponse {
-  return { allowed: false, status: { code, reason: reasonsOf[code], message } };
+/** Refuses the value of a field the way the schema does (422): kubectl prints the field before the message. */
+export function refusedField(cause: FieldProblem): Ruling {
+  return { kind: "refused", code: 422, message: `${cause.field}: ${cause.message}`, cause };
+}
+
+function refusal(code: keyof typeof reasonsOf, message: string, details?: object): AdmissionResponse {
+  return { allowed: false, status: { code, reason: reasonsOf[code], message, ...(details === undefined ? {} : { details }) } };
+}
+
+/** StatusDetails (Kubernetes API reference, Status). */
+function detailsOf(object: unknown, cause: FieldProblem): object {
+  const metadata = recordAt(object, "metadata");
+  const name = stringAt(metadata, "name") ?? stringAt(metadata, "generateName") ?? "";
+  return { name, group, kind: stringAt(object, "kind") ?? "", causes: [{ reason: "FieldValueInvalid", ...cause }] };
 }

@@ -19,6 +19,7 @@ import { tlsOf } from "../tokens/webhook-certificates.ts";
 import { accessReviewHandler } from "./access-review.ts";
 import { admissionHandler, admitted } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
+import { base64Data } from "./data-admission.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
 import { attenuated, filledKey, soleHolder } from "./key-admission.ts";
 import { movedConnectorData } from "./connector-data.ts";
@@ -95,6 +96,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler({ ...reviewing("access"), discovery }))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
       route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: deprecationWarnings })),
+      route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),
       route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ client, discovery })] })),

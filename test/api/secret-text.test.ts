@@ -27,6 +27,22 @@ describe("what can be asked without taking it out", () => {
     expect([secret.isEmpty, new SecretText("").isEmpty]).toEqual([false, true]);
   });
 
+  test.for<[string, boolean, boolean]>([
+    ["", true, false],
+    ["QQ==", true, false],
+    ["QUE=", true, false],
+    ["QUFB", true, false],
+    ["QQ", false, false],
+    ["Q===", false, false],
+    ["QQ=A", false, false],
+    ["QU-_", false, false],
+    ["QUF\n", false, true],
+    ["QUFB\r\n", false, true],
+  ])("is whether it is padded base64, and whether it has a line break: %j", ([text, isBase64, hasLineBreak]) => {
+    const { isBase64: padded, hasLineBreak: broken } = new SecretText(text);
+    expect([padded, broken]).toEqual([isBase64, hasLineBreak]);
+  });
+
   test("is how many bytes its base64 stands for", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {

@@ -43,7 +43,8 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)("scope rules of $plural", ({
 
   it.each(lists.filter(({ overlap }) => overlap !== undefined))("may not list $entries", async ({ entries, overlap }) => {
     const answer = await create(object([["pods"], entries]));
-    expect(answer).toMatchObject({ code: 422, reason: "Invalid" });
+    expect(answer).toMatchObject({ code: 403, reason: "Forbidden" });
+    expect(answer.message).toMatch(/is forbidden: ValidatingAdmissionPolicy /);
     expect(answer.message).toContain(`spec.scope.rules[1].resources[1].resources: "${overlap}" overlaps another entry`);
   });
 
@@ -54,7 +55,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)("scope rules of $plural", ({
   it("do not have to be short to be checked", async () => {
     const entries = Array.from({ length: 63 }, (_, index) => `kind${index}/*`);
     expect(await create(object([[...entries, "pods"]]))).toMatchObject({ code: 201 });
-    expect(await create(object([[...entries, "*/scale"]]))).toMatchObject({ code: 422 });
+    expect(await create(object([[...entries, "*/scale"]]))).toMatchObject({ code: 403 });
   });
 
   it("are no hindrance to an update that leaves them alone", async () => {
