@@ -40,6 +40,7 @@ export const reasons = {
   Applied: "Every access rule is in force.",
   Synced: "Every target holds the current data.",
   NotRequested: "No project is named to sync to.",
+  NoTargets: "No namespace of the named projects takes copies.",
   Paused: "The disable-sync annotation pauses the sync.",
   Progressing: "Work is left to do.",
   Conflict: "A target holds something that Latchkey did not make.",

@@ -11,7 +11,7 @@ import { sourceUidOf } from "../domain/derived-role.ts";
 import { isHeld } from "../domain/finalizer.ts";
 import { grantedNames, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
-import { isPermitted, targetIn } from "../domain/sync-target.ts";
+import { isPermitted, namesProject, projectOf, targetIn } from "../domain/sync-target.ts";
 import type { Urgency, WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
 import type { Turns } from "../kube/turns.ts";
@@ -94,10 +94,10 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
       if (!concernsSync(before, after)) return;
       const name = (after ?? before)?.name ?? "";
       for (const source of stores.sharedSecrets.values()) {
-        const touches = [before, after].some((namespace) => namespace !== undefined && isPermitted(source, namespace));
-        if (!touches) continue;
-        count(source);
-        addTarget(targetIn(name, source), "fresh");
+        const states = [before, after].filter((namespace) => namespace !== undefined);
+        // The status says how many namespaces of a project do not ask.
+        if (states.some((namespace) => namesProject(source, projectOf(namespace) ?? ""))) count(source);
+        if (states.some((namespace) => isPermitted(source, namespace))) addTarget(targetIn(name, source), "fresh");
       }
       for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name)) queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
       for (const store of [stores.copies, stores.strangers]) {

@@ -94,7 +94,7 @@ interface Leading {
 async function runLoops({ options, deps, turns, informers, queues, changes, signal }: Leading): Promise<void> {
   const { client, copyClient, clock, log, metrics, events } = deps;
   const { stores, strangers } = informers;
-  const refusals = createRefusals(changes.recount);
+  const refusals = createRefusals(changes.recount, log);
   const held = new HeldObjects();
   const observe = (resource: Resource, answer: unknown): void => {
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
@@ -117,8 +117,8 @@ async function runLoops({ options, deps, turns, informers, queues, changes, sign
   ]);
 }
 
-/** Remembers why targets refused their writes, and has the status of their sources follow. */
-function createRefusals(recount: (target: ObjectRef) => void): { readonly at: (target: Key) => Failure | undefined; readonly set: (target: Key, failure: Failure | undefined) => void } {
+/** Remembers why targets refused their writes, logs each reason once, and has the status of their sources follow. */
+function createRefusals(recount: (target: ObjectRef) => void, log: Pick<Logger, "info">): { readonly at: (target: Key) => Failure | undefined; readonly set: (target: Key, failure: Failure | undefined) => void } {
   const failures = new Map<Key, Failure>();
   return {
     at: (target) => failures.get(target),
@@ -126,7 +126,10 @@ function createRefusals(recount: (target: ObjectRef) => void): { readonly at: (t
       const before = failures.get(target);
       if (before?.reason === failure?.reason && before?.message === failure?.message) return;
       if (failure === undefined) failures.delete(target);
-      else failures.set(target, failure);
+      else {
+        failures.set(target, failure);
+        log.info({ controller: "copy", object: target, reason: failure.reason, why: failure.message }, "target refused the copy");
+      }
       recount(refOf(target));
     },
   };

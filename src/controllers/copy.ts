@@ -2,9 +2,9 @@ import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
 import { resources } from "../api/resources.ts";
 import type { Failure } from "../domain/sync-summary.ts";
-import { targetState, type TargetState, targetSteps } from "../domain/sync.ts";
+import { rejectedSteps, targetState, type TargetState, targetSteps } from "../domain/sync.ts";
 import type { Client } from "../kube/client.ts";
-import { isKubeError, isRefusal, type KubeError } from "../kube/errors.ts";
+import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
@@ -37,7 +37,7 @@ export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Next> {
     deps.setFailure(key, undefined);
   } catch (error) {
     if (!isKubeError(error)) throw error;
-    return await afterRefusal(target, error, deps);
+    return await afterRefusal({ target, state }, error, deps);
   }
   return waitForChange;
 }
@@ -46,7 +46,8 @@ function isOrphan({ copy, source }: Extract<TargetState, { kind: "orphaned" }>, 
   return isSourceGone(source, copy.metadata.labels[labels.sourceUid], client);
 }
 
-async function afterRefusal(target: ObjectRef, error: KubeError, deps: CopyDeps): Promise<Next> {
+/** A machine's failure is thrown; what somebody at the target has to change is an outcome, and is looked at again ever more seldom. */
+async function afterRefusal({ target, state }: { readonly target: ObjectRef; readonly state: TargetState }, error: KubeError, deps: CopyDeps): Promise<Next> {
   if (error.code === "AlreadyExists") {
     await deps.meetStranger(target);
     return { kind: "look-again", at: deps.clock.now() + askAgainMs };
@@ -57,8 +58,20 @@ async function afterRefusal(target: ObjectRef, error: KubeError, deps: CopyDeps)
     return waitForChange;
   }
   // A webhook in the way answers 500, again and again.
-  if (error.code === "ServerError" || isRefusal(error)) deps.setFailure(keyOf(target), { reason: error.reason ?? error.code, message: error.explanation });
-  throw error;
+  const failure = { reason: error.reason ?? error.code, message: error.explanation };
+  if (error.code === "ServerError" || isRefusal(error)) deps.setFailure(keyOf(target), failure);
+  if (!isRejection(error)) throw error;
+  await markRejected(rejectedSteps(state, `${failure.reason}: ${failure.message}`), deps);
+  return { kind: "back-off" };
+}
+
+/** What rejects the copy may reject the mark, too. */
+async function markRejected(steps: ReturnType<typeof rejectedSteps>, deps: CopyDeps): Promise<void> {
+  try {
+    await carryOut({ steps }, deps);
+  } catch (error) {
+    if (!isRejection(error)) throw error;
+  }
 }
 
 function isGoneNamespace({ code, message, objectName }: KubeError): boolean {

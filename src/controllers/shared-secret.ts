@@ -1,5 +1,6 @@
 import { annotations } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
+import { resources } from "../api/resources.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import type { Prefixes } from "../domain/access-rules.ts";
 import { type AccessSeen, revokeSteps } from "../domain/access.ts";
@@ -8,16 +9,16 @@ import { sourceUidOf } from "../domain/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan.ts";
 import { isProgressDue, planRefused, planSharedSecret, type SharedSecretSeen } from "../domain/shared-secret.ts";
 import { type Failure, type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
-import { targetState } from "../domain/sync.ts";
+import { targetState, type TargetSeen } from "../domain/sync.ts";
 import { isHeld } from "../domain/finalizer.ts";
 import type { Client } from "../kube/client.ts";
-import { isRefusal } from "../kube/errors.ts";
+import { isRefusal, isRejection } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { isSourceGone } from "./live-object.ts";
-import { copiesOf, indexes, observeTarget, type Stores, targetsOf } from "./stores.ts";
+import { copiesOf, emptyProjectsOf, indexes, observeTarget, type Stores, targetsOf } from "./stores.ts";
 
 /** What the passes over SharedSecrets need. */
 export interface SharedSecretDeps extends CarryOutDeps {
@@ -47,8 +48,10 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
   try {
     await carryOut(plan, deps);
   } catch (error) {
-    if (isRefusal(error) && isLiving(source)) await carryOut(planRefused(seen, error.explanation, now), deps);
-    throw error;
+    if (!isRefusal(error) || !isLiving(source)) throw error;
+    await carryOut(planRefused(seen, error.explanation, now), deps);
+    if (!isRejection(error)) throw error;
+    return { kind: "back-off" };
   }
   return plan.next;
 }
@@ -86,12 +89,22 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
     const [, rival] = seen.candidates[0] === source ? seen.candidates : [];
     reports.push({
       target,
+      regarding: regardingOf(target, seen, deps.stores),
       state: targetState(seen),
       ...(failure === undefined ? {} : { failure }),
       ...(rival === undefined ? {} : { rival: rival.secret.metadata }),
     });
   });
-  return summarize(source, reports);
+  return summarize(source, reports, emptyProjectsOf(source, deps.stores));
+}
+
+/** Where somebody at a target looks: at the Secret that stands there, or at the namespace. */
+function regardingOf(target: ObjectRef & { readonly namespace: string }, { copy, stranger }: TargetSeen, { namespaces }: Stores): TargetReport["regarding"] {
+  const standing = copy ?? stranger;
+  if (standing !== undefined) return { resource: resources.secrets, subject: standing.metadata };
+  const { namespace } = target;
+  // An Event must be in the namespace of what it regards; a Namespace is taken for an object inside itself.
+  return { resource: resources.namespaces, subject: { namespace, name: namespace, uid: namespaces.get(namespace)?.uid ?? "" } };
 }
 
 /** Since when the status has been waiting; the wait begins anew when this pass tells of progress. */

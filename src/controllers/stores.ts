@@ -8,6 +8,8 @@ import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
 import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { claimedSource } from "../domain/copy.ts";
+import { fitsAny } from "../domain/sync-options.ts";
+import type { EmptyProject } from "../domain/sync-summary.ts";
 import type { TargetSeen } from "../domain/sync.ts";
 import { bySeniority, isOffered, isPermitted, isRuledOut, namesProject, takesCopies, targetIn } from "../domain/sync-target.ts";
 import type { ReadStore } from "../kube/store.ts";
@@ -55,6 +57,19 @@ export function targetsOf(source: Source, { namespaces }: Pick<Stores, "namespac
     .flatMap((project) => namespaces.by(indexes.project, project))
     .filter((namespace) => isPermitted(source, namespace))
     .map(({ name }) => targetIn(name, source));
+}
+
+/** The projects that a source names and that have no namespace for its copies. */
+export function emptyProjectsOf(source: Source, { namespaces }: Pick<Stores, "namespaces">): readonly EmptyProject[] {
+  if (!isOffered(source)) return [];
+  return source.options.projects.flatMap((glob) => {
+    const projects = glob.includes("*") ? [...namespaces.namesIn(indexes.project)].filter((project) => fitsAny(project, [glob])) : [glob];
+    const inProject = projects
+      .flatMap((project) => namespaces.by(indexes.project, project))
+      .filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
+    if (inProject.some((namespace) => isPermitted(source, namespace))) return [];
+    return [{ project: glob, namespaces: inProject.length, asking: inProject.filter(takesCopies).length }];
+  });
 }
 
 /** Sources that want the Secret `target`, the senior first. */

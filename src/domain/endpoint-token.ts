@@ -108,7 +108,7 @@ function planStatus(view: EndpointTokenView, { life, claims, token, keyID }: Out
     keyID,
     token,
   });
-  const told = notices({ resource, metadata, standing: conditions, expiresAt }, claims.filter(isLasting), "Normal");
+  const told = notices({ resource, metadata, standing: conditions, expiresAt }, claims, "Normal");
   return {
     steps: [told, writes].filter((step) => step.length > 0),
     next: nextLook(now, [life.endsAt, deletionInstant(view, life)]),
@@ -120,11 +120,6 @@ function scopesBehind({ askedWith, token }: EndpointTokenView): readonly Scope[]
   if (askedWith === undefined || askedWith === "gone") return [];
   const isBeyond = (limit: ScopeLimit): limit is Scope => typeof limit !== "string" && !narrows(token.spec.limit, limit, askedWith.config.namespace);
   return limitsOf(askedWith).filter(isBeyond);
-}
-
-// Waiting is no failure.
-function isLasting({ reason }: ConditionClaim): boolean {
-  return reason !== "WaitingForGrant";
 }
 
 function deletionInstant({ config }: EndpointTokenView, life: TokenLife): number {

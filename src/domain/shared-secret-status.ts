@@ -4,7 +4,7 @@ import { keyOf } from "../api/object.ts";
 import { stalled } from "./conditions.ts";
 import type { Source } from "./copy.ts";
 import type { DerivedRole } from "./derived-role.ts";
-import type { SyncSummary } from "./sync-summary.ts";
+import { emptyProjectsSentence, type SyncSummary } from "./sync-summary.ts";
 
 /** What a pass knows about a SharedSecret when it writes the status. */
 export interface Findings {
@@ -45,15 +45,17 @@ function accessClaim({ wanted }: Findings, problem: Problem | undefined): Condit
   return { type: "AccessApplied", status: "True", reason: "Applied", message: accessSentence(wanted) };
 }
 
-function syncClaim({ source: { options }, summary }: Findings): ConditionClaim {
+function syncClaim({ source, summary }: Findings): ConditionClaim {
+  const { options } = source;
   const claim = (status: "True" | "False", reason: Reason, message: string): ConditionClaim => ({ type: "Synced", status, reason, message });
   if (options.problem !== undefined) return claim("False", options.problem.reason, options.problem.message);
   if (options.projects.length === 0) return claim("True", "NotRequested", `annotation ${annotations.syncToProjects} names no project`);
   if (options.paused) return claim("False", "Paused", `annotation ${annotations.disableSync} is "true"`);
-  if (summary.pending > 0) return claim("False", "Progressing", syncSentence(summary));
-  if (summary.conflicts > 0) return claim("False", "Conflict", syncSentence(summary));
-  if (summary.failed > 0) return claim("False", "Failed", syncSentence(summary));
-  return claim("True", "Synced", syncSentence(summary));
+  if (hasNoTargets(source, summary)) return claim("False", "NoTargets", syncSentence(source, summary));
+  if (summary.pending > 0) return claim("False", "Progressing", syncSentence(source, summary));
+  if (summary.conflicts > 0) return claim("False", "Conflict", syncSentence(source, summary));
+  if (summary.failed > 0) return claim("False", "Failed", syncSentence(source, summary));
+  return claim("True", "Synced", syncSentence(source, summary));
 }
 
 function readyClaims({ source, wanted, summary }: Findings, problems: readonly Problem[]): readonly ConditionClaim[] {
@@ -62,7 +64,7 @@ function readyClaims({ source, wanted, summary }: Findings, problems: readonly P
     const message = problems.map((problem) => problem.message).join("; ");
     return stalled(first.reason, message);
   }
-  const message = [accessSentence(wanted), ...(source.options.projects.length === 0 ? [] : [syncSentence(summary)])].join("; ");
+  const message = [accessSentence(wanted), ...(source.options.projects.length === 0 ? [] : [syncSentence(source, summary)])].join("; ");
   if (summary.pending === 0 || source.options.paused) return [{ type: "Ready", status: "True", reason: "Ready", message }];
   return [
     { type: "Ready", status: "False", reason: "Progressing", message },
@@ -75,13 +77,22 @@ function accessSentence(wanted: readonly DerivedRole[]): string {
   return `access is granted by ${wanted.length} ${wanted.length === 1 ? "Role" : "Roles"}`;
 }
 
-function syncSentence({ desired, synced, conflicts, failed, failures, contested }: SyncSummary): string {
+/** A project without a target beside others that have some is no more than worth a word. */
+function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): boolean {
+  return emptyProjects.length > 0 && emptyProjects.length === options.projects.length;
+}
+
+function syncSentence(source: Source, summary: SyncSummary): string {
+  const { desired, synced, conflicts, failed, failures, contested, emptyProjects } = summary;
+  const why = emptyProjectsSentence(emptyProjects, source.secret.metadata.namespace ?? "");
+  if (hasNoTargets(source, summary)) return `there is nothing to sync to: ${why}`;
   const parts = [`${synced} of ${desired} targets are synced`];
   if (conflicts > 0) parts.push(`${conflicts} in conflict`);
   if (failed > 0) parts.push(`${failed} failed`);
   const [first] = failures;
   if (first !== undefined) parts.push(`first: ${keyOf(first)}: ${first.message}`);
   if (contested.rival !== undefined) parts.push(`${contested.targets} also wanted by the younger SharedSecret ${keyOf(contested.rival)}`);
+  if (emptyProjects.length > 0) parts.push(why);
   return parts.join(", ");
 }
 
@@ -92,6 +103,6 @@ export function sharedSecretFigures({ source, wanted, nameConflicts, summary }: 
   return {
     keys: Object.keys(source.secret.data).length,
     access: { roles: applied, bindings: applied },
-    sync: { desired, synced, conflicts, failed, ...(failures.length === 0 ? {} : { failures }) },
+    sync: { desired, synced, conflicts, failed, ...(failures.length === 0 ? {} : { failures: failures.map(({ namespace, name, reason, message }) => ({ namespace, name, reason, message })) }) },
   };
 }

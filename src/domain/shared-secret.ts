@@ -1,5 +1,3 @@
-import type { ConditionClaim } from "../api/conditions.ts";
-import type { Metadata } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import { accessOf, type Prefixes } from "./access-rules.ts";
 import { type AccessSeen, accessSteps, revokeSteps } from "./access.ts";
@@ -7,10 +5,12 @@ import { settleConditions } from "./conditions.ts";
 import type { CopySeen, Source, StrangerSeen } from "./copy.ts";
 import { derivedRoles } from "./derived-role.ts";
 import { holdWrite, isHeld, releaseWrite } from "./finalizer.ts";
+import { healthNotices } from "./notices.ts";
 import { nothingToDo, type Plan, removal, type Write } from "./plan.ts";
 import { type Findings, sharedSecretClaims, sharedSecretFigures } from "./shared-secret-status.ts";
 import { statusWrites } from "./status-write.ts";
 import type { SyncSummary } from "./sync-summary.ts";
+import { targetNotices } from "./target-notices.ts";
 
 /** All that a pass over one SharedSecret looks at. */
 export interface SharedSecretSeen {
@@ -83,19 +83,7 @@ function reportSteps(found: Findings, now: number): readonly (readonly Write[])[
   const claims = sharedSecretClaims(found);
   const conditions = settleConditions(secret.conditions, claims, { generation: metadata.generation, now });
   const status = { observedGeneration: metadata.generation, ...sharedSecretFigures(found), conditions };
-  const tells = claims.filter((claim) => isNews(found, claim)).map((claim) => tell(metadata, claim));
+  const telling = { resource: resources.sharedSecrets, metadata, standing: secret.conditions };
+  const tells = [...healthNotices(telling, claims, ["Ready", "Synced"]), ...targetNotices(secret, found.summary)];
   return [tells, statusWrites(resources.sharedSecrets, secret, status)].filter((step) => step.length > 0);
-}
-
-/** Trouble is told once: when the condition turns False, or False for another reason. */
-function isNews({ source }: Findings, claim: ConditionClaim): boolean {
-  if (claim.type !== "Ready" && claim.type !== "Synced") return false;
-  if (claim.status === "True" || claim.reason === "Progressing" || claim.reason === "Paused") return false;
-  const before = source.secret.conditions.find(({ type }) => type === claim.type);
-  return before?.status !== "False" || before.reason !== claim.reason;
-}
-
-function tell(metadata: Metadata, { type, reason, message }: ConditionClaim): Write {
-  const occasion = `${type} ${metadata.generation}`;
-  return { do: "tell", notice: { resource: resources.sharedSecrets, subject: metadata, type: "Warning", reason, note: message, occasion } };
 }

@@ -111,6 +111,16 @@ export function targetSteps(target: ObjectRef, state: TargetState): readonly (re
   }
 }
 
+/** What a copy that stands says of the write that the API server rejected; nothing where it says so already, or where no copy stands. */
+export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
+  if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
+  const { metadata } = state.copy;
+  const text = why.slice(0, longestError);
+  return metadata.annotations[annotations.syncError] === text ? [] : [[marking(metadata, { annotations: { [annotations.syncError]: text } })]];
+}
+
+const longestError = 1024;
+
 function marking(metadata: Metadata, marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>): Write {
   return { do: "patch", resource: resources.secrets, ref: metadata, body: { metadata: { resourceVersion: metadata.resourceVersion, ...marks } } };
 }

@@ -46,11 +46,15 @@ function errorOf(call: Call, answer: Answer, status: unknown): KubeError {
     status: answer.status,
     causes,
     explanation: sentence,
+    lacksPermission: lacksPermission.test(stringAt(status, "message") ?? ""),
     ...(reason === undefined ? {} : { reason }),
     ...(objectName === undefined ? {} : { objectName }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });
 }
+
+/** How RBAC refuses a request, and a grant of more than the caller has; admission begins otherwise after "is forbidden:". */
+const lacksPermission = /^[^"]*(?:"[^"]*" )?is forbidden: user "/i;
 
 /** An admission policy may quote the object: what was sent whole is redacted, what was patched or deleted is not repeated. */
 function sentenceOf({ method, body }: Call, status: unknown): string {

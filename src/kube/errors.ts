@@ -28,6 +28,8 @@ export interface KubeErrorDetails {
   readonly retryAfterMs?: number;
   /** The server's own sentence, without any value of the body that was sent. */
   readonly explanation?: string;
+  /** Whether RBAC does not let the caller do this, whatever the object. */
+  readonly lacksPermission?: boolean;
 }
 
 /** A request to the API server that failed; its message never holds a value of the body that was sent. */
@@ -39,6 +41,7 @@ export class KubeError extends Error {
   readonly objectName: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly explanation: string;
+  readonly lacksPermission: boolean;
 
   constructor(message: string, details: KubeErrorDetails) {
     super(message);
@@ -50,12 +53,18 @@ export class KubeError extends Error {
     this.objectName = details.objectName;
     this.retryAfterMs = details.retryAfterMs;
     this.explanation = details.explanation ?? message;
+    this.lacksPermission = details.lacksPermission ?? false;
   }
 }
 
 /** Whether the API server refused what was asked, so that another try alone does not mend it. */
 export function isRefusal(error: unknown): error is KubeError {
   return isKubeError(error, "Forbidden", "Invalid", "BadRequest") && !error.causes.includes("NamespaceTerminating");
+}
+
+/** Whether the API server rejected the object as such (validation, a policy, a quota): somebody has to change something, and no machine failed. */
+export function isRejection(error: unknown): error is KubeError {
+  return isRefusal(error) && !error.lacksPermission;
 }
 
 /** Whether `error` is a KubeError of one of these codes. */

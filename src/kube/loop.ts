@@ -7,8 +7,11 @@ import type { KubeError } from "./errors.ts";
 import type { WorkQueue } from "./queue.ts";
 import type { Turns } from "./turns.ts";
 
-/** When to look at an object again without a change; `at` is in milliseconds since the epoch. */
-export type Next = { readonly kind: "wait-for-change" } | { readonly kind: "look-again"; readonly at: number };
+/**
+ * When to look at an object again without a change; `at` is in milliseconds since the epoch. `back-off` waits longer each time, as after a
+ * failure, but is none: somebody has to change something first.
+ */
+export type Next = { readonly kind: "wait-for-change" } | { readonly kind: "look-again"; readonly at: number } | { readonly kind: "back-off" };
 
 /** What a controller's loop runs on; `name` goes into every log line. */
 export interface LoopOptions {
@@ -49,14 +52,19 @@ async function pass(key: Key, options: LoopOptions): Promise<void> {
   const seconds = (): number => (clock.monotonic() - began) / 1000;
   try {
     const next = await options.reconcile(key);
-    queue.forget(key);
-    if (next.kind === "look-again") queue.addAt(key, next.at);
-    metrics.ended(next.kind === "look-again" ? "requeue_after" : "success", seconds());
+    requeue(key, next, queue);
+    metrics.ended(next.kind === "wait-for-change" ? "success" : "requeue_after", seconds());
   } catch (error) {
     metrics.ended(isKubeError(error, "Fenced") ? "requeue_after" : "error", seconds());
     if (isKubeError(error)) retry(key, error, options);
     else reportBug(key, error, options);
   }
+}
+
+function requeue(key: Key, next: Next, queue: WorkQueue): void {
+  if (next.kind === "back-off") return queue.addAfterFailure(key);
+  queue.forget(key);
+  if (next.kind === "look-again") queue.addAt(key, next.at);
 }
 
 function retry(key: Key, error: KubeError, { name, queue, log }: LoopOptions): void {

@@ -1,6 +1,5 @@
 import { createKeyBook, type KeyBook } from "../access/key-book.ts";
 import { webhookFieldManager } from "../api/names.ts";
-import { deprecationWarnings } from "../domain/deprecated-fields.ts";
 import type { KeyConfig } from "../domain/key-state.ts";
 import { stamped } from "../domain/requester-stamp.ts";
 import { webhookPaths } from "../domain/webhook-paths.ts";
@@ -95,7 +94,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler(reviewing("token")))),
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler({ ...reviewing("access"), discovery }))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
-      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: deprecationWarnings })),
+      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey] })),
       route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),

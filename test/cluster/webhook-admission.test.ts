@@ -4,7 +4,7 @@ import { stringAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
 import { makeKey, worksAs } from "./key-request.ts";
 import { allowRequesters, make, tryToMake } from "./keys-and-tokens.ts";
-import { kubectl, tryKubectl } from "./kubectl.ts";
+import { kubectl } from "./kubectl.ts";
 import { arrange, ask, patchTypes, replace, unique } from "./policy-request.ts";
 
 const requesters = unique("requesters");
@@ -81,15 +81,5 @@ describe.skipIf(inject("webhook") === undefined)("a key that another object hold
     expect(await change(older.key)).toMatchObject({ code: 422 });
     expect(await change(digestOf(younger.key))).toMatchObject({ code: 200 });
     expect(await change(newKey())).toMatchObject({ code: 200 });
-  });
-});
-
-describe.skipIf(inject("webhook") === undefined)("a deprecated field", () => {
-  it("works, with a warning that names it and what to use", async () => {
-    const spec = { user: "alice", parent: "older", scope: { rules: [{ verbs: ["get"] }], allowServiceCli: true } };
-    const { code, stderr } = await tryKubectl(inject("controlPlane"), ["create", "--filename=-"], { input: manifest(unique("own"), spec) });
-    expect(code).toBe(0);
-    for (const field of ["spec.parent is deprecated; use spec.identity", "spec.scope.rules is deprecated", "spec.scope.allowServiceCli is deprecated; use spec.scope.roles"]) expect(stderr).toContain(`Warning: ${field}`);
-    expect(stderr).not.toContain("older");
   });
 });

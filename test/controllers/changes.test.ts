@@ -101,6 +101,12 @@ describe("a SharedSecret", () => {
 });
 
 describe("a namespace", () => {
+  test("that does not ask has the status of those recounted that name its project", async () => {
+    const { listWatch, news } = await around({ sharedsecrets: [db, offered("ops", { projects: "ops" })] });
+    listWatch.tell("namespaces", "ADDED", projectNamespace("pay", { sync: "true" }));
+    expect(news()).toEqual(["source team/db in 100 ms"]);
+  });
+
   const inside = { sharedsecrets: [db, offered("ops", { projects: "ops" })], secrets: [copied("gone", "pay")] };
 
   test("that joins a project asks for passes over what may come, what stands there, and the sources", async () => {

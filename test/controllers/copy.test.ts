@@ -86,10 +86,36 @@ describe("a write that is refused", () => {
     expect(failures).toEqual(["pay/db: none"]);
   });
 
-  test.for(["Forbidden", "Invalid", "BadRequest", "ServerError"] as const)("with %s is remembered, and tried again", async (code) => {
-    const { failures, pass } = await around(wanted, () => refusal(code, { explanation: "exceeded quota" }));
-    await expect(pass()).rejects.toMatchObject({ code });
-    expect(failures).toEqual([`pay/db: ${code} exceeded quota`]);
+  test.for(["Forbidden", "Invalid", "BadRequest"] as const)("with %s is remembered, is no failure, and is tried again ever more seldom", async (code) => {
+    const { failures, client, pass } = await around(wanted, () => refusal(code, { explanation: "exceeded quota" }));
+    expect(await pass()).toEqual({ kind: "back-off" });
+    expect([failures, client.lines]).toEqual([[`pay/db: ${code} exceeded quota`], ["create secrets pay/db"]]);
+  });
+
+  test.for<[string, Error]>([
+    ["the API server or a webhook of somebody's fails", refusal("ServerError", { explanation: "exceeded quota" })],
+    ["Latchkey lacks a permission", refusal("Forbidden", { explanation: "exceeded quota", lacksPermission: true })],
+  ])("because %s is remembered, and is a failure", async ([, error]) => {
+    const { failures, pass } = await around(wanted, () => error);
+    await expect(pass()).rejects.toBe(error);
+    expect(failures).toEqual([expect.stringMatching(/^pay\/db: (ServerError|Forbidden) exceeded quota$/)]);
+  });
+
+  describe("where a copy stands", () => {
+    const drifted = { ...wanted, secrets: [copied("db", "pay", { data: {} })] };
+    const answering = (rejectsMark: boolean) => ({ verb }: Request) => (verb === "replace" || (verb === "patch" && rejectsMark) ? refusal("Forbidden", { explanation: "denied by policy" }) : {});
+
+    test("is said in the copy", async () => {
+      const { client, pass } = await around(drifted, answering(false));
+      expect(await pass()).toEqual({ kind: "back-off" });
+      expect(client.lines).toEqual(["replace secrets pay/db", "patch secrets pay/db"]);
+      expect(client.requests[1]?.body).toMatchObject({ body: { metadata: { annotations: { [annotations.syncError]: "Forbidden: denied by policy" } } } });
+    });
+
+    test("is an outcome even where that is rejected, too", async () => {
+      const { pass } = await around(drifted, answering(true));
+      expect(await pass()).toEqual({ kind: "back-off" });
+    });
   });
 
   test("is remembered by the server's own reason, where it gives one", async () => {

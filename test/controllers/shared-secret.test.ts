@@ -50,11 +50,14 @@ describe("a pass over a SharedSecret", () => {
     expect(JSON.stringify(status())).toContain("3 also wanted by the younger SharedSecret team/young");
   });
 
-  test("tells in the status what the API server refused, and tries again", async () => {
+  test.for<[string, boolean, object]>([
+    ["is an outcome", false, { kind: "back-off" }],
+    ["is a failure where Latchkey lacks the permission", true, { code: "Forbidden" }],
+  ])("tells in the status what the API server refused, and tries again: that %s", async ([, lacksPermission, outcome]) => {
     const access = { access: [{ users: ["ann"], verbs: ["get"] }] };
-    const refused = refusal("Forbidden", { explanation: "exceeded quota: few" });
+    const refused = refusal("Forbidden", { explanation: "exceeded quota: few", lacksPermission });
     const { status, pass } = await around({ sharedsecrets: [offered("db", access)] }, { answer: ({ verb }) => (verb === "create" ? refused : {}) });
-    await expect(pass()).rejects.toBe(refused);
+    expect(await pass().catch((error: unknown) => error)).toMatchObject(outcome);
     expect(status()).toMatchObject({ conditions: expect.arrayContaining([expect.objectContaining({ type: "AccessApplied", status: "False", reason: "AccessRefused", message: expect.stringContaining("exceeded quota: few") })]) });
   });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
-import { candidatesFor, copiesOf, observeTarget, type Stores, targetsOf } from "../../src/controllers/stores.ts";
+import { candidatesFor, copiesOf, emptyProjectsOf, observeTarget, type Stores, targetsOf } from "../../src/controllers/stores.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw } from "./told-list-watch.ts";
 
@@ -26,6 +26,25 @@ describe("the targets of a source", () => {
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["pay/db", "play/db"]);
     expect(targetsOf(sourceOf(stores, "silent"), stores)).toEqual([]);
   });
+});
+
+test("projects without a target are counted by what their namespaces lack", async () => {
+  const stores = await storesOf({
+    namespaces: [
+      projectNamespace("pay", { project: "pay" }),
+      projectNamespace("shy", { project: "web-1", sync: "true" }),
+      projectNamespace("picky", { project: "web-2", from: "elsewhere" }),
+      raw({ name: "going", deletionTimestamp: "2026-01-01T00:00:00Z", labels: { [labels.project]: "gone" } }),
+    ],
+    sharedsecrets: [offered("db", { projects: "pay, web-*, web-1, gone, nobody" }), offered("silent", { projects: "" })],
+  });
+  expect(emptyProjectsOf(sourceOf(stores, "db"), stores)).toEqual([
+    { project: "web-*", namespaces: 2, asking: 1 },
+    { project: "web-1", namespaces: 1, asking: 0 },
+    { project: "gone", namespaces: 0, asking: 0 },
+    { project: "nobody", namespaces: 0, asking: 0 },
+  ]);
+  expect(emptyProjectsOf(sourceOf(stores, "silent"), stores)).toEqual([]);
 });
 
 describe("the candidates for a target", () => {

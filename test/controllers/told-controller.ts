@@ -44,9 +44,9 @@ export async function told(listed: Readonly<Record<string, readonly RawObject[]>
 }
 
 /** A namespace of project `web` that asks for copies, but for the changes. */
-export function projectNamespace(name: string, changes: { readonly project?: string; readonly sync?: string; readonly deletionTimestamp?: string } = {}): RawObject {
-  const { project = "web", sync = "enabled", ...rest } = changes;
-  return raw({ name, labels: { [labels.project]: project }, annotations: { [annotations.sync]: sync }, ...rest });
+export function projectNamespace(name: string, changes: { readonly project?: string; readonly sync?: string; readonly from?: string; readonly deletionTimestamp?: string } = {}): RawObject {
+  const { project = "web", sync = "enabled", from, ...rest } = changes;
+  return raw({ name, labels: { [labels.project]: project }, annotations: { [annotations.sync]: sync, ...(from !== undefined && { [annotations.syncFrom]: from }) }, ...rest });
 }
 
 /** A SharedSecret in `team` that is offered to project `web`, but for the changes. */
@@ -56,8 +56,8 @@ export function offered(name: string, changes: { readonly projects?: string; rea
 }
 
 /** A copy of `team/<source>`, whose uid is `uid-<source>`, as `<namespace>/<name>`. */
-export function copied(source: string, namespace: string, changes: { readonly name?: string; readonly metadata?: Readonly<Record<string, unknown>> } = {}): RawObject {
-  const { name = source, metadata = {} } = changes;
+export function copied(source: string, namespace: string, changes: { readonly name?: string; readonly data?: Readonly<Record<string, string>>; readonly metadata?: Readonly<Record<string, unknown>> } = {}): RawObject {
+  const { name = source, data = { password: "Y2FuYXJ5" }, metadata = {} } = changes;
   const marks = { labels: { [labels.sourceUid]: `uid-${source}` }, annotations: { [annotations.copyOf]: `team/${source} -> ${namespace}/${name}` } };
-  return raw({ namespace, name, uid: `uid-${namespace}-${name}`, ...marks, ...metadata }, { type: "Opaque", data: { password: "Y2FuYXJ5" } });
+  return raw({ namespace, name, uid: `uid-${namespace}-${name}`, ...marks, ...metadata }, { type: "Opaque", data });
 }

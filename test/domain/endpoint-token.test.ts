@@ -240,7 +240,7 @@ describe("the status of a token", () => {
     expect(statusPatch(plan)).toMatchObject({ token: null, keyID: null });
     expect(summary(after(view, plan).token.conditions)).toEqual({ Ready: `False/${reason}`, Expired: "False/NotExpired", Stalled: `True/${reason}` });
     expect(messageOf(after(view, plan))).toContain(message);
-    expect(notesOf(plan)).toEqual([`Warning ${reason} generation 3`]);
+    expect(notesOf(plan)).toEqual([`Warning ${reason} generation 3 since 2026-01-01T00:00:00Z`]);
     expect(plan.next).toEqual({ kind: "look-again", at: born + hour });
   });
 

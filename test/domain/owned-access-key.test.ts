@@ -183,7 +183,21 @@ describe("Events about a key", () => {
   test("are told again when the reason changes", () => {
     const first = viewOf({ olderHolder: "two" });
     const second = { ...after(first, planOwnedAccessKey(first, born)), requester: unknown };
-    expect(notesOf(planOwnedAccessKey(second, born))).toEqual(["Warning UnknownRequester generation 3"]);
+    expect(notesOf(planOwnedAccessKey(second, born))).toEqual(["Warning UnknownRequester generation 3 since 2026-01-01T00:00:00Z"]);
+  });
+
+  test.each<[string, Changes, readonly string[]]>([
+    ["a failure", { olderHolder: "two" }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
+    ["its end", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
+    ["a pause", { spec: { disabled: true } }, []],
+  ])("tell once that a key works again after %s", (_rule, changes, notes) => {
+    const first = viewOf(changes);
+    const now = changes.spec?.ttl === undefined ? born : born + 10_000;
+    const troubled = after(first, planOwnedAccessKey(first, now));
+    const mended = { ...viewOf(), key: { ...viewOf().key, status: troubled.key.status, conditions: troubled.key.conditions } };
+    const plan = planOwnedAccessKey(mended, now);
+    expect(notesOf(plan)).toEqual(notes);
+    expect(notesOf(planOwnedAccessKey(after(mended, plan), now))).toEqual([]);
   });
 });
 

@@ -1,11 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { resources } from "../../src/api/resources.ts";
 import type { DerivedRole } from "../../src/domain/derived-role.ts";
 import { type Findings, sharedSecretClaims, sharedSecretFigures } from "../../src/domain/shared-secret-status.ts";
 import type { SyncSummary } from "../../src/domain/sync-summary.ts";
 import { sightedSource, type SourceChanges } from "./sync-sightings.ts";
 
+const regarding = { resource: resources.namespaces, subject: { namespace: "pay", name: "pay", uid: "uid-pay" } };
+const refusedEntry = { namespace: "pay", name: "db", reason: "Forbidden", message: "exceeded quota" };
+const failures = [{ ...refusedEntry, kind: "failed", regarding }] as const;
 const role: DerivedRole = { name: "latchkey-db-1", permission: { verbs: ["get"], status: false }, subjects: [], rules: "[]" };
-const settled: SyncSummary = { desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0, failures: [], contested: { targets: 0 } };
+const settled: SyncSummary = { desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0, failures: [], contested: { targets: 0 }, emptyProjects: [] };
 const wanting = { options: { projects: ["web"] } };
 const silent = { options: { projects: [] } };
 
@@ -45,7 +49,6 @@ describe("access", () => {
 });
 
 describe("the sync", () => {
-  const failures = [{ namespace: "pay", name: "db", reason: "Forbidden", message: "exceeded quota" }];
   const problem = { reason: "TooLarge", message: "split it" } as const;
   test.for<[string, SourceChanges, Partial<SyncSummary>, string]>([
     ["is not asked for", silent, {}, "True NotRequested: annotation management.service/sync-to-projects names no project"],
@@ -55,6 +58,13 @@ describe("the sync", () => {
     ["goes on", wanting, { desired: 2, synced: 1, pending: 1, conflicts: 1 }, "False Progressing: 1 of 2 targets are synced, 1 in conflict"],
     ["meets a foreign Secret", wanting, { desired: 2, synced: 1, conflicts: 1 }, "False Conflict: 1 of 2 targets are synced, 1 in conflict"],
     ["is refused", wanting, { desired: 1, failed: 1, failures }, "False Failed: 0 of 1 targets are synced, 1 failed, first: pay/db: exceeded quota"],
+    ["has nowhere to go", wanting, { emptyProjects: [{ project: "web", namespaces: 2, asking: 0 }] }, 'False NoTargets: there is nothing to sync to: all 2 namespaces of project "web" do not have the annotation management.service/sync: enabled'],
+    [
+      "is done where one project of two has targets",
+      { options: { projects: ["web", "pya"] } },
+      { desired: 1, synced: 1, emptyProjects: [{ project: "pya", namespaces: 0, asking: 0 }] },
+      'True Synced: 1 of 1 targets are synced, no namespace has a label management.service/project that matches "pya"',
+    ],
     ["is done", wanting, { desired: 2, synced: 2 }, "True Synced: 2 of 2 targets are synced"],
     [
       "is done, and others want the same",
@@ -74,6 +84,11 @@ describe("the object", () => {
       "stays ready when targets are in trouble, and says so",
       { source: wanting, summary: { desired: 1, conflicts: 1 } },
       { Ready: "True Ready: access is granted to nobody; 0 of 1 targets are synced, 1 in conflict" },
+    ],
+    [
+      "is ready, and not stalled, where nobody takes its copies",
+      { source: wanting, summary: { emptyProjects: [{ project: "web", namespaces: 0, asking: 0 }] } },
+      { Ready: 'True Ready: access is granted to nobody; there is nothing to sync to: no namespace has a label management.service/project that matches "web"' },
     ],
     [
       "is not ready while targets are to be written",
@@ -108,7 +123,6 @@ describe("the figures", () => {
       access: { roles: 1, bindings: 1 },
       sync: { desired: 3, synced: 1, conflicts: 1, failed: 1 },
     });
-    const failures = [{ namespace: "pay", name: "db", reason: "Forbidden", message: "exceeded quota" }];
-    expect(sharedSecretFigures(found({ summary: { failures } }))).toMatchObject({ sync: { failures } });
+      expect(sharedSecretFigures(found({ summary: { failures } }))).toMatchObject({ sync: { failures: [refusedEntry] } });
   });
 });

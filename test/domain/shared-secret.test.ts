@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import type { Condition } from "../../src/api/conditions.ts";
+import { resources } from "../../src/api/resources.ts";
 import { parseConditions } from "../../src/api/parse.ts";
 import { parseRole, parseRoleBinding } from "../../src/api/role.ts";
 import type { AccessSeen } from "../../src/domain/access.ts";
@@ -13,7 +14,7 @@ import { notesOf, statusPatch } from "./plan-model.ts";
 import { born, sightedMetadata } from "./sightings.ts";
 import { sightedCopy, sightedSource, sightedStranger, type SourceChanges } from "./sync-sightings.ts";
 
-const settled: SyncSummary = { desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0, failures: [], contested: { targets: 0 } };
+const settled: SyncSummary = { desired: 0, synced: 0, conflicts: 0, failed: 0, pending: 0, failures: [], contested: { targets: 0 }, emptyProjects: [] };
 const nothing: Omit<AccessSeen, "secret"> = { roles: [], bindings: [], leftoverRoles: [], leftoverBindings: [], strangers: new Set() };
 const prefixes = { user: "", team: "" };
 const waiting = { desired: 1, pending: 1 };
@@ -128,17 +129,44 @@ describe("trouble is told as a Warning", () => {
   const problem = { reason: "TooLarge", message: "split it" } as const;
   const condition = (type: string, status: "True" | "False", reason: string): Condition => ({ type, status, reason, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" });
 
+  const since = "2026-01-01T00:00:00Z";
+  const troubled = { source: { options: { problem } } };
   test.for<[string, readonly Condition[], Changes, readonly string[]]>([
-    ["when Ready and Synced turn False", [], { source: { options: { problem } } }, ["Warning TooLarge Synced 3", "Warning TooLarge Ready 3"]],
-    ["when they were True", [condition("Ready", "True", "Ready")], { source: { options: { problem } } }, ["Warning TooLarge Synced 3", "Warning TooLarge Ready 3"]],
-    ["once", [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "TooLarge")], { source: { options: { problem } } }, []],
-    ["again for another reason", [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "Failed")], { source: { options: { problem } } }, ["Warning TooLarge Synced 3"]],
-    ["about targets, while Ready stays True", [], { summary: { desired: 1, conflicts: 1 } }, ["Warning Conflict Synced 3"]],
+    ["once for all conditions that it turns False", [], troubled, ["Warning TooLarge generation 3"]],
+    ["when all was well", [condition("Ready", "True", "Ready")], troubled, [`Warning TooLarge generation 3 since ${since}`]],
+    ["once", [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "TooLarge")], troubled, []],
+    ["again for another reason", [condition("Ready", "False", "NameConflict")], troubled, [`Warning TooLarge generation 3 since ${since}`]],
+    ["once, whatever else was wrong beside it", [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "Failed")], troubled, []],
+    ["about targets, while Ready stays True", [], { summary: { desired: 1, conflicts: 1 } }, ["Warning Conflict generation 3"]],
     ["but not while work goes on", [], { summary: waiting, waitingSince: born - 5000 }, []],
     ["but not about a pause", [], { source: { options: { paused: true } } }, []],
+    ["but not where nobody takes copies", [], { summary: { emptyProjects: [{ project: "*", namespaces: 0, asking: 0 }] } }, []],
     ["but not when all is well", [], {}, []],
+    ["and its end as Normal", [condition("Ready", "False", "TooLarge")], {}, [`Normal Ready generation 3 since ${since}`]],
+    ["and its end at targets as Normal", [condition("Ready", "True", "Ready"), condition("Synced", "False", "Conflict")], {}, [`Normal Ready generation 3 since ${since}`]],
+    ["and its end not before it is over", [condition("Ready", "False", "TooLarge")], { summary: waiting, waitingSince: born - 5000 }, []],
+    ["and the end of a wait not at all", [condition("Ready", "False", "Progressing"), condition("Synced", "False", "Paused")], {}, []],
   ])("%s", ([, conditions, changes, notes]) => {
     const source = { ...changes.source, secret: { conditions } };
     expect(notesOf(planSharedSecret(seen({ ...changes, source }), born))).toEqual(notes);
+  });
+});
+
+describe("a target in trouble is told where it is", () => {
+  const regarding = { resource: resources.secrets, subject: { namespace: "pay", name: "db", uid: "uid-theirs" } };
+  const failure = { kind: "conflict", namespace: "pay", name: "db", reason: "NotOurs", message: "rename it", regarding } as const;
+  const summary = { desired: 1, conflicts: 1, failures: [failure] };
+  const told = (source: SourceChanges = {}) =>
+    planSharedSecret(seen({ summary, source }), born).steps.flat().flatMap((write) => (write.do === "tell" && write.notice.resource !== resources.sharedSecrets ? [write.notice] : []));
+
+  test("with the names of both sides", () => {
+    const note = "SharedSecret team/db is not synced to Secret pay/db: rename it";
+    expect(told()).toEqual([{ ...regarding, type: "Warning", reason: "Conflict", note, occasion: "uid-db 7" }]);
+  });
+
+  test("once: not while the status lists it", () => {
+    const { kind: _, regarding: __, ...entry } = failure;
+    expect(told({ secret: { status: { sync: { failures: [entry] } } } })).toEqual([]);
+    expect(told({ secret: { status: { sync: { failures: [{ ...entry, reason: "OlderSource" }] } } } })).toHaveLength(1);
   });
 });

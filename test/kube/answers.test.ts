@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { bodyOf, watchError } from "../../src/kube/answers.ts";
-import { isKubeError, KubeError, type KubeErrorDetails } from "../../src/kube/errors.ts";
+import { isKubeError, isRefusal, isRejection, KubeError, type KubeErrorDetails } from "../../src/kube/errors.ts";
 import type { Call } from "../../src/kube/transport.ts";
 
 const get: Call = { method: "GET", path: "/api/v1/namespaces/ns/secrets/one" };
@@ -58,6 +58,19 @@ describe("a refusal", () => {
       objectName: "one",
       retryAfterMs: 2000,
     });
+  });
+
+  test.for<[string, boolean]>([
+    [`secrets is forbidden: User "system:serviceaccount:latchkey-system:latchkey-controller" cannot create resource "secrets" in API group "" in the namespace "web"`, true],
+    [`secrets "db" is forbidden: User "u" cannot update resource "secrets" in API group "" in the namespace "web"`, true],
+    [`roles.rbac.authorization.k8s.io "r" is forbidden: user "u" (groups=["g"]) is attempting to grant RBAC permissions not currently held`, true],
+    [`secrets "db" is forbidden: exceeded quota: few, requested: secrets=1, used: secrets=1, limited: secrets=1`, false],
+    [`secrets "db" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: x is forbidden: User "u"`, false],
+    [`admission webhook "w" denied the request: secrets is forbidden: User "u" cannot`, false],
+  ])("says whether RBAC or admission refused: %s", ([message, lacksPermission]) => {
+    const error = refused({ status: 403, body: { reason: "Forbidden", message } });
+    expect(error.lacksPermission).toBe(lacksPermission);
+    expect([isRefusal(error), isRejection(error)]).toEqual([true, !lacksPermission]);
   });
 
   test("asks for the time of its header before that of its body", () => {

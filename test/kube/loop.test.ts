@@ -50,6 +50,19 @@ test("a pass that wants to look again does so at exactly that instant", async ()
   expect(metrics.counts).toEqual(["requeue_after 0", "success 0"]);
 });
 
+test("a pass that backs off is repeated ever more seldom, and is no error", async () => {
+  const seen: number[] = [];
+  const { clock, queue, log, metrics } = started(async () => {
+    seen.push(clock.now());
+    return seen.length < 4 ? { kind: "back-off" } : done;
+  });
+  queue.add("a", "fresh");
+  await clock.run(60_000);
+  expect(seen.map((at) => at - (seen[0] ?? 0))).toEqual([0, 5, 15, 35]);
+  expect(metrics.counts).toEqual(["requeue_after 0", "requeue_after 0", "requeue_after 0", "success 0"]);
+  expect(log.lines).toEqual([]);
+});
+
 describe("a failure", () => {
   const why = "POST /api/v1/namespaces/ns/secrets: 429 too many requests";
   const retryLater = new KubeError(why, { code: "TooManyRequests", status: 429, retryAfterMs: 3000 });

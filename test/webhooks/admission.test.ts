@@ -4,7 +4,6 @@ import { describe, expect, test } from "vitest";
 import type { Metadata } from "../../src/api/object.ts";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { extras } from "../../src/api/names.ts";
-import { deprecationWarnings } from "../../src/domain/deprecated-fields.ts";
 import type { KeyView } from "../../src/domain/key-state.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { attenuated, filledKey, soleHolder } from "../../src/webhooks/key-admission.ts";
@@ -18,7 +17,7 @@ const digest = createHash("sha256").update(plain).digest("hex");
 async function admitted(object: object, { oldObject, holder, asking, keyIds }: { readonly oldObject?: object; readonly holder?: Metadata; readonly asking?: KeyView; readonly keyIds?: readonly string[] } = {}) {
   const results: string[] = [];
   const deps = { book: { holderOf: (asked: string) => (asked === digest ? holder : undefined), byId: (uid: string) => (uid === "uid-asking" ? asking : undefined) }, clock: new TestClock(born) };
-  const handler = admissionHandler({ steps: [soleHolder(deps), attenuated(deps), filledKey], warningsOf: deprecationWarnings, onResult: (result) => results.push(result) });
+  const handler = admissionHandler({ steps: [soleHolder(deps), attenuated(deps), filledKey], warningsOf: (sent) => (stringAt(recordAt(sent, "spec"), "parent") === undefined ? [] : ["spec.parent"]), onResult: (result) => results.push(result) });
   const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", userInfo: { username: "alice", ...(keyIds === undefined ? {} : { extra: { [extras.keyId]: keyIds } }) }, object, oldObject };
   const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
   return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };
@@ -71,9 +70,9 @@ describe("a key that another object holds", () => {
   });
 });
 
-test("deprecated fields are warned of", async () => {
+test("warnings go with the answer", async () => {
   const { response } = await admitted({ metadata: { name: "a" }, spec: { key: plain, parent: "p" } });
-  expect(response).toEqual({ uid: "r1", allowed: true, warnings: ["spec.parent is deprecated; use spec.identity"] });
+  expect(response).toEqual({ uid: "r1", allowed: true, warnings: ["spec.parent"] });
 });
 
 test("what is no review is answered with 400, without a word of it", async () => {
