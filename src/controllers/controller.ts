@@ -24,9 +24,10 @@ import { reconcileOwnedAccessKey } from "./owned-access-key.ts";
 import { reconcileRequesterGrant } from "./requester-grant.ts";
 import { reconcileSharedSecret } from "./shared-secret.ts";
 import { reconcileSigningKeys } from "./signing-keys.ts";
+import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
 /** How the controller behaves; durations in seconds. */
-export interface ControllerOptions extends OwnedAccessKeyConfig, EndpointTokenConfig {
+export interface ControllerOptions extends OwnedAccessKeyConfig, EndpointTokenConfig, TokenQuotaConfig {
   readonly namespace: string;
   readonly prefixes: Prefixes;
   /** Objects of a kind that are worked on at a time. */
@@ -96,11 +97,14 @@ async function runLoops({ options, deps, turns, informers, queues, changes, sign
   const { stores, strangers } = informers;
   const refusals = createRefusals(changes.recount, log);
   const held = new HeldObjects();
+  const tokenQuota = new TokenQuota(options);
+  // What is valid counts before anything is minted.
+  await turns.each(stores.tokens.values(), (token) => tokenQuota.note(token));
   const observe = (resource: Resource, answer: unknown): void => {
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
     informers.observe(resource, answer);
   };
-  const shared = { ...options, config: options, client, clock, turns, log, stores, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, observe, tell: events.tell.bind(events) };
+  const shared = { ...options, config: options, client, clock, turns, log, stores, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, tell: events.tell.bind(events) };
   const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
   const copying = { ...shared, client: copyClient, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };

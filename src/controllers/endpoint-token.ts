@@ -2,7 +2,7 @@ import type { KeyViews } from "../access/key-views.ts";
 import { observeRequester } from "../access/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
-import { planEndpointToken, planMinted } from "../domain/endpoint-token.ts";
+import { planEndpointToken, planMinted, planTooMany } from "../domain/endpoint-token.ts";
 import type { Plan } from "../domain/plan.ts";
 import type { EndpointTokenConfig, EndpointTokenView } from "../domain/token-state.ts";
 import type { Next } from "../kube/loop.ts";
@@ -12,14 +12,16 @@ import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { observeGrant } from "./grants.ts";
 import type { Stores } from "./stores.ts";
+import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
 
 /** What the passes over DirectClusterEndpointTokens need; `namespace` is Latchkey's own. */
 export interface EndpointTokenDeps extends CarryOutDeps {
   readonly clock: Clock;
-  readonly config: EndpointTokenConfig;
+  readonly config: EndpointTokenConfig & TokenQuotaConfig;
   readonly namespace: string;
   readonly stores: Stores;
   readonly keyViews: Pick<KeyViews, "askedWith">;
+  readonly tokenQuota: TokenQuota;
 }
 
 /** One pass over a DirectClusterEndpointToken: mint, erase at its end, delete after, and its farewell. */
@@ -31,14 +33,20 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
   const grant = observeGrant({ kind: "DirectClusterEndpointToken", name }, requester, stores);
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
-  const plan = await decide({ token, requester, grant, knownKids: kids, config, ...keyViews.askedWith(requester) }, keys, deps.clock.now());
+  deps.tokenQuota.note(token);
+  const plan = await decide({ token, requester, grant, knownKids: kids, config, ...keyViews.askedWith(requester) }, keys, deps);
   await carryOut(plan, deps);
   return plan.next;
 }
 
 /** Without signing keys nothing is minted: their arrival brings the next pass. */
-async function decide(view: EndpointTokenView, keys: SigningKeysSeen | undefined, now: number): Promise<Plan> {
+async function decide(view: EndpointTokenView, keys: SigningKeysSeen | undefined, { clock, config, tokenQuota }: EndpointTokenDeps): Promise<Plan> {
+  const now = clock.now();
   const decision = planEndpointToken(view, now);
   if (decision.kind === "plan") return decision.plan;
-  return keys === undefined ? decision.otherwise : planMinted(view, await mintToken(decision.claims, keys), now);
+  if (keys === undefined) return decision.otherwise;
+  const { requester, endsAt, claims } = decision;
+  const isFree = tokenQuota.take({ requester, uid: view.token.metadata.uid, endsAt }, now);
+  if (!isFree) return planTooMany(view, { requester, quota: config.quotaTokens, nextEnd: tokenQuota.nextEnd(requester) }, now);
+  return planMinted(view, await mintToken(claims, keys), now);
 }

@@ -21,6 +21,7 @@ import {
   type TokenLife,
   tokenLife,
   tokenState,
+  tooManyClaims,
   waitingClaims,
 } from "./token-state.ts";
 
@@ -30,7 +31,7 @@ import {
  */
 export type EndpointTokenDecision =
   | { readonly kind: "plan"; readonly plan: Plan }
-  | { readonly kind: "mint"; readonly claims: TokenClaims; readonly otherwise: Plan };
+  | { readonly kind: "mint"; readonly claims: TokenClaims; readonly requester: string; readonly endsAt: number; readonly otherwise: Plan };
 
 /** A token that was signed, and the kid of the key that signed it. */
 export interface MintedToken {
@@ -42,6 +43,7 @@ const resource = resources.endpointTokens;
 const secondMs = 1000;
 // A grant comes within a second; a status that says so is only written when it does not.
 const patienceMs = 10_000;
+const leastWaitMs = 10_000;
 
 /** Decides about a DirectClusterEndpointToken: hold, then grant, then mint; erase at its end, delete after; `now` in milliseconds since the epoch. */
 export function planEndpointToken(view: EndpointTokenView, now: number): EndpointTokenDecision {
@@ -61,7 +63,7 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
       if (!view.grant.granted || view.grant.namedByOthers) return planned(planWaiting(view, life, now));
       const { issuer, audience } = view.config;
       const claims = tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt, keyScopes: scopesBehind(view) });
-      return { kind: "mint", claims, otherwise: { steps: [], next: nextLook(now, [life.endsAt]) } };
+      return { kind: "mint", claims, requester: state.requester.name, endsAt: life.endsAt, otherwise: { steps: [], next: nextLook(now, [life.endsAt]) } };
     }
   }
 }
@@ -72,6 +74,21 @@ export function planMinted(view: EndpointTokenView, minted: MintedToken | undefi
   const life = tokenLife(view);
   const claims = mintedClaims(life, view.config);
   return planStatus(view, { life, claims, token: minted?.token ?? token, keyID: minted?.kid ?? keyId }, now);
+}
+
+/** Why a requester may have no more tokens: as many as its quota are valid, the next until `nextEnd`, in milliseconds since the epoch. */
+export interface QuotaReached {
+  readonly requester: string;
+  readonly quota: number;
+  readonly nextEnd: number;
+}
+
+/** Says that a token is not minted, because its requester has too many, and looks again when one of those has ended. */
+export function planTooMany(view: EndpointTokenView, { requester, quota, nextEnd }: QuotaReached, now: number): Plan {
+  const life = tokenLife(view);
+  const plan = planStatus(view, { life, claims: tooManyClaims(life, requester, quota) }, now);
+  // Many may wait for one end.
+  return { ...plan, next: nextLook(now, [Math.max(nextEnd, now + leastWaitMs), life.endsAt]) };
 }
 
 function planned(plan: Plan): EndpointTokenDecision {

@@ -106,6 +106,18 @@ export function waitingClaims(life: TokenLife): readonly ConditionClaim[] {
   ];
 }
 
+/** Conditions of a token whose requester has too many valid tokens. */
+export function tooManyClaims(life: TokenLife, requester: string, quota: number): readonly ConditionClaim[] {
+  const message =
+    `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; a deleted token counts until it expires.` +
+    " The token is issued when one of them has expired.";
+  return [
+    { type: "Ready", status: "False", reason: "TooManyTokens", message },
+    { type: "Reconciling", status: "True", reason: "TooManyTokens", message },
+    notExpired(life),
+  ];
+}
+
 /** Conditions of a token that is valid. */
 export function mintedClaims(life: TokenLife, { maximumTokenTtl }: EndpointTokenConfig): readonly ConditionClaim[] {
   const clamped = life.clamped ? ` A ttl of ${life.asked} seconds is more than the configured maximum of ${maximumTokenTtl} seconds, which applies.` : "";

@@ -42,6 +42,9 @@ export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
   return names;
 };
 
+/** Names of users, separated by commas. */
+export const userNames: ParseValue<readonly string[]> = (value) => value.split(",").map((name) => name.trim()).filter((name) => name !== "");
+
 /** A log level. */
 export const level: ParseValue<LogLevel> = (value, option) => {
   const found = logLevels.find((name) => name === value);

@@ -37,6 +37,12 @@ const options = {
     help: "how long an expired key's object stays; for ever if unset",
     parse: optional(duration({ unit: 1, least: 0 })),
   }),
+  quotaTokens: option("quota-tokens", {
+    value: "<number>",
+    initial: "1000",
+    help: "most valid direct tokens of one requester, those deleted before their end included",
+    parse: wholeNumber({ least: 1, most: 1_000_000 }),
+  }),
   leaseDuration: option("lease-duration", {
     value: "<duration>",
     initial: "15s",
@@ -77,6 +83,8 @@ export interface ControllerConfig extends SharedConfig {
   readonly deleteExpiredTokensAfter: number;
   /** Seconds; undefined is never. */
   readonly deleteExpiredKeysAfter: number | undefined;
+  /** The most valid tokens of one requester. */
+  readonly quotaTokens: number;
   /** Milliseconds, like the two that follow. */
   readonly leaseDuration: number;
   readonly renewDeadline: number;
@@ -101,6 +109,7 @@ export function parseControllerConfig({ defaultIdentity, ...sources }: Controlle
     maximumTokenTtl: read(options.maximumTokenTtl),
     deleteExpiredTokensAfter: read(options.deleteExpiredTokensAfter),
     deleteExpiredKeysAfter: read(options.deleteExpiredKeysAfter),
+    quotaTokens: read(options.quotaTokens),
     leaseDuration: read(options.leaseDuration),
     renewDeadline: read(options.renewDeadline),
     retryPeriod: read(options.retryPeriod),

@@ -1,4 +1,4 @@
-import { type ParseValue, duration, hostPort, level, namePrefix, namespaceName, optional, text } from "./config-values.ts";
+import { type ParseValue, duration, hostPort, level, namePrefix, namespaceName, optional, text, userNames } from "./config-values.ts";
 import { parseFlags } from "./flags.ts";
 import type { LogLevel } from "./log.ts";
 
@@ -36,6 +36,12 @@ export const sharedOptions = {
   logLevel: option("log-level", { value: "<level>", initial: "info", help: "debug, info, warn or error", parse: level }),
   userPrefix: option("user-prefix", { value: "<text>", initial: "", help: "put before the names of users", parse: namePrefix }),
   teamPrefix: option("team-prefix", { value: "<text>", initial: "", help: "put before the names of teams, which are groups", parse: namePrefix }),
+  quotaExempt: option("quota-exempt", {
+    value: "<users>",
+    initial: "",
+    help: "usernames without a quota, separated by commas, such as system:serviceaccount:argocd:argocd-application-controller; the same for controller and webhook",
+    parse: userNames,
+  }),
   maximumKeyTtl: option("maximum-key-ttl", {
     value: "<duration>",
     initial: "0",
@@ -53,6 +59,8 @@ export interface SharedConfig {
   readonly logLevel: LogLevel;
   readonly userPrefix: string;
   readonly teamPrefix: string;
+  /** Usernames whose keys and tokens are not counted. */
+  readonly quotaExempt: readonly string[];
   /** Seconds; 0 is no limit. */
   readonly maximumKeyTtl: number;
 }
@@ -66,6 +74,7 @@ export function readShared(read: <T>(wanted: Option<T>) => T): SharedConfig {
     logLevel: read(sharedOptions.logLevel),
     userPrefix: read(sharedOptions.userPrefix),
     teamPrefix: read(sharedOptions.teamPrefix),
+    quotaExempt: read(sharedOptions.quotaExempt),
     maximumKeyTtl: read(sharedOptions.maximumKeyTtl),
   };
 }

@@ -1,4 +1,4 @@
-import { dnsNames, hostPort, optional, text } from "./config-values.ts";
+import { dnsNames, hostPort, optional, text, wholeNumber } from "./config-values.ts";
 import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
 
 /** Every option of `latchkey webhook`. */
@@ -11,6 +11,7 @@ const options = {
     help: "the Service in front of the webhook; certificates name <name>.<namespace>.svc",
     parse: text,
   }),
+  quotaKeys: option("quota-keys", { value: "<number>", initial: "1000", help: "most OwnedAccessKeys of one requester, expired ones included", parse: wholeNumber({ least: 1, most: 1_000_000 }) }),
   certificateNames: option("certificate-names", { value: "<names>", initial: "", help: "more DNS names for the certificate that Latchkey makes, separated by commas", parse: dnsNames }),
   certificateDirectory: option("certificate-directory", {
     value: "<directory>",
@@ -26,6 +27,8 @@ const allOptions: readonly Option<unknown>[] = Object.values(options);
 export interface WebhookConfig extends SharedConfig {
   readonly webhookAddress: { readonly host: string; readonly port: number };
   readonly serviceName: string;
+  /** The most keys of one requester. */
+  readonly quotaKeys: number;
   /** DNS names beside those of the Service. */
   readonly certificateNames: readonly string[];
   /** Where certificates come from; undefined: Latchkey makes them. */
@@ -39,6 +42,7 @@ export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
     ...readShared(read),
     webhookAddress: read(options.webhookAddress),
     serviceName: read(options.serviceName),
+    quotaKeys: read(options.quotaKeys),
     certificateNames: read(options.certificateNames),
     certificateDirectory: read(options.certificateDirectory),
   };

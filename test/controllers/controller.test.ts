@@ -23,7 +23,7 @@ const options = {
   maximumKeyTtl: 0,
   maximumTokenTtl: 86_400,
   deleteExpiredTokensAfter: 3600,
-  deleteExpiredKeysAfter: undefined,
+  deleteExpiredKeysAfter: undefined, quotaTokens: 1_000, quotaExempt: [],
 };
 
 /** Answers as the API server would to a write that it takes. */

@@ -4,6 +4,7 @@ import { createKeyViews } from "../../src/access/key-views.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { reconcileEndpointToken } from "../../src/controllers/endpoint-token.ts";
+import { TokenQuota } from "../../src/controllers/token-quota.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
@@ -13,14 +14,14 @@ import { raw } from "./told-list-watch.ts";
 
 const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
 const keys = { secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })] };
-const config = { issuer: "https://issuer", audience: "aud", maximumTokenTtl: 86_400, deleteExpiredTokensAfter: 3600 };
+const config = { issuer: "https://issuer", audience: "aud", maximumTokenTtl: 86_400, deleteExpiredTokensAfter: 3600, quotaTokens: 2, quotaExempt: [] };
 
-async function passOver(listed: Parameters<typeof told>[0]) {
+async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new TokenQuota(config)) {
   const { informers, clock } = await told({ ...policies, ...listed });
   const client = new ScriptedClient();
   const { stores } = informers;
   const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } } });
-  const next = await reconcileEndpointToken("t", { client, clock, config, namespace: ownNamespace, stores, keyViews, observe: () => {}, tell: async () => {} });
+  const next = await reconcileEndpointToken("t", { client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {} });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   return { next, lines: client.lines, status };
 }
@@ -46,4 +47,14 @@ test("a token waits for its grant, ten seconds without a word", async () => {
 test("a token waits for signing keys without a word: their arrival brings the next pass", async () => {
   const { lines, status } = await passOver({ ...token, ...granted("directclusterendpointtokens", "t") });
   expect([lines, status]).toEqual([[], {}]);
+});
+
+test("a token is not minted while its requester has as many as the quota, deleted ones included", async () => {
+  const quota = new TokenQuota(config);
+  const endsAt = Date.parse("2026-01-01T00:30:00Z");
+  for (const uid of ["deleted-1", "deleted-2"]) quota.take({ requester: "ann", uid, endsAt }, 0);
+  const waiting = await passOver({ ...token, ...keys, ...granted("directclusterendpointtokens", "t") }, quota);
+  expect(waiting).toMatchObject({ lines: ["patch directclusterendpointtokens t"], next: { kind: "look-again", at: endsAt } });
+  expect(waiting.status["token"]).toBeUndefined();
+  expect(waiting.status["conditions"]).toEqual(expect.arrayContaining([expect.objectContaining({ type: "Ready", status: "False", reason: "TooManyTokens" }), expect.objectContaining({ type: "Reconciling", status: "True" })]));
 });

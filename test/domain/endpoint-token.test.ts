@@ -6,7 +6,7 @@ import { parseConditions, stringAt } from "../../src/api/parse.ts";
 import type { Requester } from "../../src/api/requester.ts";
 import { parseScopeLimit, type ScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { type EndpointTokenDecision, planEndpointToken, planMinted } from "../../src/domain/endpoint-token.ts";
+import { type EndpointTokenDecision, planEndpointToken, planMinted, planTooMany } from "../../src/domain/endpoint-token.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { tokenClaims } from "../../src/domain/token-claims.ts";
 import type { EndpointTokenView } from "../../src/domain/token-state.ts";
@@ -71,6 +71,30 @@ function summary(conditions: readonly Condition[]): Record<string, string> {
 function messageOf(view: EndpointTokenView, type = "Ready"): string | undefined {
   return view.token.conditions.find((condition) => condition.type === type)?.message;
 }
+
+describe("a token of a requester with too many", () => {
+  const reached = { requester: "alice", quota: 3, nextEnd: born + 60_000 };
+
+  test("says so, is no failure for ever, and is looked at again when the next one ends", () => {
+    const plan = planTooMany(viewOf(), reached, born);
+    const { token } = after(viewOf(), plan);
+    expect(summary(token.conditions)).toEqual({ Ready: "False/TooManyTokens", Reconciling: "True/TooManyTokens", Expired: "False/NotExpired" });
+    expect([plan.next, token.token]).toEqual([{ kind: "look-again", at: born + 60_000 }, undefined]);
+    expect(messageOf(after(viewOf(), plan))).toBe('Requester "alice" has 3 valid tokens, which is the limit; a deleted token counts until it expires. The token is issued when one of them has expired.');
+  });
+
+  test.each([
+    ["not at once, of which many may wait for one end", born + 1, born + 10_000],
+    ["at its own end at the latest", born + 2 * hour, born + hour],
+  ])("is looked at again %s", (_rule, nextEnd, at) => {
+    expect(planTooMany(viewOf(), { ...reached, nextEnd }, born).next).toEqual({ kind: "look-again", at });
+  });
+
+  test("says nothing twice", () => {
+    const view = after(viewOf(), planTooMany(viewOf(), reached, born));
+    expect(planTooMany(view, { ...reached, nextEnd: born + 90_000 }, born + 60_000).steps).toEqual([]);
+  });
+});
 
 describe("the order of a token's steps", () => {
   test.each<[string, Changes, number, string]>([

@@ -70,9 +70,11 @@ const controllerSettings = {
   maximumTokenTtl: 86_400,
   deleteExpiredTokensAfter: 3_600,
   deleteExpiredKeysAfter: undefined,
+  quotaTokens: 1_000,
+  quotaExempt: [],
   workers: 16,
   writers: 16,
   lease: leaseTimes,
 };
 
-const webhookSettings = { prefixes, maximumKeyTtl: 0, serviceName: "latchkey-webhook", certificateNames: [] };
+const webhookSettings = { prefixes, maximumKeyTtl: 0, quotaKeys: 1_000, quotaExempt: [], serviceName: "latchkey-webhook", certificateNames: [] };

@@ -15,6 +15,8 @@ test("without options every field has its documented default", () => {
     logLevel: "info",
     userPrefix: "",
     teamPrefix: "",
+    quotaExempt: [],
+    quotaTokens: 1000,
     issuer: "https://latchkey.latchkey-system.svc",
     audience: "management.service/direct",
     maximumKeyTtl: 0,
@@ -88,7 +90,7 @@ test("the help lists every option with its variable and default", () => {
   const help = controllerHelp();
   expect(help).toContain("--delete-expired-keys-after <duration>");
   expect(help).toMatch(/--lease-duration <duration> .*\(default 15s\) \[LATCHKEY_LEASE_DURATION\]/);
-  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(18);
+  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(20);
 });
 
 test("help is asked for with --help or -h", () => {

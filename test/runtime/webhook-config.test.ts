@@ -9,6 +9,8 @@ test("without options every field has its documented default", () => {
     logLevel: "info",
     userPrefix: "",
     teamPrefix: "",
+    quotaExempt: [],
+    quotaKeys: 1000,
     maximumKeyTtl: 0,
     webhookAddress: { host: "0.0.0.0", port: 8443 },
     serviceName: "latchkey-webhook",
@@ -25,6 +27,12 @@ test("flags and variables are those of the help", () => {
 
 test("an option of another command is refused", () => {
   expect(() => parseWebhookConfig({ argv: ["--workers=3"], env: {} })).toThrow('"--workers" does not exist');
+});
+
+test("users without a quota are separated by commas", () => {
+  const users = "system:serviceaccount:argocd:deployer, ops@example.com,";
+  expect(parseWebhookConfig({ argv: [`--quota-exempt=${users}`, "--quota-keys=5"], env: {} })).toMatchObject({ quotaExempt: ["system:serviceaccount:argocd:deployer", "ops@example.com"], quotaKeys: 5 });
+  expect(() => parseWebhookConfig({ argv: ["--quota-keys=0"], env: {} })).toThrow("whole number from 1");
 });
 
 test("more names are DNS names", () => {

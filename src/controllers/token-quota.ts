@@ -1,0 +1,78 @@
+import type { EndpointToken } from "../api/endpoint-token.ts";
+import { stampOf } from "../api/requester.ts";
+import { instantOf } from "../domain/lifetime.ts";
+
+/** How many valid tokens a requester may have. */
+export interface TokenQuotaConfig {
+  /** The most of each requester. */
+  readonly quotaTokens: number;
+  /** Usernames whose tokens are not counted. */
+  readonly quotaExempt: readonly string[];
+}
+
+/** A token that is counted until its end, in milliseconds since the epoch. */
+export interface CountedToken {
+  readonly requester: string;
+  readonly uid: string;
+  readonly endsAt: number;
+}
+
+const sweepMs = 3_600_000;
+
+/**
+ * The valid tokens of each requester, in the memory of the leader. A token that was deleted is valid until its end, and counts until then; a
+ * new leader knows only of those whose objects exist.
+ */
+export class TokenQuota {
+  readonly #config: TokenQuotaConfig;
+  /** The ends of tokens, by requester and uid. */
+  readonly #ends = new Map<string, Map<string, number>>();
+  #sweepAt = 0;
+
+  constructor(config: TokenQuotaConfig) {
+    this.#config = config;
+  }
+
+  /** Counts a token whose object holds it already, whatever the quota. */
+  note({ metadata, token, expiresAt }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">): void {
+    const [requester, endsAt] = [stampOf(metadata)?.name, instantOf(expiresAt)];
+    if (token !== undefined && requester !== undefined && endsAt !== undefined) this.#count({ requester, uid: metadata.uid, endsAt });
+  }
+
+  /** Whether a token may be minted at `now`; it counts from then on. */
+  take(token: CountedToken, now: number): boolean {
+    const { requester, uid } = token;
+    if (now >= this.#sweepAt) this.#sweep(now);
+    const ends = this.#ends.get(requester);
+    if (ends !== undefined && ends.size >= this.#config.quotaTokens) this.#forgetEnded(requester, ends, now);
+    if (ends !== undefined && ends.size >= this.#config.quotaTokens && !ends.has(uid)) return false;
+    this.#count(token);
+    return true;
+  }
+
+  /** When the next token of a requester ends; Infinity without one. */
+  nextEnd(requester: string): number {
+    let next = Infinity;
+    for (const endsAt of this.#ends.get(requester)?.values() ?? []) next = Math.min(next, endsAt);
+    return next;
+  }
+
+  #count({ requester, uid, endsAt }: CountedToken): void {
+    if (this.#config.quotaExempt.includes(requester)) return;
+    const ends = this.#ends.get(requester) ?? new Map<string, number>();
+    this.#ends.set(requester, ends);
+    ends.set(uid, Math.max(endsAt, ends.get(uid) ?? 0));
+  }
+
+  #sweep(now: number): void {
+    this.#sweepAt = now + sweepMs;
+    for (const [requester, ends] of this.#ends) this.#forgetEnded(requester, ends, now);
+  }
+
+  #forgetEnded(requester: string, ends: Map<string, number>, now: number): void {
+    for (const [uid, endsAt] of ends) {
+      if (now >= endsAt) ends.delete(uid);
+    }
+    if (ends.size === 0) this.#ends.delete(requester);
+  }
+}

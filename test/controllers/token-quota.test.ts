@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
+import { annotations } from "../../src/api/names.ts";
+import { TokenQuota } from "../../src/controllers/token-quota.ts";
+import { raw } from "./told-list-watch.ts";
+
+const minute = 60_000;
+const quotaOf = (quotaTokens: number): TokenQuota => new TokenQuota({ quotaTokens, quotaExempt: ["deployer"] });
+const token = (uid: string, endsAt = minute, requester = "ann") => ({ requester, uid, endsAt });
+
+describe("a quota of tokens", () => {
+  test("lets as many be minted as it says, for each requester", () => {
+    const quota = quotaOf(2);
+    expect(["a", "b", "c"].map((uid) => quota.take(token(uid), 0))).toEqual([true, true, false]);
+    expect(quota.take(token("d", minute, "bob"), 0)).toBe(true);
+  });
+
+  test("counts a token once, however often it is minted, and until its latest end", () => {
+    const quota = quotaOf(2);
+    expect(["a", "a", "b", "a"].map((uid) => quota.take(token(uid), 0))).toEqual([true, true, true, true]);
+    quota.take(token("a", 2 * minute), 0);
+    quota.take(token("a", 1), 0);
+    expect(quota.nextEnd("ann")).toBe(minute);
+    expect([quota.take(token("c", 3 * minute), minute), quota.nextEnd("ann")]).toEqual([true, 2 * minute]);
+  });
+
+  test("has room again when a token ends, at that instant", () => {
+    const quota = quotaOf(1);
+    quota.take(token("a"), 0);
+    expect([minute - 1, minute].map((now) => quota.take(token("b", 2 * minute), now))).toEqual([false, true]);
+  });
+
+  test("counts what stands already, above the quota, too", () => {
+    const quota = quotaOf(1);
+    const standing = (name: string, status: object) => parseEndpointToken(raw({ name, annotations: { [annotations.requester]: "ann" } }, { status }));
+    const expiresAt = "1970-01-01T00:01:00Z";
+    for (const name of ["a", "b"]) quota.note(standing(name, { token: "t", expiresAt }));
+    quota.note(standing("erased", { expiresAt }));
+    expect([quota.take(token("c"), 0), quota.take(token("uid-a"), 0), quota.nextEnd("ann")]).toEqual([false, true, minute]);
+  });
+
+  test("is not for who is exempt", () => {
+    const quota = quotaOf(1);
+    expect(["a", "b", "c"].map((uid) => quota.take(token(uid, minute, "deployer"), 0))).toEqual([true, true, true]);
+    expect(quota.nextEnd("deployer")).toBe(Infinity);
+  });
+
+  test("remembers nobody whose tokens have ended", () => {
+    const quota = quotaOf(1);
+    quota.take(token("a"), 0);
+    quota.take(token("b", 10 * 60 * minute, "bob"), 2 * 60 * minute);
+    expect(quota.nextEnd("ann")).toBe(Infinity);
+  });
+});
