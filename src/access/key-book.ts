@@ -5,15 +5,16 @@ import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { parseRole, type PolicyRule, type RoleSeen } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import { holderOf } from "../domain/key-holder.ts";
+import { contenders } from "../domain/key-holder.ts";
 import type { KeyConfig, KeyView } from "../domain/key-state.ts";
 import { placeOf } from "../domain/scope/place.ts";
 import type { RequestPlace } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
-import { digestOfPresented, isSameDigest } from "../tokens/presented-key.ts";
+import { presentedKey } from "../tokens/presented-key.ts";
 import { keyPacking } from "./key-packing.ts";
+import { RequesterCounts } from "./requester-counts.ts";
 import { createKeyViews, keyIndexers, keyIndexes } from "./key-views.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
 
@@ -33,8 +34,12 @@ export interface KeyBook {
   present(presented: SecretText): Presented;
   /** The key whose object has this uid. */
   byId(uid: string): KeyView | undefined;
-  /** The object that holds the key of this digest (SHA-256 in lower-case hex). */
-  holderOf(digest: string): Metadata | undefined;
+  /** All objects whose digests begin with this index. */
+  ofIndex(index: string): readonly OwnedAccessKeySeen[];
+  /** The objects whose digests begin like that of a presented key, whether it is their key or not. */
+  sharingIndex(presented: SecretText): readonly OwnedAccessKeySeen[];
+  /** How many keys a requester has, by the annotation; whatever their state. */
+  countOf(requester: string): number;
   /** Takes in the answer to a write of our own. */
   observe(answer: unknown): void;
   /** Where a request in this namespace goes; the empty text is no namespace. */
@@ -50,13 +55,14 @@ const noConditions = [] as const;
 
 /** The book of access keys; nothing is followed yet. */
 export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
+  const counts = new RequesterCounts();
   const keys = new Informer<OwnedAccessKeySeen>(
     {
       selection: { resource: resources.ownedAccessKeys },
       parse: (raw) => ({ ...slimOwnedAccessKey(raw), status: noStatus, conditions: noConditions }),
       indexers: keyIndexers,
       packing: keyPacking,
-      onChange: () => {},
+      onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
     },
     deps,
   );
@@ -74,6 +80,7 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
   const policies = requesterPolicyInformers(deps, () => {});
   const all = [keys, namespaces, clusterRoles, ...policies.informers];
 
+  const ofIndex = (index: string): readonly OwnedAccessKeySeen[] => keys.store.by(keyIndexes.keyIndex, index);
   const views = createKeyViews({ keys: keys.store, policies: policies.stores, config });
 
   function rolesByName(): ScopeRoles {
@@ -88,13 +95,15 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
     isFollowing: () => keys.isFollowing,
     present(presented) {
-      const digest = digestOfPresented(presented);
-      if (digest === undefined) return "garbage";
-      const holder = keys.store.by(keyIndexes.digest, digest).map((key) => views.viewOf(key)).find((view) => view.olderHolder === undefined);
-      return holder !== undefined && isSameDigest(holder.key.keyDigest ?? "", digest) ? holder : "unknown";
+      const plain = presentedKey(presented);
+      if (plain === undefined) return "garbage";
+      const holder = contenders(ofIndex(plain.index)).find((key) => plain.matches(key));
+      return holder === undefined ? "unknown" : views.viewOf(holder);
     },
     byId: (uid) => views.byId(uid),
-    holderOf: (digest) => holderOf(keys.store.by(keyIndexes.digest, digest).map(({ metadata }) => metadata)),
+    ofIndex,
+    sharingIndex: (presented) => contenders(ofIndex(presentedKey(presented)?.index ?? "")),
+    countOf: (requester) => counts.of(requester),
     observe: (answer) => keys.observe(answer),
     placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),
     roles: () => (roles ??= rolesByName()),

@@ -1,16 +1,18 @@
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import type { Requester } from "../api/requester.ts";
-import { olderHolder } from "../domain/key-holder.ts";
+import { keyIndexOf } from "../domain/key-digest.ts";
+import { duplicateOf } from "../domain/key-holder.ts";
 import type { KeyConfig, KeyView } from "../domain/key-state.ts";
 import type { Indexer, ReadStore } from "../kube/store.ts";
 import { observeRequester, type PolicyStores } from "./requester-policies.ts";
 
 /** Index names that a store of keys has for {@link createKeyViews}. */
-export const keyIndexes = { digest: "digest", uid: "uid" } as const;
+export const keyIndexes = { keyIndex: "key-index", uid: "uid" } as const;
 
 /** The indexers of those names. */
 export const keyIndexers: Readonly<Record<string, Indexer<OwnedAccessKeySeen>>> = {
-  [keyIndexes.digest]: ({ keyDigest }) => (keyDigest === undefined ? [] : [keyDigest]),
+  // A copy: a part of a text keeps the whole text in memory.
+  [keyIndexes.keyIndex]: ({ keyDigest }) => (keyDigest === undefined ? [] : [Buffer.from(keyIndexOf(keyDigest), "latin1").toString("latin1")]),
   [keyIndexes.uid]: ({ metadata }) => [metadata.uid],
 };
 
@@ -31,9 +33,16 @@ export function createKeyViews(deps: { readonly keys: ReadStore<OwnedAccessKeySe
   const { keys, policies, config } = deps;
 
   function viewOf(key: OwnedAccessKeySeen, generations: number): KeyView {
-    const twins = key.keyDigest === undefined ? [] : keys.by(keyIndexes.digest, key.keyDigest);
     const requester = observeRequester(key.metadata, policies);
-    return { key, config, requester, olderHolder: olderHolder(key.metadata, twins.map(({ metadata }) => metadata)), ...askedWith(requester, generations - 1) };
+    const duplicate = duplicateOf(key, sameIndex(key));
+    return { key, config, requester, ...(duplicate === undefined ? {} : { duplicate }), ...askedWith(requester, generations - 1) };
+  }
+
+  /** Nearly every index is that of one object, which need not be looked at again. */
+  function sameIndex({ keyDigest }: OwnedAccessKeySeen): readonly OwnedAccessKeySeen[] {
+    if (keyDigest === undefined) return [];
+    const index = keyIndexOf(keyDigest);
+    return keys.countBy(keyIndexes.keyIndex, index) > 1 ? keys.by(keyIndexes.keyIndex, index) : [];
   }
 
   function askedWith(requester: Requester, generations: number): Pick<KeyView, "askedWith"> {

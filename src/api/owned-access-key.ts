@@ -33,8 +33,9 @@ export interface OwnedAccessKey extends OwnedAccessKeyBase {
 }
 
 /**
- * An OwnedAccessKey as it is held in memory: `keyDigest` is the SHA-256 of its key in lower-case hex, undefined without
- * a key. The digest is for look-ups in memory only: never in a status, a log or a label.
+ * An OwnedAccessKey as it is held in memory. `keyDigest`, in lower-case hex, is the SHA-256 of its key, or its digest bound to what
+ * the key acts as: `<first 16 digits of the SHA-256>.<SHA-256 of key, newline and subject>`; undefined without a key. The digest is for
+ * look-ups in memory only: never in a status, a log or a label.
  */
 export interface OwnedAccessKeySeen extends OwnedAccessKeyBase {
   readonly keyDigest: string | undefined;

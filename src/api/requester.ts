@@ -28,7 +28,7 @@ export const stampAnnotations: readonly string[] = [
 const keptAnnotations: readonly string[] = [...stampAnnotations, annotations.connectorData];
 
 /** The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked here. */
-export function stampOf(metadata: Metadata): RequesterStamp | undefined {
+export function stampOf(metadata: Pick<Metadata, "annotations">): RequesterStamp | undefined {
   const name = metadata.annotations[annotations.requester] ?? "";
   if (name === "") return undefined;
   const groups = metadata.annotations[annotations.requesterGroups] ?? "";

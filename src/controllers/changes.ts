@@ -9,6 +9,7 @@ import { connectorClaim } from "../domain/connector-claim.ts";
 import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { sourceUidOf } from "../domain/derived-role.ts";
 import { isHeld } from "../domain/finalizer.ts";
+import { keyIndexOf } from "../domain/key-digest.ts";
 import { grantedNames, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
 import { isPermitted, namesProject, projectOf, targetIn } from "../domain/sync-target.ts";
@@ -122,8 +123,8 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     key({ key, before, after }) {
       queues.key.add(key, "fresh");
       const seen = [before, after].filter((state) => state !== undefined);
-      for (const digest of said(seen, ({ keyDigest }) => keyDigest)) {
-        for (const twin of stores.keys.by(keyIndexes.digest, digest)) queues.key.add(keyOf(twin.metadata), "fresh");
+      for (const index of said(seen, ({ keyDigest }) => keyDigest && keyIndexOf(keyDigest))) {
+        for (const twin of stores.keys.keysBy(keyIndexes.keyIndex, index)) queues.key.add(twin, "fresh");
       }
       for (const uid of said(seen, ({ metadata }) => metadata.uid)) addAskedWith(uid);
       for (const claim of said(seen, ({ metadata }) => connectorClaim(metadata.annotations)?.secret)) queues.connectorData.add(claim, "fresh");

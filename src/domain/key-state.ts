@@ -5,6 +5,7 @@ import type { Requester } from "../api/requester.ts";
 import type { ScopeLimit } from "../api/scope.ts";
 import type { Prefixes } from "./access-rules.ts";
 import { stalled, timestamp } from "./conditions.ts";
+import { type Duplicate, mostOfOneIndex } from "./key-holder.ts";
 import { identityOf } from "./key-identity.ts";
 import { createdAt, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf } from "./lifetime.ts";
 
@@ -12,8 +13,8 @@ import { createdAt, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf }
 export interface KeyView {
   readonly key: OwnedAccessKeySeen;
   readonly requester: Requester;
-  /** Name of the older object with the same key, see {@link olderHolder}. */
-  readonly olderHolder: string | undefined;
+  /** Why another object holds the same key, see {@link duplicateOf}; absent when none does. */
+  readonly duplicate?: Duplicate | undefined;
   readonly config: KeyConfig;
   /** The key that its request came with, which it never outlives nor exceeds; absent when it came with none. */
   readonly askedWith?: KeyView | "gone";
@@ -61,9 +62,7 @@ export function keyState(view: KeyView, now: number): KeyState {
   if (spec.scope === "unreadable") {
     return failed("InvalidScope", "spec.scope cannot be read: a value has another type than it should, or a field is not known. Correct it.");
   }
-  if (view.olderHolder !== undefined) {
-    return failed("DuplicateKey", `The older OwnedAccessKey "${view.olderHolder}" holds the same key. Set another spec.key.`);
-  }
+  if (view.duplicate !== undefined) return failed("DuplicateKey", duplicateMessage(view.duplicate, view.requester.name));
   const parentInvalid = parentInvalidReason(view.askedWith, now);
   if (parentInvalid !== undefined) return failed("ParentKeyInvalid", `${parentInvalid}, so this key is rejected too. Create the key again with a valid credential.`);
   if (spec.disabled) return { ready: true, reason: "Disabled", message: "spec.disabled is true: the key is refused." };
@@ -139,6 +138,17 @@ function lifeClaims(life: Lifetime | undefined, now: number): readonly Condition
     { type: "Expired", status: "False", reason: "NotExpired", message },
     { type: "Expiring", status: near ? "True" : "False", reason: near ? "Expiring" : "NotExpiring", message },
   ];
+}
+
+function duplicateMessage(duplicate: Duplicate, requester: string): string {
+  if (duplicate.kind === "held") {
+    const holder = duplicate.by === undefined ? "An older OwnedAccessKey of another requester" : `The older OwnedAccessKey "${duplicate.by}"`;
+    return `${holder} holds the same key. Set another spec.key.`;
+  }
+  return (
+    `${JSON.stringify(requester)} has ${mostOfOneIndex} older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit.` +
+    " Delete one of them, or set another spec.key."
+  );
 }
 
 function failed(reason: Reason, message: string): KeyState {

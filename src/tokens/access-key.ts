@@ -2,22 +2,34 @@ import { createHash } from "node:crypto";
 import { type OwnedAccessKeySeen, parseOwnedAccessKey } from "../api/owned-access-key.ts";
 import { SecretText } from "../api/secret-text.ts";
 
-const digestForm = /^sha256:([0-9a-f]{64})$/;
+/** `sha256:<digest>`, or `sha256:<index>.<digest bound to the subject>`. */
+const digestForm = /^sha256:([0-9a-f]{64}|[0-9a-f]{16}\.[0-9a-f]{64})$/;
 
 /** SHA-256 of a plain key as lower-case hex. */
 export function digestOf(plain: SecretText): string {
   return createHash("sha256").update(SecretText.reveal(plain), "utf8").digest("hex");
 }
 
+/** SHA-256 of a plain key, a newline and what it acts as, as lower-case hex. */
+export function digestBoundTo(plain: SecretText, subject: string): string {
+  return createHash("sha256").update(`${SecretText.reveal(plain)}\n${subject}`, "utf8").digest("hex");
+}
+
 /**
  * An OwnedAccessKey as it is held in memory, with its key's digest in place of the key: that of a plain key, or the one
- * that `sha256:<64 hex>` names. Throws a TypeError that names the missing field of metadata.
+ * that `spec.key` holds. Throws a TypeError that names the missing field of metadata.
  */
 export function slimOwnedAccessKey(raw: unknown): OwnedAccessKeySeen {
   const { key, ...rest } = parseOwnedAccessKey(raw);
   return { ...rest, keyDigest: key === undefined ? undefined : storedDigest(key) };
 }
 
-function storedDigest(key: SecretText): string {
-  return digestForm.exec(SecretText.reveal(key))?.[1] ?? digestOf(key);
+/** The digest that a stored key has or is, without the prefix `sha256:`. */
+export function storedDigest(key: SecretText): string {
+  return digestIn(key) ?? digestOf(key);
+}
+
+/** The digest that a stored key is, without the prefix; undefined of a plain key. */
+export function digestIn(key: SecretText): string | undefined {
+  return digestForm.exec(SecretText.reveal(key))?.[1];
 }

@@ -1,7 +1,10 @@
+import { parseTerms } from "../api/owned-access-key.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { digestOf } from "./access-key.ts";
-import { generateKey } from "./presented-key.ts";
+import { isBoundDigest } from "../domain/key-digest.ts";
+import { isSameKey, type KeyClaim } from "../domain/key-holder.ts";
+import { digestIn, storedDigest } from "./access-key.ts";
+import { generateKey, plainKey } from "./presented-key.ts";
 
 /**
  * `spec.key` as it shall be stored, where it was sent empty: that of the stored object, or on a create a new one. Undefined when it
@@ -19,10 +22,26 @@ export function withKey(object: Readonly<Record<string, unknown>>, key: SecretTe
   return { ...object, spec: { ...(isRecord(spec) ? spec : {}), key: SecretText.reveal(key) } };
 }
 
-/** The digest of an object's key, in lower-case hex; undefined without one. */
-export function digestIn(object: unknown): string | undefined {
-  const key = keyIn(object);
-  return key === "" ? undefined : (/^sha256:([0-9a-f]{64})$/.exec(key)?.[1] ?? digestOf(new SecretText(key)));
+/** The key of an object that is written, without the key. */
+export interface SentKey {
+  /** See OwnedAccessKeySeen. */
+  readonly keyDigest: string;
+  readonly form: "plain" | "digest" | "bound-digest";
+  /** Whether another object has the same key, as far as that can be told from what was sent. */
+  readonly matches: (claim: KeyClaim) => boolean;
+}
+
+/** The key of an object that is written; undefined without one. */
+export function sentKey(object: unknown): SentKey | undefined {
+  const key = new SecretText(keyIn(object));
+  if (key.isEmpty) return undefined;
+  const keyDigest = storedDigest(key);
+  if (digestIn(key) === undefined) {
+    const plain = plainKey(key);
+    return { keyDigest, form: "plain", matches: (claim) => plain.matches(claim) };
+  }
+  const own = { spec: parseTerms(recordAt(object, "spec")), keyDigest };
+  return { keyDigest, form: isBoundDigest(keyDigest) ? "bound-digest" : "digest", matches: (claim) => isSameKey(own, claim) };
 }
 
 function keyIn(object: unknown): string {

@@ -1,6 +1,9 @@
-import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { randomInt, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { SecretText } from "../api/secret-text.ts";
+import { boundPartOf, boundSubjectOf, isBoundDigest, keyIndexOf } from "../domain/key-digest.ts";
+import type { KeyClaim } from "../domain/key-holder.ts";
+import { digestBoundTo, digestOf } from "./access-key.ts";
 
 /** What a plain key may look like: the pattern of `spec.key` in the CRD. */
 const plainForm = /^[A-Za-z0-9._~+/=-]{16,512}$/;
@@ -11,15 +14,42 @@ const generatedForm = /^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const base = BigInt(digits.length);
 
+/** A plain key, as far as it takes to find the objects that hold it. */
+export interface PlainKey {
+  /** See {@link keyIndexOf}. */
+  readonly index: string;
+  /** Whether the digest of an object is that of this key: a bound digest only with what the object acts as. Takes as long when it is not. */
+  matches(claim: KeyClaim): boolean;
+}
+
 /**
- * SHA-256 of what was presented as a key, in lower-case hex; undefined when it can be none: it has another alphabet or length, as
- * a digest has, or it looks like one of Latchkey's making and its checksum is wrong. No look-up is needed to refuse that.
+ * What was presented as a key; undefined when it can be none: it has another alphabet or length, as a digest has, or it looks like one
+ * of Latchkey's making and its checksum is wrong. No look-up is needed to refuse that.
  */
-export function digestOfPresented(presented: SecretText): string | undefined {
+export function presentedKey(presented: SecretText): PlainKey | undefined {
   const text = SecretText.reveal(presented);
-  if (!plainForm.test(text)) return undefined;
-  if (hasWrongChecksum(text)) return undefined;
-  return createHash("sha256").update(text, "utf8").digest("hex");
+  return !plainForm.test(text) || hasWrongChecksum(text) ? undefined : plainKey(presented);
+}
+
+/** A key that is known to be plain. */
+export function plainKey(plain: SecretText): PlainKey {
+  const digest = digestOf(plain);
+  // However many objects act as one subject, its digest is made once.
+  const boundDigests = new Map<string, string>();
+  const boundTo = (subject: string): string => {
+    const known = boundDigests.get(subject) ?? digestBoundTo(plain, subject);
+    boundDigests.set(subject, known);
+    return known;
+  };
+  return {
+    index: keyIndexOf(digest),
+    matches({ keyDigest, spec }) {
+      if (keyDigest === undefined) return false;
+      if (!isBoundDigest(keyDigest)) return isSameDigest(keyDigest, digest);
+      const subject = boundSubjectOf(spec);
+      return subject !== undefined && keyIndexOf(keyDigest) === keyIndexOf(digest) && isSameDigest(boundPartOf(keyDigest), boundTo(subject));
+    },
+  };
 }
 
 /** Whether two digests in hex are the same; takes as long when they are not. */

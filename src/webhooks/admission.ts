@@ -10,10 +10,13 @@ import { badReview, readJson } from "./review.ts";
 /** How an AdmissionReview ended, for metrics. */
 export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
 
+/** Why a write goes no further: forbidden, invalid, or one too many. */
+export type RefusalCode = 403 | 422 | 429;
+
 /** What a step says of a write: the object as it goes on, or why it goes no further. */
 export type Ruling =
   | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
-  | { readonly kind: "refused"; readonly code: 403 | 422; readonly message: string; readonly cause?: FieldProblem };
+  | { readonly kind: "refused"; readonly code: RefusalCode; readonly message: string; readonly cause?: FieldProblem };
 
 /** One rule of admission; it sees the object as the steps before it left it. */
 export type AdmissionStep = (request: AdmissionRequest) => Ruling | Promise<Ruling>;
@@ -22,7 +25,7 @@ export type AdmissionStep = (request: AdmissionRequest) => Ruling | Promise<Ruli
 export interface AdmissionDeps {
   readonly steps: readonly AdmissionStep[];
   /** Sentences for whoever sent the object. */
-  readonly warningsOf?: (object: AdmissionRequest["object"]) => readonly string[];
+  readonly warningsOf?: (request: AdmissionRequest) => readonly string[];
   readonly onResult: (result: AdmissionResult) => void;
 }
 
@@ -35,7 +38,7 @@ interface AdmissionResponse {
   readonly warnings?: readonly string[];
 }
 
-const reasonsOf = { 403: "Forbidden", 422: "Invalid", 503: "ServiceUnavailable" } as const;
+const reasonsOf = { 403: "Forbidden", 422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable" } as const;
 
 /** Answers AdmissionReviews: every step must let the write pass, and may change its object. */
 export function admissionHandler({ steps, warningsOf = () => [], onResult }: AdmissionDeps): Handler {
@@ -49,7 +52,7 @@ export function admissionHandler({ steps, warningsOf = () => [], onResult }: Adm
       }
       ({ object } = ruling);
     }
-    const [said, operations] = [warningsOf(request.object), jsonPatch.compare(request.object, object)];
+    const [said, operations] = [warningsOf(request), jsonPatch.compare(request.object, object)];
     const warnings = said.length === 0 ? {} : { warnings: said };
     onResult(operations.length === 0 ? "allowed" : "changed");
     if (operations.length === 0) return { allowed: true, ...warnings };
@@ -74,7 +77,7 @@ export function admitted({ object }: Pick<AdmissionRequest, "object">): Ruling {
 }
 
 /** Refuses a write; the message names the field and the fix. */
-export function refused(code: 403 | 422, message: string): Ruling {
+export function refused(code: RefusalCode, message: string): Ruling {
   return { kind: "refused", code, message };
 }
 

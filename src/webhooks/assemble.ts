@@ -1,10 +1,11 @@
 import { createKeyBook, type KeyBook } from "../access/key-book.ts";
-import { webhookFieldManager } from "../api/names.ts";
+import { group, webhookFieldManager } from "../api/names.ts";
 import type { KeyConfig } from "../domain/key-state.ts";
 import { stamped } from "../domain/requester-stamp.ts";
 import { webhookPaths } from "../domain/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
+import { EventRecorder } from "../kube/event-recorder.ts";
 import { createClient } from "../kube/http-client.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport } from "../kube/transport.ts";
@@ -20,15 +21,16 @@ import { admissionHandler, admitted } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
 import { base64Data } from "./data-admission.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
-import { attenuated, filledKey, soleHolder } from "./key-admission.ts";
+import { attenuated, digestWarnings, filledKey, type KeyQuota, soleHolder, withinQuota } from "./key-admission.ts";
 import { movedConnectorData } from "./connector-data.ts";
+import { KeyMismatches } from "./key-mismatch.ts";
 import { LastActivity } from "./last-activity.ts";
 import { mayHoldOwners } from "./owner-admission.ts";
 import { createPublishedAuthority } from "./published-authority.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
 /** How a webhook process behaves. */
-export interface WebhookOptions extends KeyConfig {
+export interface WebhookOptions extends KeyConfig, KeyQuota {
   readonly namespace: string;
   readonly serviceName: string;
   /** DNS names beside those of the Service. */
@@ -72,6 +74,8 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const discovery = createDiscovery({ transport, clock, log });
   const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, turns });
   const { namespace, serviceName, certificateNames } = options;
+  const events = new EventRecorder({ client, clock, log, reporter: `${group}/latchkey`, identity: serviceName });
+  const mismatches = new KeyMismatches({ events, clock });
   const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName, ...certificateNames];
 
   const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: timed(kind, handler) });
@@ -86,15 +90,15 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
     };
   }
   const reviewing = (kind: ReviewKind) => ({ book, clock, onUse: lastActivity.note.bind(lastActivity), onResult: (result: string): void => metrics.reviewed(kind, result) });
-  const deciding = { book, clock };
+  const deciding = { book, client, clock, quota: options };
   const admitting = { onResult: (result: string): void => metrics.reviewed("admission", result) };
   return {
     book,
     routes: [
-      route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler(reviewing("token")))),
+      route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) }))),
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler({ ...reviewing("access"), discovery }))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
-      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [soleHolder(deciding), attenuated(deciding), filledKey] })),
+      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [withinQuota(deciding), soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: digestWarnings })),
       route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),

@@ -1,9 +1,8 @@
 import type { AdmissionRequest } from "../api/admission-review.ts";
-import { isTrueAt, recordAt } from "../api/parse.ts";
-import { resources } from "../api/resources.ts";
 import { type HeldOwner, newlyHeldOwners } from "../domain/owner-references.ts";
 import type { Client } from "../kube/client.ts";
 import type { Discovery, ServedKind } from "../kube/discovery.ts";
+import { isAllowed } from "./access-question.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 
 /** What admission of owner references is decided from. */
@@ -28,10 +27,7 @@ export function mayHoldOwners({ client, discovery }: OwnerAdmissionDeps): Admiss
   };
 }
 
-async function mayDelete({ name }: HeldOwner, { served, request, client }: { readonly served: ServedKind; readonly request: AdmissionRequest; readonly client: Pick<Client, "review"> }): Promise<boolean> {
-  const { username, uid, groups, extra } = request.user;
+function mayDelete({ name }: HeldOwner, { served, request, client }: { readonly served: ServedKind; readonly request: AdmissionRequest; readonly client: Pick<Client, "review"> }): Promise<boolean> {
   const namespace = served.namespaced ? { namespace: request.namespace } : {};
-  const resourceAttributes = { verb: "delete", group: served.group, resource: served.plural, name, ...namespace };
-  const answer = await client.review(resources.accessReviews, { user: username, uid, groups, extra, resourceAttributes });
-  return isTrueAt(recordAt(answer, "status"), "allowed");
+  return isAllowed(request.user, { verb: "delete", group: served.group, resource: served.plural, name, ...namespace }, client);
 }

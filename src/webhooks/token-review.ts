@@ -13,10 +13,12 @@ export type TokenReviewResult = "authenticated" | "garbage" | "unknown" | "refus
 
 /** What TokenReviews are answered from. */
 export interface TokenReviewDeps {
-  readonly book: Pick<KeyBook, "present" | "waitingFor" | "isFollowing">;
+  readonly book: Pick<KeyBook, "present" | "sharingIndex" | "waitingFor" | "isFollowing">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
   /** Told of each key that was let in. */
   readonly onUse: (key: OwnedAccessKeySeen) => void;
+  /** Told of the objects whose digests begin like that of a key that no object holds. */
+  readonly onMismatch: (sharingIndex: readonly OwnedAccessKeySeen[]) => void;
   readonly onResult: (result: TokenReviewResult) => void;
 }
 
@@ -36,7 +38,7 @@ type TokenReviewStatus = { readonly authenticated: true; readonly user: UserInfo
 const catchUpMs = 100;
 
 async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
-  const { book, clock, onUse, onResult } = deps;
+  const { book, clock, onUse, onMismatch, onResult } = deps;
   if (book.waitingFor().length > 0) return notReady(deps);
   let view = book.present(token);
   if (view === "unknown") {
@@ -46,6 +48,7 @@ async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenRe
   if (view === "unknown" && !book.isFollowing()) return notReady(deps);
   if (typeof view === "string") {
     onResult(view);
+    if (view === "unknown") onMismatch(book.sharingIndex(token));
     return { authenticated: false };
   }
   const authentication = authenticate(view, clock.now());

@@ -75,6 +75,41 @@ describe("a presented key is found", () => {
   });
 });
 
+describe("a presented key of a bound digest is found", () => {
+  const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+  const index = sha256(plain).slice(0, 16);
+  const bound = (subject: string): string => `sha256:${index}.${sha256(`${plain}\n${subject}`)}`;
+  const by = (requester: string, name: string, spec: object, second = 0): RawObject =>
+    key(name, spec, { annotations: { [annotations.requester]: requester }, creationTimestamp: `2026-01-01T00:00:0${second}Z` });
+
+  test("in the object of its subject, not in older copies, whether they are bound or not", async () => {
+    const copies = [by("eve", "copy", { user: "eve", key: bound("user:alice") }), by("eve", "plain", { user: "eve", key: digest })];
+    const { book, listWatch, stop } = await told({ ownedaccesskeys: [...copies, by("alice", "own", { key: bound("user:alice") }, 9)] });
+    expect(present(book)).toBe("own");
+    expect(book.sharingIndex(new SecretText(plain)).map(({ metadata }) => metadata.name)).toEqual(["copy", "own", "plain"]);
+    listWatch.tell("ownedaccesskeys", "DELETED", by("alice", "own", {}));
+    expect(present(book)).toBe("plain");
+    stop.abort();
+  });
+
+  test("in the older of two objects of one subject", async () => {
+    const { book, stop } = await told({ ownedaccesskeys: [by("bob", "younger", { key: bound("user:alice") }, 1), by("alice", "older", { key: bound("user:alice") })] });
+    expect(present(book)).toBe("older");
+    expect(book.byId("uid-younger")?.duplicate).toEqual({ kind: "held" });
+    stop.abort();
+  });
+
+  test("whatever else of its index a requester stores, of whom four objects count", async () => {
+    const many = Array.from({ length: 9 }, (_, number) => by("eve", `copy-${number}`, { user: "eve", key: `sha256:${index}.${sha256(String(number))}` }, number));
+    const { book, stop } = await told({ ownedaccesskeys: [...many, by("eve", "fifth", { user: "eve", key: bound("user:eve") }, 9), by("alice", "own", { key: bound("user:alice") }, 9)] });
+    expect(present(book)).toBe("own");
+    expect(book.sharingIndex(new SecretText(plain))).toHaveLength(5);
+    expect(book.byId("uid-fifth")?.duplicate).toEqual({ kind: "crowded-out" });
+    expect([book.countOf("eve"), book.countOf("alice"), book.countOf("bob")]).toEqual([10, 1, 0]);
+    stop.abort();
+  });
+});
+
 describe("the requester of a key", () => {
   test("is certain only if all policies stood before it", async () => {
     const { book, listWatch, stop } = await told({ ownedaccesskeys: [key("one", { key: plain })] });

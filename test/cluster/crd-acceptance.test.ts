@@ -94,6 +94,7 @@ describe("accepted", () => {
       { sentence: "an empty spec", kind, spec: {} },
     ]),
     { sentence: "an empty key, to be generated", kind: "OwnedAccessKey", spec: { key: "" } },
+    { sentence: "a bound digest", kind: "OwnedAccessKey", spec: { key: `sha256:0123456789abcdef.${"0123456789abcdef".repeat(4)}` } },
     { sentence: "a key of 16 characters", kind: "OwnedAccessKey", spec: { key: "x".repeat(16) } },
     { sentence: "a key of 512 characters", kind: "OwnedAccessKey", spec: { key: "x".repeat(512) } },
     { sentence: "a key of every character of the alphabet", kind: "OwnedAccessKey", spec: { key: alphabet } },

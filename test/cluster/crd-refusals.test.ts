@@ -44,6 +44,12 @@ describe("refused, with a message that names the field and keeps secrets", () =>
       spec: { key: `sha256:${digest}` },
       says: keyRule,
     })),
+    ...[`${"a".repeat(15)}.${"b".repeat(64)}`, `${"a".repeat(17)}.${"b".repeat(64)}`, `${"a".repeat(16)}.${"b".repeat(63)}`, `${"A".repeat(16)}.${"b".repeat(64)}`, `${"a".repeat(16)}:${"b".repeat(64)}`, `${"a".repeat(16)}.`, `.${"b".repeat(64)}`].map((digest) => ({
+      rule: `a bound digest has an index of 16 and 64 lower-case hex digits: ${JSON.stringify(digest)}`,
+      kind: "OwnedAccessKey" as const,
+      spec: { key: `sha256:${digest}` },
+      says: keyRule,
+    })),
     { rule: "a key has no more than 512 characters", kind: "OwnedAccessKey", spec: { key: `${canary}${"x".repeat(512)}` }, says: ["spec.key", "512"] },
     ...[
       { user: "alice", team: "devs" },

@@ -30,9 +30,10 @@ and try:
     kubectl --context alice create -f -
   kubectl --context alice get directclusterendpointtoken mine   # hers; bob may create tokens too, but not see this one
   kubectl describe ownedaccesskey ci-pipeline
-  key=$(openssl rand -base64 32)                                # a key of alice's that may read SharedSecrets and no more
+  key=$(openssl rand -base64 32)                                # a key of alice's that may read SharedSecrets and no more;
+  digest=sha256:$(printf %s "$key" | sha256sum | cut -c 1-16).$(printf '%s\\n%s' "$key" user:alice | sha256sum | cut -c 1-64)
   echo '{"apiVersion":"management.service/v1","kind":"OwnedAccessKey","metadata":{"name":"reader"},
-    "spec":{"user":"alice","ttl":3600,"key":"'$key'","scope":{"roles":[{"role":"serviceCLI"}]}}}' | kubectl create -f -
+    "spec":{"user":"alice","ttl":3600,"key":"'$digest'","scope":{"roles":[{"role":"serviceCLI"}]}}}' | kubectl create -f -
   kubectl --token $key auth whoami
   kubectl --token $key -n team-a get sharedsecret database      # within the scope, and alice may
   kubectl --token $key -n team-a label sharedsecret database a=b   # alice may, and the scope does not cover it

@@ -157,6 +157,7 @@ describe("the account latchkey-webhook", () => {
     ["read access keys", { ...keys, verb: "list" }],
     ["write their last use", { ...keys, verb: "patch", subresource: "status" }],
     ["keep its certificates", { ...certificates, verb: "update" }],
+    ["record Events about access keys", { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" }],
   ])("may %s", async (_rule, access) => {
     expect(await may(latchkeyAccount("latchkey-webhook"), access)).toMatchObject({ allowed: true });
   });
@@ -167,6 +168,7 @@ describe("the account latchkey-webhook", () => {
     ["read SharedSecrets", { verb: "list", group: management, resource: "sharedsecrets" }],
     ["change access keys", { ...keys, verb: "patch" }],
     ["read direct tokens", { verb: "list", group: management, resource: "directclusterendpointtokens" }],
+    ["record Events elsewhere", { verb: "create", group: "events.k8s.io", resource: "events", namespace: "kube-system" }],
     ["change namespaces", { verb: "patch", resource: "namespaces" }],
   ])("may not %s", async (_rule, access) => {
     expect(await may(latchkeyAccount("latchkey-webhook"), access)).toMatchObject({ allowed: false });

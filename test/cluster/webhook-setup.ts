@@ -24,6 +24,9 @@ declare module "vitest" {
   }
 }
 
+/** Few enough to be reached; the tests themselves ask for more. */
+export const quota = { keys: 40, exempt: "admin,alice,bob" } as const;
+
 const stops: (() => Promise<unknown>)[] = [];
 
 /** Starts a control plane of its own whose kube-apiserver asks a webhook, and a controller, until the tests are over. */
@@ -39,7 +42,7 @@ export async function setup(project: TestProject): Promise<void> {
     const program = bundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });
     stops.unshift(() => controller.stop());
-    const webhook = await startWebhook({ controlPlane, program, args: [`--certificate-names=${webhookHost}`] });
+    const webhook = await startWebhook({ controlPlane, program, args: [`--certificate-names=${webhookHost}`, `--quota-keys=${quota.keys}`, `--quota-exempt=${quota.exempt}`] });
     stops.unshift(() => webhook.stop());
     await webhook.waitReady();
     await trustWebhook(started, webhook, program);

@@ -24,7 +24,6 @@ function viewOf(spec: Partial<OwnedAccessKeySeen["spec"]> = {}, { key, owner = {
       ...key,
     },
     requester: alice,
-    olderHolder: undefined,
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
     ...others,
   };
@@ -57,7 +56,8 @@ describe("a key lets nobody in", () => {
     ["that was idle for its idle life", viewOf({ ttl: 60, ttlAfterLastActivity: true }, { key: { lastActivity: new Date(born + 5_000).toISOString() } }), born + 65_000, "Expired"],
     ["that is being deleted", viewOf({}, { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } }), born, "Deleted"],
     ["whose requester is not certain", viewOf({}, { requester: { kind: "unknown", why: "x" } }), born, "UnknownRequester"],
-    ["that an older object holds", viewOf({}, { olderHolder: "older" }), born, "DuplicateKey"],
+    ["that an older object holds", viewOf({}, { duplicate: { kind: "held", by: "older" } }), born, "DuplicateKey"],
+    ["that is one too many of its index", viewOf({}, { duplicate: { kind: "crowded-out" } }), born, "DuplicateKey"],
     ["without a subject", viewOf({}, { owner: {} }), born, "MissingSubject"],
     ["in a group of Kubernetes", viewOf({ groups: ["system:masters"] }), born, "UnsupportedSubject"],
     ["whose scope cannot be read", viewOf({ scope: "unreadable" }), born, "InvalidScope"],

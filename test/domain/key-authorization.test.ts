@@ -12,7 +12,6 @@ function viewOf({ scope = "none", disabled = false, ...behind }: { readonly scop
     ...behind,
     key: { metadata: sightedMetadata(), spec: { user: "alice", disabled, ttlAfterLastActivity: false, groups: [], scope }, keyDigest: "d1", status: {}, conditions: [] },
     requester: { kind: "known", name: "alice", uid: "", groups: [] },
-    olderHolder: undefined,
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
   };
 }

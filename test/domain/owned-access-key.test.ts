@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseConditions } from "../../src/api/parse.ts";
 import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
-import { holderOf, olderHolder } from "../../src/domain/key-holder.ts";
 import { type OwnedAccessKeyView, planOwnedAccessKey } from "../../src/domain/owned-access-key.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { applyStatus, notesOf, statusPatch } from "./plan-model.ts";
@@ -31,7 +30,6 @@ function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, .
     },
     requester: alice,
     grant: { granted: true, named: true, namedByOthers: false },
-    olderHolder: undefined,
     unknownRoles: [],
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined, ...config },
     ...rest,
@@ -53,6 +51,7 @@ const failed = (reason: string) => ({ Ready: `False/${reason}`, Active: `False/$
 const lasting = { Expired: "False/NotExpired", Expiring: "False/NotExpiring" };
 const active = { Ready: "True/Active", Active: "True/Active", ...lasting };
 const ended = { ...failed("Expired"), Expired: "True/Expired", Expiring: "False/Expired" };
+const held = { kind: "held", by: "two" } as const;
 const unknown = { kind: "unknown", why: "nobody knows" } as const;
 
 describe("the conditions of a key", () => {
@@ -71,16 +70,18 @@ describe("the conditions of a key", () => {
     ["say InvalidScope for a role that is not there, and stay Active", { unknownRoles: ["viewer"] }, born, { ...active, Ready: "False/InvalidScope", Stalled: "True/InvalidScope" }],
     ["put Disabled before a role that is not there", { unknownRoles: ["viewer"], spec: { disabled: true } }, born, { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" }],
     ["put a failure before a role that is not there", { unknownRoles: ["viewer"], askedWith: "gone" }, born, { ...lasting, ...failed("ParentKeyInvalid") }],
-    ["say DuplicateKey", { olderHolder: "two" }, born, { ...lasting, ...failed("DuplicateKey") }],
-    ["put Expired before all else", { spec: { ttl: 5, disabled: true }, requester: unknown, olderHolder: "two" }, born + 5_000, ended],
+    ["say DuplicateKey", { duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
+    ["put Expired before all else", { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate: held }, born + 5_000, ended],
     ["put UnknownRequester before a missing key", { requester: unknown, key: { keyDigest: undefined } }, born, { ...lasting, ...failed("UnknownRequester") }],
-    ["put a failure before Disabled", { spec: { disabled: true }, olderHolder: "two" }, born, { ...lasting, ...failed("DuplicateKey") }],
+    ["put a failure before Disabled", { spec: { disabled: true }, duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
   ])("%s", (_rule, changes, now, conditions) => {
     expect(conditionsOf(viewOf(changes), now)).toEqual(conditions);
   });
 
   test.each<[string, Changes, string]>([
-    ["names the older object, not the key", { olderHolder: "two" }, `The older OwnedAccessKey "two" holds the same key. Set another spec.key.`],
+    ["names the older object, not the key", { duplicate: held }, `The older OwnedAccessKey "two" holds the same key. Set another spec.key.`],
+    ["names no object of another requester", { duplicate: { kind: "held" } }, "An older OwnedAccessKey of another requester holds the same key. Set another spec.key."],
+    ["names the limit of one index", { duplicate: { kind: "crowded-out" } }, `"alice" has 4 older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit. Delete one of them, or set another spec.key.`],
     [
       "names the roles that are not there, and the label",
       { unknownRoles: ["viewer", "x"] },
@@ -154,7 +155,7 @@ function views(): fc.Arbitrary<OwnedAccessKeyView> {
       ttl: fc.constantFrom(0, 5, 10 * day),
       disabled: fc.boolean(),
       keyDigest: fc.constantFrom(undefined, "digest-of-the-key"),
-      olderHolder: fc.constantFrom(undefined, "two"),
+      duplicate: fc.constantFrom(undefined, held),
       requester: fc.constantFrom(alice, unknown),
       maximumKeyTtl: fc.constantFrom(0, 3),
       deleteExpiredKeysAfter: fc.constantFrom(undefined, 0, 60),
@@ -170,7 +171,7 @@ describe("Events about a key", () => {
     ["tell nothing of a disabled key", { spec: { disabled: true } }, born, []],
     ["warn of the end, on the occasion of that end", { spec: { ttl: 5 } }, born + 5_000, ["Warning Expired 2026-01-01T00:00:05Z"]],
     ["announce the end", { spec: { ttl: 10 * day } }, born + 9 * day * 1000, ["Normal Expiring 2026-01-11T00:00:00Z"]],
-    ["warn of another failure, on the occasion of the generation", { olderHolder: "two" }, born, ["Warning DuplicateKey generation 3"]],
+    ["warn of another failure, on the occasion of the generation", { duplicate: held }, born, ["Warning DuplicateKey generation 3"]],
   ])("%s", (_rule, changes, now, notes) => {
     expect(notesOf(planOwnedAccessKey(viewOf(changes), now))).toEqual(notes);
   });
@@ -181,13 +182,13 @@ describe("Events about a key", () => {
   });
 
   test("are told again when the reason changes", () => {
-    const first = viewOf({ olderHolder: "two" });
+    const first = viewOf({ duplicate: held });
     const second = { ...after(first, planOwnedAccessKey(first, born)), requester: unknown };
     expect(notesOf(planOwnedAccessKey(second, born))).toEqual(["Warning UnknownRequester generation 3 since 2026-01-01T00:00:00Z"]);
   });
 
   test.each<[string, Changes, readonly string[]]>([
-    ["a failure", { olderHolder: "two" }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
+    ["a failure", { duplicate: held }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
     ["its end", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
     ["a pause", { spec: { disabled: true } }, []],
   ])("tell once that a key works again after %s", (_rule, changes, notes) => {
@@ -239,32 +240,5 @@ describe("the stay of a key", () => {
 
   test("is not ended before its end was told", () => {
     expect(notesOf(planOwnedAccessKey(viewOf(opted), born + 65_000))).toEqual(["Warning Expired 2026-01-01T00:00:05Z"]);
-  });
-});
-
-describe("a key that several objects hold", () => {
-  const at = (second: number, uid: string) => sightedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z`, uid, name: `n-${uid}` });
-
-  test.each([
-    ["the older", [at(2, "a"), at(1, "b")], "n-b"],
-    ["of two as old the one with the lower uid", [at(1, "b"), at(1, "a")], "n-a"],
-  ])("belongs to %s", (_rule, objects, holder) => {
-    expect(holderOf(objects)?.name).toBe(holder);
-  });
-
-  test("belongs to nobody when there is no object", () => {
-    expect(holderOf([])).toBeUndefined();
-  });
-
-  test("belongs to exactly one, whoever asks", () => {
-    const objects = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.string({ minLength: 1 })), { selector: ([, uid]) => uid, minLength: 1 });
-    fc.assert(
-      fc.property(objects, (pairs) => {
-        const all = pairs.map(([second, uid]) => at(second, uid));
-        const holders = all.filter((own) => olderHolder(own, all) === undefined);
-        expect(holders).toEqual([holderOf(all)]);
-        expect(all.every((own) => olderHolder(own, all.filter((other) => other !== own)) === olderHolder(own, all))).toBe(true);
-      }),
-    );
   });
 });

@@ -11,6 +11,7 @@ const otherKeys = [
   "runtime/controller-config.ts: management.service/direct",
   // Who reports Events.
   "controllers/assemble.ts: ${group}/latchkey",
+  "webhooks/assemble.ts: ${group}/latchkey",
   // The beginning of all of Latchkey's annotations.
   "controllers/informers.ts: ${group}/",
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { digestOf, slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
+import { digestBoundTo, digestOf, slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
 
 const metadata = { name: "k", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
 // FIPS 180-2, appendix B.1: SHA-256 of "abc".
@@ -14,12 +14,18 @@ describe("the digest of a key", () => {
   test.each([
     ["a plain key", "abc", ofAbc],
     ["its digest", `sha256:${ofAbc}`, ofAbc],
+    ["its digest that is bound", `sha256:${ofAbc.slice(0, 16)}.${ofAbc}`, `${ofAbc.slice(0, 16)}.${ofAbc}`],
     ["an empty key", "", undefined],
     ["no key", undefined, undefined],
   ])("is what is held of %s", (_rule, key, digest) => {
     const slim = slimOwnedAccessKey({ metadata, spec: { key } });
     expect(slim.keyDigest).toBe(digest);
     expect(slim).not.toHaveProperty("key");
+  });
+
+  test("that is bound is SHA-256 of the key, a newline and the subject", () => {
+    // printf 'abc\nuser:alice' | sha256sum
+    expect(digestBoundTo(new SecretText("abc"), "user:alice")).toBe("bc14793895fbcbc22b5064c953c94dce6ecf6ca2f90b56de9fe2f32320e02f24");
   });
 
   test("of a digest as it would be presented is another one", () => {

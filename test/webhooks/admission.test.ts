@@ -16,8 +16,11 @@ const digest = createHash("sha256").update(plain).digest("hex");
 
 async function admitted(object: object, { oldObject, holder, asking, keyIds }: { readonly oldObject?: object; readonly holder?: Metadata; readonly asking?: KeyView; readonly keyIds?: readonly string[] } = {}) {
   const results: string[] = [];
-  const deps = { book: { holderOf: (asked: string) => (asked === digest ? holder : undefined), byId: (uid: string) => (uid === "uid-asking" ? asking : undefined) }, clock: new TestClock(born) };
-  const handler = admissionHandler({ steps: [soleHolder(deps), attenuated(deps), filledKey], warningsOf: (sent) => (stringAt(recordAt(sent, "spec"), "parent") === undefined ? [] : ["spec.parent"]), onResult: (result) => results.push(result) });
+  const held = holder === undefined ? [] : [{ ...viewWith().key, metadata: holder, keyDigest: digest }];
+  const views = held.map((key) => ({ ...viewWith(), key }));
+  const ofIndex = (index: string) => (digest.startsWith(index) ? held : []);
+  const deps = { book: { ofIndex, byId: (uid: string) => (uid === "uid-asking" ? asking : views.find(({ key }) => key.metadata.uid === uid)) }, client: { review: async () => ({ status: { allowed: true } }) }, clock: new TestClock(born) };
+  const handler = admissionHandler({ steps: [soleHolder(deps), attenuated(deps), filledKey], warningsOf: (sent) => (stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"]), onResult: (result) => results.push(result) });
   const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", userInfo: { username: "alice", ...(keyIds === undefined ? {} : { extra: { [extras.keyId]: keyIds } }) }, object, oldObject };
   const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
   return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };

@@ -12,17 +12,17 @@ export function viewWith(spec: Partial<OwnedAccessKeySeen["spec"]> = {}): KeyVie
   return {
     key: { metadata: sightedMetadata(), spec: { user: "alice", disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec }, keyDigest: "d1", status: {}, conditions: [] },
     requester: { kind: "known", name: "alice", uid: "", groups: [] },
-    olderHolder: undefined,
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
   };
 }
 
 /** A book with one key, or none, and what is told of its uses and of the results. */
-export function reviewing({ view, isCold = false, isFollowing = true, found = view ?? "unknown" }: { readonly view?: KeyView; readonly isCold?: boolean; readonly isFollowing?: boolean; readonly found?: ReturnType<KeyBook["present"]> }) {
+export function reviewing({ view, isCold = false, isFollowing = true, found = view ?? "unknown", sharing = [] }: { readonly view?: KeyView; readonly isCold?: boolean; readonly isFollowing?: boolean; readonly found?: ReturnType<KeyBook["present"]>; readonly sharing?: readonly OwnedAccessKeySeen[] }) {
   const standing = { found };
-  const [used, results] = [new Array<string>(), new Array<string>()];
-  const book: Pick<KeyBook, "present" | "byId" | "waitingFor" | "isFollowing" | "placeOf" | "roles"> = {
+  const [used, results, mismatched] = [new Array<string>(), new Array<string>(), new Array<string>()];
+  const book: Pick<KeyBook, "present" | "sharingIndex" | "byId" | "waitingFor" | "isFollowing" | "placeOf" | "roles"> = {
     present: () => standing.found,
+    sharingIndex: () => sharing,
     isFollowing: () => isFollowing,
     byId: (uid) => (uid === view?.key.metadata.uid ? view : undefined),
     waitingFor: () => (isCold ? ["ownedaccesskeys"] : []),
@@ -36,7 +36,7 @@ export function reviewing({ view, isCold = false, isFollowing = true, found = vi
       return plural === "nodes" ? "Cluster" : "Unknown";
     },
   };
-  return { book, discovery, clock: new TestClock(), standing, used, results, onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
+  return { book, discovery, clock: new TestClock(), standing, used, results, mismatched, onMismatch: (keys: readonly OwnedAccessKeySeen[]) => void mismatched.push(...keys.map(({ metadata }) => metadata.uid)), onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
 }
 
 /** Whoever is at the other end without a certificate. */

@@ -31,6 +31,20 @@ describe("nobody is told more than no", () => {
   });
 });
 
+test("a key that no object holds is told of with the objects of its index, and only such a key is", async () => {
+  const sharing = [viewWith().key];
+  const deps = reviewing({ sharing });
+  const answer = tokenReviewHandler(deps)(posted(review), stranger);
+  await deps.clock.run(100);
+  await answer;
+  expect(deps.mismatched).toEqual([viewWith().key.metadata.uid]);
+  for (const found of ["garbage", viewWith({ disabled: true }), viewWith()] as const) {
+    const other = reviewing({ sharing, found });
+    await tokenReviewHandler(other)(posted(review), stranger);
+    expect(other.mismatched).toEqual([]);
+  }
+});
+
 test("a key that was made a moment ago is waited for", async () => {
   const deps = reviewing({});
   const answer = tokenReviewHandler(deps)(posted(review), stranger);

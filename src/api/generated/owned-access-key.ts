@@ -41,8 +41,10 @@ export interface OwnedAccessKeySpec {
   groups?: string[];
   /**
    * The access key, used as a bearer token. Either the plain key, of 16 to 512 characters out of A-Z a-z 0-9 . _ ~ + / = -,
-   * or its digest, "sha256:" and 64 lower-case hex digits, so that a manifest in Git holds no secret. Left empty, Latchkey's
-   * webhook makes one; an update that leaves it out keeps it.
+   * or a digest, so that a manifest in Git holds no secret. A digest is bound to what the key acts as: "sha256:", the first
+   * 16 lower-case hex digits of the key's SHA-256, ".", and the SHA-256 of the key, a newline and "user:<name>",
+   * "team:<name>" or "subject:<name>". The digest of the key alone, "sha256:" and 64 lower-case hex digits, works too, but who
+   * reads it can claim it first. Left empty, Latchkey's webhook makes a key; an update that leaves it out keeps it.
    */
   key?: string;
   /**

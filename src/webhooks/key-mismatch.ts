@@ -1,0 +1,39 @@
+import { resources } from "../api/resources.ts";
+import { boundSubjectOf, isBoundDigest } from "../domain/key-digest.ts";
+import { type KeyClaim, requesterNameOf } from "../domain/key-holder.ts";
+import { EventBudget } from "../kube/event-budget.ts";
+import type { EventRecorder } from "../kube/event-recorder.ts";
+import type { Clock } from "../runtime/clock.ts";
+
+/** What Events about mismatches are recorded with. */
+export interface KeyMismatchDeps {
+  readonly events: Pick<EventRecorder, "tell">;
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
+/**
+ * Records an Event on objects whose digest a presented key fits in its index alone: most likely the digest is bound to somebody else.
+ * A requester may copy an index into many objects, so that its Events are counted together: 25, then one in five minutes.
+ */
+export class KeyMismatches {
+  readonly #deps: KeyMismatchDeps;
+  readonly #budget: EventBudget;
+
+  constructor(deps: KeyMismatchDeps) {
+    this.#deps = deps;
+    this.#budget = new EventBudget(deps.clock);
+  }
+
+  /** Records that a key was presented that is the key of none of these objects of its index. */
+  note(sameIndex: readonly (KeyClaim & { readonly metadata: { readonly generation: number } })[]): void {
+    for (const { metadata, spec, keyDigest } of sameIndex) {
+      const subject = boundSubjectOf(spec);
+      if (subject === undefined || keyDigest === undefined || !isBoundDigest(keyDigest)) continue;
+      if (!this.#budget.spend(requesterNameOf({ metadata, spec, keyDigest }))) continue;
+      const quoted = JSON.stringify(subject);
+      const note = `A client presented a key whose SHA-256 begins like spec.key, but the digest in spec.key is not bound to ${quoted}. Set spec.key to a digest of the key that is bound to ${quoted}.`;
+      const about = { resource: resources.ownedAccessKeys, subject: { name: metadata.name, uid: metadata.uid }, occasion: `generation ${metadata.generation}` };
+      void this.#deps.events.tell({ ...about, type: "Warning", reason: "KeyMismatch", note });
+    }
+  }
+}
