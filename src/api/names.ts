@@ -35,6 +35,9 @@ export const requesterPolicies = {
   guard: "latchkey-mint-guard",
 } as const;
 
+/** Usernames of Latchkey's own service accounts, as the policies name them. */
+export const ownAccounts: readonly string[] = ["controller", "webhook", "gateway"].map((name) => `system:serviceaccount:latchkey-system:latchkey-${name}`);
+
 /** Names of the MutatingWebhookConfigurations whose webhooks are Latchkey's, on servers before 1.36 one more. */
 export const webhookConfigurations: readonly string[] = ["latchkey", requesterPolicies.stamp];
 
@@ -72,7 +75,10 @@ export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configu
 export const annotations = {
   connectorData: `${group}/connector-data`,
   copyOf: `${group}/copy-of`,
+  createdAt: `${group}/created-at`,
   disableSync: `${group}/disable-sync`,
+  expiredAt: `${group}/expired-at`,
+  formerRequester: `${group}/former-requester`,
   requester: `${group}/requester`,
   requesterGroups: `${group}/requester-groups`,
   requesterKeyId: `${group}/requester-key-id`,

@@ -17,15 +17,20 @@ export type Requester =
   | ({ readonly kind: "known" } & RequesterStamp)
   | { readonly kind: "unknown"; readonly why: string };
 
-/** The annotations of a stamp. */
-export const stampAnnotations: readonly string[] = [
+/** The annotations that record when a lifetime began and ended, over restores: written by the controller, kept on create. */
+export const lifetimeAnnotations: readonly string[] = [annotations.createdAt, annotations.expiredAt];
+
+/** The annotations that nobody writes but Latchkey and its policies. */
+export const lockedAnnotations: readonly string[] = [
   annotations.requester,
   annotations.requesterUid,
   annotations.requesterGroups,
   annotations.requesterKeyId,
+  annotations.formerRequester,
+  ...lifetimeAnnotations,
 ];
 
-const keptAnnotations: readonly string[] = [...stampAnnotations, annotations.connectorData];
+const keptAnnotations: readonly string[] = [...lockedAnnotations, annotations.connectorData];
 
 /** The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked here. */
 export function stampOf(metadata: Pick<Metadata, "annotations">): RequesterStamp | undefined {
@@ -42,7 +47,7 @@ export function stampOf(metadata: Pick<Metadata, "annotations">): RequesterStamp
 }
 
 /**
- * ObjectMeta with no annotation but the stamp and the place of connector data, and no label: `last-applied-configuration`
+ * ObjectMeta with no annotation but what Latchkey and its policies write, and no label: `last-applied-configuration`
  * repeats the whole object, its key or token included. Throws a TypeError that names the missing field.
  */
 export function parseStampedMetadata(raw: unknown): Metadata {

@@ -118,7 +118,10 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
         const hash = hashOn(seen);
         if (hash !== undefined) addGrant(hash);
       }
-      for (const name of concernedBy(before, after)) addGranted(name);
+      for (const name of concernedBy(before, after)) {
+        addGranted(name);
+        addWaiting(name, [before, after].flatMap((state) => (state === undefined ? [] : (hashOn(state) ?? []))));
+      }
     },
     key({ key, before, after }) {
       queues.key.add(key, "fresh");
@@ -182,6 +185,14 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     const { namespace: plural, name } = refOf(granted);
     const queue = plural === "ownedaccesskeys" ? queues.key : queues.token;
     queue.add(name, "fresh");
+  }
+
+  /** Who has taken an object over is granted it once the roles of others name it no more. */
+  function addWaiting(granted: string, hashes: readonly Key[]): void {
+    const { namespace: plural, name } = refOf(granted);
+    const seen = plural === "ownedaccesskeys" ? stores.keys.get(name) : stores.tokens.get(name);
+    const hash = seen === undefined ? undefined : stampedHash(seen.metadata)[0];
+    if (hash !== undefined && !hashes.includes(hash)) addGrant(hash);
   }
 
   /** What a grant or the end of one changes, by key of a queue's kind and name. */

@@ -15,7 +15,7 @@ import type { Logger } from "../runtime/log.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { observePolicies } from "../access/requester-policies.ts";
 import type { HeldObjects } from "./held-objects.ts";
-import { stampedHash } from "./informers.ts";
+import { hashOn, stampedHash } from "./informers.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
@@ -40,7 +40,10 @@ export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDep
   const bindings = stores.clusterRoleBindings.by(indexes.requester, hash);
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
   if (await isBehind(dropped, hash, deps)) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
-  const wanted = await withoutGone(all, boundNames(roles, bindings), deps);
+  const bound = boundNames(roles, bindings);
+  // Who has lost an object by a take-over loses the grant first: the change of that role brings the next pass.
+  const free = all.filter(({ key }) => bound.has(key) || stores.clusterRoles.by(indexes.grantedName, key).every((role) => hashOn(role) === hash));
+  const wanted = await withoutGone(free, bound, deps);
   const plan = planRequesterGrant({
     hash,
     requester: wanted[0]?.requester,

@@ -3,7 +3,7 @@ import { resources } from "../api/resources.ts";
 import type { Scope, ScopeLimit } from "../api/scope.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
-import { holdWrite, isHeld } from "./finalizer.ts";
+import { beginWrite, isHeld } from "./finalizer.ts";
 import { limitsOf } from "./key-state.ts";
 import { createdAt } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
@@ -51,7 +51,7 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
   if (metadata.deletionTimestamp !== undefined) return planned(planRelease(resource, metadata, view.grant));
   const state = tokenState(view, now);
   const life = tokenLife(view);
-  if (state.kind !== "expired" && !isHeld(metadata)) return planned({ ...nothingToDo, steps: [[holdWrite(resource, metadata)]] });
+  if (state.kind !== "expired" && !isHeld(metadata)) return planned({ ...nothingToDo, steps: [[beginWrite(resource, metadata)]] });
   switch (state.kind) {
     case "expired":
       return planned(planExpired(view, life, now));

@@ -7,7 +7,7 @@ import type { Prefixes } from "./access-rules.ts";
 import { stalled, timestamp } from "./conditions.ts";
 import { type Duplicate, mostOfOneIndex } from "./key-holder.ts";
 import { identityOf } from "./key-identity.ts";
-import { createdAt, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf } from "./lifetime.ts";
+import { endedBy, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf, lifetimeStart, recordedEnd } from "./lifetime.ts";
 
 /** An OwnedAccessKey and what decides whether it works. */
 export interface KeyView {
@@ -42,12 +42,14 @@ export function keyLifetime(view: KeyView): Lifetime | undefined {
 }
 
 function lifetimeSince({ key, config }: KeyView, lastUse: number | undefined): Lifetime | undefined {
-  return lifetimeOf({
-    createdAt: createdAt(key.metadata),
+  const startsAt = lifetimeStart(key.metadata);
+  const life = lifetimeOf({
+    createdAt: startsAt,
     ttl: key.spec.ttl ?? 0,
     idleSince: key.spec.ttlAfterLastActivity ? lastUse : undefined,
     maximumTtl: config.maximumKeyTtl,
   });
+  return endedBy(life, recordedEnd(key.metadata), startsAt);
 }
 
 /** The state of a key at `now`, in milliseconds since the epoch; the first thing that is wrong is the one that is said. */

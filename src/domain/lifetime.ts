@@ -1,3 +1,4 @@
+import { annotations } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 
 const secondMs = 1000;
@@ -50,6 +51,25 @@ export function expiringFrom(life: Lifetime | undefined): number | undefined {
 export function instantOf(text: string | undefined): number | undefined {
   const instant = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(instant) ? undefined : instant;
+}
+
+/**
+ * When the lifetime of an object began, in milliseconds since the epoch: its creation, or the earlier one that it records, so that a
+ * restore starts no new lifetime.
+ */
+export function lifetimeStart(metadata: Pick<Metadata, "creationTimestamp" | "annotations">): number {
+  return Math.min(createdAt(metadata), instantOf(metadata.annotations[annotations.createdAt]) ?? Infinity);
+}
+
+/** When the lifetime of an object is recorded to have ended, in milliseconds since the epoch; undefined when it is not. */
+export function recordedEnd(metadata: Pick<Metadata, "annotations">): number | undefined {
+  return instantOf(metadata.annotations[annotations.expiredAt]);
+}
+
+/** A lifetime that ends at the latest at the recorded end, if there is one: what has expired stays expired. */
+export function endedBy(life: Lifetime | undefined, end: number | undefined, startsAt: number): Lifetime | undefined {
+  if (end === undefined || (life !== undefined && life.endsAt <= end)) return life;
+  return { startsAt: life?.startsAt ?? startsAt, endsAt: end, clamped: false };
 }
 
 /** When an object was created, in milliseconds since the epoch; one that cannot be read counts as 1970, so that its life is over. */

@@ -1,9 +1,10 @@
+import { annotations } from "../api/names.ts";
 import { resources } from "../api/resources.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
-import { holdWrite, isHeld } from "./finalizer.ts";
+import { annotationWrites, beginWrite, isHeld } from "./finalizer.ts";
 import type { GrantState } from "./granted-names.ts";
 import { keyClaims, type KeyConfig, keyLifetime, type KeyView } from "./key-state.ts";
-import { expiringFrom } from "./lifetime.ts";
+import { expiringFrom, isOver, type Lifetime, recordedEnd } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
 import { nothingToDo, type Plan, removal } from "./plan.ts";
@@ -31,8 +32,9 @@ const secondMs = 1000;
 export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan {
   const { metadata, status, conditions } = view.key;
   if (metadata.deletionTimestamp !== undefined) return planRelease(resource, metadata, view.grant);
-  if (!isHeld(metadata)) return { ...nothingToDo, steps: [[holdWrite(resource, metadata)]] };
+  if (!isHeld(metadata)) return { ...nothingToDo, steps: [[beginWrite(resource, metadata)]] };
   const life = keyLifetime(view);
+  const records = annotationWrites(resource, metadata, dueAnnotations(view, life, now));
   const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
   const claims = keyClaims(view, { now, unknownRoles: view.unknownRoles });
   const { generation } = metadata;
@@ -45,14 +47,21 @@ export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan 
     keyID: metadata.uid,
   });
   const deleteAt = deletionInstant(view, life?.endsAt);
-  if (writes.length === 0 && now >= (deleteAt ?? Infinity)) {
+  if (records.length === 0 && writes.length === 0 && now >= (deleteAt ?? Infinity)) {
     return { ...nothingToDo, steps: [[removal(resource, view.key)]] };
   }
   const telling = { resource, metadata, standing: conditions, expiresAt };
   return {
-    steps: [notices(telling, claims, "Warning"), writes].filter((step) => step.length > 0),
+    steps: [records, notices(telling, claims, "Warning"), writes].filter((step) => step.length > 0),
     next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]),
   };
+}
+
+/** What is to be recorded: an end that has come, and no former requester once nobody else is granted the object. */
+function dueAnnotations({ key: { metadata }, grant }: OwnedAccessKeyView, life: Lifetime | undefined, now: number): Readonly<Record<string, string | null>> {
+  const isEnded = life !== undefined && isOver(life, now) && recordedEnd(metadata) !== life.endsAt;
+  const isFree = metadata.annotations[annotations.formerRequester] !== undefined && !grant.namedByOthers;
+  return { ...(isEnded ? { [annotations.expiredAt]: timestamp(life.endsAt) } : {}), ...(isFree ? { [annotations.formerRequester]: null } : {}) };
 }
 
 function deletionInstant({ config }: OwnedAccessKeyView, endsAt: number | undefined): number | undefined {

@@ -4,7 +4,7 @@ import type { Requester, RequesterStamp } from "../api/requester.ts";
 import { stalled, timestamp } from "./conditions.ts";
 import type { GrantState } from "./granted-names.ts";
 import { parentInvalidReason, endOfAsked, type KeyView } from "./key-state.ts";
-import { clampedLife, createdAt, instantOf } from "./lifetime.ts";
+import { clampedLife, createdAt, instantOf, lifetimeStart } from "./lifetime.ts";
 import { isSystemName } from "./requester.ts";
 
 /** What of the configuration bears on tokens; durations in seconds. */
@@ -53,7 +53,7 @@ const defaultTtl = 3600;
 export function tokenLife({ token, config, askedWith }: EndpointTokenView): TokenLife {
   const { metadata, spec, conditions } = token;
   const asked = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
-  const { endsAt, clamped } = clampedLife(createdAt(metadata), { ttl: asked, maximumTtl: config.maximumTokenTtl });
+  const { endsAt, clamped } = clampedLife(lifetimeStart(metadata), { ttl: asked, maximumTtl: config.maximumTokenTtl });
   const keyEndsAt = askedWith === undefined || askedWith === "gone" ? Infinity : endOfAsked(askedWith, createdAt(metadata));
   const declaredOver = conditions.some(({ type, status }) => type === "Expired" && status === "True");
   const endedAt = declaredOver ? instantOf(token.expiresAt) : undefined;

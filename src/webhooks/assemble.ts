@@ -21,7 +21,7 @@ import { admissionHandler, admitted } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
 import { base64Data } from "./data-admission.ts";
 import { apiServerName, forApiServer } from "./client-credentials.ts";
-import { attenuated, digestWarnings, filledKey, type KeyQuota, soleHolder, withinQuota } from "./key-admission.ts";
+import { attenuated, digestWarnings, filledKey, type KeyQuota, newKeyOnTakeOver, soleHolder, withinQuota } from "./key-admission.ts";
 import { movedConnectorData } from "./connector-data.ts";
 import { KeyMismatches } from "./key-mismatch.ts";
 import { LastActivity } from "./last-activity.ts";
@@ -98,7 +98,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) }))),
       route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler({ ...reviewing("access"), discovery }))),
       // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
-      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [withinQuota(deciding), soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: digestWarnings })),
+      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [withinQuota(deciding), newKeyOnTakeOver, soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: digestWarnings })),
       route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),

@@ -8,6 +8,7 @@ import { resources } from "../api/resources.ts";
 import { attenuationProblem } from "../domain/attenuation.ts";
 import { keyIndexOf } from "../domain/key-digest.ts";
 import { claimOutcome, type KeyClaim, mostOfOneIndex, requesterNameOf } from "../domain/key-holder.ts";
+import { storedRequester, takesOver } from "../domain/requester-stamp.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";
@@ -85,6 +86,14 @@ export function attenuated({ book, clock }: { readonly book: Pick<KeyBook, "byId
     return problem === undefined ? admitted(request) : refused(403, problem);
   };
 }
+
+/** Refuses to take an object over by a digest of the key that stands, in whatever form: its requester knows that key. */
+export const newKeyOnTakeOver: AdmissionStep = (request) => {
+  const { object, oldObject } = request;
+  const [index, storedIndex] = [object, oldObject].map((state) => keyIndexOf(sentKey(state)?.keyDigest ?? ""));
+  if (!takesOver(request) || index !== storedIndex) return admitted(request);
+  return refused(422, `spec.key is a digest of the key that is stored, which the requester ${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`);
+};
 
 /** Fills in a key that was sent empty. */
 export const filledKey: AdmissionStep = (request) => {

@@ -13,6 +13,8 @@ export interface Caller {
 /** What the API server says: an object, or a metav1.Status with a message. */
 export interface Answer {
   code: number;
+  /** Texts of the warnings that came along (RFC 7234, Warning). */
+  warnings?: readonly string[];
   message: string;
   metadata: {
     name?: string;
@@ -70,7 +72,12 @@ export async function send({ pool, headers }: Connection, caller: Caller, reques
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const answer: Answer = JSON.parse(await response.body.text());
-  return { ...answer, code: response.statusCode };
+  return { ...answer, code: response.statusCode, warnings: warningsIn(response.headers["warning"]) };
+}
+
+function warningsIn(header: string | string[] | undefined): readonly string[] {
+  const headers = header === undefined ? [] : Array.isArray(header) ? header : [header];
+  return headers.map((text) => (/^299 - "(.*)"$/.exec(text)?.[1] ?? text).replaceAll('\\"', '"'));
 }
 
 async function credentials(config: KubeConfig) {

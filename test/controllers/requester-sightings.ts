@@ -14,7 +14,7 @@ export const policies: Readonly<Record<string, readonly RawObject[]>> = {
 
 /** A key or token that ann asked for and that cannot go without Latchkey, but for the changes. */
 export function asked(name: string, { metadata = {}, spec = {} }: { readonly metadata?: Readonly<Record<string, unknown>>; readonly spec?: Readonly<Record<string, unknown>> } = {}): RawObject {
-  return raw({ name, generation: 1, annotations: { [annotations.requester]: "ann" }, finalizers: [cleanupFinalizer], ...metadata }, { spec });
+  return raw({ name, generation: 1, annotations: { [annotations.requester]: "ann", [annotations.createdAt]: "2026-01-01T00:00:00Z" }, finalizers: [cleanupFinalizer], ...metadata }, { spec });
 }
 
 const apiGroup = "rbac.authorization.k8s.io";

@@ -1,14 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { annotations } from "../../src/api/names.ts";
 import { parseConditions } from "../../src/api/parse.ts";
 import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
 import { type OwnedAccessKeyView, planOwnedAccessKey } from "../../src/domain/owned-access-key.ts";
 import type { Plan } from "../../src/domain/plan.ts";
-import { applyStatus, notesOf, statusPatch } from "./plan-model.ts";
+import { applyAnnotations, applyStatus, notesOf, statusPatch } from "./plan-model.ts";
 import { born, goingMetadata, sightedMetadata } from "./sightings.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
 const day = 86_400;
+const recorded = sightedMetadata({ annotations: { [annotations.createdAt]: "2026-01-01T00:00:00Z" } });
 
 interface Changes extends Partial<Omit<OwnedAccessKeyView, "key" | "config">> {
   readonly key?: Partial<OwnedAccessKeySeen>;
@@ -21,7 +23,7 @@ interface Changes extends Partial<Omit<OwnedAccessKeyView, "key" | "config">> {
 function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, ...rest }: Changes = {}): OwnedAccessKeyView {
   return {
     key: {
-      metadata: sightedMetadata(),
+      metadata: recorded,
       spec: { ...owner, disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec },
       keyDigest: "d1",
       status: { observedGeneration: -1 },
@@ -36,10 +38,10 @@ function viewOf({ key = {}, spec = {}, owner = { user: "alice" }, config = {}, .
   };
 }
 
-/** The view after the plan's status write was carried out. */
+/** The view after the plan's writes of annotations and status were carried out. */
 function after(view: OwnedAccessKeyView, plan: Plan): OwnedAccessKeyView {
   const status = applyStatus(view.key.status, plan);
-  return { ...view, key: { ...view.key, status, conditions: parseConditions(status) } };
+  return { ...view, key: { ...view.key, metadata: applyAnnotations(view.key.metadata, plan), status, conditions: parseConditions(status) } };
 }
 
 function conditionsOf(view: OwnedAccessKeyView, now: number): Record<string, string> {
@@ -165,6 +167,46 @@ function views(): fc.Arbitrary<OwnedAccessKeyView> {
     );
 }
 
+describe("the records of a key", () => {
+  const at = (instant: string) => Date.parse(instant);
+  const withAnnotations = (given: Readonly<Record<string, string>>, changes: Changes = {}) => viewOf({ ...changes, key: { ...changes.key, metadata: sightedMetadata({ annotations: given }) } });
+  const recordsOf = (view: OwnedAccessKeyView, now: number) => applyAnnotations(view.key.metadata, planOwnedAccessKey(view, now)).annotations;
+  const [createdAt, expiredAt, former] = [annotations.createdAt, annotations.expiredAt, annotations.formerRequester];
+  const [start, earlier] = ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"];
+  const taken = { granted: true, named: true, namedByOthers: true };
+
+  test.each<[string, OwnedAccessKeyView, number, Readonly<Record<string, string>>]>([
+    ["say when its lifetime began", withAnnotations({}), born, { [createdAt]: start }],
+    ["keep an earlier beginning", withAnnotations({ [createdAt]: earlier }), born, { [createdAt]: earlier }],
+    ["correct a beginning after the creation, which a later restore would believe", withAnnotations({ [createdAt]: "2099-01-01T00:00:00Z" }), born, { [createdAt]: start }],
+    ["correct a beginning that is none", withAnnotations({ [createdAt]: "soon" }), born, { [createdAt]: start }],
+    ["say when it has ended", viewOf({ spec: { ttl: 5 } }), born + 5_000, { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" }],
+    ["say nothing of an end that is to come", viewOf({ spec: { ttl: 5 } }), born + 4_999, { [createdAt]: start }],
+    ["keep the end when the ttl grows", withAnnotations({ [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" }, { spec: { ttl: 600 } }), born + 6_000, { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" }],
+    ["keep a former requester whose grant stands", withAnnotations({ [createdAt]: start, [former]: "bob" }, { grant: taken }), born, { [createdAt]: start, [former]: "bob" }],
+    ["forget a former requester whose grant is gone", withAnnotations({ [createdAt]: start, [former]: "bob" }), born, { [createdAt]: start }],
+  ])("%s", (_rule, view, now, expected) => {
+    expect(recordsOf(view, now)).toEqual(expected);
+  });
+
+  test("are written with the finalizer", () => {
+    const plan = planOwnedAccessKey(viewOf({ key: { metadata: sightedMetadata({ finalizers: [] }) } }), born);
+    expect(plan.steps).toMatchObject([[{ do: "patch", body: { metadata: { finalizers: ["management.service/cleanup"], annotations: { [createdAt]: start } } } }]]);
+  });
+
+  test.each<[string, OwnedAccessKeyView, string | undefined]>([
+    ["counts from the earlier beginning", withAnnotations({ [createdAt]: earlier }, { spec: { ttl: 5400 } }), "2026-01-01T00:30:00Z"],
+    ["counts from its creation where the recorded beginning is later", withAnnotations({ [createdAt]: "2026-01-01T00:00:01Z" }, { spec: { ttl: 60 } }), "2026-01-01T00:01:00Z"],
+    ["counts from the earlier beginning where the last use ended with the restore", withAnnotations({ [createdAt]: earlier }, { spec: { ttl: 5400, ttlAfterLastActivity: true } }), "2026-01-01T00:30:00Z"],
+    ["ended when it is recorded to have, without a ttl too", withAnnotations({ [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" }), "2025-12-31T23:30:00Z"],
+    ["ended when it is recorded to have, however long its ttl is", withAnnotations({ [expiredAt]: "2025-12-31T23:30:00Z" }, { spec: { ttl: 1e6 } }), "2025-12-31T23:30:00Z"],
+    ["ends with its ttl where a later end is recorded", withAnnotations({ [expiredAt]: "2099-01-01T00:00:00Z" }, { spec: { ttl: 60 } }), "2026-01-01T00:01:00Z"],
+  ])("a restored lifetime %s", (_rule, view, end) => {
+    expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: end });
+    expect(conditionsOf(view, born)["Expired"]).toBe(at(end ?? "") <= born ? "True/Expired" : "False/NotExpired");
+  });
+});
+
 describe("Events about a key", () => {
   test.each<[string, Changes, number, readonly string[]]>([
     ["tell nothing of a key that works", {}, born, []],
@@ -178,7 +220,7 @@ describe("Events about a key", () => {
 
   test("come before the status that stops them", () => {
     const { steps } = planOwnedAccessKey(viewOf({ spec: { ttl: 5 } }), born + 5_000);
-    expect(steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+    expect(steps.map((step) => step.map((write) => write.do))).toEqual([["patch"], ["tell"], ["patch"]]);
   });
 
   test("are told again when the reason changes", () => {

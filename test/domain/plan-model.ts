@@ -1,4 +1,5 @@
 import { isRecord, recordAt } from "../../src/api/parse.ts";
+import type { Metadata } from "../../src/api/object.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 
 /** The status patch of a plan; an empty one when it writes none. */
@@ -16,6 +17,13 @@ export function applyStatus(status: Readonly<Record<string, unknown>>, plan: Pla
     else after[field] = value;
   }
   return after;
+}
+
+/** Metadata after the plan: its merge patches of annotations applied. */
+export function applyAnnotations(metadata: Metadata, plan: Plan): Metadata {
+  const patches = plan.steps.flat().flatMap((write) => (write.do === "patch" && write.subresource === undefined ? [recordAt(write.body.metadata, "annotations")] : []));
+  const merged = Object.entries(Object.assign({}, metadata.annotations, ...patches)).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return { ...metadata, annotations: Object.fromEntries(merged) };
 }
 
 /** Type, reason and occasion of the Events that a plan tells. */
