@@ -71,6 +71,9 @@ export const components = {
 /** Client-side apply keeps a copy of the whole object, secrets included, in this annotation. */
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
+/** Beginnings of annotation keys that decide where the copies of a SharedSecret go, and what they are. */
+export const annotationPrefixes = { sync: `${group}/sync-`, copy: `${group}/copy-` } as const;
+
 /** Every annotation key Latchkey reads or writes. */
 export const annotations = {
   connectorData: `${group}/connector-data`,

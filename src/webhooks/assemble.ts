@@ -27,6 +27,7 @@ import { KeyMismatches } from "./key-mismatch.ts";
 import { LastActivity } from "./last-activity.ts";
 import { mayHoldOwners } from "./owner-admission.ts";
 import { createPublishedAuthority } from "./published-authority.ts";
+import { withinScope } from "./scope-admission.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
 /** How a webhook process behaves. */
@@ -102,7 +103,8 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),
-      route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ client, discovery })] })),
+      route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ ...deciding, client, discovery })] })),
+      route(webhookPaths.scopeAdmission, "admission", admissionHandler({ ...admitting, steps: [withinScope(deciding)] })),
     ],
     run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal), discovery.run(signal)])),
     async keepCertificates(signal, onTls) {

@@ -1,30 +1,39 @@
+import type { ReviewedResource } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { type HeldOwner, newlyHeldOwners } from "../domain/owner-references.ts";
 import type { Client } from "../kube/client.ts";
 import type { Discovery, ServedKind } from "../kube/discovery.ts";
 import { isAllowed } from "./access-question.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
+import { type ScopeAdmissionDeps, scopeProblem } from "./scope-admission.ts";
 
 /** What admission of owner references is decided from. */
-export interface OwnerAdmissionDeps {
+export interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
   readonly client: Pick<Client, "review">;
   readonly discovery: Pick<Discovery, "kindOf">;
 }
 
 /** Lets an object hold back an owner only if whoever says so may delete that owner (specification, Errors: 422). */
-export function mayHoldOwners({ client, discovery }: OwnerAdmissionDeps): AdmissionStep {
+export function mayHoldOwners(deps: OwnerAdmissionDeps): AdmissionStep {
+  const { client, discovery } = deps;
   return async (request) => {
     for (const owner of newlyHeldOwners(request.object, request.oldObject)) {
       const field = `metadata.ownerReferences[${owner.index}].blockOwnerDeletion`;
       const what = `${owner.kind} "${owner.name}" of ${owner.apiVersion}`;
       const served = await discovery.kindOf(owner.apiVersion, owner.kind);
       if (served === undefined) return refused(422, `${field} is true, and the API server serves no ${owner.kind} of ${owner.apiVersion}: correct apiVersion and kind, or leave blockOwnerDeletion out`);
+      const beyond = scopeProblem(request.user, deletionOf(owner, served, request.namespace), deps);
+      if (beyond !== undefined) return refused(422, `${field} is true, which needs the verb delete on ${what}: ${beyond}`);
       if (!(await mayDelete(owner, { served, request, client }))) {
         return refused(422, `${field} is true, which needs the verb delete on ${what}: ask for that verb, or leave blockOwnerDeletion out`);
       }
     }
     return admitted(request);
   };
+}
+
+function deletionOf({ name }: HeldOwner, served: ServedKind, namespace: string): ReviewedResource {
+  return { kind: "resource", verb: "delete", group: served.group, resource: served.plural, subresource: "", name, namespace: served.namespaced ? namespace : "" };
 }
 
 function mayDelete({ name }: HeldOwner, { served, request, client }: { readonly served: ServedKind; readonly request: AdmissionRequest; readonly client: Pick<Client, "review"> }): Promise<boolean> {

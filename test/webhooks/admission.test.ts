@@ -3,10 +3,10 @@ import jsonPatch from "fast-json-patch";
 import { describe, expect, test } from "vitest";
 import type { Metadata } from "../../src/api/object.ts";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
-import { extras } from "../../src/api/names.ts";
+import { annotations, extras } from "../../src/api/names.ts";
 import type { KeyView } from "../../src/domain/key-state.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
-import { attenuated, filledKey, soleHolder } from "../../src/webhooks/key-admission.ts";
+import { attenuated, filledKey, newKeyOnTakeOver, soleHolder } from "../../src/webhooks/key-admission.ts";
 import { born, sightedMetadata } from "../domain/sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 import { posted, stranger, viewWith } from "./reviewing.ts";
@@ -20,7 +20,7 @@ async function admitted(object: object, { oldObject, holder, asking, keyIds }: {
   const views = held.map((key) => ({ ...viewWith(), key }));
   const ofIndex = (index: string) => (digest.startsWith(index) ? held : []);
   const deps = { book: { ofIndex, byId: (uid: string) => (uid === "uid-asking" ? asking : views.find(({ key }) => key.metadata.uid === uid)) }, client: { review: async () => ({ status: { allowed: true } }) }, clock: new TestClock(born) };
-  const handler = admissionHandler({ steps: [soleHolder(deps), attenuated(deps), filledKey], warningsOf: (sent) => (stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"]), onResult: (result) => results.push(result) });
+  const handler = admissionHandler({ steps: [newKeyOnTakeOver, soleHolder(deps), attenuated(deps), filledKey], warningsOf: (sent) => (stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"]), onResult: (result) => results.push(result) });
   const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", userInfo: { username: "alice", ...(keyIds === undefined ? {} : { extra: { [extras.keyId]: keyIds } }) }, object, oldObject };
   const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
   return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };
@@ -70,6 +70,25 @@ describe("a key that another object holds", () => {
   ])("%s", async (_rule, object, oldObject) => {
     const { response } = await admitted(object, { holder, ...(oldObject === undefined ? {} : { oldObject }) });
     expect(response).toEqual({ uid: "r1", allowed: true });
+  });
+});
+
+describe("an object is taken over", () => {
+  const bobs = (key: string) => ({ metadata: { name: "a", uid: "u", annotations: { [annotations.requester]: "bob" } }, spec: { key } });
+  const alices = (key: string) => ({ ...bobs(key), metadata: { ...bobs(key).metadata, annotations: { [annotations.requester]: "alice" } } });
+  const bound = `sha256:${digest.slice(0, 16)}.${"0".repeat(64)}`;
+
+  test.each<[string, object, object, boolean]>([
+    ["by the digest of a new key", bobs(`sha256:${"1".repeat(64)}`), bobs(plain), true],
+    ["not by the digest of the plain key that stands", bobs(`sha256:${digest}`), bobs(plain), false],
+    ["not by a bound digest of the plain key that stands", bobs(bound), bobs(plain), false],
+    ["not by another form of the digest that stands", bobs(bound), bobs(`sha256:${digest}`), false],
+    ["which is no matter of who has it already", alices(`sha256:${digest}`), alices(plain), true],
+  ])("%s", async (_rule, object, oldObject, allowed) => {
+    const { response } = await admitted(object, { oldObject });
+    expect(response).toMatchObject(allowed ? { allowed } : { allowed, status: { code: 422 } });
+    expect(JSON.stringify(response).includes('the requester \\"bob\\" may know')).toBe(!allowed);
+    expect(JSON.stringify(response)).not.toMatch(new RegExp(`${plain}|${digest.slice(0, 16)}`));
   });
 });
 

@@ -1,0 +1,35 @@
+import type { KeyBook } from "../access/key-book.ts";
+import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
+import type { AdmissionUser } from "../api/admission-review.ts";
+import { extras } from "../api/names.ts";
+import { authorizeWithKey } from "../domain/key-authorization.ts";
+import { neededVerbs } from "../domain/needed-verbs.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { type AdmissionStep, admitted, refused } from "./admission.ts";
+
+/** What the scope of a key is asked with. */
+export interface ScopeAdmissionDeps {
+  readonly book: Pick<KeyBook, "byId" | "waitingFor" | "placeOf" | "roles">;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/**
+ * Refuses a change that needs a verb which the scope of the key does not cover that the request was made with: where no authorizer of
+ * Latchkey's is asked, policies ask about such verbs in the name of the user alone.
+ */
+export function withinScope(deps: ScopeAdmissionDeps): AdmissionStep {
+  return (request) => {
+    const denied = neededVerbs(request).map((needed) => scopeProblem(request.user, needed, deps)).find((problem) => problem !== undefined);
+    return denied === undefined ? admitted(request) : refused(403, denied);
+  };
+}
+
+/** Why the key that a request was made with does not reach so far, for one named object; undefined when it does, or when there is none. */
+export function scopeProblem(user: AdmissionUser, request: ReviewedResource, { book, clock }: ScopeAdmissionDeps): string | undefined {
+  if (user.extra[extras.keyId] === undefined) return undefined;
+  if (book.waitingFor().length > 0) return "access key cache not synced; retry";
+  const view = book.byId(soleExtra(user, extras.keyId) ?? "");
+  const resourceScope = request.namespace === "" ? "Cluster" : "Namespaced";
+  const verdict = authorizeWithKey(view, { request: { ...request, ...book.placeOf(request.namespace), resourceScope }, roles: book.roles() }, clock.now());
+  return verdict.kind === "denied" ? verdict.reason : undefined;
+}
