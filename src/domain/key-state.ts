@@ -7,7 +7,7 @@ import type { Prefixes } from "./access-rules.ts";
 import { stalled, timestamp } from "./conditions.ts";
 import { type Duplicate, mostOfOneIndex } from "./key-holder.ts";
 import { identityOf } from "./key-identity.ts";
-import { endedBy, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf, lifetimeStart, recordedEnd } from "./lifetime.ts";
+import { endBeforeCreation, endedBy, expiringFrom, instantOf, isOver, type Lifetime, lifetimeOf, lifetimeStart } from "./lifetime.ts";
 
 /** An OwnedAccessKey and what decides whether it works. */
 export interface KeyView {
@@ -49,7 +49,7 @@ function lifetimeSince({ key, config }: KeyView, lastUse: number | undefined): L
     idleSince: key.spec.ttlAfterLastActivity ? lastUse : undefined,
     maximumTtl: config.maximumKeyTtl,
   });
-  return endedBy(life, recordedEnd(key.metadata), startsAt);
+  return endedBy(life, endBeforeCreation(key.metadata), startsAt);
 }
 
 /** The state of a key at `now`, in milliseconds since the epoch; the first thing that is wrong is the one that is said. */

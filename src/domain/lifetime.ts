@@ -61,12 +61,16 @@ export function lifetimeStart(metadata: Pick<Metadata, "creationTimestamp" | "an
   return Math.min(createdAt(metadata), instantOf(metadata.annotations[annotations.createdAt]) ?? Infinity);
 }
 
-/** When the lifetime of an object is recorded to have ended, in milliseconds since the epoch; undefined when it is not. */
-export function recordedEnd(metadata: Pick<Metadata, "annotations">): number | undefined {
-  return instantOf(metadata.annotations[annotations.expiredAt]);
+/**
+ * When a lifetime had ended before the object was created, in milliseconds since the epoch: what is restored stays expired. Undefined
+ * otherwise; what expired since then lives again when its spec gives it a longer lifetime.
+ */
+export function endBeforeCreation(metadata: Pick<Metadata, "creationTimestamp" | "annotations">): number | undefined {
+  const end = instantOf(metadata.annotations[annotations.expiredAt]);
+  return end !== undefined && end <= createdAt(metadata) ? end : undefined;
 }
 
-/** A lifetime that ends at the latest at the recorded end, if there is one: what has expired stays expired. */
+/** A lifetime that ends at the latest at this end, if there is one. */
 export function endedBy(life: Lifetime | undefined, end: number | undefined, startsAt: number): Lifetime | undefined {
   if (end === undefined || (life !== undefined && life.endsAt <= end)) return life;
   return { startsAt: life?.startsAt ?? startsAt, endsAt: end, clamped: false };

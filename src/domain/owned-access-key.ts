@@ -4,7 +4,7 @@ import { settleConditions, timestamp } from "./conditions.ts";
 import { annotationWrites, beginWrite, isHeld } from "./finalizer.ts";
 import type { GrantState } from "./granted-names.ts";
 import { keyClaims, type KeyConfig, keyLifetime, type KeyView } from "./key-state.ts";
-import { expiringFrom, isOver, type Lifetime, recordedEnd } from "./lifetime.ts";
+import { expiringFrom, isOver, type Lifetime } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
 import { nothingToDo, type Plan, removal } from "./plan.ts";
@@ -57,11 +57,12 @@ export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan 
   };
 }
 
-/** What is to be recorded: an end that has come, and no former requester once nobody else is granted the object. */
+/** What is to be recorded: an end that has come, no end that is still to come, and no former requester once nobody else is granted the object. */
 function dueAnnotations({ key: { metadata }, grant }: OwnedAccessKeyView, life: Lifetime | undefined, now: number): Readonly<Record<string, string | null>> {
-  const isEnded = life !== undefined && isOver(life, now) && recordedEnd(metadata) !== life.endsAt;
+  const expiredAt = life !== undefined && isOver(life, now) ? timestamp(life.endsAt) : null;
+  const isOther = (metadata.annotations[annotations.expiredAt] ?? null) !== expiredAt;
   const isFree = metadata.annotations[annotations.formerRequester] !== undefined && !grant.namedByOthers;
-  return { ...(isEnded ? { [annotations.expiredAt]: timestamp(life.endsAt) } : {}), ...(isFree ? { [annotations.formerRequester]: null } : {}) };
+  return { ...(isOther ? { [annotations.expiredAt]: expiredAt } : {}), ...(isFree ? { [annotations.formerRequester]: null } : {}) };
 }
 
 function deletionInstant({ config }: OwnedAccessKeyView, endsAt: number | undefined): number | undefined {

@@ -182,7 +182,10 @@ describe("the records of a key", () => {
     ["correct a beginning that is none", withAnnotations({ [createdAt]: "soon" }), born, { [createdAt]: start }],
     ["say when it has ended", viewOf({ spec: { ttl: 5 } }), born + 5_000, { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" }],
     ["say nothing of an end that is to come", viewOf({ spec: { ttl: 5 } }), born + 4_999, { [createdAt]: start }],
-    ["keep the end when the ttl grows", withAnnotations({ [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" }, { spec: { ttl: 600 } }), born + 6_000, { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" }],
+    ["forget an end when the ttl grows", withAnnotations({ [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" }, { spec: { ttl: 600 } }), born + 6_000, { [createdAt]: start }],
+    ["forget an end that is to come", withAnnotations({ [createdAt]: start, [expiredAt]: "2099-01-01T00:00:00Z" }), born, { [createdAt]: start }],
+    ["keep an end before the creation when the ttl grows", withAnnotations({ [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" }, { spec: { ttl: 1e6 } }), born, { [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" }],
+    ["say when it has ended, to the second", viewOf({ spec: { ttl: 5, ttlAfterLastActivity: true }, key: { metadata: sightedMetadata({ annotations: { [createdAt]: start } }), lastActivity: "2026-01-01T00:00:01.700Z" } }), born + 6_700, { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:06Z" }],
     ["keep a former requester whose grant stands", withAnnotations({ [createdAt]: start, [former]: "bob" }, { grant: taken }), born, { [createdAt]: start, [former]: "bob" }],
     ["forget a former requester whose grant is gone", withAnnotations({ [createdAt]: start, [former]: "bob" }), born, { [createdAt]: start }],
   ])("%s", (_rule, view, now, expected) => {
@@ -200,6 +203,7 @@ describe("the records of a key", () => {
     ["counts from the earlier beginning where the last use ended with the restore", withAnnotations({ [createdAt]: earlier }, { spec: { ttl: 5400, ttlAfterLastActivity: true } }), "2026-01-01T00:30:00Z"],
     ["ended when it is recorded to have, without a ttl too", withAnnotations({ [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" }), "2025-12-31T23:30:00Z"],
     ["ended when it is recorded to have, however long its ttl is", withAnnotations({ [expiredAt]: "2025-12-31T23:30:00Z" }, { spec: { ttl: 1e6 } }), "2025-12-31T23:30:00Z"],
+    ["ended when it is recorded to have, in the second of its creation", withAnnotations({ [expiredAt]: "2026-01-01T00:00:00Z" }), "2026-01-01T00:00:00Z"],
     ["ends with its ttl where a later end is recorded", withAnnotations({ [expiredAt]: "2099-01-01T00:00:00Z" }, { spec: { ttl: 60 } }), "2026-01-01T00:01:00Z"],
   ])("a restored lifetime %s", (_rule, view, end) => {
     expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: end });
