@@ -25,6 +25,8 @@ export interface Prefixes {
 export interface Access {
   readonly grants: readonly Grant[];
   readonly problems: readonly string[];
+  /** Rules that grant nothing because they name no users and no teams. */
+  readonly emptyRules: readonly string[];
 }
 
 /** The verbs that RBAC can limit to one object by name; `*` means exactly these (Kubernetes RBAC, resourceNames). */
@@ -36,21 +38,25 @@ const rbacGroup = "rbac.authorization.k8s.io";
 export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   const grants: Grant[] = [];
   const problems: string[] = [];
+  const emptyRules: string[] = [];
   const readers = [
     () => readOwner(secret.owner, prefixes),
     ...secret.access.map((rule, index) => () => readRule(rule, index, prefixes)),
   ];
   for (const read of readers) {
-    const { grant, problem } = read();
+    const { grant, problem, place } = read();
     if (problem !== undefined) problems.push(problem);
     else if (grant !== undefined && grant.subjects.length > 0) grants.push(grant);
+    else if (place !== undefined) emptyRules.push(place);
   }
-  return { grants, problems };
+  return { grants, problems, emptyRules };
 }
 
 interface Reading {
   readonly grant?: Grant;
   readonly problem?: string;
+  /** Which rule it is, for people; the owner is none. */
+  readonly place?: string;
 }
 
 function readOwner(owner: Owner, prefixes: Prefixes): Reading {
@@ -67,7 +73,7 @@ function readRule(rule: AccessRule, index: number, prefixes: Prefixes): Reading 
   const place = rule.name === undefined ? `spec.access[${index}]` : `spec.access[${index}] (${quote(rule.name)})`;
   if (problem !== undefined) return { problem: `${place}: ${problem}` };
   const permission = { verbs: verbsOf(rule), status: rule.subresources.length > 0 };
-  return { grant: { permission, subjects: named.subjects, ...(rule.name === undefined ? {} : { label: rule.name }) } };
+  return { place, grant: { permission, subjects: named.subjects, ...(rule.name === undefined ? {} : { label: rule.name }) } };
 }
 
 function verbsOf(rule: AccessRule): readonly string[] {

@@ -12,6 +12,8 @@ export interface Findings {
   readonly wanted: readonly DerivedRole[];
   /** Access rules that cannot be granted, one sentence each. */
   readonly ruleProblems: readonly string[];
+  /** Access rules that name nobody. */
+  readonly emptyRules: readonly string[];
   /** Derived names that somebody else holds. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
@@ -40,9 +42,9 @@ function accessProblem({ ruleProblems, nameConflicts, refusal }: Findings): Prob
   return sentences.length === 0 ? undefined : { reason, message: sentences.join("; ") };
 }
 
-function accessClaim({ wanted }: Findings, problem: Problem | undefined): ConditionClaim {
+function accessClaim(found: Findings, problem: Problem | undefined): ConditionClaim {
   if (problem !== undefined) return { type: "AccessApplied", status: "False", ...problem };
-  return { type: "AccessApplied", status: "True", reason: "Applied", message: accessSentence(wanted) };
+  return { type: "AccessApplied", status: "True", reason: "Applied", message: accessSentence(found) };
 }
 
 function syncClaim({ source, summary }: Findings): ConditionClaim {
@@ -58,13 +60,14 @@ function syncClaim({ source, summary }: Findings): ConditionClaim {
   return claim("True", "Synced", syncSentence(source, summary));
 }
 
-function readyClaims({ source, wanted, summary }: Findings, problems: readonly Problem[]): readonly ConditionClaim[] {
+function readyClaims(found: Findings, problems: readonly Problem[]): readonly ConditionClaim[] {
+  const { source, summary } = found;
   const [first] = problems;
   if (first !== undefined) {
     const message = problems.map((problem) => problem.message).join("; ");
     return stalled(first.reason, message);
   }
-  const message = [accessSentence(wanted), ...(source.options.projects.length === 0 ? [] : [syncSentence(source, summary)])].join("; ");
+  const message = [accessSentence(found), ...(source.options.projects.length === 0 ? [] : [syncSentence(source, summary)])].join("; ");
   if (summary.pending === 0 || source.options.paused) return [{ type: "Ready", status: "True", reason: "Ready", message }];
   return [
     { type: "Ready", status: "False", reason: "Progressing", message },
@@ -72,9 +75,12 @@ function readyClaims({ source, wanted, summary }: Findings, problems: readonly P
   ];
 }
 
-function accessSentence(wanted: readonly DerivedRole[]): string {
-  if (wanted.length === 0) return "access is granted to nobody";
-  return `access is granted by ${wanted.length} ${wanted.length === 1 ? "Role" : "Roles"}`;
+function accessSentence({ wanted, emptyRules }: Findings): string {
+  const granted = wanted.length === 0 ? "access is granted to nobody" : `access is granted by ${wanted.length} ${wanted.length === 1 ? "Role" : "Roles"}`;
+  const [first, ...others] = emptyRules;
+  if (first === undefined) return granted;
+  const which = others.length === 0 ? first : `${first} and ${others.length} more`;
+  return `${granted}; ${which} ${others.length === 0 ? "names" : "name"} no users and no teams, and so ${others.length === 0 ? "grants" : "grant"} nothing`;
 }
 
 /** A project without a target beside others that have some is no more than worth a word. */
@@ -92,8 +98,7 @@ function syncSentence(source: Source, summary: SyncSummary): string {
   const [first] = failures;
   if (first !== undefined) parts.push(`first: ${keyOf(first)}: ${first.message}`);
   if (contested.rival !== undefined) parts.push(`${contested.targets} also wanted by the younger SharedSecret ${keyOf(contested.rival)}`);
-  if (emptyProjects.length > 0) parts.push(why);
-  return parts.join(", ");
+  return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }
 
 /** The whole status of a SharedSecret but its conditions: numbers, never a value. */

@@ -71,10 +71,10 @@ function planLife(seen: SharedSecretSeen, now: number): Plan {
 }
 
 function findingsOf({ source, access, prefixes, summary }: SharedSecretSeen): Findings {
-  const { grants, problems } = accessOf(source.secret, prefixes);
+  const { grants, problems, emptyRules } = accessOf(source.secret, prefixes);
   const wanted = derivedRoles(source.secret.metadata, grants);
   const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.strangers.has(name));
-  return { source, wanted, ruleProblems: problems, nameConflicts, summary };
+  return { source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary };
 }
 
 function reportSteps(found: Findings, now: number): readonly (readonly Write[])[] {

@@ -91,13 +91,13 @@ function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
   if (state.kind === "current") return { kind: "synced" };
   if (state.kind === "paused") return { kind: "opted-out" };
   if (state.kind === "conflict") {
-    return { kind: "conflict", reason: "NotOurs", message: "a Secret of this name is not Latchkey's and is left alone; rename or delete it" };
+    return { kind: "conflict", reason: "NotOurs", message: "a Secret of this name already exists and is not managed by Latchkey; it was not changed. Rename or delete it" };
   }
   return failure === undefined ? { kind: "pending" } : { kind: "failed", ...failure };
 }
 
 function lostTo({ namespace = "", name }: ObjectRef): Verdict {
-  return { kind: "conflict", reason: "OlderSource", message: `the older SharedSecret ${namespace}/${name} has this target` };
+  return { kind: "conflict", reason: "OlderSource", message: `the older SharedSecret ${namespace}/${name} already syncs to this Secret. Give one of them another name by the annotation ${annotations.syncSecretName}` };
 }
 
 function failureOf({ target: { namespace = "", name }, regarding }: TargetReport, verdict: Verdict): readonly TargetFailure[] {

@@ -17,7 +17,7 @@ function access({ owner = {}, rules = [], prefixes = none }: { owner?: Owner; ru
 const subjects = (users: readonly string[], teams: readonly string[] = [], prefixes = none) => access({ rules: [{ users, teams }], prefixes }).grants[0]?.subjects;
 
 test("nobody is granted anything where neither owner nor rule names anybody", () => {
-  expect(access({ rules: [{}] })).toEqual({ grants: [], problems: [] });
+  expect(access({ rules: [{}] })).toEqual({ grants: [], problems: [], emptyRules: ["spec.access[0]"] });
 });
 
 describe("the owner holds all six verbs on the object and its status", () => {

@@ -14,7 +14,7 @@ const wanting = { options: { projects: ["web"] } };
 const silent = { options: { projects: [] } };
 
 function found({ source = silent, summary = {}, ...rest }: Partial<Omit<Findings, "source" | "summary">> & { source?: SourceChanges; summary?: Partial<SyncSummary> }): Findings {
-  return { source: sightedSource(source), wanted: [], ruleProblems: [], nameConflicts: [], summary: { ...settled, ...summary }, ...rest };
+  return { source: sightedSource(source), wanted: [], ruleProblems: [], emptyRules: [], nameConflicts: [], summary: { ...settled, ...summary }, ...rest };
 }
 
 function told(findings: Findings): Readonly<Record<string, string>> {
@@ -25,6 +25,8 @@ describe("access", () => {
   test.for<[string, Partial<Findings>, string]>([
     ["is granted to nobody where nobody is named", {}, "True Applied: access is granted to nobody"],
     ["is granted by one Role", { wanted: [role] }, "True Applied: access is granted by 1 Role"],
+    ["is granted by rules that name somebody", { wanted: [role], emptyRules: ["spec.access[1]"] }, "True Applied: access is granted by 1 Role; spec.access[1] names no users and no teams, and so grants nothing"],
+    ["is granted by no rule that names nobody", { emptyRules: ["spec.access[0]", "spec.access[1]"] }, "True Applied: access is granted to nobody; spec.access[0] and 1 more name no users and no teams, and so grant nothing"],
     ["is granted by Roles", { wanted: [role, role] }, "True Applied: access is granted by 2 Roles"],
     ["is wrong where a rule is", { ruleProblems: ["spec.access[0]: no verbs"] }, "False InvalidAccessRule: spec.access[0]: no verbs"],
     [
@@ -63,7 +65,7 @@ describe("the sync", () => {
       "is done where one project of two has targets",
       { options: { projects: ["web", "pya"] } },
       { desired: 1, synced: 1, emptyProjects: [{ project: "pya", namespaces: 0, asking: 0 }] },
-      'True Synced: 1 of 1 targets are synced, no namespace has a label management.service/project that matches "pya"',
+      'True Synced: 1 of 1 targets are synced; no namespace has a label management.service/project that matches "pya"',
     ],
     ["is done", wanting, { desired: 2, synced: 2 }, "True Synced: 2 of 2 targets are synced"],
     [

@@ -22,17 +22,17 @@ describe("a target counts", () => {
     [
       "as a conflict when a foreign Secret is there",
       report("db", { kind: "conflict", source: live }),
-      { conflicts: 1, failures: [{ kind: "conflict", regarding, ...at("db"), reason: "NotOurs", message: expect.stringContaining("is not Latchkey's") }] },
+      { conflicts: 1, failures: [{ kind: "conflict", regarding, ...at("db"), reason: "NotOurs", message: expect.stringContaining("already exists and is not managed by Latchkey; it was not changed") }] },
     ],
     [
       "as a conflict when an older source has it",
       report("db", { kind: "current", source: older }),
-      { conflicts: 1, failures: [{ kind: "conflict", regarding, ...at("db"), reason: "OlderSource", message: "the older SharedSecret team/older has this target" }] },
+      { conflicts: 1, failures: [{ kind: "conflict", regarding, ...at("db"), reason: "OlderSource", message: expect.stringContaining("the older SharedSecret team/older already syncs to this Secret. ") }] },
     ],
     [
       "as a conflict when an older source that cannot be followed keeps it",
       report("db", { kind: "stuck", copy: sightedCopy(older), source: older.secret.metadata, why: "a typo" }),
-      { conflicts: 1, failures: [{ kind: "conflict", regarding, ...at("db"), reason: "OlderSource", message: "the older SharedSecret team/older has this target" }] },
+      { conflicts: 1, failures: [{ kind: "conflict", regarding, ...at("db"), reason: "OlderSource", message: expect.stringContaining("the older SharedSecret team/older already syncs to this Secret. ") }] },
     ],
   ])("%s", ([, seen, expected]) => {
     expect(summarize(live, [seen], [])).toEqual({ ...nothing, desired: 1, ...expected });
