@@ -53,7 +53,7 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
     const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
     await becomes("the conflict to be told", () => view(source), conflictAt(target, name));
     await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [labels.project]: null } } });
-    await becomes("the conflict to be over", () => view(source), { conditions: { Synced: { status: "True" } }, sync: { conflicts: 0, desired: 0 } });
+    await becomes("the conflict to be over", () => view(source), { conditions: { Synced: { status: "False", reason: "NoTargets" } }, sync: { conflicts: 0, desired: 0 } });
     await remove(source.path);
     await becomesGone(source.path);
     expect(await stateOf(secretPath(target, name))).toEqual(before);

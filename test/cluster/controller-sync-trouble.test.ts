@@ -118,7 +118,7 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
     const { source, project, target, copy } = await makeSynced();
     const letGo = await hold(target);
     await remove(`/api/v1/namespaces/${target}`);
-    await becomes("the target not to count", () => view(source), { conditions: { Ready: { status: "True" }, Synced: { status: "True" } }, sync: { desired: 0, failed: 0 } });
+    await becomes("the target not to count", () => view(source), { conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "NoTargets" } }, sync: { desired: 0, failed: 0 } });
     await becomesGone(copy);
     await change(source.path, { spec: { data: dataOf("third") } });
     const fresh = await makeTarget(project, source.namespace);
