@@ -11,7 +11,8 @@ import { generateKey, plainKey } from "./presented-key.ts";
  * was sent, or nothing is to be filled in.
  */
 export function missingKey(object: unknown, stored: unknown): SecretText | undefined {
-  if (keyIn(object) !== "") return undefined;
+  // What is no text is a mistake that the schema refuses: a key in its place would make it good in silence.
+  if (keyIn(object) !== "" || isOfAnotherType(object)) return undefined;
   if (stored === undefined) return generateKey();
   return keyIn(stored) === "" ? undefined : new SecretText(keyIn(stored));
 }
@@ -42,6 +43,11 @@ export function sentKey(object: unknown): SentKey | undefined {
   }
   const own = { spec: parseTerms(recordAt(object, "spec")), keyDigest };
   return { keyDigest, form: isBoundDigest(keyDigest) ? "bound-digest" : "digest", matches: (claim) => isSameKey(own, claim) };
+}
+
+function isOfAnotherType(object: unknown): boolean {
+  const { key } = recordAt(object, "spec");
+  return key !== undefined && key !== null && typeof key !== "string";
 }
 
 function keyIn(object: unknown): string {

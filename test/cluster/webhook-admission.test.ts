@@ -54,6 +54,12 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
     expect(await keyAt(path)).toBe(key);
   });
 
+  it.each([1234567890123456, ["a-key-in-a-list-of-one"], true])("is none that was sent as another type: that is refused, and no other key made in its place (%j)", async (key) => {
+    const answer = await tryToMake("OwnedAccessKey", { by: alice, spec: { user: "alice", key } });
+    expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.key") });
+    expect(answer.message).not.toMatch(/1234567890123456|a-key-in-a-list/);
+  });
+
   it("is made by no dry run that anything is left of", async () => {
     const path = "/apis/management.service/v1/ownedaccesskeys?dryRun=All";
     const name = unique("dry");

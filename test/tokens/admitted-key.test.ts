@@ -11,6 +11,7 @@ describe("a key that is missing", () => {
   test.each<[string, object]>([
     ["is made on a create", {}],
     ["is made for an empty text, too", { spec: { key: "" } }],
+    ["is made for null, too", { spec: { key: null } }],
   ])("%s", (_rule, object) => {
     expect(reveal(missingKey(object, undefined))).toMatch(/^lk_/);
   });
@@ -21,6 +22,8 @@ describe("a key that is missing", () => {
 
   test.each<[string, object, object | undefined]>([
     ["is not missing when it was sent", { spec: { key: "sent" } }, undefined],
+    ["is not made for a number", { spec: { key: 1234567890123456 } }, undefined],
+    ["is not made for a list, nor kept", { spec: { key: ["sent"] } }, { spec: { key: "stored" } }],
     ["is not replaced when another was sent", { spec: { key: "sent" } }, { spec: { key: "stored" } }],
     // An object that never had one was made while no webhook ran; whoever changes it now may not be whose key it would be.
     ["is not made on an update", { spec: {} }, { spec: {} }],
