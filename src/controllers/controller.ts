@@ -30,6 +30,8 @@ import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 export interface ControllerOptions extends OwnedAccessKeyConfig, EndpointTokenConfig, TokenQuotaConfig {
   readonly namespace: string;
   readonly prefixes: Prefixes;
+  /** Whether namespaces without `sync-from` take no copies. */
+  readonly requireSyncFrom: boolean;
   /** Objects of a kind that are worked on at a time. */
   readonly workers: number;
   /** Targets that are written at a time. */
@@ -62,7 +64,7 @@ export interface Controller {
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   let handlers: ChangeHandlers | undefined;
   const turns = new Turns(deps.clock);
-  const informers = createInformers({ ...deps, turns }, { namespace: options.namespace, on: forwardTo(() => handlers) });
+  const informers = createInformers({ ...deps, turns }, { ...options, on: forwardTo(() => handlers) });
   return {
     informers,
     follow: (signal) => informers.run(signal),

@@ -19,7 +19,7 @@ import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, requesterHash } from "../domain/granted-names.ts";
 import { syncOptionsOf } from "../domain/sync-options.ts";
-import { projectOf } from "../domain/sync-target.ts";
+import { projectOf, readNamespace } from "../domain/sync-target.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change, Indexer } from "../kube/store.ts";
 import { createDataDigest } from "../tokens/data-digest.ts";
@@ -57,7 +57,7 @@ export interface Informers {
 }
 
 /** The informers of the controller; `namespace` is Latchkey's own. */
-export function createInformers(deps: InformerDeps, { namespace, on }: { readonly namespace: string; readonly on: ChangeHandlers }): Informers {
+export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom, on }: { readonly namespace: string; readonly requireSyncFrom: boolean; readonly on: ChangeHandlers }): Informers {
   const digestOf = createDataDigest();
   const selectOwn = { namespace, fieldSelector: `metadata.name=${ownObjects.signingKeys}` };
   const labelled = labels.sourceUid;
@@ -81,7 +81,7 @@ export function createInformers(deps: InformerDeps, { namespace, on }: { readonl
   const namespaces = new Informer<Metadata>(
     {
       selection: { resource: resources.namespaces, metadataOnly: true },
-      parse: parseMetadata,
+      parse: (raw) => readNamespace(parseMetadata(raw), { requireSyncFrom }),
       indexers: { [indexes.project]: (found) => optional(projectOf(found)) },
       onChange: on.namespace,
     },

@@ -4,7 +4,7 @@ import { annotationPrefixes, annotations, cleanupFinalizer, group, labels } from
 import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { isSame } from "./merge-patch.ts";
-import { listOf } from "./sync-options.ts";
+import { syncList } from "./sync-list.ts";
 
 /** A write, as far as it says which verbs it needs. */
 export type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
@@ -40,20 +40,28 @@ function handsOut(object: unknown, stored: unknown): boolean {
 
 /** Projects that are named for the first time, or all that are named when what arrives there changes; a glob needs the verb on all projects. */
 function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
-  const [named, before] = [object, oldObject].map((state) => listOf(annotationsOf(state)[annotations.syncToProjects]));
+  const [named, before] = [object, oldObject].map((state) => projectsIn(annotationsOf(state)[annotations.syncToProjects]));
   const changed = changedAnnotations(object, oldObject);
   const isOther = changed.some((name) => name === annotations.syncSecretName || name === annotations.syncSecretType || name.startsWith(annotationPrefixes.copy));
   const offered = (named ?? []).filter((project) => isOther || before?.includes(project) !== true);
   return onProjects("share", offered.map((project) => (project.includes("*") ? "" : project)));
 }
 
-/** The project that a namespace is put into, and that of a namespace whose place in it changes. */
+/** A list that cannot be read names nothing: the policy refuses it. */
+function projectsIn(text: string | undefined): readonly string[] {
+  const list = syncList(text);
+  return list.kind === "entries" ? list.entries : [];
+}
+
+/** The project that a namespace is put into, and where its place in a project changes, the one that it leaves as well. */
 function assignOf({ object, oldObject }: Change): readonly ReviewedResource[] {
   const [after, before] = [object, oldObject].map((state) => stringMapAt(recordAt(state, "metadata"), "labels"));
   const [project, stored] = [after?.[labels.project], before?.[labels.project]];
   const isPut = project !== undefined && project !== stored;
   const isMoved = [labels.space, labels.virtualCluster].some((name) => after?.[name] !== before?.[name]);
-  return isPut || isMoved ? onProjects("assign", [project ?? stored ?? ""]) : [];
+  const known = [project, stored].filter((name) => name !== undefined);
+  if (isMoved) return onProjects("assign", known.length === 0 ? [""] : known);
+  return isPut ? onProjects("assign", [project]) : [];
 }
 
 function onProjects(verb: string, names: readonly string[]): readonly ReviewedResource[] {

@@ -2,11 +2,14 @@ import { annotations } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import type { Reason } from "../api/conditions.ts";
 import type { SharedSecret } from "../api/shared-secret.ts";
+import { projectList } from "./sync-list.ts";
 
 /** What the owner of a SharedSecret says about its copies. */
 export interface SyncOptions {
   /** Globs over project names; none: no sync is wanted. */
   readonly projects: readonly string[];
+  /** Whether the list of projects cannot be read; `projects` is empty then. */
+  readonly projectsAreUnreadable?: true;
   readonly secretName: string;
   readonly secretType: string;
   readonly paused: boolean;
@@ -16,7 +19,6 @@ export interface SyncOptions {
 
 const refusedTypes = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const projectGlob = /^[-A-Za-z0-9_.*]+$/;
 const longestName = 253;
 
 /** Bytes that the values of a Secret may have together (Kubernetes, core/v1 MaxSecretSize). */
@@ -25,14 +27,16 @@ export const largestSecret = 1024 * 1024;
 /** Reads the sync annotations of a SharedSecret, and whether its data fits a core Secret. */
 export function syncOptionsOf({ metadata, data }: Pick<SharedSecret, "metadata" | "data">): SyncOptions {
   const given = metadata.annotations;
-  const projects = listOf(given[annotations.syncToProjects]);
+  const list = projectList(given[annotations.syncToProjects]);
+  const projects = list.kind === "entries" ? list.entries : [];
   const options = {
     projects,
+    ...(list.kind === "refused" && { projectsAreUnreadable: true as const }),
     secretName: given[annotations.syncSecretName] ?? metadata.name,
     secretType: given[annotations.syncSecretType] ?? "Opaque",
     paused: isPaused(metadata),
   };
-  const wrong = optionProblem(options, given[annotations.disableSync]);
+  const wrong = list.kind === "refused" ? `${annotations.syncToProjects}: ${list.why}` : optionProblem(options, given[annotations.disableSync]);
   if (wrong !== undefined) return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
   const unfit = dataProblem(data);
   return unfit === undefined || projects.length === 0 ? options : { ...options, problem: unfit };
@@ -41,11 +45,6 @@ export function syncOptionsOf({ metadata, data }: Pick<SharedSecret, "metadata" 
 /** Whether the `disable-sync` annotation pauses the sync of a SharedSecret, or of one copy. */
 export function isPaused(metadata: Pick<Metadata, "annotations">): boolean {
   return metadata.annotations[annotations.disableSync] === "true";
-}
-
-/** The entries of a comma-separated annotation; spaces and empty entries do not count. */
-export function listOf(text: string | undefined): readonly string[] {
-  return (text ?? "").split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
 }
 
 /** Whether a project name fits one of the globs; `*` stands for any run of characters, none included. */
@@ -67,15 +66,8 @@ function fits(text: string, glob: string): boolean {
   return from + last.length <= text.length;
 }
 
-/** The first entry that is neither a project name nor a glob, if there is one. */
-export function unreadableProject(projects: readonly string[]): string | undefined {
-  return projects.find((entry) => !projectGlob.test(entry));
-}
-
 function optionProblem(options: Omit<SyncOptions, "problem">, disableSync: string | undefined): string | undefined {
-  const glob = unreadableProject(options.projects);
-  if (glob !== undefined) return `${annotations.syncToProjects}: ${quote(glob)} is no project name or glob; write names of letters, digits, '-', '_', '.' and '*', with commas between`;
-  if (!dnsName.test(options.secretName) || options.secretName.length > longestName) return `${annotations.syncSecretName}: ${quote(options.secretName)} is no name for a Secret; use lower-case letters, digits, '-' and '.'`;
+  if (options.secretName.length > longestName || !dnsName.test(options.secretName)) return `${annotations.syncSecretName}: ${quote(options.secretName)} is no name for a Secret; use lower-case letters, digits, '-' and '.'`;
   if (isRefusedType(options.secretType)) return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed; a copy must not become a credential of the cluster itself`;
   if (options.secretType === "") return `${annotations.syncSecretType} is empty; name a type or take the annotation away`;
   if (disableSync !== undefined && disableSync !== "true" && disableSync !== "false") return `${annotations.disableSync}: ${quote(disableSync)} is neither "true" nor "false"`;

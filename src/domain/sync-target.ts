@@ -1,11 +1,21 @@
 import { annotations, labels } from "../api/names.ts";
 import type { Metadata, ObjectRef } from "../api/object.ts";
 import type { Source } from "./copy.ts";
-import { fitsAny, listOf, unreadableProject } from "./sync-options.ts";
+import { namespaceList } from "./sync-list.ts";
+import { fitsAny } from "./sync-options.ts";
 
 /** The project a namespace belongs to. */
 export function projectOf(namespace: Metadata): string | undefined {
   return namespace.labels[labels.project];
+}
+
+/**
+ * The namespace as the sync reads it. Where `sync-from` is required, a namespace without it takes copies from nowhere, as one
+ * with an empty list does.
+ */
+export function readNamespace(namespace: Metadata, { requireSyncFrom }: { readonly requireSyncFrom: boolean }): Metadata {
+  if (!requireSyncFrom || namespace.annotations[annotations.syncFrom] !== undefined) return namespace;
+  return { ...namespace, annotations: { ...namespace.annotations, [annotations.syncFrom]: "" } };
 }
 
 /** Whether a namespace takes copies: a project namespace that asks for them and is not going away. */
@@ -32,14 +42,19 @@ export function isPermitted(source: Source, namespace: Metadata): boolean {
  * does not name the project. A list of projects with a mistake in it may have meant to.
  */
 export function isRuledOut(source: Source, namespace: Metadata): boolean {
-  const { projects } = source.options;
-  const named = unreadableProject(projects) !== undefined || namesProject(source, projectOf(namespace) ?? "");
+  const named = source.options.projectsAreUnreadable === true || namesProject(source, projectOf(namespace) ?? "");
   return !named || !isWelcome(source, namespace);
 }
 
 function isWelcome({ secret }: Source, namespace: Metadata): boolean {
   const from = namespace.annotations[annotations.syncFrom];
-  return takesCopies(namespace) && (from === undefined || listOf(from).includes(secret.metadata.namespace ?? ""));
+  return takesCopies(namespace) && (from === undefined || names(from, secret.metadata.namespace ?? ""));
+}
+
+/** A list that cannot be read names nobody. */
+function names(text: string, namespace: string): boolean {
+  const list = namespaceList(text);
+  return list.kind === "entries" && list.entries.includes(namespace);
 }
 
 /** Whether a source asks for copies at all: it is not being deleted and its annotations can be followed. */

@@ -20,6 +20,12 @@ export function optional<T>(parse: ParseValue<T>): ParseValue<T | undefined> {
   return (value, option) => (value === "" ? undefined : parse(value, option));
 }
 
+/** `true` or `false`. */
+export const trueOrFalse: ParseValue<boolean> = (value, option) => {
+  if (value === "true" || value === "false") return value === "true";
+  throw new ConfigError(option, value, "must be true or false");
+};
+
 /** A DNS label (RFC 1123), as the names of namespaces are. */
 export const namespaceName: ParseValue<string> = (value, option) => {
   if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value;

@@ -1,4 +1,4 @@
-import { ConfigError, duration, httpsUrl, optional, text, wholeNumber } from "./config-values.ts";
+import { ConfigError, duration, httpsUrl, optional, text, trueOrFalse, wholeNumber } from "./config-values.ts";
 import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
 
 const second = 1000;
@@ -43,6 +43,12 @@ const options = {
     help: "most valid direct tokens of one requester, those deleted before their end included",
     parse: wholeNumber({ least: 1, most: 1_000_000 }),
   }),
+  requireSyncFrom: option("require-sync-from", {
+    value: "<true|false>",
+    initial: "false",
+    help: "whether a namespace without the annotation management.service/sync-from takes no copies",
+    parse: trueOrFalse,
+  }),
   leaseDuration: option("lease-duration", {
     value: "<duration>",
     initial: "15s",
@@ -85,6 +91,7 @@ export interface ControllerConfig extends SharedConfig {
   readonly deleteExpiredKeysAfter: number | undefined;
   /** The most valid tokens of one requester. */
   readonly quotaTokens: number;
+  readonly requireSyncFrom: boolean;
   /** Milliseconds, like the two that follow. */
   readonly leaseDuration: number;
   readonly renewDeadline: number;
@@ -110,6 +117,7 @@ export function parseControllerConfig({ defaultIdentity, ...sources }: Controlle
     deleteExpiredTokensAfter: read(options.deleteExpiredTokensAfter),
     deleteExpiredKeysAfter: read(options.deleteExpiredKeysAfter),
     quotaTokens: read(options.quotaTokens),
+    requireSyncFrom: read(options.requireSyncFrom),
     leaseDuration: read(options.leaseDuration),
     renewDeadline: read(options.renewDeadline),
     retryPeriod: read(options.retryPeriod),

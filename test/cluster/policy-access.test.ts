@@ -19,6 +19,8 @@ beforeAll(async () => {
     { ...rule, verbs: ["get", "update", "patch"] },
     { ...rule, resourceNames: ["somebody-elses"], verbs: ["delete"] },
   ]);
+  const share = { apiGroups: ["management.service"], resources: ["projects"], verbs: ["share"] };
+  for (const { user = "" } of [updater, owner]) await allow({ kind: "User", name: user }, [share]);
   await allow({ kind: "User", name: owner.user ?? "" }, [{ ...rule, verbs: ["get", "update", "patch", "delete"] }]);
 });
 

@@ -24,6 +24,7 @@ const options = {
   maximumTokenTtl: 86_400,
   deleteExpiredTokensAfter: 3600,
   deleteExpiredKeysAfter: undefined, quotaTokens: 1_000, quotaExempt: [],
+  requireSyncFrom: false,
 };
 
 /** Answers as the API server would to a write that it takes. */

@@ -20,7 +20,7 @@ const names = (values: Iterable<{ readonly metadata: { readonly name: string } }
 
 test("every kind is waited for, and none any more once all are listed", async () => {
   const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 };
-  expect(createInformers(deps, { namespace: ownNamespace, on: deaf }).waitingFor()).toHaveLength(20);
+  expect(createInformers(deps, { namespace: ownNamespace, requireSyncFrom: false, on: deaf }).waitingFor()).toHaveLength(20);
   const { informers } = await told({});
   expect(informers.waitingFor()).toEqual([]);
 });
@@ -136,7 +136,7 @@ test("it ends when told to, before Secrets of others are followed, too", async (
   const listWatch = new ToldListWatch({});
   const list: ListWatch["list"] = (selection, onPage) => (selection.resource === resources.namespaces ? Promise.reject(new Error("no")) : listWatch.list(selection, onPage));
   const watch = listWatch.watch.bind(listWatch);
-  const informers = createInformers({ listWatch: { list, watch }, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, on: deaf });
+  const informers = createInformers({ listWatch: { list, watch }, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, requireSyncFrom: false, on: deaf });
   const ended = informers.run(stop.signal);
   await settled();
   expect(informers.waitingFor()).toEqual(["namespaces", "secrets"]);

@@ -26,6 +26,12 @@ describe("the targets of a source", () => {
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["pay/db", "play/db"]);
     expect(targetsOf(sourceOf(stores, "silent"), stores)).toEqual([]);
   });
+
+  test("are, where sync-from is required, in those that name the source's namespace", async () => {
+    const namespaces = [projectNamespace("open"), projectNamespace("choosy", { from: "team" }), projectNamespace("other", { from: "ops" })];
+    const { stores } = (await told({ namespaces, sharedsecrets: [offered("db")] }, {}, { requireSyncFrom: true })).informers;
+    expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["choosy/db"]);
+  });
 });
 
 test("projects without a target are counted by what their namespaces lack", async () => {

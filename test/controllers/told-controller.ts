@@ -34,9 +34,9 @@ export const deaf: ChangeHandlers = {
 export const ownNamespace = "latchkey-system";
 
 /** Starts informers over these objects, by plural, and waits until they have listed them. */
-export async function told(listed: Readonly<Record<string, readonly RawObject[]>>, on: Partial<ChangeHandlers> = {}): Promise<Told> {
+export async function told(listed: Readonly<Record<string, readonly RawObject[]>>, on: Partial<ChangeHandlers> = {}, { requireSyncFrom = false } = {}): Promise<Told> {
   const [clock, log, stop, listWatch] = [new TestClock(), recordingLog(), new AbortController(), new ToldListWatch(listed)];
-  const informers = createInformers({ listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 }, { namespace: ownNamespace, on: { ...deaf, ...on } });
+  const informers = createInformers({ listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 }, { namespace: ownNamespace, requireSyncFrom, on: { ...deaf, ...on } });
   void informers.run(stop.signal);
   await informers.synced;
   await settled();

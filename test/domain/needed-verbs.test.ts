@@ -32,6 +32,7 @@ describe("a change of a SharedSecret needs", () => {
     ["delete for a project less", offering("web"), offering("web,pay"), deleting],
     ["nothing for refresh-now and a pause", offering("web", { [name("refresh-now")]: "1", [name("disable-sync")]: "true" }), offering("web"), []],
     ["share for the projects of a new one", offering("web,,pay, web"), undefined, ["share projects web", "share projects pay"]],
+    ["nothing for a list that the policy refuses", offering("web\npay"), undefined, []],
     ["share for all projects for a glob", offering("web-*, *"), undefined, ["share projects"]],
     ["nothing for a new one that offers itself to nobody", secret({}, { access: [{ name: "a" }] }), undefined, []],
   ])("%s", (_rule, object, oldObject, verbs) => {
@@ -50,6 +51,7 @@ describe("a change of a Namespace needs", () => {
     ["assign for a space", namespace({ ...web, [name("space")]: "s" }), namespace(web), ["assign projects web"]],
     ["assign for a virtual cluster less", namespace(web), namespace({ ...web, [name("virtual-cluster")]: "v" }), ["assign projects web"]],
     ["assign on the project that it leaves with its space", namespace({}), namespace({ ...web, [name("space")]: "s" }), ["assign projects web"]],
+    ["assign on both for another project and another space at once", namespace({ [name("project")]: "pay", [name("space")]: "s" }), namespace(web), ["assign projects pay", "assign projects web"]],
     ["assign on all projects for a space in none", namespace({ [name("space")]: "s" }), undefined, ["assign projects"]],
   ])("%s", (_rule, object, oldObject, verbs) => {
     expect(needed(object, oldObject)).toEqual(verbs);

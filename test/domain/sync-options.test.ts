@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { fitsAny, isPaused, isRefusedType, largestSecret, listOf, syncOptionsOf } from "../../src/domain/sync-options.ts";
+import { fitsAny, isPaused, isRefusedType, largestSecret, syncOptionsOf } from "../../src/domain/sync-options.ts";
 import { sightedMetadata } from "./sightings.ts";
 
 const { disableSync, syncSecretName, syncSecretType, syncToProjects } = annotations;
@@ -15,6 +15,11 @@ test("without annotations nothing is offered, under the name of the SharedSecret
   expect(read({})).toEqual({ projects: [], secretName: "db", secretType: "Opaque", paused: false });
 });
 
+test("a list of projects that cannot be read names none, and is told from an empty one", () => {
+  expect(read({ [syncToProjects]: "web!" })).toMatchObject({ projects: [], projectsAreUnreadable: true });
+  expect(read({ [syncToProjects]: "" })).not.toHaveProperty("projectsAreUnreadable");
+});
+
 test("annotations name projects, name and type, and pause", () => {
   const given = { [syncToProjects]: "web, pay-*,", [syncSecretName]: "other", [syncSecretType]: "kubernetes.io/tls", [disableSync]: "true" };
   expect(read(given)).toEqual({ projects: ["web", "pay-*"], secretName: "other", secretType: "kubernetes.io/tls", paused: true });
@@ -23,7 +28,8 @@ test("annotations name projects, name and type, and pause", () => {
 describe("annotations that cannot be followed are told with the value and the fix", () => {
   const long = "x".repeat(300);
   test.for<[string, Readonly<Record<string, string>>, string]>([
-    ["a glob with other characters", { [syncToProjects]: "web,pay?" }, '"pay?" is no project name or glob; write'],
+    ["a glob with other characters", { [syncToProjects]: "web,pay?" }, '"pay?" is not a project name or glob; use'],
+    ["too many projects", { [syncToProjects]: "web,".repeat(65) }, "65 entries are more than 64"],
     ["a name that a Secret cannot have", { [syncSecretName]: "My_Secret" }, '"My_Secret" is no name for a Secret; use'],
     ["an empty name", { [syncSecretName]: "" }, '"" is no name'],
     ["a name that is too long, which is cut", { [syncSecretName]: long }, `"${"x".repeat(64)}..." is no name`],
@@ -56,14 +62,6 @@ describe("data that a Secret cannot hold is told when it is to be synced, and on
     expect(read({ [syncToProjects]: "web" }, data).problem?.reason).toBe(reason);
     expect(read({}, data).problem).toBeUndefined();
   });
-});
-
-test.for<[string | undefined, readonly string[]]>([
-  [undefined, []],
-  ["", []],
-  [" a ,,b, ", ["a", "b"]],
-])("the list %j has the entries %j", ([text, entries]) => {
-  expect(listOf(text)).toEqual(entries);
 });
 
 test("a pause is the word true, and nothing else", () => {

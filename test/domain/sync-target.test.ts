@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
-import { bySeniority, isOffered, isPermitted, isRuledOut, projectOf, takesCopies, targetIn } from "../../src/domain/sync-target.ts";
+import { bySeniority, isOffered, isPermitted, isRuledOut, projectOf, readNamespace, takesCopies, targetIn } from "../../src/domain/sync-target.ts";
 import { sightedMetadata } from "./sightings.ts";
 import { sightedSource, type SourceChanges } from "./sync-sightings.ts";
 
@@ -43,23 +43,39 @@ describe("both sides agree", () => {
     ["when the namespace names the source's namespace", ["web"], "other, team", true],
     ["but not when it names others", ["web"], "other", false],
     ["but not when it names nobody", ["web"], "", false],
+    ["but not when its list cannot be read", ["web"], "team, other!", false],
   ])("%s", ([, projects, from, expected]) => {
     const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
     expect(isPermitted(sightedSource({ options: { projects } }), given)).toBe(expected);
   });
 });
 
+describe("where sync-from is required, a namespace", () => {
+  const source = sightedSource();
+  test.for<[string, string | undefined, boolean]>([
+    ["without it takes nothing", undefined, false],
+    ["that names the source's namespace takes from there", "team", true],
+    ["that names others takes nothing from there", "other", false],
+  ])("%s", ([, from, expected]) => {
+    const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
+    expect(isPermitted(source, readNamespace(given, { requireSyncFrom: true }))).toBe(expected);
+    expect(isRuledOut(source, readNamespace(given, { requireSyncFrom: true }))).toBe(!expected);
+    expect(readNamespace(given, { requireSyncFrom: false })).toBe(given);
+  });
+});
+
 describe("a copy of a source that cannot be followed is ruled out", () => {
-  test.for<[string, readonly string[], Metadata, boolean]>([
+  test.for<[string, readonly string[] | "unreadable", Metadata, boolean]>([
     ["when the namespace has left", ["web"], namespace({ sync: "enabled" }), true],
     ["when the namespace asks for none", ["web"], namespace({ project: "web" }), true],
     ["when the namespace wants others", ["web"], namespace({ ...willing, from: "other" }), true],
     ["when the source names the project no more", ["pay"], namespace(willing), true],
     ["when the source names no project", [], namespace(willing), true],
     ["but not while both agree", ["web"], namespace(willing), false],
-    ["but not when a misspelt list may have named the project", ["web!"], namespace(willing), false],
+    ["but not when a misspelt list may have named the project", "unreadable", namespace(willing), false],
   ])("%s", ([, projects, given, expected]) => {
-    expect(isRuledOut(sightedSource({ options: { projects } }), given)).toBe(expected);
+    const options = projects === "unreadable" ? ({ projects: [], projectsAreUnreadable: true } as const) : { projects };
+    expect(isRuledOut(sightedSource({ options }), given)).toBe(expected);
   });
 });
 

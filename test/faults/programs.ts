@@ -72,6 +72,7 @@ const controllerSettings = {
   deleteExpiredKeysAfter: undefined,
   quotaTokens: 1_000,
   quotaExempt: [],
+  requireSyncFrom: false,
   workers: 16,
   writers: 16,
   lease: leaseTimes,

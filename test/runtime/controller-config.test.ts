@@ -23,6 +23,7 @@ test("without options every field has its documented default", () => {
     maximumTokenTtl: 86_400,
     deleteExpiredTokensAfter: 3600,
     deleteExpiredKeysAfter: undefined,
+    requireSyncFrom: false,
     leaseDuration: 15_000,
     renewDeadline: 10_000,
     retryPeriod: 2000,
@@ -49,6 +50,8 @@ describe("values", () => {
     ["hours", ["--delete-expired-keys-after=1h"], {}, { deleteExpiredKeysAfter: 3600 }],
     ["days", ["--delete-expired-keys-after=7d"], {}, { deleteExpiredKeysAfter: 604_800 }],
     ["at once", ["--delete-expired-keys-after=0"], {}, { deleteExpiredKeysAfter: 0 }],
+    ["true", ["--require-sync-from=true"], {}, { requireSyncFrom: true }],
+    ["false", [], { LATCHKEY_REQUIRE_SYNC_FROM: "false" }, { requireSyncFrom: false }],
     ["durations of the Lease in milliseconds", ["--lease-duration=1m"], {}, { leaseDuration: 60_000 }],
   ])("%s", ([, argv, env, expected]) => {
     expect(parse(argv, env)).toMatchObject(expected);
@@ -59,6 +62,7 @@ describe("a wrong option is an error that names option, value and fix", () => {
   test.for<[readonly string[], Record<string, string>, string]>([
     [["--nmespace=a"], {}, 'option: "--nmespace" does not exist; --help lists the options'],
     [["-n", "a"], {}, 'option: "-n" does not exist; --help lists the options'],
+    [["--require-sync-from", "yes"], {}, '--require-sync-from (LATCHKEY_REQUIRE_SYNC_FROM): "yes" must be true or false'],
     [["start"], {}, 'argument: "start" is not understood; options are written --name value'],
     [["--namespace"], {}, 'option: "--namespace" needs a value, such as --namespace=value'],
     [["--namespace", "--issuer=https://a"], {}, 'option: "--namespace" needs a value, such as --namespace=value'],
@@ -90,7 +94,7 @@ test("the help lists every option with its variable and default", () => {
   const help = controllerHelp();
   expect(help).toContain("--delete-expired-keys-after <duration>");
   expect(help).toMatch(/--lease-duration <duration> .*\(default 15s\) \[LATCHKEY_LEASE_DURATION\]/);
-  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(20);
+  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(21);
 });
 
 test("help is asked for with --help or -h", () => {

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { annotations } from "../../src/api/names.ts";
+import { projectList, type SyncList } from "../../src/domain/sync-list.ts";
+import { allow, arrange, ask, bind, makeNamespace, patchTypes, unique, type Caller } from "./policy-request.ts";
+import { sharedSecretPath } from "./shared-secret-requests.ts";
+
+/** The admin of a namespace, who may share with these projects alone. */
+const tenant: Caller = { user: unique("tenant") };
+const own = ["a", "b", "a.b", "-", "_"];
+/** The admin of a namespace, who may share with every project. */
+const platform: Caller = { user: unique("platform") };
+const mostQuestions = 16;
+let namespace: string;
+
+beforeAll(async () => {
+  namespace = await makeNamespace();
+  for (const { user = "" } of [tenant, platform]) await bind({ kind: "User", name: user }, "latchkey-sharedsecret-admin", namespace);
+  await allow({ kind: "User", name: tenant.user ?? "" }, [{ apiGroups: ["management.service"], resources: ["projects"], resourceNames: own, verbs: ["share"] }]);
+  await bind({ kind: "User", name: platform.user ?? "" }, "latchkey-project-sharer");
+});
+
+const letters = fc.constantFrom("a", "b", ".", "-", "_", "c");
+const names = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...own) }, { weight: 1, arbitrary: fc.string({ unit: letters, minLength: 1, maxLength: 3 }) }, { weight: 1, arbitrary: fc.constantFrom("*", "a*", "c") });
+const separators = fc.oneof({ weight: 8, arbitrary: fc.constantFrom(",", ", ", " ,", ",,", ", ,") }, { weight: 1, arbitrary: fc.constantFrom(" ", "\n", "\t", "\u00a0", "\u2003", ";", "\ufeff", "%2C", "\uff0c") });
+/** Lists as people write them, and as nobody should. */
+const lists = fc.array(fc.tuple(names, separators), { maxLength: 20 }).map((parts) => parts.flat().join(""));
+const longLists = fc.tuple(fc.constantFrom("p,", "p", ",", " ", "a ,"), fc.integer({ min: 60, max: 4_200 })).map(([part, times]) => part.repeat(times));
+
+const entriesOf = (list: SyncList): readonly string[] => (list.kind === "entries" ? list.entries : []);
+const body = (list: string, name = "read"): object => ({ apiVersion: "management.service/v1", kind: "SharedSecret", metadata: { name, annotations: { [annotations.syncToProjects]: list } }, spec: {} });
+const create = (caller: Caller, list: string) => ask(caller, { method: "POST", path: `${sharedSecretPath(namespace)}?dryRun=All`, body: body(list) });
+
+/** Has the administrator make a SharedSecret with this list; answers its name. */
+async function made(list: string): Promise<string> {
+  const name = unique("read");
+  await arrange({ method: "POST", path: sharedSecretPath(namespace), body: body(list, name) });
+  return name;
+}
+
+/** What the tenant is answered whose list the controller reads so, where these names are new. */
+function expected(list: SyncList, fresh: readonly string[]): 200 | 403 | 422 {
+  if (list.kind === "refused") return 422;
+  return fresh.length <= mostQuestions && fresh.every((name) => own.includes(name)) ? 200 : 403;
+}
+
+describe.skipIf(!inject("hasPolicies"))("the policy reads a list of projects as the controller does", () => {
+  it("when it decides whether anybody may write it", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(lists, longLists), async (list) => {
+        const { code } = await create(platform, list);
+        expect(code).toBe(projectList(list).kind === "refused" ? 422 : 201);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("when it asks for the names of a new SharedSecret", async () => {
+    await fc.assert(
+      fc.asyncProperty(lists, async (list) => {
+        const { code } = await create(tenant, list);
+        const read = projectList(list);
+        expect(code === 201 ? 200 : code).toBe(expected(read, entriesOf(read)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("when it asks for the names that an update adds", async () => {
+    const stored = lists.filter((list) => projectList(list).kind === "entries");
+    await fc.assert(
+      fc.asyncProperty(stored, lists, async (before, after) => {
+        const path = sharedSecretPath(namespace, await made(before));
+        const change = { metadata: { annotations: { [annotations.syncToProjects]: after } } };
+        const { code } = await ask(tenant, { method: "PATCH", path: `${path}?dryRun=All`, type: patchTypes.merge, body: change });
+        const [was, read] = [entriesOf(projectList(before)), projectList(after)];
+        expect(code).toBe(before === after ? 200 : expected(read, entriesOf(read).filter((name) => !was.includes(name))));
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
