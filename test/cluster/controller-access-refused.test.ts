@@ -1,7 +1,7 @@
-import { afterAll, describe, expect, inject, it } from "vitest";
+import { beforeAll, afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, ask, makeNamespace, patchTypes, type Caller } from "./policy-request.ts";
+import { arrange, ask, bind, makeNamespace, patchTypes, type Caller } from "./policy-request.ts";
 import { base64, becomes, becomesReady, change, look, makeSharedSecret, may, view } from "./shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
@@ -100,6 +100,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", (
   const updater: Caller = { user: "uma" };
   const access = [{ name: "updaters", users: ["uma"], verbs: ["get", "update"] }];
   const sync = { [annotations.syncToProjects]: "web" };
+  beforeAll(() => bind({ kind: "User", name: "uma" }, "latchkey-project-sharer"));
 
   async function put(edit: (object: Record<string, unknown>) => object) {
     const namespace = await makeNamespace();

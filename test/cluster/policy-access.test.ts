@@ -35,6 +35,7 @@ const texts: { rule: string; body: object }[] = [
   { rule: "data", body: { spec: { data: { password: "c2VzYW1l" } } } },
   { rule: "the description", body: { spec: { description: "shared with everybody" } } },
   { rule: "labels and other annotations", body: { metadata: { labels: { a: "b" }, annotations: { "example.com/sync-note": "c" } } } },
+  { rule: "an annotation that asks for a reconcile", body: { metadata: { annotations: { "management.service/refresh-now": "1" } } } },
   { rule: "the pause of its sync", body: { metadata: { annotations: { "management.service/disable-sync": "true" } } } },
   { rule: "nothing, sending the same access again", body: { spec: { access, owner: { user: "olga" } } } },
 ];
@@ -53,6 +54,11 @@ const rights: { rule: string; body: object; field: string }[] = [
     rule: "no target projects",
     body: { metadata: { annotations: null } },
     field: `metadata.annotations[${sync("to-projects")}]`,
+  },
+  {
+    rule: "a copy annotation",
+    body: { metadata: { annotations: { "management.service/copy-labels": "team" } } },
+    field: "metadata.annotations[management.service/copy-labels]",
   },
   {
     rule: "a new sync annotation",
