@@ -3,6 +3,8 @@ import { allow, answered, arrange, ask, patchTypes, unique, type Caller } from "
 
 const namespaces = "/api/v1/namespaces";
 const label = "management.service/project";
+const space = "management.service/space";
+const virtualCluster = "management.service/virtual-cluster";
 const web = unique("web");
 const pay = unique("pay");
 /** May write every namespace, and assign to the project web alone. */
@@ -21,11 +23,13 @@ describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
     { rule: "is not created by who may assign to another project", labels: { [label]: pay }, code: 403 },
     { rule: "is not created with an empty project name", labels: { [label]: "" }, code: 403 },
     { rule: "needs nothing when there is no project", labels: { team: "a" }, code: 201 },
+    { rule: "is created with a space of that project", labels: { [label]: web, [space]: "s" }, code: 201 },
+    { rule: "is not created with a space of another", labels: { [label]: pay, [space]: "s" }, code: 403 },
   ];
   it.each(creations)("$rule", async ({ labels, code }) => {
     const body = { metadata: { name: unique("policy"), labels } };
     const answer = await ask(operator, { method: "POST", path: `${namespaces}?dryRun=All`, body });
-    expect(answer).toMatchObject(answered(code, `needs the verb assign on projects.management.service "${labels[label]}"`));
+    expect(answer).toMatchObject(answered(code, labels[label] === "" ? "requires the verb assign on all projects" : `requires the verb assign on projects.management.service "${labels[label]}"`));
   });
 
   const changes: { rule: string; from?: string; to: string | null; code: number; under?: string }[] = [
@@ -42,7 +46,30 @@ describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
     await arrange({ method: "POST", path: namespaces, body: { metadata: { name, labels: from === undefined ? {} : { [label]: from } } } });
     const body = { metadata: { labels: { [label]: to, touched: "yes" } } };
     const answer = await ask(operator, { method: "PATCH", path: `${namespaces}/${name}${under}`, type: patchTypes.merge, body });
-    expect(answer).toMatchObject(answered(code, `may not set metadata.labels[${label}] to "${to}"`));
+    expect(answer).toMatchObject(answered(code, `may not change metadata.labels[${label}] of Namespace ${name}: this requires the verb assign on projects.management.service "${to}"`));
+  });
+
+  type Labels = Readonly<Record<string, string | null>>;
+  const parts: { rule: string; from: Labels; to: Labels; code: number; refusal?: string; under?: string }[] = [
+    { rule: "a namespace of the caller's project gets a space", from: { [label]: web }, to: { [space]: "s" }, code: 200 },
+    { rule: "a namespace of another project gets none", from: { [label]: pay }, to: { [space]: "s" }, code: 403, refusal: `"${pay}"` },
+    { rule: "a space of another project does not change", from: { [label]: pay, [space]: "s" }, to: { [space]: "t" }, code: 403, refusal: `"${pay}"` },
+    { rule: "a space of another project is not removed", from: { [label]: pay, [space]: "s" }, to: { [space]: null }, code: 403, refusal: `"${pay}"` },
+    { rule: "a virtual cluster of another project does not change", from: { [label]: pay, [virtualCluster]: "v" }, to: { [virtualCluster]: "w" }, code: 403, refusal: `"${pay}"` },
+    { rule: "a namespace brings its space into the caller's project", from: { [label]: pay, [space]: "s" }, to: { [label]: web }, code: 200 },
+    { rule: "a namespace does not change project and space at once without assign on the former project", from: { [label]: pay, [space]: "s" }, to: { [label]: web, [space]: "t" }, code: 403, refusal: `"${pay}", which the namespace leaves` },
+    { rule: "a namespace does not leave its project and change its space at once", from: { [label]: pay, [space]: "s" }, to: { [label]: null, [space]: "t" }, code: 403, refusal: `"${pay}", which the namespace leaves` },
+    { rule: "a namespace leaves its project and keeps its space", from: { [label]: pay, [space]: "s" }, to: { [label]: null }, code: 200 },
+    { rule: "a namespace without a project gets no space, which would count in the next project", from: {}, to: { [space]: "s" }, code: 403, refusal: "all projects.management.service" },
+    { rule: "a namespace without a project changes no space", from: { [space]: "s" }, to: { [space]: "t" }, code: 403, refusal: "all projects.management.service" },
+    { rule: "a namespace without a project loses its space", from: { [space]: "s" }, to: { [space]: null }, code: 200 },
+    { rule: "the subresource status is no way to a space", from: { [label]: pay }, to: { [space]: "s" }, code: 403, refusal: `"${pay}"`, under: "/status" },
+  ];
+  it.each(parts)("$rule", async ({ from, to, code, refusal = "", under = "" }) => {
+    const name = unique("policy");
+    await arrange({ method: "POST", path: namespaces, body: { metadata: { name, labels: from } } });
+    const answer = await ask(operator, { method: "PATCH", path: `${namespaces}/${name}${under}`, type: patchTypes.merge, body: { metadata: { labels: to } } });
+    expect(answer).toMatchObject(answered(code, refusal));
   });
 
   it("the subresource finalize is no way around", async () => {
