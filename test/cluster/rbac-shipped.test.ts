@@ -121,23 +121,24 @@ describe("the controller's account", () => {
     expect(await may(controller, access)).toMatchObject({ allowed: false });
   });
 
-  const name = unique("grant");
   const sixVerbs = ["get", "list", "watch", "update", "patch", "delete"];
   const owned = { apiGroups: [management], resourceNames: ["mine"] };
-  const grants: { rule: string; rules: Rule[]; code: number }[] = [
-    { rule: "the six verbs on a SharedSecret and its status", rules: [{ ...owned, resources: ["sharedsecrets", "sharedsecrets/status"], verbs: sixVerbs }], code: 201 },
+  const role = { plural: "namespaces/default/roles", name: "latchkey-mine-0123456789abcdef", label: "management.service/source-uid" };
+  const clusterRole = { plural: "clusterroles", name: `latchkey-requester-${"0".repeat(32)}-0`, label: "management.service/requester-hash" };
+  const grants: { rule: string; as?: typeof role; rules: Rule[]; code: number }[] = [
+    { rule: "the six verbs on a SharedSecret and its status", as: role, rules: [{ ...owned, resources: ["sharedsecrets", "sharedsecrets/status"], verbs: sixVerbs }], code: 201 },
     {
       rule: "get, watch and delete on keys and tokens",
       rules: [{ ...owned, resources: ["ownedaccesskeys", "directclusterendpointtokens"], verbs: ["get", "watch", "delete"] }],
       code: 201,
     },
-    { rule: "every verb on a SharedSecret", rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["*"] }], code: 403 },
-    { rule: "the creation of SharedSecrets", rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["create"] }], code: 403 },
+    { rule: "every verb on a SharedSecret", as: role, rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["*"] }], code: 403 },
+    { rule: "the creation of SharedSecrets", as: role, rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["create"] }], code: 403 },
     { rule: "a look at pods", rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }], code: 403 },
   ];
-  it.each(grants)("grants $rule: $code", async ({ rules, code }) => {
-    const body = { metadata: { name }, rules };
-    const answer = await ask(controller, { method: "POST", path: `${rbac}/clusterroles?dryRun=All`, body });
+  it.each(grants)("grants $rule: $code", async ({ rules, code, as: { plural, name, label } = clusterRole }) => {
+    const body = { metadata: { name, labels: { [label]: "1" } }, rules };
+    const answer = await ask(controller, { method: "POST", path: `${rbac}/${plural}?dryRun=All`, body });
     expect(answer).toMatchObject({ code });
   });
 });
