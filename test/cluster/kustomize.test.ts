@@ -1,14 +1,22 @@
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
-import { expect, inject, test } from "vitest";
-import { recordAt, stringAt } from "../../src/api/parse.ts";
+import { describe, expect, inject, test } from "vitest";
+import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { repository } from "./install.ts";
 import { kubectl } from "./kubectl.ts";
 
-/** `kind name` of everything that a directory of `config` installs. */
+/** Everything that a directory of `config` installs. */
+async function objectsOf(directory: string): Promise<readonly unknown[]> {
+  return loadAll(await kubectl(inject("controlPlane"), ["kustomize", join(repository, "config", directory)]));
+}
+
+/** `kind name` of an object. */
+function nameOf(object: unknown): string {
+  return `${stringAt(object, "kind")} ${stringAt(recordAt(object, "metadata"), "name")}`;
+}
+
 async function installedBy(directory: string): Promise<readonly string[]> {
-  const text = await kubectl(inject("controlPlane"), ["kustomize", join(repository, "config", directory)]);
-  return loadAll(text).map((object) => `${stringAt(object, "kind")} ${stringAt(recordAt(object, "metadata"), "name")}`);
+  return (await objectsOf(directory)).map(nameOf);
 }
 
 test("servers before 1.36 get all that newer ones get, but for the stamp, which is a webhook's there", async () => {
@@ -16,4 +24,33 @@ test("servers before 1.36 get all that newer ones get, but for the stamp, which 
   const stamp = ["MutatingAdmissionPolicy latchkey-requester-stamp", "MutatingAdmissionPolicyBinding latchkey-requester-stamp"];
   expect(whole).toEqual(expect.arrayContaining([...stamp, "MutatingWebhookConfiguration latchkey", "Deployment latchkey-controller", "Deployment latchkey-webhook"]));
   expect(before.toSorted()).toEqual([...whole.filter((object) => !stamp.includes(object)), "MutatingWebhookConfiguration latchkey-requester-stamp"].toSorted());
+});
+
+describe("without the right to write webhook configurations", () => {
+  const right = ["ClusterRole latchkey-webhook-configurations", "ClusterRoleBinding latchkey-webhook-configurations"];
+
+  test("all else is installed, with certificates of cert-manager's", async () => {
+    const [whole, without] = await Promise.all([installedBy("default"), installedBy("webhook-without-configuration")]);
+    expect(whole).toEqual(expect.arrayContaining(right));
+    const certificates = ["Issuer latchkey-self-signed", "Certificate latchkey-ca", "Issuer latchkey-ca", "Certificate latchkey-webhook", "Certificate latchkey-kube-apiserver"];
+    expect(without.toSorted()).toEqual([...whole.filter((object) => !right.includes(object)), ...certificates].toSorted());
+  });
+
+  test("no role has it", async () => {
+    const rules = (await objectsOf("webhook-without-configuration")).flatMap((object) => listAt(object, "rules"));
+    const written = rules.filter((rule) => stringsAt(rule, "resources").some((plural) => plural.endsWith("webhookconfigurations")));
+    expect(new Set(written.flatMap((rule) => stringsAt(rule, "verbs")))).toEqual(new Set(["get", "list", "watch"]));
+  });
+
+  test("each webhook is asked at the path of its name, below the segment that the Deployment names once", async () => {
+    const objects = await objectsOf("webhook-without-configuration");
+    const configuration = objects.find((object) => nameOf(object) === "MutatingWebhookConfiguration latchkey");
+    const webhooks = listAt(configuration, "webhooks").map((webhook) => [stringAt(webhook, "name"), stringAt(recordAt(recordAt(webhook, "clientConfig"), "service"), "path")]);
+    expect(webhooks.length).toBeGreaterThan(0);
+    for (const [name = "", path] of webhooks) expect(path).toBe(`/replace-me-with-openssl-rand-hex-20/admit/${name.split(".")[0]}`);
+    expect(recordAt(recordAt(configuration, "metadata"), "annotations")).toEqual({ "cert-manager.io/inject-ca-from": "latchkey-system/latchkey-webhook" });
+    const pods = JSON.stringify(objects.find((object) => nameOf(object) === "Deployment latchkey-webhook"));
+    expect(pods).toContain('{"name":"LATCHKEY_ADMISSION_PATH","value":"replace-me-with-openssl-rand-hex-20"}');
+    expect(pods).toContain('"args":["webhook","--certificate-directory=/certificates"]');
+  });
 });
