@@ -2,7 +2,7 @@ import { annotations } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import type { Reason } from "../api/conditions.ts";
 import type { SharedSecret } from "../api/shared-secret.ts";
-import { projectList } from "./sync-list.ts";
+import { syncList } from "./sync-list.ts";
 
 /** What the owner of a SharedSecret says about its copies. */
 export interface SyncOptions {
@@ -27,7 +27,7 @@ export const largestSecret = 1024 * 1024;
 /** Reads the sync annotations of a SharedSecret, and whether its data fits a core Secret. */
 export function syncOptionsOf({ metadata, data }: Pick<SharedSecret, "metadata" | "data">): SyncOptions {
   const given = metadata.annotations;
-  const list = projectList(given[annotations.syncToProjects]);
+  const list = syncList(given[annotations.syncToProjects]);
   const projects = list.kind === "entries" ? list.entries : [];
   const options = {
     projects,

@@ -1,7 +1,7 @@
 import { annotations, labels } from "../api/names.ts";
 import type { Metadata, ObjectRef } from "../api/object.ts";
 import type { Source } from "./copy.ts";
-import { namespaceList } from "./sync-list.ts";
+import { syncList } from "./sync-list.ts";
 import { fitsAny } from "./sync-options.ts";
 
 /** The project a namespace belongs to. */
@@ -53,7 +53,7 @@ function isWelcome({ secret }: Source, namespace: Metadata): boolean {
 
 /** A list that cannot be read names nobody. */
 function names(text: string, namespace: string): boolean {
-  const list = namespaceList(text);
+  const list = syncList(text);
   return list.kind === "entries" && list.entries.includes(namespace);
 }
 

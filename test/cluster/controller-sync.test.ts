@@ -133,14 +133,6 @@ describe.concurrent("the options of a SharedSecret:", () => {
     await becomesReady(source);
     expect((await look(copy)).metadata.annotations).not.toHaveProperty([annotations.syncError]);
   });
-
-  it("a wrong glob stalls and writes nothing anywhere", async () => {
-    const [namespace, project] = [await makeNamespace(), unique("project")];
-    const target = await makeTarget(project, namespace);
-    const source = await makeSharedSecret({ namespace, annotations: to(`${project}, [a-z]*`), spec: { data: dataOf("first") } });
-    await becomes("the mistake to be told", () => view(source), { settled: true, conditions: { Stalled: { reason: "InvalidSyncOption", message: expect.stringContaining('"[a-z]*"') } } });
-    expect(await look(secretPath(target, source.name))).toMatchObject({ code: 404 });
-  });
 });
 
 describe.concurrent("disable-sync pauses", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { projectList, type SyncList } from "../../src/domain/sync-list.ts";
+import { syncList, type SyncList } from "../../src/domain/sync-list.ts";
 import { allow, arrange, ask, bind, makeNamespace, patchTypes, unique, type Caller } from "./policy-request.ts";
 import { sharedSecretPath } from "./shared-secret-requests.ts";
 
@@ -49,7 +49,7 @@ describe.skipIf(!inject("hasPolicies"))("the policy reads a list of projects as 
     await fc.assert(
       fc.asyncProperty(fc.oneof(lists, longLists), async (list) => {
         const { code } = await create(platform, list);
-        expect(code).toBe(projectList(list).kind === "refused" ? 422 : 201);
+        expect(code).toBe(syncList(list).kind === "refused" ? 422 : 201);
       }),
       { numRuns: 300 },
     );
@@ -59,7 +59,7 @@ describe.skipIf(!inject("hasPolicies"))("the policy reads a list of projects as 
     await fc.assert(
       fc.asyncProperty(lists, async (list) => {
         const { code } = await create(tenant, list);
-        const read = projectList(list);
+        const read = syncList(list);
         expect(code === 201 ? 200 : code).toBe(expected(read, entriesOf(read)));
       }),
       { numRuns: 300 },
@@ -67,13 +67,13 @@ describe.skipIf(!inject("hasPolicies"))("the policy reads a list of projects as 
   });
 
   it("when it asks for the names that an update adds", async () => {
-    const stored = lists.filter((list) => projectList(list).kind === "entries");
+    const stored = lists.filter((list) => syncList(list).kind === "entries");
     await fc.assert(
       fc.asyncProperty(stored, lists, async (before, after) => {
         const path = sharedSecretPath(namespace, await made(before));
         const change = { metadata: { annotations: { [annotations.syncToProjects]: after } } };
         const { code } = await ask(tenant, { method: "PATCH", path: `${path}?dryRun=All`, type: patchTypes.merge, body: change });
-        const [was, read] = [entriesOf(projectList(before)), projectList(after)];
+        const [was, read] = [entriesOf(syncList(before)), syncList(after)];
         expect(code).toBe(before === after ? 200 : expected(read, entriesOf(read).filter((name) => !was.includes(name))));
       }),
       { numRuns: 150 },

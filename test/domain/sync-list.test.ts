@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { listBounds, namespaceList, projectList } from "../../src/domain/sync-list.ts";
+import { listBounds, syncList } from "../../src/domain/sync-list.ts";
 
-describe("a list of projects", () => {
+describe("a list", () => {
   test.for<[string | undefined, readonly string[]]>([
     [undefined, []],
     ["", []],
@@ -10,11 +10,11 @@ describe("a list of projects", () => {
     [" a ,,b*, ", ["a", "b*"]],
     ["A.b_c-d,*", ["A.b_c-d", "*"]],
   ])("%j has the entries %j", ([text, entries]) => {
-    expect(projectList(text)).toEqual({ kind: "entries", entries });
+    expect(syncList(text)).toEqual({ kind: "entries", entries });
   });
 
   test.for<[string, string, string]>([
-    ["a line break between names", "a\nb", '"a\\nb" is not a project name or glob'],
+    ["a line break between names", "a\nb", '"a\\nb" is not a name or glob'],
     ["a line break after the last name", "a,b\n", '"b\\n" is not'],
     ["a space that does not break", "a,\u00a0b", '"\u00a0b" is not'],
     ["a space inside a name", "a, b c", '"b c" is not'],
@@ -23,23 +23,14 @@ describe("a list of projects", () => {
     ["65 entries", "a,".repeat(65), "65 entries are more than 64"],
     ["more than 4096 characters", ",".repeat(4097), "4097 characters are more than 4096"],
   ])("with %s is refused", ([, text, sentence]) => {
-    expect(projectList(text)).toEqual({ kind: "refused", why: expect.stringContaining(sentence) });
-  });
-});
-
-describe("a list of namespaces", () => {
-  test("has names", () => {
-    expect(namespaceList("team-a, team-b")).toEqual({ kind: "entries", entries: ["team-a", "team-b"] });
-  });
-  test.for(["team-*", "Team", "a.b", "a b", "a\tb"])("refuses %j", (text) => {
-    expect(namespaceList(text)).toEqual({ kind: "refused", why: expect.stringContaining("is not the name of a namespace") });
+    expect(syncList(text)).toEqual({ kind: "refused", why: expect.stringContaining(sentence) });
   });
 });
 
 test("whatever a list holds, what is read is bounded and has no white space", () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom("a", ",", " ", "*", "\n", "\u2003"), maxLength: 300 }), (text) => {
-      const list = projectList(text);
+      const list = syncList(text);
       if (list.kind === "refused") return;
       expect(list.entries.length).toBeLessThanOrEqual(listBounds.entries);
       expect(list.entries.filter((entry) => entry === "" || /\s/.test(entry))).toEqual([]);

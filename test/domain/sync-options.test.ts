@@ -28,7 +28,7 @@ test("annotations name projects, name and type, and pause", () => {
 describe("annotations that cannot be followed are told with the value and the fix", () => {
   const long = "x".repeat(300);
   test.for<[string, Readonly<Record<string, string>>, string]>([
-    ["a glob with other characters", { [syncToProjects]: "web,pay?" }, '"pay?" is not a project name or glob; use'],
+    ["a glob with other characters", { [syncToProjects]: "web,pay?" }, '"pay?" is not a name or glob; use'],
     ["too many projects", { [syncToProjects]: "web,".repeat(65) }, "65 entries are more than 64"],
     ["a name that a Secret cannot have", { [syncSecretName]: "My_Secret" }, '"My_Secret" is no name for a Secret; use'],
     ["an empty name", { [syncSecretName]: "" }, '"" is no name'],
