@@ -51,13 +51,13 @@ describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a Sh
     { rule: "may not name more than 16 projects", list: many.join(), code: 403, refusal: needsAll },
     { rule: "may name every project with share on all", list: `*, ${pay}`, code: 201, caller: platform },
     { rule: "may name 64 projects with share on all", list: Array.from({ length: 64 }, (_, index) => `p${index}`).join(), code: 201, caller: platform },
-    { rule: "may not name 65 projects", list: Array.from({ length: 65 }, (_, index) => `p${index}`).join(), code: 422, refusal: "has 65 entries and must have at most 64", caller: platform },
-    { rule: "may not write more than 4096 characters", list: `${web}${",".repeat(4096)}`, code: 422, refusal: "longer than 4096 characters", caller: platform },
-    { rule: "may not write 4,000 entries", list: "p,".repeat(2_000), code: 422, refusal: "has 2000 entries", caller: platform },
-    { rule: "may not write a line break", list: `${web}\n${pay}`, code: 422, refusal: "must be a list of project names or globs", caller: platform },
-    { rule: "may not write a space that is none", list: `${web}\u00a0`, code: 422, refusal: "must be a list of project names or globs" },
-    { rule: "may not write another separator", list: `${web};${pay}`, code: 422, refusal: "must be a list of project names or globs" },
-    { rule: "may not write a space inside a name", list: "web pay", code: 422, refusal: '"web pay" contains a space', caller: platform },
+    { rule: "may not name 65 projects", list: Array.from({ length: 65 }, (_, index) => `p${index}`).join(), code: 403, refusal: "has 65 entries and must have at most 64", caller: platform },
+    { rule: "may not write more than 4096 characters", list: `${web}${",".repeat(4096)}`, code: 403, refusal: "longer than 4096 characters", caller: platform },
+    { rule: "may not write 4,000 entries", list: "p,".repeat(2_000), code: 403, refusal: "has 2000 entries", caller: platform },
+    { rule: "may not write a line break", list: `${web}\n${pay}`, code: 403, refusal: "must be a list of project names or globs", caller: platform },
+    { rule: "may not write a space that is none", list: `${web}\u00a0`, code: 403, refusal: "must be a list of project names or globs" },
+    { rule: "may not write another separator", list: `${web};${pay}`, code: 403, refusal: "must be a list of project names or globs" },
+    { rule: "may not write a space inside a name", list: "web pay", code: 403, refusal: '"web pay" contains a space', caller: platform },
   ];
   it.each(creations)("$rule", async ({ list, code, refusal = "", caller = tenant }) => {
     const answer = await create(caller, to(list));
@@ -128,9 +128,9 @@ describe.skipIf(!inject("hasPolicies"))("the list of namespaces that a namespace
     { rule: "holds names", list: "team-a, team-b", code: 200 },
     { rule: "holds nothing", list: "", code: 200 },
     { rule: "may hold a glob, which has no effect and which another policy warns of", list: "team-*", code: 200 },
-    { rule: "holds no line break", list: "team-a\nteam-b", code: 422, refusal: "separated by commas" },
-    { rule: "holds at most 64 names", list: "a,".repeat(65), code: 422, refusal: "at most 64 entries" },
-    { rule: "has at most 4096 characters", list: ",".repeat(4097), code: 422, refusal: "at most 4096 characters" },
+    { rule: "holds no line break", list: "team-a\nteam-b", code: 403, refusal: "separated by commas" },
+    { rule: "holds at most 64 names", list: "a,".repeat(65), code: 403, refusal: "at most 64 entries" },
+    { rule: "has at most 4096 characters", list: ",".repeat(4097), code: 403, refusal: "at most 4096 characters" },
   ];
   it.each(lists)("$rule", async ({ list, code, refusal = "" }) => {
     const body = { metadata: { annotations: { [annotations.syncFrom]: list } } };
