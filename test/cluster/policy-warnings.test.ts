@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion, group, labels } from "../../src/api/names.ts";
 import { tryKubectl } from "./kubectl.ts";
@@ -16,6 +17,7 @@ async function warnings(args: readonly string[], { user = "alice", object }: { r
   return stderr.split("\n").filter((line) => prefix.test(line)).map((line) => line.replace(prefix, ""));
 }
 
+const digest = (): string => `sha256:${randomBytes(32).toString("hex")}`;
 const dry = ["create", "--dry-run=server"];
 const inNamespace = ["--namespace", namespace];
 
@@ -111,7 +113,7 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
   const object = (kind: string, spec: object, name = unique("warned")) => ({ apiVersion, kind, metadata: { name }, spec });
 
   it.each<[string, object, readonly string[]]>([
-    ["keys", object("OwnedAccessKey", { user: "alice", key: "sha256:" + "a".repeat(64), parent: "older", oidcLogin: { idToken: "canary" }, scope }), deprecated],
+    ["keys", object("OwnedAccessKey", { user: "alice", key: digest(), parent: "older", oidcLogin: { idToken: "canary" }, scope }), deprecated],
     ["tokens", object("DirectClusterEndpointToken", { scope }), deprecated.slice(2)],
   ])("of %s are warned of by name and without a value", async (_kind, sent, expected) => {
     const said = await warnings(dry, { object: sent });
@@ -122,7 +124,7 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
   it("are warned of when they are new, and not at every change", async () => {
     const name = unique("warned");
     const about = async (patch: object) => (await warnings(["patch", "ownedaccesskey", name, "--type=merge", `--patch=${JSON.stringify(patch)}`], { user: "admin" })).filter((line) => line.includes("deprecated"));
-    await arrange({ method: "POST", path: `/apis/${apiVersion}/ownedaccesskeys`, body: object("OwnedAccessKey", { key: "sha256:" + "b".repeat(64), parent: "older", scope }, name) });
+    await arrange({ method: "POST", path: `/apis/${apiVersion}/ownedaccesskeys`, body: object("OwnedAccessKey", { key: digest(), parent: "older", scope }, name) });
     expect(await about({ spec: { disabled: true } })).toEqual([]);
     expect(await about({ spec: { scope: { projects: [{ project: "web" }] } } })).toEqual([]);
     expect(await about({ spec: { parent: "another" } })).toEqual([deprecated[0]]);
@@ -132,6 +134,6 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
     const says = expect.stringContaining(`metadata.annotations[${lastApplied}] repeats a secret of spec.key or spec.oidcLogin`);
     const applied = async (key: string) => (await warnings(["apply", "--dry-run=server"], { user: "admin", object: object("OwnedAccessKey", { key }) })).filter((line) => line.includes("last-applied"));
     expect(await applied("a-plain-key-of-somebody")).toEqual([says]);
-    expect(await applied(`sha256:${"c".repeat(64)}`)).toEqual([]);
+    expect(await applied(digest())).toEqual([]);
   });
 });
