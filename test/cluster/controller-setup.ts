@@ -23,6 +23,9 @@ declare module "vitest" {
   }
 }
 
+/** Few enough to be reached; the tests themselves ask for more. */
+export const tokenQuota = { most: 20, exempt: "admin,alice,bob" } as const;
+
 const stops: (() => Promise<unknown>)[] = [];
 
 /** Starts a control plane of its own, installs Latchkey and runs one controller until the tests are over. */
@@ -33,7 +36,7 @@ export async function setup(project: TestProject): Promise<void> {
     stops.unshift(stop);
     const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
     stops.unshift(stopStamping);
-    const controller = await startController({ controlPlane });
+    const controller = await startController({ controlPlane, args: [`--quota-tokens=${tokenQuota.most}`, `--quota-exempt=${tokenQuota.exempt}`] });
     stops.unshift(() => controller.stop());
     await controller.waitReady();
     const { url, kubeconfig, log } = controller;

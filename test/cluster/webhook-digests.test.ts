@@ -216,6 +216,10 @@ describe.skipIf(inject("webhook") === undefined)("a requester", () => {
     while (answers.at(-1)?.code === 201 && answers.length < 2 * quota.keys) answers.push(await one());
     const refused = answers.at(-1);
     expect(refused).toMatchObject({ code: 429, message: expect.stringContaining(`${many.user} already has ${quota.keys} OwnedAccessKeys, which is the limit`) });
+    const input = JSON.stringify({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name: unique("own") } });
+    const as = [`--as=${many.user}`, ...(many.groups ?? []).map((group) => `--as-group=${group}`)];
+    const printed = await tryKubectl(inject("controlPlane"), ["create", "--filename=-", ...as], { input });
+    expect(printed).toMatchObject({ code: 1, stderr: expect.stringContaining("which is the limit for each requester") });
     expect(await tryToMake("OwnedAccessKey", { by: person("other") })).toMatchObject({ code: 201 });
     expect(await tryToMake("OwnedAccessKey", {})).toMatchObject({ code: 201 });
     await arrange({ method: "DELETE", path: `/apis/management.service/v1/ownedaccesskeys/${answers[0]?.metadata.name ?? ""}` });

@@ -20,7 +20,8 @@ export function bundleFor(world: World): void {
 export async function startBehind(proxy: FaultProxy, world: World, deaths: string[]): Promise<LatchkeyProcess> {
   const ends = [`--delete-expired-keys-after=${removedAfter}s`, `--delete-expired-tokens-after=${removedAfter}s`];
   // A crowded machine may let nobody have a turn for longer than the usual 10 s, and this is no test of elections.
-  const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s"];
+  // In half an hour, a user deletes more tokens than the quota allows to be valid.
+  const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s", "--quota-tokens=1000000"];
   const env = { NODE_OPTIONS: process.env.SOAK_NODE_OPTIONS ?? "", NODE_ENV: "production" };
   const controlPlane = { ...world.controlPlane, url: proxy.url };
   const log = join(world.controlPlane.logs, "controller.log");
