@@ -16,7 +16,7 @@ import { followCertificateFiles } from "./runtime/certificate-files.ts";
 import { type HttpServer, startHttpServer, type ServerTls } from "./runtime/http-server.ts";
 import { createLogger } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
-import { healthRoute, metricsRoute, type Readiness, readyRoute, routed } from "./runtime/routes.ts";
+import { healthRoute, metricsRoute, type Readiness, readyRoute, served } from "./runtime/routes.ts";
 import { shutdownSignal } from "./runtime/shutdown.ts";
 import { trustConfigHelp } from "./runtime/trust-config-options.ts";
 import { type WebhookConfig, webhookHelp } from "./runtime/webhook-config.ts";
@@ -42,7 +42,7 @@ async function runController(config: ControllerConfig): Promise<number> {
   const readiness = (): Readiness => ({ ready: waitingFor().length === 0, reasons: waitingFor().map((plural) => `${plural} not listed yet`) });
   const ownKeys = (): SigningKeysSeen | undefined => stores.signingKeys.get(keyOf({ namespace: config.namespace, name: ownObjects.signingKeys }));
   const routes = [healthRoute(), readyRoute(readiness), metricsRoute(metrics), ...publishedKeyRoutes(config.issuer, ownKeys)];
-  const server = await startHttpServer({ ...config.httpAddress, handler: routed(routes), clock, log });
+  const server = await startHttpServer({ ...config.httpAddress, ...served(routes), onRefused: (reason) => metrics.refusedHttp("http", reason), clock, log });
   log.info({ url: server.url, identity: config.identity, apiServer: credentials.server }, "controller started");
 
   const end = await assembly.run(signal);
@@ -61,12 +61,12 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   const assembly = assembleWebhook(options, { credentials, clock, random: Math.random, log, metrics });
   let answering: Promise<HttpServer> | undefined;
   const onTls = (tls: ServerTls): void => {
-    if (answering === undefined) answering = startHttpServer({ ...config.webhookAddress, handler: routed(assembly.routes), clock, log, tls });
+    if (answering === undefined) answering = startHttpServer({ ...config.webhookAddress, ...served(assembly.routes, assembly.isAdmissionSegment), onRefused: (reason) => metrics.refusedHttp("webhook", reason), clock, log, tls });
     else void answering.then((server) => server.useTls(tls));
   };
-  const missing = (): readonly string[] => [...assembly.book.waitingFor().map((plural) => `${plural} not listed yet`), ...(answering === undefined ? ["no certificate yet"] : [])];
+  const missing = (): readonly string[] => [...assembly.book.unprovenBecause(), ...(answering === undefined ? ["no certificate yet"] : [])];
   const readiness = (): Readiness => ({ ready: missing().length === 0, reasons: missing() });
-  const server = await startHttpServer({ ...config.httpAddress, handler: routed([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]), clock, log });
+  const server = await startHttpServer({ ...config.httpAddress, ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]), onRefused: (reason) => metrics.refusedHttp("http", reason), clock, log });
   log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
 
   // Answers need what is followed: it ends when nobody is answered any more.

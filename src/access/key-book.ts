@@ -5,11 +5,13 @@ import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { parseRole, type PolicyRule, type RoleSeen } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
+import { connectorClaim } from "../domain/connector-claim.ts";
 import { contenders } from "../domain/key-holder.ts";
 import type { KeyConfig, KeyView } from "../domain/key-state.ts";
 import { placeOf } from "../domain/scope/place.ts";
 import type { RequestPlace } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
+import { isProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { presentedKey } from "../tokens/presented-key.ts";
@@ -26,8 +28,12 @@ export interface KeyBook {
   /** Follows the API server until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
-  /** Kinds that have not been listed yet; while there are any, nothing that the book says counts. */
-  waitingFor(): readonly string[];
+  /** Whether the book is proven to be that of the last 30 s, by the monotonic clock; else nothing that it says counts. */
+  isProven(): boolean;
+  /** Why it is not, in one sentence for each kind; empty when it is. */
+  unprovenBecause(): readonly string[];
+  /** How old each kind may be. */
+  watches(): readonly WatchReading[];
   /** Whether keys that were made a moment ago are here: no watch is interrupted. */
   isFollowing(): boolean;
   /** The key that somebody presented. */
@@ -40,6 +46,8 @@ export interface KeyBook {
   sharingIndex(presented: SecretText): readonly OwnedAccessKeySeen[];
   /** How many keys a requester has, by the annotation; whatever their state. */
   countOf(requester: string): number;
+  /** Whether a key claims this Secret of connector data. */
+  claims(secret: string): boolean;
   /** Takes in the answer to a write of our own. */
   observe(answer: unknown): void;
   /** Where a request in this namespace goes; the empty text is no namespace. */
@@ -48,6 +56,7 @@ export interface KeyBook {
 }
 
 const roleIndex = "role";
+const claimIndex = "claim";
 
 /** Most that an informer holds of a status is of no use here. */
 const noStatus: Readonly<Record<string, unknown>> = {};
@@ -60,7 +69,7 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     {
       selection: { resource: resources.ownedAccessKeys },
       parse: (raw) => ({ ...slimOwnedAccessKey(raw), status: noStatus, conditions: noConditions }),
-      indexers: keyIndexers,
+      indexers: { ...keyIndexers, [claimIndex]: ({ metadata }) => claimedBy(metadata) },
       packing: keyPacking,
       onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
     },
@@ -92,7 +101,15 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
   return {
     run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
     synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
-    waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
+    isProven() {
+      const now = deps.clock.monotonic();
+      return all.every(({ watchState }) => isProven(watchState, now));
+    },
+    unprovenBecause() {
+      const now = deps.clock.monotonic();
+      return all.flatMap(({ resource, watchState }) => unprovenBecause(resource.plural, watchState, now) ?? []);
+    },
+    watches: () => watchReadings(all, deps.clock),
     isFollowing: () => keys.isFollowing,
     present(presented) {
       const plain = presentedKey(presented);
@@ -104,8 +121,14 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     ofIndex,
     sharingIndex: (presented) => contenders(ofIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),
+    claims: (secret) => keys.store.by(claimIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),
     placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),
     roles: () => (roles ??= rolesByName()),
   };
+}
+
+function claimedBy({ annotations }: Metadata): readonly string[] {
+  const claim = connectorClaim(annotations);
+  return claim === undefined ? [] : [claim.secret];
 }

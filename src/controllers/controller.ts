@@ -20,6 +20,7 @@ import { meetStranger, reconcileCopy } from "./copy.ts";
 import { reconcileEndpointToken } from "./endpoint-token.ts";
 import { HeldObjects } from "./held-objects.ts";
 import { type ChangeHandlers, createInformers, type Informers } from "./informers.ts";
+import { countingObjects } from "./object-counts.ts";
 import { reconcileOwnedAccessKey } from "./owned-access-key.ts";
 import { reconcileRequesterGrant } from "./requester-grant.ts";
 import { reconcileSharedSecret } from "./shared-secret.ts";
@@ -64,7 +65,8 @@ export interface Controller {
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   let handlers: ChangeHandlers | undefined;
   const turns = new Turns(deps.clock);
-  const informers = createInformers({ ...deps, turns }, { ...options, on: forwardTo(() => handlers) });
+  const informers = createInformers({ ...deps, turns }, { ...options, on: countingObjects(forwardTo(() => handlers), deps.metrics) });
+  deps.metrics.watches(informers.watches);
   return {
     informers,
     follow: (signal) => informers.run(signal),

@@ -20,6 +20,7 @@ import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, requesterHash } from "../domain/granted-names.ts";
 import { syncOptionsOf } from "../domain/sync-options.ts";
 import { projectOf, readNamespace } from "../domain/sync-target.ts";
+import { type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change, Indexer } from "../kube/store.ts";
 import { createDataDigest } from "../tokens/data-digest.ts";
@@ -49,8 +50,8 @@ export interface Informers {
   /** Follows the API server until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
-  /** Kinds that have not been listed yet. */
   readonly waitingFor: () => readonly string[];
+  readonly watches: () => readonly WatchReading[];
   /** Takes in the answer to a write of our own. */
   readonly observe: (resource: Resource, answer: unknown) => void;
   readonly strangers: Informer<StrangerSeen>;
@@ -182,7 +183,6 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     { selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys },
     deps,
   );
-
   const connectorData = new Informer<ConnectorSecretSeen>(
     {
       selection: { resource: resources.secrets, namespace, labelSelector: `${labels.component}=${components.connectorData}`, metadataOnly: true },
@@ -239,6 +239,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
       await Promise.all([...first.map((informer) => informer.run(signal)), Promise.race([later, stopped])]);
     },
     waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
+    watches: () => watchReadings(all, deps.clock),
     observe(resource, answer) {
       if (resource !== resources.secrets) return byResource.get(resource)?.observe(answer);
       const given = parseMetadata(answer).labels;
@@ -261,8 +262,7 @@ function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
 
 /** The key that a Secret belongs to. */
 function ownerOf(raw: unknown): ConnectorSecretSeen["tiedTo"] {
-  const { kind } = resources.ownedAccessKeys;
-  const owner = listAt(recordAt(raw, "metadata"), "ownerReferences").find((reference) => stringAt(reference, "kind") === kind && stringAt(reference, "apiVersion") === apiVersion);
+  const owner = listAt(recordAt(raw, "metadata"), "ownerReferences").find((reference) => stringAt(reference, "kind") === resources.ownedAccessKeys.kind && stringAt(reference, "apiVersion") === apiVersion);
   const [name, uid] = [stringAt(owner, "name"), stringAt(owner, "uid")];
   return name === undefined || uid === undefined ? undefined : { name, uid };
 }

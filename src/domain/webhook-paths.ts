@@ -1,4 +1,4 @@
-/** Where kube-apiserver asks the webhook; the webhook configurations name the same. */
+/** Where kube-apiserver asks the webhook; those of admission are below a path segment that only it knows. */
 export const webhookPaths = {
   tokenReview: "/token-review",
   accessReview: "/access-review",
@@ -9,3 +9,8 @@ export const webhookPaths = {
   sharedSecretData: "/admit/sharedsecret-data",
   requesterStamp: "/admit/requester-stamp",
 } as const;
+
+/** The path of the webhook of this name (`webhooks[].name` of its configuration) below a segment. */
+export function admissionPath(segment: string, webhookName: string): string {
+  return `/${segment}/admit/${webhookName.split(".", 1)[0] ?? ""}`;
+}

@@ -5,6 +5,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { isKubeError, KubeError } from "./errors.ts";
+import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
 import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
 import { type Change, type Entry, type Indexer, type Packing, type ReadStore, Store } from "./store.ts";
 import type { Turns } from "./turns.ts";
@@ -28,10 +29,11 @@ export interface InformerDeps {
   readonly turns: Turns;
   readonly log: Logger;
   readonly random: () => number;
+  /** Few requests (`relaxedWatchTimes`) unless given. */
+  readonly watchTimes?: WatchTimes;
 }
 
 const firstBackoffMs = 800;
-const longestBackoffMs = 30_000;
 const healthyMs = 5_000;
 /** A resource that is not served yet is looked for this often: its CRD may be on its way. */
 const unservedMs = 5_000;
@@ -49,6 +51,7 @@ export class Informer<T> {
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   #isFollowing = false;
+  #openedAt: number | undefined;
   #resourceVersion: string | undefined;
   #earlierLists = 0;
 
@@ -80,9 +83,16 @@ export class Informer<T> {
     return this.#isFollowing;
   }
 
+  /** What tells how old the store may be, by the monotonic clock. */
+  get watchState(): WatchState {
+    return { isSynced: this.#isSynced, openedAt: this.#openedAt };
+  }
+
   /** Follows the API server until the signal aborts; never throws. */
   async run(signal: AbortSignal): Promise<void> {
-    let backoffMs = firstBackoffMs;
+    const { longestBackoffMs, longestAbsenceMs } = this.#times;
+    const shortestMs = Math.min(firstBackoffMs, longestBackoffMs);
+    let backoffMs = shortestMs;
     let relist = true;
     let forgottenAt = -Infinity;
     while (!signal.aborted) {
@@ -92,28 +102,30 @@ export class Informer<T> {
       try {
         if (relist) await this.#list();
         relist = false;
-        await this.#watch(signal);
+        relist = await this.#watch(signal);
       } catch (error) {
         failed = true;
         isForgotten = isKubeError(error, "Gone") && !relist;
         relist ||= isKubeError(error, "Gone", "NotFound");
         if (!isKubeError(error, "NotFound")) this.#report(error);
-        else if (this.#options.optional === true) this.#markEmpty();
-        else {
-          longestMs = unservedMs;
+        else if (this.#options.optional === true) {
+          this.#markEmpty();
+          longestMs = longestAbsenceMs;
+        } else {
+          longestMs = Math.min(unservedMs, longestBackoffMs);
           this.#report(error);
         }
       }
       const endedAt = this.#deps.clock.monotonic();
       const livedMs = endedAt - startedAt;
-      if (livedMs >= healthyMs) backoffMs = firstBackoffMs;
+      if (livedMs >= healthyMs) backoffMs = shortestMs;
       // An API server that was away has forgotten where the watch was, and is there again: it is listed at once, but not over and over.
       if (isForgotten && endedAt - forgottenAt >= healthyMs) {
-        [forgottenAt, backoffMs] = [endedAt, firstBackoffMs];
+        [forgottenAt, backoffMs] = [endedAt, shortestMs];
         continue;
       }
       if (!failed && livedMs >= firstBackoffMs) continue;
-      await sleep(backoffMs * (0.5 + this.#deps.random()), { clock: this.#deps.clock, signal });
+      await sleep(Math.min(backoffMs, longestMs) * (0.5 + this.#deps.random()), { clock: this.#deps.clock, signal });
       backoffMs = Math.min(backoffMs * 2, longestMs);
     }
   }
@@ -135,6 +147,10 @@ export class Informer<T> {
   /** Forgets an object that a direct read did not find. */
   drop(key: Key): void {
     this.#put(key, undefined);
+  }
+
+  get #times(): WatchTimes {
+    return this.#deps.watchTimes ?? relaxedWatchTimes;
   }
 
   async #list(): Promise<void> {
@@ -168,11 +184,13 @@ export class Informer<T> {
   }
 
   #doubt(resourceVersion: string): KubeError {
-    const message = `list of ${this.resource.plural}: ${resourceVersion} is older than ${this.#resourceVersion ?? ""}, which was seen before`;
+    const message = `${this.resource.plural}: resourceVersion ${resourceVersion} is older than ${this.#resourceVersion ?? ""}, which was seen before`;
     return new KubeError(message, { code: "Gone", status: 0 });
   }
 
+  /** That the API server serves no such resource is an answer, too. */
   #markEmpty(): void {
+    this.#openedAt = this.#deps.clock.monotonic();
     for (const key of this.#store.keys()) this.#put(key, undefined);
     this.#markSynced();
   }
@@ -182,17 +200,29 @@ export class Informer<T> {
     this.#synced.resolve();
   }
 
-  async #watch(signal: AbortSignal): Promise<void> {
-    const timeoutSeconds = 300 + Math.floor(this.#deps.random() * 300);
-    const onOpen = (): void => void (this.#isFollowing = true);
-    const from = { resourceVersion: this.#resourceVersion ?? "", timeoutSeconds, signal, onOpen };
+  /** Answers whether to list again: a watch from beyond the history of a restored etcd is answered with 200 and silence, without a bookmark. */
+  async #watch(signal: AbortSignal): Promise<boolean> {
+    const { watchSeconds, openMs } = this.#times;
+    const timeoutSeconds = watchSeconds.least + Math.floor(this.#deps.random() * (watchSeconds.most - watchSeconds.least));
+    const { clock } = this.#deps;
+    const startedAt = clock.monotonic();
+    let isSilent = true;
+    // The watch begins with all that was missed, but a list is older than the watch after it.
+    const onOpen = (): void => {
+      this.#isFollowing = true;
+      this.#openedAt = clock.monotonic();
+    };
+    const from = { resourceVersion: this.#resourceVersion ?? "", timeoutSeconds, openMs, signal, onOpen };
     try {
       await this.#deps.listWatch.watch(this.#options.selection, from, (events) => {
+        isSilent &&= events.length === 0;
         for (const event of events) this.#handle(event);
       });
     } finally {
       this.#isFollowing = false;
     }
+    const livedMs = clock.monotonic() - startedAt;
+    return isSilent && livedMs >= timeoutSeconds * 1000 && livedMs < timeoutSeconds * 1000 + watchGraceMs;
   }
 
   #handle({ type, object }: WatchEvent): void {
@@ -201,6 +231,7 @@ export class Informer<T> {
       const held = this.#store.entry(rawKey(object));
       if (!isOlder(resourceVersion, held?.resourceVersion)) this.#put(rawKey(object), undefined);
     } else if (type !== "BOOKMARK") this.#take(object);
+    else if (isOlder(resourceVersion, this.#resourceVersion)) throw this.#doubt(resourceVersion ?? "");
     this.#resourceVersion = resourceVersion ?? this.#resourceVersion;
   }
 

@@ -3,6 +3,7 @@ import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { bodyOf, watchError } from "./answers.ts";
 import { KubeError } from "./errors.ts";
+import { watchGraceMs } from "./freshness.ts";
 import { collectionPath, withQuery } from "./paths.ts";
 import type { Call, StreamedAnswer, Transport } from "./transport.ts";
 
@@ -32,6 +33,8 @@ export interface ListPage {
 export interface WatchStart {
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
+  /** Longest wait, in milliseconds, for the API server to begin to answer. */
+  readonly openMs: number;
   readonly signal: AbortSignal;
   /** Told when the API server has begun to answer. */
   readonly onOpen: () => void;
@@ -64,14 +67,16 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
         if (next === undefined || next === "") return;
       }
     },
-    async watch(selection, { resourceVersion, timeoutSeconds, signal, onOpen }, onEvents) {
+    async watch(selection, { resourceVersion, timeoutSeconds, openMs, signal, onOpen }, onEvents) {
       if (signal.aborted) return;
       const ended = new AbortController();
       const stop = (): void => ended.abort();
       signal.addEventListener("abort", stop, { once: true });
       const parameters = { watch: "1", allowWatchBookmarks: "true", resourceVersion, timeoutSeconds: String(timeoutSeconds) };
       const call: Call = { method: "GET", path: listPath(selection, parameters), accept: acceptOf(selection, ""), signal: ended.signal };
-      let cancelSilence = clock.wakeAfter(silenceMs, stop);
+      let cancelSilence = clock.wakeAfter(openMs, stop);
+      // A half-open connection says nothing, and a slow one may say a little for ever.
+      const cancelEnd = clock.wakeAfter(timeoutSeconds * 1000 + watchGraceMs, stop);
       const heard = (): void => {
         cancelSilence();
         cancelSilence = clock.wakeAfter(silenceMs, stop);
@@ -79,6 +84,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
       try {
         const answer = await transport.stream(call);
         if (answer.status !== 200) throw await refusalOf(call, answer);
+        heard();
         onOpen();
         for await (const lines of splitLines(answer.chunks)) {
           heard();
@@ -89,6 +95,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
         // An aborted or broken stream ends the watch; the informer resumes where it was.
       } finally {
         cancelSilence();
+        cancelEnd();
         signal.removeEventListener("abort", stop);
         ended.abort();
       }

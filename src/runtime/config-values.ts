@@ -40,6 +40,12 @@ export const hostPort: ParseValue<{ readonly host: string; readonly port: number
   return { host: match[1] ?? (match[2] || "0.0.0.0"), port };
 };
 
+/** A path segment that is hard to guess; it is never quoted. */
+export const pathSegment: ParseValue<string> = (value, option) => {
+  if (/^(?!replace-me)[A-Za-z0-9_-]{32,128}$/.test(value)) return value;
+  throw new ConfigError(option, "(not shown)", "must be 32 to 128 letters, digits, - and _, such as openssl rand -hex 20 prints, and not the example of a manifest");
+};
+
 /** DNS names, separated by commas. */
 export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
   const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");

@@ -1,10 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { type Body, ByteBudget, hasBody, readBody } from "./body.ts";
 import type { Clock } from "./clock.ts";
+import { type ConnectionLimits, Connections } from "./connections.ts";
 import type { Logger } from "./log.ts";
 import { plain } from "./routes.ts";
-import type { Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts";
+import type { Gate, Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts";
 
 /** What a server shows of itself, and whose clients it knows; PEM texts. */
 export interface ServerTls {
@@ -19,6 +22,10 @@ export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly handler: Handler;
+  /** Asked before the body of a request is read; every request passes unless given. */
+  readonly gate?: Gate;
+  /** Told what was refused to protect the server. */
+  readonly onRefused?: (refused: HttpRefusal) => void;
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly log: Logger;
   /** Longest request body in bytes; 1 MiB unless given. */
@@ -27,11 +34,24 @@ export interface HttpServerOptions {
   readonly tls?: ServerTls;
 }
 
+/** What a server refuses to protect itself: a connection beyond its limits, and a body that is too large, too slow, or one too many at a time. */
+export const httpRefusals = ["connection", "too-large", "too-slow", "no-room"] as const;
+
+/** One of them. */
+export type HttpRefusal = (typeof httpRefusals)[number];
+
+/** What a server holds for its clients now. */
+export interface HttpLoad extends ReturnType<Connections["load"]> {
+  /** Bytes of the bodies of requests that are not answered: of clients with a certificate, and of strangers. */
+  readonly bodyBytes: { readonly known: number; readonly strangers: number };
+}
+
 /** A server that listens. */
 export interface HttpServer {
   /** `http://host:port` or `https://host:port`, with the port it really has. */
   readonly url: string;
   readonly port: number;
+  load(): HttpLoad;
   /** Other material for the connections to come; those that are open stay. */
   useTls(material: ServerTls): void;
   /** Takes no more connections, lets the requests under way end, and cuts what is left after `graceMs` milliseconds. */
@@ -41,18 +61,37 @@ export interface HttpServer {
 /** Milliseconds and bytes that keep a slow or greedy client from holding on to the server. */
 const limits = {
   maxHeaderSize: 16_384,
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
+  headersTimeout: 5_000,
+  requestTimeout: 15_000,
   keepAliveTimeout: 60_000,
-  connectionsCheckingInterval: 5_000,
+  connectionsCheckingInterval: 2_000,
 } as const;
+const handshakeTimeout = 5_000;
 const defaultBodyBytes = 1_048_576;
+
+/** An idle TLS connection takes some 50 kB: strangers take 40 MB at most. */
+const connectionLimits: ConnectionLimits = { pending: 256, pendingPerAddress: 64, strangers: 512, strangersPerAddress: 128 };
+/** No peer takes more, whatever it shows. */
+const mostConnections = 4_096;
+/** Twice: strangers leave room for clients with a certificate. */
+const mostBodyBytes = 8 * 1_048_576;
 
 /** Serves `handler` over HTTP/1.1; rejects when the address cannot be listened on. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => void serve(incoming, outgoing, { ...options, isClosing: () => !server.listening });
-  const secure = options.tls && createTlsServer({ ...limits, ...contextOf(options.tls), requestCert: true, rejectUnauthorized: false }, listener);
+  const onRefused = options.onRefused ?? (() => {});
+  const connections = new Connections(connectionLimits, () => onRefused("connection"));
+  const budgets = { known: new ByteBudget(mostBodyBytes), strangers: new ByteBudget(mostBodyBytes) };
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => void serve(incoming, outgoing, { ...options, onRefused, connections, budgets, isClosing: () => !server.listening });
+  const secure = options.tls && createTlsServer({ ...limits, handshakeTimeout, ...contextOf(options.tls), requestCert: true, rejectUnauthorized: false }, listener);
   const server = secure ?? createServer(limits, listener);
+  server.maxConnections = mostConnections;
+  server.on("connection", (socket: Socket) => {
+    const id = idOf(socket);
+    socket.once("close", () => connections.closed(id));
+    connections.opened(id, socket.remoteAddress ?? "", socket);
+    if (secure === undefined) connections.established(id, false);
+  });
+  secure?.on("secureConnection", (socket) => connections.established(idOf(socket), peerOf(socket).clientName !== undefined));
   await listening(server, options);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
@@ -60,6 +99,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return {
     url: `${secure === undefined ? "http" : "https"}://${host}:${port}`,
     port,
+    load: () => ({ ...connections.load(), bodyBytes: { known: budgets.known.used, strangers: budgets.strangers.used } }),
     useTls: (material) => secure?.setSecureContext(contextOf(material)),
     close: (graceMs) => close(server, graceMs, options.clock),
   };
@@ -74,8 +114,13 @@ const nobody: Peer = { clientName: undefined };
 /** Reading a certificate takes longer than most answers; it stays the same as long as the connection. */
 const peers = new WeakMap<TLSSocket, Peer>();
 
+/** A TLS connection and what it runs over have the same. */
+function idOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
 /** The client of a connection, if the authority signed its certificate and it may be shown by clients. */
-function peerOf({ socket }: IncomingMessage): Peer {
+function peerOf(socket: Socket): Peer {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return nobody;
   const known = peers.get(socket);
   if (known !== undefined) return known;
@@ -87,47 +132,68 @@ function peerOf({ socket }: IncomingMessage): Peer {
 
 interface ServeOptions extends HttpServerOptions {
   readonly isClosing: () => boolean;
+  readonly onRefused: (refused: HttpRefusal) => void;
+  readonly connections: Connections;
+  readonly budgets: { readonly known: ByteBudget; readonly strangers: ByteBudget };
 }
 
 async function serve(incoming: IncomingMessage, outgoing: ServerResponse, options: ServeOptions): Promise<void> {
+  const { connections, isClosing, log } = options;
+  const id = idOf(incoming.socket);
   try {
-    const body = await readBody(incoming, options.maximumBodyBytes ?? defaultBodyBytes);
-    const response = body === undefined ? plain(413, "body too large") : await answer(incoming, body, options);
-    if (body === undefined || options.isClosing()) outgoing.setHeader("connection", "close");
-    send(response, outgoing);
+    const peer = peerOf(incoming.socket);
+    const head = headOf(incoming);
+    const refusal = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
+    const body = refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
+    if (head === undefined || refusal !== undefined || body.kind !== "whole") {
+      // A client whose body is not read cannot send another request.
+      if (hasBody(incoming) || peer.clientName === undefined) outgoing.setHeader("connection", "close");
+      return send(refusal ?? refusalOf(body, options), outgoing);
+    }
+    connections.began(id);
+    try {
+      const response = await answer({ ...head, body: body.text }, peer, options);
+      if (isClosing()) outgoing.setHeader("connection", "close");
+      send(response, outgoing);
+    } finally {
+      body.release();
+      connections.answered(id);
+    }
   } catch (error) {
-    options.log.debug({ error }, "client went away");
+    log.debug({ error }, "client went away");
     outgoing.destroy();
   }
 }
 
-async function answer(incoming: IncomingMessage, body: string, { handler, log }: HttpServerOptions): Promise<HttpResponse> {
-  const { method = "GET", url = "" } = incoming;
-  // No target of a server that is no proxy: `*`, an authority or an absolute URL (RFC 9112, section 3.2).
-  if (!url.startsWith("/") || !methods.has(method)) return plain(400, "bad request");
-  const request: HttpRequest = { method, path: url.split("?", 1)[0] ?? "", body };
+const noBody: Body = { kind: "whole", text: "", release() {} };
+
+/** Undefined for what is no target of a server that is no proxy: `*`, an authority or an absolute URL (RFC 9112, section 3.2). */
+function headOf({ method = "GET", url = "" }: IncomingMessage): Omit<HttpRequest, "body"> | undefined {
+  return url.startsWith("/") && methods.has(method) ? { method, path: url.split("?", 1)[0] ?? "" } : undefined;
+}
+
+function bodyOf(incoming: IncomingMessage, { clientName }: Peer, { clock, maximumBodyBytes: most = defaultBodyBytes, budgets }: ServeOptions): Promise<Body> {
+  return readBody(incoming, { clock, most, budget: clientName === undefined ? budgets.strangers : budgets.known });
+}
+
+const refusals = { "too-large": plain(413, "body too large"), "too-slow": plain(408, "body too slow"), "no-room": plain(503, "too many requests at a time; retry", { "retry-after": "1" }) } as const;
+
+function refusalOf({ kind }: Body, { onRefused }: ServeOptions): HttpResponse {
+  if (kind === "whole" || kind === "broken") return plain(400, "bad request");
+  onRefused(kind);
+  return refusals[kind];
+}
+
+async function answer(request: HttpRequest, peer: Peer, { handler, log }: HttpServerOptions): Promise<HttpResponse> {
   try {
-    return await handler(request, peerOf(incoming));
+    return await handler(request, peer);
   } catch (error) {
-    log.error({ method, path: request.path, error }, "handler failed");
+    log.error({ method: request.method, path: request.path, error }, "handler failed");
     return plain(500, "internal error");
   }
 }
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-
-async function readBody(incoming: IncomingMessage, mostBytes: number): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // A stream that is destroyed takes the socket with it, and the answer could not be sent.
-  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.length;
-    if (bytes > mostBytes) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
-}
 
 function send({ status, headers, body }: HttpResponse, outgoing: ServerResponse): void {
   outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });

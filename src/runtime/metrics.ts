@@ -53,6 +53,31 @@ export const metricTable = {
     help: "When a certificate of the webhook ends, in seconds since the epoch; it is renewed when a third of its life is left.",
     labelNames: ["certificate"],
   },
+  objects: {
+    name: "latchkey_objects",
+    help: "Objects by kind and by status and reason of a condition (Ready, and Synced of SharedSecrets); status is Unknown before the first reconcile. Every replica of the controller counts all of them.",
+    labelNames: ["kind", "condition", "status", "reason"],
+  },
+  syncTargets: {
+    name: "latchkey_sync_targets",
+    help: "Targets of SharedSecrets by state: synced, conflict (a Secret that is not managed by Latchkey), failed (a refused write) and pending. Every replica of the controller counts all of them.",
+    labelNames: ["state"],
+  },
+  watchOpened: {
+    name: "latchkey_watch_opened_timestamp_seconds",
+    help: "When the API server last began to answer a watch of a resource, in seconds since the epoch; 0: never.",
+    labelNames: ["resource"],
+  },
+  cacheFresh: {
+    name: "latchkey_cache_fresh",
+    help: "1 while the webhook has proof that its cache is the state of the last 30 seconds, else 0: it then accepts no access key.",
+    labelNames: ["cache"],
+  },
+  httpRefusals: {
+    name: "latchkey_http_refusals_total",
+    help: "What a server refused to protect itself, by server (http, webhook) and reason: a connection beyond its limits, and a body that is too-large, too-slow or has no-room.",
+    labelNames: ["server", "reason"],
+  },
   leading: {
     name: "leader_election_master_status",
     help: "1 while this process holds the Lease, else 0.",
@@ -96,6 +121,27 @@ export interface RequestCount {
   readonly host: string;
 }
 
+/** Objects of one kind that say the same by one condition; all from closed sets. */
+export interface ObjectGroup {
+  readonly kind: string;
+  readonly condition: "Ready" | "Synced";
+  readonly status: "True" | "False" | "Unknown";
+  /** A reason of Latchkey's table, or empty. */
+  readonly reason: string;
+}
+
+/** What becomes of the targets of SharedSecrets. */
+export const syncTargetStates = ["synced", "conflict", "failed", "pending"] as const;
+
+/** One of these states. */
+export type SyncTargetState = (typeof syncTargetStates)[number];
+
+/** When the API server last began to answer a watch of a resource, in seconds since the epoch. */
+export interface WatchOpened {
+  readonly resource: string;
+  readonly openedAt: number;
+}
+
 /** The metrics of a process, in a registry of their own. */
 export interface Metrics {
   controller(name: string): ControllerMetrics;
@@ -109,6 +155,16 @@ export interface Metrics {
   reviewTook(kind: ReviewKind, seconds: number): void;
   /** When a certificate ends, in seconds since the epoch. */
   certificateEnd(certificate: string, endsAt: number): void;
+  /** So many objects are in this group now. */
+  objects(group: ObjectGroup, count: number): void;
+  /** So many targets are in this state now. */
+  syncTargets(state: SyncTargetState, count: number): void;
+  /** Read each time metrics are asked for: when watches were opened. */
+  watches(read: () => readonly WatchOpened[]): void;
+  /** Read each time metrics are asked for: whether a cache is proven to be current. */
+  cacheFresh(cache: string, read: () => boolean): void;
+  /** A server refused something to protect itself. */
+  refusedHttp(server: "http" | "webhook", reason: string): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -131,6 +187,13 @@ export function createMetrics(): Metrics {
   const reviews = new Counter({ ...metricTable.reviews, registers });
   const reviewSeconds = new Histogram({ ...metricTable.reviewSeconds, registers, buckets: reviewBuckets });
   const certificateEnd = new Gauge({ ...metricTable.certificateEnd, registers });
+
+  const objects = new Gauge({ ...metricTable.objects, registers });
+  const syncTargets = new Gauge({ ...metricTable.syncTargets, registers });
+  const watchOpened = new Gauge({ ...metricTable.watchOpened, registers });
+  const cacheFresh = new Gauge({ ...metricTable.cacheFresh, registers });
+  const httpRefusals = new Counter({ ...metricTable.httpRefusals, registers });
+  const readings: (() => void)[] = [];
 
   function controller(name: string): ControllerMetrics {
     const errors = reconcileErrors.labels(name);
@@ -171,6 +234,18 @@ export function createMetrics(): Metrics {
     reviewed: (kind, result) => reviews.labels(kind, result).inc(),
     reviewTook: (kind, seconds) => reviewSeconds.labels(kind).observe(seconds),
     certificateEnd: (certificate, endsAt) => certificateEnd.labels(certificate).set(endsAt),
-    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    objects({ kind, condition, status, reason }, count) {
+      const values = [kind, condition, status, reason];
+      if (count === 0) objects.remove(...values);
+      else objects.labels(...values).set(count);
+    },
+    syncTargets: (state, count) => syncTargets.labels(state).set(count),
+    watches: (read) => void readings.push(() => read().forEach(({ resource, openedAt }) => watchOpened.labels(resource).set(openedAt))),
+    cacheFresh: (cache, read) => void readings.push(() => cacheFresh.labels(cache).set(read() ? 1 : 0)),
+    refusedHttp: (server, reason) => httpRefusals.labels(server, reason).inc(),
+    async render() {
+      for (const read of readings) read();
+      return { contentType: registry.contentType, text: await registry.metrics() };
+    },
   };
 }

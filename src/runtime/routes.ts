@@ -24,12 +24,22 @@ export interface HttpResponse {
 /** Answers a request; has no socket, so that tests call it directly. */
 export type Handler = (request: HttpRequest, peer: Peer) => Promise<HttpResponse> | HttpResponse;
 
+/** Looks at a request before its body is read: the answer that refuses it, or undefined. */
+export type Gate = (head: Pick<HttpRequest, "method" | "path">, peer: Peer) => HttpResponse | undefined;
+
 /** What is served under exactly this path for this method; GET serves HEAD too. */
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly handler: Handler;
+  /** Refuses some peers. */
+  readonly refuses?: (peer: Peer) => HttpResponse | undefined;
+  /** Whether it is served below a first path segment that only some know, and not without it. */
+  readonly isHidden?: boolean;
 }
+
+/** Whether a first path segment is the one below which hidden routes are. */
+export type IsHiddenSegment = (segment: string) => boolean;
 
 /** Whether the process can do its work now; `reasons` say what is missing. */
 export interface Readiness {
@@ -38,15 +48,33 @@ export interface Readiness {
 }
 
 /** A handler that asks the route of the request: 404 for an unknown path, 405 with `Allow` for another method. */
-export function routed(routes: readonly Route[]): Handler {
+export function routed(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): Handler {
   return (request, peer) => {
-    const here = routes.filter(({ path }) => path === request.path);
-    if (here.length === 0) return plain(404, "not found");
-    const method = request.method === "HEAD" ? "GET" : request.method;
-    const route = here.find((candidate) => candidate.method === method);
-    if (route !== undefined) return route.handler(request, peer);
-    return plain(405, "method not allowed", { allow: here.map((candidate) => candidate.method).join(", ") });
+    const found = find(routes, request, isHiddenSegment);
+    return "status" in found ? found : (found.refuses?.(peer) ?? found.handler(request, peer));
   };
+}
+
+/** The same decision without the handler. */
+export function gateOf(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): Gate {
+  return (head, peer) => {
+    const found = find(routes, head, isHiddenSegment);
+    return "status" in found ? found : found.refuses?.(peer);
+  };
+}
+
+/** Both, as a server takes them. */
+export function served(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): { readonly handler: Handler; readonly gate: Gate } {
+  return { handler: routed(routes, isHiddenSegment), gate: gateOf(routes, isHiddenSegment) };
+}
+
+function find(routes: readonly Route[], { method, path }: Pick<HttpRequest, "method" | "path">, isHiddenSegment: IsHiddenSegment = () => false): Route | HttpResponse {
+  const end = path.indexOf("/", 1);
+  const hidden = end > 0 && isHiddenSegment(path.slice(1, end)) ? path.slice(end) : undefined;
+  const here = routes.filter((route) => route.path === (route.isHidden === true ? hidden : path));
+  if (here.length === 0) return plain(404, "not found");
+  const asked = method === "HEAD" ? "GET" : method;
+  return here.find((route) => route.method === asked) ?? plain(405, "method not allowed", { allow: here.map((route) => route.method).join(", ") });
 }
 
 /** `/metrics`, in Prometheus' text format. */

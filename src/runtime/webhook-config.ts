@@ -1,4 +1,4 @@
-import { dnsNames, hostPort, optional, text, wholeNumber } from "./config-values.ts";
+import { ConfigError, dnsNames, hostPort, optional, pathSegment, text, wholeNumber } from "./config-values.ts";
 import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
 
 /** Every option of `latchkey webhook`. */
@@ -19,6 +19,12 @@ const options = {
     help: "tls.crt, tls.key and ca.crt, such as cert-manager's; read again when they change; without it Latchkey makes its own",
     parse: optional(text),
   }),
+  admissionPath: option("admission-path", {
+    value: "<segment>",
+    initial: "",
+    help: "first segment of the paths of admission, 32 to 128 of [A-Za-z0-9_-]; you then keep path and caBundle in the webhook configurations; needed with --certificate-directory; without it Latchkey makes one and writes both there",
+    parse: optional(pathSegment),
+  }),
 };
 
 const allOptions: readonly Option<unknown>[] = Object.values(options);
@@ -33,11 +39,16 @@ export interface WebhookConfig extends SharedConfig {
   readonly certificateNames: readonly string[];
   /** Where certificates come from; undefined: Latchkey makes them. */
   readonly certificateDirectory: string | undefined;
+  /** The first segment of the paths of admission; undefined: Latchkey makes and publishes it. */
+  readonly admissionPath: string | undefined;
 }
 
 /** The configuration; throws a ConfigError that names option, value and fix. */
 export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
   const read = optionReader(allOptions, sources);
+  if (read(options.certificateDirectory) !== undefined && read(options.admissionPath) === undefined) {
+    throw new ConfigError("--admission-path", "", "is required with --certificate-directory: the webhook then publishes nothing; make one with openssl rand -hex 20, and write /<segment>/admit/<webhook> into clientConfig.service.path");
+  }
   return {
     ...readShared(read),
     webhookAddress: read(options.webhookAddress),
@@ -45,6 +56,7 @@ export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
     quotaKeys: read(options.quotaKeys),
     certificateNames: read(options.certificateNames),
     certificateDirectory: read(options.certificateDirectory),
+    admissionPath: read(options.admissionPath),
   };
 }
 

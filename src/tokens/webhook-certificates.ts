@@ -18,6 +18,7 @@ import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
 import type { CertificateLife, CertificateLives, CertificateName } from "../domain/certificate-plan.ts";
+import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
 
 /** A certificate with its private key; PEM texts. */
 export interface KeyPair {
@@ -33,6 +34,8 @@ export interface WebhookCertificates extends Readonly<Record<CertificateName, Ke
   readonly lives: CertificateLives;
   /** DNS names of the certificate that is served. */
   readonly dnsNames: readonly string[];
+  /** The first segment of the paths of admission; undefined where the Secret holds none. */
+  readonly admissionSegment: string | undefined;
 }
 
 /** The names that the certificates stand for. */
@@ -61,6 +64,8 @@ const files: Readonly<Record<CertificateName, { readonly certificate: string; re
   client: { certificate: "client.crt", privateKey: "client.key" },
 };
 
+const segmentFile = "admission-path";
+
 const dayMs = 24 * 60 * 60 * 1000;
 /** As kubeadm makes them: ten years for an authority, one for what it signs. */
 const lifeMs: Readonly<Record<CertificateName, number>> = { authority: 3650 * dayMs, serving: 365 * dayMs, client: 365 * dayMs };
@@ -82,15 +87,16 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
     const { certificate, privateKey } = files[name];
     return { certificate: pem(certificate), privateKey: new SecretText(pem(privateKey)) };
   };
-  return withLives({ authority: pair("authority"), serving: pair("serving"), client: pair("client") });
+  const segment = Buffer.from(stringAt(data, segmentFile) ?? "", "base64").toString("utf8");
+  return withLives({ authority: pair("authority"), serving: pair("serving"), client: pair("client") }, isAdmissionSegment(segment) ? segment : undefined);
 }
 
-/** All certificates made anew; the authority before stays trusted as long as it lives. */
+/** All certificates made anew; the authority before stays trusted as long as it lives, and the path of admission stays. */
 export async function newWebhookCertificates(terms: CertificateTerms, before?: WebhookCertificates): Promise<WebhookCertificates> {
   const made = await newAuthority(terms);
   const former = before !== undefined && before.lives.authority.endsAt > terms.now ? firstOf(before.authority.certificate) : "";
   const authority = { ...made, certificate: made.certificate + former };
-  return renewCertificates({ authority, names: ["serving", "client"], terms });
+  return renewCertificates({ authority, names: ["serving", "client"], terms, ...(before === undefined ? {} : { before }) });
 }
 
 /** What is signed anew, and by whom. */
@@ -101,11 +107,11 @@ export interface Renewal {
   readonly before?: WebhookCertificates;
 }
 
-/** The certificates with those of `names` signed anew by the authority. */
+/** The certificates with those of `names` signed anew by the authority, and a path of admission. */
 export async function renewCertificates({ authority, names, terms, before }: Renewal): Promise<WebhookCertificates> {
   const pair = async (name: "serving" | "client"): Promise<KeyPair> => (before === undefined || names.includes(name) ? await issue(name, authority, terms) : before[name]);
   const [serving, client] = [await pair("serving"), await pair("client")];
-  return withLives({ authority, serving, client });
+  return withLives({ authority, serving, client }, before?.admissionSegment ?? newAdmissionSegment());
 }
 
 /** The Secret that holds the certificates, in Latchkey's own namespace; with a resourceVersion it replaces the one that stands. */
@@ -123,7 +129,7 @@ export function webhookCertificatesSecret(certificates: WebhookCertificates, pla
     kind: resources.secrets.kind,
     metadata: { ...place, name: ownObjects.webhookCertificates, labels: { [labels.component]: components.webhookCertificates } },
     type: "Opaque",
-    data: Object.fromEntries(entries),
+    data: Object.fromEntries([...entries, ...(certificates.admissionSegment === undefined ? [] : [[segmentFile, encode(certificates.admissionSegment)] as const])]),
   };
 }
 
@@ -148,10 +154,10 @@ export function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate
   }
 }
 
-function withLives(pairs: Readonly<Record<CertificateName, KeyPair>>): WebhookCertificates {
+function withLives(pairs: Readonly<Record<CertificateName, KeyPair>>, admissionSegment: string | undefined): WebhookCertificates {
   const { authority, serving, client } = pairs;
   const lives = { authority: lifeOf("authority", authority), serving: lifeOf("serving", serving), client: lifeOf("client", client) };
-  return { ...pairs, lives, dnsNames: dnsNamesOf(serving) };
+  return { ...pairs, lives, dnsNames: dnsNamesOf(serving), admissionSegment };
 }
 
 function dnsNamesOf({ certificate }: KeyPair): readonly string[] {

@@ -9,14 +9,14 @@ import type { Discovery } from "../kube/discovery.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Handler, json } from "../runtime/routes.ts";
-import { badReview, readJson } from "./review.ts";
+import { badReview, readJson, unprovenSentence } from "./review.ts";
 
 /** How a SubjectAccessReview ended, for metrics. */
 export type AccessReviewResult = "no-opinion" | "denied" | "not-ready";
 
 /** What SubjectAccessReviews are answered from. */
 export interface AccessReviewDeps {
-  readonly book: Pick<KeyBook, "byId" | "waitingFor" | "placeOf" | "roles">;
+  readonly book: Pick<KeyBook, "byId" | "isProven" | "placeOf" | "roles">;
   readonly discovery: Pick<Discovery, "known" | "find">;
   readonly clock: Pick<Clock, "now">;
   /** Told of each key that was used. */
@@ -41,9 +41,9 @@ async function judge(review: AccessReview, { book, discovery, clock, onUse, onRe
     onResult("no-opinion");
     return { kind: "no-opinion" };
   }
-  if (book.waitingFor().length > 0) {
+  if (!book.isProven()) {
     onResult("not-ready");
-    return { kind: "denied", reason: "latchkey has not read the access keys yet; try again in a moment" };
+    return { kind: "denied", reason: unprovenSentence };
   }
   const usedKey = (): KeyView | undefined => book.byId(soleExtra(review, extras.keyId) ?? "");
   let view = usedKey();

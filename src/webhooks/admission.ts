@@ -10,9 +10,6 @@ import { badReview, readJson } from "./review.ts";
 /** How an AdmissionReview ended, for metrics. */
 export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
 
-/** Why a write goes no further: forbidden, invalid, or one too many. */
-export type RefusalCode = 403 | 422 | 429;
-
 /** What a step says of a write: the object as it goes on, or why it goes no further. */
 export type Ruling =
   | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
@@ -39,6 +36,9 @@ interface AdmissionResponse {
 }
 
 const reasonsOf = { 403: "Forbidden", 422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable" } as const;
+
+/** The HTTP status with which kube-apiserver answers a refused write. */
+export type RefusalCode = keyof typeof reasonsOf;
 
 /** Answers AdmissionReviews: every step must let the write pass, and may change its object. */
 export function admissionHandler({ steps, warningsOf = () => [], onResult }: AdmissionDeps): Handler {
@@ -86,7 +86,7 @@ export function refusedField(cause: FieldProblem): Ruling {
   return { kind: "refused", code: 422, message: `${cause.field}: ${cause.message}`, cause };
 }
 
-function refusal(code: keyof typeof reasonsOf, message: string, details?: object): AdmissionResponse {
+function refusal(code: RefusalCode, message: string, details?: object): AdmissionResponse {
   return { allowed: false, status: { code, reason: reasonsOf[code], message, ...(details === undefined ? {} : { details }) } };
 }
 

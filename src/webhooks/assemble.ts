@@ -6,6 +6,7 @@ import { webhookPaths } from "../domain/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
+import { provingWatchTimes } from "../kube/freshness.ts";
 import { createClient } from "../kube/http-client.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport } from "../kube/transport.ts";
@@ -14,15 +15,17 @@ import type { Clock } from "../runtime/clock.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
-import type { Handler, Route } from "../runtime/routes.ts";
+import type { Handler, IsHiddenSegment, Route } from "../runtime/routes.ts";
+import { isSameSegment } from "../tokens/admission-path.ts";
 import { tlsOf } from "../tokens/webhook-certificates.ts";
 import { accessReviewHandler } from "./access-review.ts";
 import { admissionHandler, admitted } from "./admission.ts";
 import { createCertificates } from "./certificates.ts";
 import { base64Data } from "./data-admission.ts";
-import { apiServerName, forApiServer } from "./client-credentials.ts";
+import { apiServerName, refuseStrangers } from "./client-credentials.ts";
 import { attenuated, digestWarnings, filledKey, type KeyQuota, newKeyOnTakeOver, soleHolder, withinQuota } from "./key-admission.ts";
 import { movedConnectorData } from "./connector-data.ts";
+import { createConnectorKey } from "./connector-key.ts";
 import { KeyMismatches } from "./key-mismatch.ts";
 import { LastActivity } from "./last-activity.ts";
 import { mayHoldOwners } from "./owner-admission.ts";
@@ -36,6 +39,8 @@ export interface WebhookOptions extends KeyConfig, KeyQuota {
   readonly serviceName: string;
   /** DNS names beside those of the Service. */
   readonly certificateNames: readonly string[];
+  /** The first segment of the paths of admission, where an administrator keeps the webhook configurations; else the webhook makes and publishes one. */
+  readonly admissionPath: string | undefined;
 }
 
 /** What a webhook process is made of. */
@@ -53,6 +58,8 @@ export interface WebhookAssembly {
   readonly book: KeyBook;
   /** What kube-apiserver is answered. */
   readonly routes: readonly Route[];
+  /** Whether a first path segment is the one below which admission is answered. */
+  readonly isAdmissionSegment: IsHiddenSegment;
   /** Follows the API server and writes last uses until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Makes, renews and follows the certificates in Latchkey's own Secret, and publishes their authority; `onTls` is told of each. */
@@ -61,7 +68,8 @@ export interface WebhookAssembly {
   close(): Promise<void>;
 }
 
-const requestTimeoutMs = 30_000;
+/** A connection that has died keeps nobody longer than this. */
+const requestTimeoutMs = 10_000;
 const connections = 8;
 
 /** Builds a webhook process without its servers; nothing runs yet. */
@@ -70,16 +78,20 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const transport = createTransport({ credentials, clock, connections, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }) });
   const client = createClient(transport, webhookFieldManager);
   const turns = new Turns(clock);
-  const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random };
+  const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random, watchTimes: provingWatchTimes };
   const book = createKeyBook(following, options);
+  metrics.watches(() => book.watches());
+  metrics.cacheFresh("accesskeys", () => book.isProven());
   const discovery = createDiscovery({ transport, clock, log });
+  const connectorKey = createConnectorKey({ client, namespace: options.namespace, clock, log });
   const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, turns });
-  const { namespace, serviceName, certificateNames } = options;
+  const { namespace, serviceName, certificateNames, admissionPath } = options;
+  let admissionSegment = admissionPath;
   const events = new EventRecorder({ client, clock, log, reporter: `${group}/latchkey`, identity: serviceName });
   const mismatches = new KeyMismatches({ events, clock });
   const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName, ...certificateNames];
 
-  const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: timed(kind, handler) });
+  const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: timed(kind, handler), ...(kind === "admission" ? { isHidden: true } : { refuses: refuseStrangers }) });
   function timed(kind: ReviewKind, handler: Handler): Handler {
     return async (request, peer) => {
       const began = clock.monotonic();
@@ -96,24 +108,28 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   return {
     book,
     routes: [
-      route(webhookPaths.tokenReview, "token", forApiServer(tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) }))),
-      route(webhookPaths.accessReview, "access", forApiServer(accessReviewHandler({ ...reviewing("access"), discovery }))),
-      // API servers that take no flags show no certificate; a NetworkPolicy stands before this.
+      route(webhookPaths.tokenReview, "token", tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) })),
+      route(webhookPaths.accessReview, "access", accessReviewHandler({ ...reviewing("access"), discovery })),
+      // API servers that take no flags show no certificate; a NetworkPolicy and a path that nobody else knows stand before this.
       route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [withinQuota(deciding), newKeyOnTakeOver, soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: digestWarnings })),
       route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
-      route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, namespace })] })),
+      route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, key: connectorKey, book, clock, namespace })] })),
       route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ ...deciding, client, discovery })] })),
       route(webhookPaths.scopeAdmission, "admission", admissionHandler({ ...admitting, steps: [withinScope(deciding)] })),
     ],
-    run: async (signal) => void (await Promise.all([book.run(signal), lastActivity.run(signal), discovery.run(signal)])),
+    isAdmissionSegment: (segment) => admissionSegment !== undefined && isSameSegment(segment, admissionSegment),
+    run: async (signal) => void (await Promise.all([book, lastActivity, discovery, connectorKey].map((part) => part.run(signal)))),
     async keepCertificates(signal, onTls) {
       const published = createPublishedAuthority({ ...following, client, metrics });
       const certificates = createCertificates({ ...following, client, metrics }, { namespace, dnsNames, clientName: apiServerName }, (made) => {
+        if (admissionPath === undefined && made.admissionSegment !== undefined) {
+          admissionSegment = made.admissionSegment;
+          published.publish({ authority: made.authority.certificate, segment: admissionSegment });
+        }
         onTls(tlsOf(made));
-        published.publish(made.authority.certificate);
       });
-      await Promise.all([certificates.run(signal), published.run(signal)]);
+      await Promise.all([certificates.run(signal), ...(admissionPath === undefined ? [published.run(signal)] : [])]);
     },
     close: () => transport.close(),
   };

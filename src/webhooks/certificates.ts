@@ -85,7 +85,7 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
     const terms = { ...options, now: clock.now() };
     const lacksNames = options.dnsNames.some((dnsName) => !certificates.dnsNames.includes(dnsName));
     const names = [...new Set([...dueCertificates(certificates.lives, terms.now), ...(lacksNames ? ["serving" as const] : [])])];
-    if (names.length === 0) return;
+    if (names.length === 0 && certificates.admissionSegment !== undefined) return;
     const renewed = names.includes("authority")
       ? await newWebhookCertificates(terms, certificates)
       : await renewCertificates({ authority: certificates.authority, names, terms, before: certificates });

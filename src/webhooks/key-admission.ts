@@ -14,6 +14,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";
 import { isAllowed } from "./access-question.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
+import { unprovenSentence } from "./review.ts";
 
 /** How many keys a requester may have. */
 export interface KeyQuota {
@@ -77,10 +78,11 @@ export function digestWarnings({ object, oldObject }: Pick<AdmissionRequest, "ob
 }
 
 /** Refuses a key that reaches beyond the one that its request was made with. What changes a key in such a request, the policies refuse. */
-export function attenuated({ book, clock }: { readonly book: Pick<KeyBook, "byId">; readonly clock: Pick<Clock, "now"> }): AdmissionStep {
+export function attenuated({ book, clock }: { readonly book: Pick<KeyBook, "byId" | "isProven">; readonly clock: Pick<Clock, "now"> }): AdmissionStep {
   return (request) => {
     const { user, object, oldObject } = request;
     if (user.extra[extras.keyId] === undefined || oldObject !== undefined) return admitted(request);
+    if (!book.isProven()) return refused(503, unprovenSentence);
     const asking = book.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
     const problem = attenuationProblem(parseTerms(recordAt(object, "spec")), asking, clock.now());
     return problem === undefined ? admitted(request) : refused(403, problem);

@@ -13,23 +13,35 @@ export interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
   readonly discovery: Pick<Discovery, "kindOf">;
 }
 
+/** Each owner costs the API server a SubjectAccessReview. */
+const mostOwners = 16;
+
 /** Lets an object hold back an owner only if whoever says so may delete that owner (specification, Errors: 422). */
 export function mayHoldOwners(deps: OwnerAdmissionDeps): AdmissionStep {
-  const { client, discovery } = deps;
   return async (request) => {
-    for (const owner of newlyHeldOwners(request.object, request.oldObject)) {
-      const field = `metadata.ownerReferences[${owner.index}].blockOwnerDeletion`;
-      const what = `${owner.kind} "${owner.name}" of ${owner.apiVersion}`;
-      const served = await discovery.kindOf(owner.apiVersion, owner.kind);
-      if (served === undefined) return refused(422, `${field} is true, and the API server serves no ${owner.kind} of ${owner.apiVersion}: correct apiVersion and kind, or leave blockOwnerDeletion out`);
-      const beyond = scopeProblem(request.user, deletionOf(owner, served, request.namespace), deps);
-      if (beyond !== undefined) return refused(422, `${field} is true, which needs the verb delete on ${what}: ${beyond}`);
-      if (!(await mayDelete(owner, { served, request, client }))) {
-        return refused(422, `${field} is true, which needs the verb delete on ${what}: ask for that verb, or leave blockOwnerDeletion out`);
-      }
-    }
-    return admitted(request);
+    const owners = newlyHeldOwners(request.object, request.oldObject);
+    if (owners.length > mostOwners) return refused(422, `metadata.ownerReferences: blockOwnerDeletion is true in ${owners.length} of them; must be at most ${mostOwners}`);
+    const asked = new Map<string, Promise<string | undefined>>();
+    const problems = owners.map((owner) => {
+      const same = JSON.stringify([owner.apiVersion, owner.kind, owner.name]);
+      const problem = asked.get(same) ?? problemOf(owner, request, deps);
+      asked.set(same, problem);
+      return problem;
+    });
+    const first = (await Promise.all(problems)).find((problem) => problem !== undefined);
+    return first === undefined ? admitted(request) : refused(422, first);
   };
+}
+
+async function problemOf(owner: HeldOwner, request: AdmissionRequest, deps: OwnerAdmissionDeps): Promise<string | undefined> {
+  const field = `metadata.ownerReferences[${owner.index}].blockOwnerDeletion`;
+  const needed = `${field} is true, which needs the verb delete on ${owner.kind} "${owner.name}" of ${owner.apiVersion}`;
+  const served = await deps.discovery.kindOf(owner.apiVersion, owner.kind);
+  if (served === undefined) return `${field} is true, and the API server serves no ${owner.kind} of ${owner.apiVersion}: correct apiVersion and kind, or leave blockOwnerDeletion out`;
+  const beyond = scopeProblem(request.user, deletionOf(owner, served, request.namespace), deps);
+  if (beyond !== undefined) return `${needed}: ${beyond}`;
+  if (await mayDelete(owner, { served, request, client: deps.client })) return undefined;
+  return `${needed}: ask for that verb, or leave blockOwnerDeletion out`;
 }
 
 function deletionOf({ name }: HeldOwner, served: ServedKind, namespace: string): ReviewedResource {

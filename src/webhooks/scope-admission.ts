@@ -6,10 +6,11 @@ import { authorizeWithKey } from "../domain/key-authorization.ts";
 import { neededVerbs } from "../domain/needed-verbs.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
+import { unprovenSentence } from "./review.ts";
 
 /** What the scope of a key is asked with. */
 export interface ScopeAdmissionDeps {
-  readonly book: Pick<KeyBook, "byId" | "waitingFor" | "placeOf" | "roles">;
+  readonly book: Pick<KeyBook, "byId" | "isProven" | "placeOf" | "roles">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -27,7 +28,7 @@ export function withinScope(deps: ScopeAdmissionDeps): AdmissionStep {
 /** Why the key that a request was made with does not reach so far, for one named object; undefined when it does, or when there is none. */
 export function scopeProblem(user: AdmissionUser, request: ReviewedResource, { book, clock }: ScopeAdmissionDeps): string | undefined {
   if (user.extra[extras.keyId] === undefined) return undefined;
-  if (book.waitingFor().length > 0) return "access key cache not synced; retry";
+  if (!book.isProven()) return unprovenSentence;
   const view = book.byId(soleExtra(user, extras.keyId) ?? "");
   const resourceScope = request.namespace === "" ? "Cluster" : "Namespaced";
   const verdict = authorizeWithKey(view, { request: { ...request, ...book.placeOf(request.namespace), resourceScope }, roles: book.roles() }, clock.now());

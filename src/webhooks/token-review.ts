@@ -6,14 +6,14 @@ import { authenticate, type UserInfo } from "../domain/authentication.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
-import { badReview, readJson } from "./review.ts";
+import { badReview, readJson, unprovenSentence } from "./review.ts";
 
 /** How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one. */
 export type TokenReviewResult = "authenticated" | "garbage" | "unknown" | "refused" | "not-ready";
 
 /** What TokenReviews are answered from. */
 export interface TokenReviewDeps {
-  readonly book: Pick<KeyBook, "present" | "sharingIndex" | "waitingFor" | "isFollowing">;
+  readonly book: Pick<KeyBook, "present" | "sharingIndex" | "isProven" | "isFollowing">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
   /** Told of each key that was let in. */
   readonly onUse: (key: OwnedAccessKeySeen) => void;
@@ -39,7 +39,7 @@ const catchUpMs = 100;
 
 async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
   const { book, clock, onUse, onMismatch, onResult } = deps;
-  if (book.waitingFor().length > 0) return notReady(deps);
+  if (!book.isProven()) return notReady(deps);
   let view = book.present(token);
   if (view === "unknown") {
     await sleep(catchUpMs, { clock });
@@ -61,5 +61,5 @@ async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenRe
 /** kube-apiserver remembers a refusal, but no error. */
 function notReady({ onResult }: TokenReviewDeps): TokenReviewStatus {
   onResult("not-ready");
-  return { authenticated: false, error: "latchkey does not know the access keys of now; try again in a moment" };
+  return { authenticated: false, error: unprovenSentence };
 }

@@ -27,6 +27,7 @@ interface Told {
   readonly book: KeyBook;
   readonly listWatch: ToldListWatch;
   readonly stop: AbortController;
+  readonly clock: TestClock;
 }
 
 async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Promise<Told> {
@@ -36,7 +37,7 @@ async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Pro
   void book.run(stop.signal);
   await book.synced;
   await settled();
-  return { book, listWatch, stop };
+  return { book, listWatch, stop, clock };
 }
 
 const present = (book: KeyBook, text = plain): unknown => {
@@ -135,5 +136,18 @@ test("places and bundles follow labels", async () => {
 test("nothing counts before everything is listed", () => {
   const clock = new TestClock();
   const deps = { listWatch: new ToldListWatch({}), clock, turns: new Turns(clock), log: recordingLog(), random: () => 0.5 };
-  expect(createKeyBook(deps, { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } }).waitingFor()).toEqual(expect.arrayContaining(["ownedaccesskeys", "namespaces", "clusterroles", "validatingadmissionpolicies"]));
+  const book = createKeyBook(deps, { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } });
+  const unlisted = ["ownedaccesskeys", "namespaces", "clusterroles", "validatingadmissionpolicies"].map((plural) => `${plural} not listed yet`);
+  expect([book.isProven(), book.unprovenBecause()]).toEqual([false, expect.arrayContaining(unlisted)]);
+});
+
+test("nothing counts any more 30 s after the last watch of any kind was opened", async () => {
+  const { book, clock, stop } = await told({});
+  expect([book.isProven(), book.unprovenBecause()]).toEqual([true, []]);
+  expect(book.watches()).toContainEqual({ resource: "ownedaccesskeys", openedAt: clock.now() / 1000 });
+  await clock.run(30_000);
+  const silent = ["ownedaccesskeys", "namespaces", "clusterroles", "validatingadmissionpolicies"].map((plural) => expect.stringContaining(`${plural}: the API server has answered no watch for 30 s`));
+  expect([book.isProven(), book.unprovenBecause()]).toEqual([false, expect.arrayContaining(silent)]);
+  expect(book.watches()).toContainEqual({ resource: "ownedaccesskeys", openedAt: clock.now() / 1000 - 30 });
+  stop.abort();
 });

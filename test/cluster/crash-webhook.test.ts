@@ -143,7 +143,7 @@ describe.skipIf(!hasLoneClusters)("certificates in files, as cert-manager's", ()
     };
     const [first, next] = [await newWebhookCertificates({ ...terms, now: Date.now() }), await newWebhookCertificates({ ...terms, now: Date.now() })];
     write(first);
-    const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never", args: [`--certificate-directory=${directory}`] });
+    const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never", args: [`--certificate-directory=${directory}`, "--admission-path=0123456789abcdef0123456789abcdef"] });
     try {
       await webhook.waitReady();
       expect((await shownBy(webhook)).serialNumber).toBe(new X509Certificate(first.serving.certificate).serialNumber);

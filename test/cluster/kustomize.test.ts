@@ -1,3 +1,4 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { describe, expect, inject, test } from "vitest";
@@ -5,9 +6,9 @@ import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import { repository } from "./install.ts";
 import { kubectl } from "./kubectl.ts";
 
-/** Everything that a directory of `config` installs. */
+/** Everything that a directory of `config`, or another one, installs. */
 async function objectsOf(directory: string): Promise<readonly unknown[]> {
-  return loadAll(await kubectl(inject("controlPlane"), ["kustomize", join(repository, "config", directory)]));
+  return loadAll(await kubectl(inject("controlPlane"), ["kustomize", directory.startsWith("/") ? directory : join(repository, "config", directory)]));
 }
 
 /** `kind name` of an object. */
@@ -17,6 +18,11 @@ function nameOf(object: unknown): string {
 
 async function installedBy(directory: string): Promise<readonly string[]> {
   return (await objectsOf(directory)).map(nameOf);
+}
+
+/** Who may come to which port of a NetworkPolicy. */
+function ingressOf(objects: readonly unknown[], name: string): unknown {
+  return recordAt(objects.find((object) => nameOf(object) === `NetworkPolicy ${name}`), "spec")["ingress"];
 }
 
 test("servers before 1.36 get all that newer ones get, but for the stamp, which is a webhook's there", async () => {
@@ -53,4 +59,36 @@ describe("without the right to write webhook configurations", () => {
     expect(pods).toContain('{"name":"LATCHKEY_ADMISSION_PATH","value":"replace-me-with-openssl-rand-hex-20"}');
     expect(pods).toContain('"args":["webhook","--certificate-directory=/certificates"]');
   });
+});
+
+const metricsNamespaces = [{ from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }], ports: [{ protocol: "TCP", port: "http" }] }];
+
+test("metrics are open to namespaces labelled metrics=enabled alone, and the webhook's port to addresses", async () => {
+  const objects = await objectsOf("default");
+  expect(ingressOf(objects, "latchkey-default-deny")).toBeUndefined();
+  expect([ingressOf(objects, "latchkey-controller"), ingressOf(objects, "latchkey-webhook")]).toEqual([metricsNamespaces, metricsNamespaces]);
+  expect(ingressOf(objects, "latchkey-webhook-api-servers")).toEqual([{ from: [{ ipBlock: { cidr: "0.0.0.0/0" } }, { ipBlock: { cidr: "::/0" } }], ports: [{ protocol: "TCP", port: "webhook" }] }]);
+});
+
+test("an overlay with the component of API server addresses lets in these alone", async () => {
+  const overlay = mkdtempSync(join(repository, "config", "overlay-of-a-test-"));
+  try {
+    writeFileSync(join(overlay, "kustomization.yaml"), "resources: [../default]\ncomponents: [../components/api-server-addresses]\n");
+    expect(ingressOf(await objectsOf(overlay), "latchkey-webhook-api-servers")).toEqual([{ from: [{ ipBlock: { cidr: "192.0.2.0/24" } }], ports: [{ protocol: "TCP", port: "webhook" }] }]);
+  } finally {
+    rmSync(overlay, { recursive: true });
+  }
+});
+
+test("the heap of each process ends below the memory limit of its pod, with 100 MB for the rest", async () => {
+  const deployments = (await objectsOf("default")).filter((object) => stringAt(object, "kind") === "Deployment");
+  expect(deployments).toHaveLength(2);
+  for (const deployment of deployments) {
+    const [container] = listAt(recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"), "containers");
+    const options = listAt(container, "env").find((variable) => stringAt(variable, "name") === "NODE_OPTIONS");
+    const heap = Number(/--max-old-space-size=(\d+)/.exec(stringAt(options, "value") ?? "")?.[1]);
+    const limit = Number(/^(\d+)Mi$/.exec(stringAt(recordAt(recordAt(container, "resources"), "limits"), "memory") ?? "")?.[1]);
+    expect(heap).toBeGreaterThan(0);
+    expect(heap).toBeLessThanOrEqual(limit - 100);
+  }
 });

@@ -3,8 +3,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { load } from "js-yaml";
-import { apiVersion } from "../../src/api/names.ts";
+import { apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { admissionPath } from "../../src/domain/webhook-paths.ts";
+import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl, type KubectlAccess } from "./kubectl.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
@@ -32,10 +34,17 @@ export const webhookHost = "localhost";
 export async function askWebhookAtAdmission(controlPlane: KubectlAccess, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">, file = join("webhook", "admission.yaml")): Promise<void> {
   const manifest: unknown = load(readFileSync(join(repository, "config", file), "utf8"));
   const origin = `https://${webhookHost}:${new URL(webhookUrl).port}`;
-  const pathOf = (webhook: unknown) => stringAt(recordAt(recordAt(webhook, "clientConfig"), "service"), "path") ?? "";
+  const segment = await admissionSegmentOf(controlPlane);
+  const pathOf = (webhook: unknown) => admissionPath(segment, stringAt(webhook, "name") ?? "");
   const webhooks = listAt(manifest, "webhooks").filter(isRecord).map((webhook) => ({ ...webhook, clientConfig: { url: `${origin}${pathOf(webhook)}` } }));
   const input = JSON.stringify({ ...(isRecord(manifest) ? manifest : {}), webhooks });
   await kubectl(controlPlane, ["apply", "--server-side", "--filename=-"], { input });
   const published = async () => (await kubectl(controlPlane, ["get", "mutatingwebhookconfiguration", stringAt(recordAt(manifest, "metadata"), "name") ?? "", "--output=jsonpath={.webhooks[*].clientConfig.caBundle}"])) !== "";
   await eventually(published, { what: "the webhook to publish its authority" });
+}
+
+/** The path segment below which webhooks answer admission, which an administrator may read. */
+export async function admissionSegmentOf(controlPlane: Parameters<typeof kubectl>[0]): Promise<string> {
+  const secret: unknown = JSON.parse(await kubectl(controlPlane, ["get", "secret", ownObjects.webhookCertificates, "--namespace=latchkey-system", "--output=json"]));
+  return parseWebhookCertificates(secret).admissionSegment ?? "";
 }

@@ -78,4 +78,4 @@ const controllerSettings = {
   lease: leaseTimes,
 };
 
-const webhookSettings = { prefixes, maximumKeyTtl: 0, quotaKeys: 1_000, quotaExempt: [], serviceName: "latchkey-webhook", certificateNames: [] };
+const webhookSettings = { prefixes, maximumKeyTtl: 0, quotaKeys: 1_000, quotaExempt: [], serviceName: "latchkey-webhook", certificateNames: [], admissionPath: undefined };

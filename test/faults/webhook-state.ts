@@ -21,9 +21,9 @@ export async function webhookStateOf(world: World, { system, prefix }: View): Pr
 }
 
 function certificatesIn(secret: unknown): object {
-  const { authority, serving, client, dnsNames } = parseWebhookCertificates(secret);
+  const { authority, serving, client, dnsNames, admissionSegment } = parseWebhookCertificates(secret);
   const [first = ""] = authority.certificate.split(/(?<=-----END CERTIFICATE-----\n?)/);
   const isSigned = (certificate: string) => new X509Certificate(certificate).verify(new X509Certificate(first).publicKey);
   const year = (certificate: string) => Number(new X509Certificate(certificate).validToDate.getUTCFullYear()) - new Date().getUTCFullYear();
-  return { isServingSigned: isSigned(serving.certificate), isClientSigned: isSigned(client.certificate), names: dnsNames.length, authorities: authority.certificate.split("BEGIN").length - 1, years: [authority, serving, client].map(({ certificate }) => year(certificate)) };
+  return { hasAdmissionSegment: admissionSegment !== undefined, isServingSigned: isSigned(serving.certificate), isClientSigned: isSigned(client.certificate), names: dnsNames.length, authorities: authority.certificate.split("BEGIN").length - 1, years: [authority, serving, client].map(({ certificate }) => year(certificate)) };
 }

@@ -14,7 +14,7 @@ const doors: readonly Door[] = [
   { room: "api", rooms: [], packages: ["node:util"] },
   { room: "domain", rooms: ["api"], packages: ["node:crypto"] },
   { room: "tokens", rooms: ["api", "domain"], packages: ["@peculiar/x509", "jose", "node:crypto", "node:zlib", "reflect-metadata"] },
-  { room: "runtime", rooms: [], packages: ["node:crypto", "node:fs/promises", "node:http", "node:https", "node:os", "node:path", "node:tls", "node:util", "pino", "prom-client"] },
+  { room: "runtime", rooms: [], packages: ["node:crypto", "node:fs/promises", "node:http", "node:https", "node:net", "node:os", "node:path", "node:tls", "node:util", "pino", "prom-client"] },
   {
     room: "kube",
     rooms: ["api", "runtime"],

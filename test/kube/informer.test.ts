@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { numberAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
+import { isProven, provingWatchTimes, relaxedWatchTimes } from "../../src/kube/freshness.ts";
 import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
 import { Turns } from "../../src/kube/turns.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -29,7 +30,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort();
 });
 
-async function following(lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}) {
+async function following(lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}, watchTimes = relaxedWatchTimes) {
   const [clock, log, listWatch, stop] = [new TestClock(), recordingLog(), new ScriptedListWatch(...lists), new AbortController()];
   const changes: string[] = [];
   const informer = new Informer<number>(
@@ -39,7 +40,7 @@ async function following(lists: readonly ListAnswer[], options: Partial<Informer
       onChange: ({ key, before, after }) => void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
       ...options,
     },
-    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 },
+    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5, watchTimes },
   );
   stops.push(stop);
   const ended = informer.run(stop.signal);
@@ -156,6 +157,73 @@ describe("after an interruption", () => {
     listWatch.end();
     await settled();
     expect([listWatch.calls.length, clock.untilNext]).toEqual([2, 800]);
+  });
+});
+
+describe("for who decides by what is held", () => {
+  const deciding = (lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}) => following(lists, options, provingWatchTimes);
+  const proven = ({ informer, clock }: Awaited<ReturnType<typeof following>>): boolean => isProven(informer.watchState, clock.monotonic());
+
+  test("a watch lasts 20 s and is opened anew at once, so that the proof never ends while the API server answers", async () => {
+    const around = await deciding([listed(7)]);
+    for (let minute = 0; minute < 3; minute++) {
+      for (let time = 0; time < 3; time++) {
+        await around.clock.run(19_000);
+        around.listWatch.send(["BOOKMARK", thing("", 8)]);
+        await around.clock.run(1_000);
+        expect(proven(around)).toBe(true);
+        around.listWatch.end();
+        await settled();
+      }
+    }
+    expect(around.listWatch.calls).toEqual(["list", "watch 7", ...Array.from({ length: 9 }, () => "watch 8")]);
+    expect(around.listWatch.asked).toMatchObject({ timeoutSeconds: 20, openMs: 5_000 });
+  });
+
+  test("the proof ends 30 s after a watch was opened, though it looks open", async () => {
+    const around = await deciding([listed(7)]);
+    await around.clock.run(29_999);
+    expect(proven(around)).toBe(true);
+    await around.clock.run(1);
+    expect([proven(around), around.informer.isFollowing]).toEqual([false, true]);
+  });
+
+  test("attempts are at most a second apart, as often as they fail", async () => {
+    const { clock, listWatch } = await deciding([listed(7)]);
+    const waits: number[] = [];
+    for (let time = 0; time < 20; time++) {
+      listWatch.end(failure("Network"));
+      await settled();
+      waits.push(clock.untilNext ?? Infinity);
+      await clock.run(clock.untilNext ?? 0);
+    }
+    expect(Math.max(...waits)).toBeLessThanOrEqual(1000 / 1.5);
+  });
+
+  test("a resource that is not served is asked for often enough to prove that it still is not", async () => {
+    const around = await deciding(Array.from({ length: 20 }, () => failure("NotFound")), { optional: true });
+    for (let second = 0; second < 60; second++) {
+      await around.clock.run(1_000);
+      expect(proven(around)).toBe(true);
+    }
+    expect(around.listWatch.calls.length).toBeLessThan(12);
+  });
+
+  test("a watch that ends in time without event and bookmark comes from a restored backup: it is listed again", async () => {
+    const { clock, listWatch } = await deciding([listed(7), listed(9)]);
+    await clock.run(20_000);
+    listWatch.end();
+    await settled();
+    expect(listWatch.calls).toEqual(["list", "watch 7", "list", "watch 9"]);
+  });
+
+  test("a bookmark that is older than what was seen is none to resume at: it is listed again", async () => {
+    const { clock, listWatch } = await deciding([listed(70), listed(71)]);
+    await clock.run(10_000);
+    expect(() => listWatch.send(["BOOKMARK", thing("", 8)])).toThrow("8 is older than 70");
+    listWatch.end(failure("Gone"));
+    await settled();
+    expect(listWatch.calls).toEqual(["list", "watch 70", "list", "watch 71"]);
   });
 });
 

@@ -36,11 +36,11 @@ function over({ answers = [], stream }: { answers?: readonly string[]; stream?: 
   return { calls, clock, listWatch: createListWatch(transport, clock) };
 }
 
-function watching(chunks: (call: Call) => AsyncIterable<Uint8Array>, status = 200) {
+function watching(chunks: (call: Call) => AsyncIterable<Uint8Array>, status = 200, timeoutSeconds = 3_600) {
   const stop = new AbortController();
   const around = over({ stream: async (call) => ({ status, chunks: chunks(call) }) });
   const batches: (readonly WatchEvent[])[] = [];
-  const ended = around.listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, signal: stop.signal, onOpen: () => {} }, (events) => void batches.push(events));
+  const ended = around.listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds, openMs: 5_000, signal: stop.signal, onOpen: () => {} }, (events) => void batches.push(events));
   return { ...around, stop, batches, ended };
 }
 
@@ -104,7 +104,7 @@ describe("a watch", () => {
   test("begins at a resourceVersion, with bookmarks, and hands over batches until the server ends it", async () => {
     const { calls, batches, ended } = watching(() => chunksOf(`${event("a")}\n${event("b")}\n`, `${event("c")}\n`));
     await ended;
-    expect(calls[0]).toMatchObject({ accept: "application/json", path: "/api/v1/secrets?watch=1&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=300" });
+    expect(calls[0]).toMatchObject({ accept: "application/json", path: "/api/v1/secrets?watch=1&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=3600" });
     expect(batches.map((batch) => batch.map(({ type }) => type))).toEqual([["ADDED", "ADDED"], ["ADDED"]]);
   });
 
@@ -167,11 +167,35 @@ describe("a watch", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("that the API server does not end in time is given up 5 s later, however much it talks", async () => {
+    const { chunks, say } = talking();
+    const { clock, ended } = watching(chunks, 200, 20);
+    const isOver = watchOver(ended);
+    for (let second = 0; second < 24; second++) {
+      await clock.run(1_000);
+      say();
+    }
+    await clock.run(999);
+    expect(isOver()).toBe(false);
+    await clock.run(1);
+    expect([isOver(), clock.pending]).toEqual([true, 0]);
+  });
+
+  test("that is not answered is given up in time", async () => {
+    const unanswered = (call: Call): Promise<StreamedAnswer> => new Promise((_, reject) => call.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }));
+    const { clock, listWatch } = over({ stream: unanswered });
+    const isOver = watchOver(listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 20, openMs: 5_000, signal: new AbortController().signal, onOpen: () => {} }, () => {}));
+    await clock.run(4_999);
+    expect(isOver()).toBe(false);
+    await clock.run(1);
+    expect([isOver(), clock.pending]).toEqual([true, 0]);
+  });
+
   test("does not begin when it was told to end before", async () => {
     const stop = new AbortController();
     stop.abort();
     const { calls, clock, listWatch } = over({ stream: () => new Promise(() => {}) });
-    await listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, signal: stop.signal, onOpen: () => {} }, () => {});
+    await listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, openMs: 5_000, signal: stop.signal, onOpen: () => {} }, () => {});
     expect([calls, clock.pending]).toEqual([[], 0]);
   });
 

@@ -9,6 +9,8 @@ export class ScriptedListWatch implements ListWatch {
   #watch: { readonly onEvents: (events: readonly WatchEvent[]) => void; readonly end: (failure?: Error) => void } | undefined;
   /** The calls so far, such as `list` and `watch 7`. */
   readonly calls: string[] = [];
+  /** What the last watch was asked for with. */
+  asked: WatchStart | undefined;
 
   constructor(...lists: readonly ListAnswer[]) {
     this.#lists = [...lists];
@@ -27,8 +29,9 @@ export class ScriptedListWatch implements ListWatch {
     for (const items of pages) await onPage({ items, resourceVersion: answer.resourceVersion });
   }
 
-  watch(_selection: Selection, from: Pick<WatchStart, "resourceVersion" | "signal" | "onOpen">, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
+  watch(_selection: Selection, from: WatchStart, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
     this.calls.push(`watch ${from.resourceVersion}`);
+    this.asked = from;
     from.onOpen();
     return new Promise((resolve, reject) => {
       this.#watch = { onEvents, end: (failure) => (failure === undefined ? resolve() : reject(failure)) };

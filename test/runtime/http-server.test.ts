@@ -1,11 +1,12 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import { Pool } from "undici";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { startHttpServer } from "../../src/runtime/http-server.ts";
 import type { HttpServer } from "../../src/runtime/http-server.ts";
-import { healthRoute, plain, routed } from "../../src/runtime/routes.ts";
+import { gateOf, healthRoute, plain, routed } from "../../src/runtime/routes.ts";
 import type { Handler, HttpResponse } from "../../src/runtime/routes.ts";
 import { newWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import { recordingLog } from "./recording-log.ts";
@@ -67,6 +68,19 @@ describe("what is too much or makes no sense is refused, and the server lives on
     expect(await raw(bytes)).toMatch(expected);
     expect((await fetch(url)).status).toBe(200);
   });
+});
+
+test("a request that no route answers is refused before its body is read", async () => {
+  const bodies: string[] = [];
+  const routes = [{ method: "POST", path: "/a", handler: (request: { readonly body: string }) => (bodies.push(request.body), plain(200, "read")) }] as const;
+  server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: routed(routes), gate: gateOf(routes), clock, log });
+  const half = (path: string): string => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf`;
+  expect(await raw(half("/b"))).toMatch(/^HTTP\/1.1 404 [^]*Connection: close/i);
+  expect(await raw(`GET /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf`)).toMatch(/^HTTP\/1.1 405 /);
+  const slow = raw(half("/a"));
+  await expect.poll(() => server.load().bodyBytes.strangers).toBe(4);
+  await clock.run(3_000);
+  expect([await slow, server.load().bodyBytes.strangers, bodies]).toEqual([expect.stringMatching(/^HTTP\/1.1 408 /), 0, []]);
 });
 
 test("closing lets a request under way end and tells its client to hang up", async () => {
@@ -141,6 +155,53 @@ describe("over TLS", () => {
     const past = await renewCertificates({ authority: made.authority, names: ["client"], terms: { ...names, now: Date.now() - 400 * 86_400_000 }, before: made });
     expect(await ask(shown(past, "client"))).toBe("you are undefined\n");
   });
+
+  test("1,000 strangers with half bodies take no more than their share, and who shows a certificate is answered meanwhile", async () => {
+    const made = await newWebhookCertificates({ ...names, now: Date.now() });
+    const refused: string[] = [];
+    const routes = [{ method: "POST", path: "/a", handler: () => plain(200, "answered") }] as const;
+    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: routed(routes), gate: gateOf(routes), onRefused: (why) => void refused.push(why), clock, log, tls: tlsOf(made) });
+    const half = `POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(70_000)}`;
+    const strangers: Socket[] = [];
+    let most = { strangers: 0, bytes: 0 };
+    const look = (): void => {
+      const load = server.load();
+      most = { strangers: Math.max(most.strangers, load.strangers), bytes: Math.max(most.bytes, load.bodyBytes.strangers) };
+    };
+    const opened = Array.from({ length: 20 }, async () => {
+      for (let count = 0; count < 50; count++) {
+        await new Promise<void>((resolve) => {
+          const socket = connectTls({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => {
+            look();
+            socket.write(half, () => resolve());
+          });
+          strangers.push(socket);
+          socket.on("error", () => resolve()).on("close", () => resolve());
+        });
+      }
+    });
+    const client = new Pool(server.url, { connections: 4, connect: { ca: tlsOf(made).clientAuthority, servername: "localhost", ...shown(made, "client") } });
+    const answers: string[] = [];
+    const asking = (async () => {
+      for (let count = 0; count < 100; count++) {
+        const answer = await client.request({ method: "POST", path: "/a", body: "x".repeat(1000) });
+        answers.push(`${answer.statusCode} ${await answer.body.text()}`);
+        look();
+      }
+    })();
+    await Promise.all([...opened, asking]);
+    await expect.poll(() => server.load().pending).toBe(0);
+    look();
+    expect(answers).toEqual(Array.from({ length: 100 }, () => "200 answered\n"));
+    expect(most.strangers).toBeLessThanOrEqual(128);
+    expect(most.bytes).toBeLessThanOrEqual(8 * 1_048_576);
+    // Whether bodies or connections are one too many first follows from how fast they come.
+    expect(refused.length).toBeGreaterThan(0);
+    await clock.run(3_000);
+    await expect.poll(() => server.load()).toMatchObject({ strangers: 0, bodyBytes: { known: 0, strangers: 0 } });
+    await client.destroy();
+    for (const socket of strangers) socket.destroy();
+  }, 300_000);
 
   test("other material counts from the next connection on", async () => {
     const { made, ask } = await secured();

@@ -50,3 +50,64 @@ test("every metric of the table is in the output with its help, and two processe
   for (const { name, help } of Object.values(metricTable)) expect(text).toContain(`# HELP ${name} ${help}`);
   expect(text).not.toContain("other");
 });
+
+test("watches and the proof of a cache are read when metrics are asked for", async () => {
+  const metrics = createMetrics();
+  let isFresh = true;
+  metrics.watches(() => [{ resource: "secrets", openedAt: 1.5 }]);
+  metrics.cacheFresh("accesskeys", () => isFresh);
+  expect((await metrics.render()).text).toMatch(/latchkey_watch_opened_timestamp_seconds\{resource="secrets"\} 1.5[^]*latchkey_cache_fresh\{cache="accesskeys"\} 1/);
+  isFresh = false;
+  expect((await metrics.render()).text).toContain('latchkey_cache_fresh{cache="accesskeys"} 0');
+});
+
+/** What `promtool check metrics` says of a metric (client_golang, prometheus/testutil/promlint); the rules for names, help, units and labels. */
+function lint({ name, help, type, labels }: { readonly name: string; readonly help: string; readonly type: string; readonly labels: readonly string[] }): readonly string[] {
+  const words = name.split("_");
+  const baseUnits = ["seconds", "bytes", "celsius", "meters", "volts", "amperes", "joules", "grams", "ratio"];
+  const otherUnits = ["milliseconds", "microseconds", "nanoseconds", "minutes", "hours", "days", "weeks", "kilobytes", "megabytes", "gigabytes", "bits", "percent", "fahrenheit", "kelvin"];
+  const abbreviations = ["s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d"];
+  const unit = words.findIndex((word) => baseUnits.includes(word));
+  const problems: readonly (readonly [boolean, string])[] = [
+    [help.trim() === "", "no help text"],
+    [type === "counter" && !name.endsWith("_total"), 'counter metrics should have "_total" suffix'],
+    [type !== "counter" && name.endsWith("_total"), 'non-counter metrics should not have "_total" suffix'],
+    [type !== "histogram" && name.endsWith("_bucket"), 'non-histogram metrics should not have "_bucket" suffix'],
+    [!["histogram", "summary"].includes(type) && /_(count|sum)$/.test(name), 'non-histogram and non-summary metrics should not have "_count" or "_sum" suffix'],
+    [type !== "histogram" && labels.includes("le"), 'non-histogram metrics should not have "le" label'],
+    [type !== "summary" && labels.includes("quantile"), 'non-summary metrics should not have "quantile" label'],
+    [words.includes(type), `metric name should not include type '${type}'`],
+    [/:/.test(name), "metric names should not contain ':'"],
+    [[name, ...labels].some((text) => /[a-z][A-Z]/.test(text)), "names should be written in 'snake_case' not 'camelCase'"],
+    [words.some((word) => abbreviations.includes(word)), "metric names should not contain abbreviated units"],
+    [words.some((word) => otherUnits.includes(word)), "use base unit"],
+    [unit !== -1 && ![name.replace(/_total$/, ""), name].some((text) => text.endsWith(words[unit] ?? "")), "the unit should be the suffix"],
+  ];
+  return problems.filter(([isWrong]) => isWrong).map(([, problem]) => `${name}: ${problem}`);
+}
+
+test("metrics pass what promtool check metrics checks", async () => {
+  const { text } = await createMetrics().render();
+  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type] as const));
+  const helps = new Map([...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name = "", help = ""]) => [name, help] as const));
+  const tabled: readonly { readonly name: string; readonly labelNames: readonly string[] }[] = Object.values(metricTable);
+  const labelsOf = (name: string): readonly string[] => tabled.find((metric) => metric.name === name)?.labelNames ?? [];
+  const own = [...types].map(([name, type]) => ({ name, type, help: helps.get(name) ?? "", labels: labelsOf(name) })).filter(({ name }) => tabled.some((metric) => metric.name === name));
+  expect(own).toHaveLength(tabled.length);
+  expect(own.flatMap(lint)).toEqual([]);
+});
+
+test.each([
+  [{ name: "latchkey_keys", type: "counter" }, "_total"],
+  [{ name: "latchkey_keys_total", type: "gauge" }, "_total"],
+  [{ name: "latchkey_wait_milliseconds", type: "gauge" }, "base unit"],
+  [{ name: "latchkey_wait_ms", type: "gauge" }, "abbreviated"],
+  [{ name: "latchkey_seconds_of_wait", type: "gauge" }, "suffix"],
+  [{ name: "latchkey_waitTime", type: "gauge" }, "snake_case"],
+  [{ name: "latchkey_gauge_of_keys", type: "gauge" }, "type 'gauge'"],
+  [{ name: "latchkey_keys_count", type: "gauge" }, "_count"],
+  [{ name: "latchkey_keys", type: "gauge", help: "" }, "no help"],
+  [{ name: "latchkey_keys", type: "gauge", labels: ["le"] }, '"le"'],
+])("the check sees what is wrong with %o", (metric, problem) => {
+  expect(lint({ help: "Keys.", labels: [], ...metric })).toEqual([expect.stringContaining(problem)]);
+});

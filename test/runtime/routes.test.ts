@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { healthRoute, metricsRoute, plain, readyRoute, routed } from "../../src/runtime/routes.ts";
+import { gateOf, healthRoute, metricsRoute, plain, readyRoute, routed } from "../../src/runtime/routes.ts";
 import type { Handler, HttpRequest, Readiness } from "../../src/runtime/routes.ts";
 
 const stranger = { clientName: undefined };
@@ -24,6 +24,30 @@ describe("each request has its answer", () => {
     const response = await handler()(asked(path, method), stranger);
     expect(response.status).toBe(status);
     expect(response.body).toBe(text);
+  });
+});
+
+describe("a hidden route", () => {
+  const routes = [{ method: "POST", path: "/admit/x", handler: () => plain(200, "hidden"), isHidden: true }, { method: "POST", path: "/open", handler: () => plain(200, "open") }] as const;
+  const isHiddenSegment = (segment: string): boolean => segment === "secret";
+  test.for<[string, string, number]>([
+    ["POST", "/secret/admit/x", 200],
+    ["GET", "/secret/admit/x", 405],
+    ["POST", "/admit/x", 404],
+    ["POST", "/other/admit/x", 404],
+    ["POST", "//admit/x", 404],
+    ["POST", "/secret//admit/x", 404],
+    ["POST", "/secret/secret/admit/x", 404],
+    ["POST", "/secret/open", 404],
+    ["POST", "/open", 200],
+    ["POST", "/secret", 404],
+  ])("%s %s is %i, and the gate says so before a body is read", async ([method, path, status]) => {
+    expect((await routed(routes, isHiddenSegment)(asked(path, method), stranger)).status).toBe(status);
+    expect(gateOf(routes, isHiddenSegment)(asked(path, method), stranger)?.status ?? 200).toBe(status);
+  });
+
+  test("is not served where there is no segment", async () => {
+    expect((await routed(routes)(asked("/secret/admit/x", "POST"), stranger)).status).toBe(404);
   });
 });
 

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { parseWebhookConfig, webhookHelp } from "../../src/runtime/webhook-config.ts";
 
+const segment = "0123456789abcdef0123456789abcdef";
+
 test("without options every field has its documented default", () => {
   expect(parseWebhookConfig({ argv: [], env: {} })).toEqual({
     kubeconfig: undefined,
@@ -16,12 +18,13 @@ test("without options every field has its documented default", () => {
     serviceName: "latchkey-webhook",
     certificateNames: [],
     certificateDirectory: undefined,
+    admissionPath: undefined,
   });
 });
 
 test("flags and variables are those of the help", () => {
-  const env = { LATCHKEY_WEBHOOK_ADDRESS: "127.0.0.1:9443", LATCHKEY_CERTIFICATE_DIRECTORY: "/tls" };
-  expect(parseWebhookConfig({ argv: ["--maximum-key-ttl=1d"], env })).toMatchObject({ webhookAddress: { host: "127.0.0.1", port: 9443 }, certificateDirectory: "/tls", maximumKeyTtl: 86_400 });
+  const env = { LATCHKEY_WEBHOOK_ADDRESS: "127.0.0.1:9443", LATCHKEY_CERTIFICATE_DIRECTORY: "/tls", LATCHKEY_ADMISSION_PATH: segment };
+  expect(parseWebhookConfig({ argv: ["--maximum-key-ttl=1d"], env })).toMatchObject({ webhookAddress: { host: "127.0.0.1", port: 9443 }, certificateDirectory: "/tls", admissionPath: segment, maximumKeyTtl: 86_400 });
   expect(webhookHelp()).toMatch(/Usage: latchkey webhook[^]*--webhook-address <host:port> .*default 0.0.0.0:8443.*LATCHKEY_WEBHOOK_ADDRESS/);
 });
 
@@ -38,4 +41,13 @@ test("users without a quota are separated by commas", () => {
 test("more names are DNS names", () => {
   expect(parseWebhookConfig({ argv: ["--certificate-names=localhost, latchkey.example.com"], env: {} }).certificateNames).toEqual(["localhost", "latchkey.example.com"]);
   expect(() => parseWebhookConfig({ argv: ["--certificate-names=localhost,https://a"], env: {} })).toThrow('"https://a" must be a DNS name');
+});
+
+test("a path of admission is hard to guess, and is not shown", () => {
+  expect(parseWebhookConfig({ argv: [`--admission-path=${segment}`], env: {} }).admissionPath).toBe(segment);
+  for (const path of ["short", `${segment}/a`, `${segment}%2f`, "replace-me-with-openssl-rand-hex-20"]) expect(() => parseWebhookConfig({ argv: [`--admission-path=${path}`], env: {} })).toThrow(/"\(not shown\)" must be 32 to 128/);
+});
+
+test("certificates from files need a path of admission, because nothing is published then", () => {
+  expect(() => parseWebhookConfig({ argv: ["--certificate-directory=/tls"], env: {} })).toThrow("--admission-path");
 });

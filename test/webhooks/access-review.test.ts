@@ -35,7 +35,7 @@ describe("denied is", () => {
     ["what has an empty list of key ids", { view: viewWith() }, reviewOf("web-1", { "management.service/key-id": [] }), /does not exist/],
     ["everything by a key that is gone", {}, reviewOf("web-1"), /does not exist/],
     ["everything by a disabled key", { view: viewWith({ disabled: true }) }, reviewOf("web-1"), /Disabled/],
-    ["everything while the keys are not read", { view: viewWith(), isCold: true }, reviewOf("web-1"), /not read the access keys yet/],
+    ["everything while the keys are not read", { view: viewWith(), isCold: true }, reviewOf("web-1"), /access key cache is not synced/],
   ])("%s", async (_rule, seen, body, reason) => {
     const deps = reviewing(seen);
     expect(await statusOf(deps, body)).toEqual({ allowed: false, denied: true, reason: expect.stringMatching(reason) });

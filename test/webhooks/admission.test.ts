@@ -14,12 +14,12 @@ import { posted, stranger, viewWith } from "./reviewing.ts";
 const plain = "a-plain-key-of-alice";
 const digest = createHash("sha256").update(plain).digest("hex");
 
-async function admitted(object: object, { oldObject, holder, asking, keyIds }: { readonly oldObject?: object; readonly holder?: Metadata; readonly asking?: KeyView; readonly keyIds?: readonly string[] } = {}) {
+async function admitted(object: object, { oldObject, holder, asking, keyIds, isProven = true }: { readonly isProven?: boolean; readonly oldObject?: object; readonly holder?: Metadata; readonly asking?: KeyView; readonly keyIds?: readonly string[] } = {}) {
   const results: string[] = [];
   const held = holder === undefined ? [] : [{ ...viewWith().key, metadata: holder, keyDigest: digest }];
   const views = held.map((key) => ({ ...viewWith(), key }));
   const ofIndex = (index: string) => (digest.startsWith(index) ? held : []);
-  const deps = { book: { ofIndex, byId: (uid: string) => (uid === "uid-asking" ? asking : views.find(({ key }) => key.metadata.uid === uid)) }, client: { review: async () => ({ status: { allowed: true } }) }, clock: new TestClock(born) };
+  const deps = { book: { ofIndex, byId: (uid: string) => (uid === "uid-asking" ? asking : views.find(({ key }) => key.metadata.uid === uid)), isProven: () => isProven }, client: { review: async () => ({ status: { allowed: true } }) }, clock: new TestClock(born) };
   const handler = admissionHandler({ steps: [newKeyOnTakeOver, soleHolder(deps), attenuated(deps), filledKey], warningsOf: (sent) => (stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"]), onResult: (result) => results.push(result) });
   const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", userInfo: { username: "alice", ...(keyIds === undefined ? {} : { extra: { [extras.keyId]: keyIds } }) }, object, oldObject };
   const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
@@ -106,6 +106,12 @@ test("what is no review is answered with 400, without a word of it", async () =>
 describe("a request that came with a key", () => {
   const made = (spec: object) => ({ metadata: { name: "a" }, spec: { user: "alice", key: plain, ...spec } });
   const asking = viewWith({ ttl: 60 });
+
+  test("makes none while the cache is not proven to be current", async () => {
+    const { response } = await admitted(made({ ttl: 60 }), { asking, keyIds: ["uid-asking"], isProven: false });
+    expect(response).toMatchObject({ allowed: false, status: { code: 503, message: expect.stringContaining("access key cache is not synced") } });
+  });
+
 
   test.each<[string, object, Parameters<typeof admitted>[1], boolean]>([
     ["makes a key within it", made({ ttl: 60 }), { asking, keyIds: ["uid-asking"] }, true],

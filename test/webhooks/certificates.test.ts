@@ -57,6 +57,18 @@ describe("the certificates of the webhook", () => {
     await end();
   });
 
+  test("come with a path of admission, which a Secret without one gets and which is kept", async () => {
+    const now = new TestClock().now();
+    const made = await newWebhookCertificates({ ...terms, now });
+    const before = { ...made, admissionSegment: undefined };
+    const { written, told, end } = await keeping({ secrets: [stored(webhookCertificatesSecret(before, { namespace }))] });
+    // The answer may come before the first list is done with, as no API server's does: then it is not believed, and written again.
+    expect([[...new Set(written.map(({ verb }) => verb))], told.map(({ admissionSegment }) => admissionSegment)]).toEqual([["replace"], [undefined, expect.stringMatching(/^[0-9a-f]{40}$/)]]);
+    expect(told.map(({ serving }) => serving.certificate)).toEqual([made.serving.certificate, made.serving.certificate]);
+    await end();
+    expect((await newWebhookCertificates({ ...terms, now }, made)).admissionSegment).toBe(made.admissionSegment);
+  });
+
   test("of another replica are used when it was first", async () => {
     const { listWatch, told, rest, end } = await keeping({ refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }) });
     expect(told).toEqual([]);

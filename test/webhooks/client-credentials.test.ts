@@ -1,18 +1,21 @@
 import { expect, test } from "vitest";
-import { plain } from "../../src/runtime/routes.ts";
-import { apiServerName, forApiServer } from "../../src/webhooks/client-credentials.ts";
+import { gateOf, plain, routed } from "../../src/runtime/routes.ts";
+import { apiServerName, refuseStrangers } from "../../src/webhooks/client-credentials.ts";
 import { posted } from "./reviewing.ts";
 
 test.each<[string | undefined, number]>([
   [apiServerName, 200],
   ["latchkey:somebody", 401],
   [undefined, 401],
-])("who shows a certificate of %s is answered with %i", async (clientName, status) => {
+])("who shows a certificate of %s is answered with %i, before the body is read", async (clientName, status) => {
   let asked = 0;
-  const handler = forApiServer(() => {
+  const handler = () => {
     asked += 1;
     return plain(200, "secret");
-  });
-  expect((await handler(posted({}), { clientName })).status).toBe(status);
+  };
+  const routes = [{ method: "POST", path: "/review", handler, refuses: refuseStrangers }] as const;
+  expect(gateOf(routes)(posted({}), { clientName })?.status ?? 200).toBe(status);
+  expect(asked).toBe(0);
+  expect((await routed(routes)(posted({}), { clientName })).status).toBe(status);
   expect(asked).toBe(status === 200 ? 1 : 0);
 });

@@ -4,30 +4,27 @@ import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { connectorClaim } from "../../src/domain/connector-claim.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
-import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
+import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { movedConnectorData } from "../../src/webhooks/connector-data.ts";
-import { refusal, ScriptedClient } from "../controllers/scripted-client.ts";
+import { ScriptedClient } from "../controllers/scripted-client.ts";
+import { TestClock } from "../runtime/test-clock.ts";
 
-const keySecret: unknown = JSON.parse(encodeBody(connectorKeySecret("latchkey-system")));
 const user = { username: "alice", uid: "", groups: [], extra: {} };
 const keyWith = (connectorData?: string, given?: object) => ({ metadata: { name: "k", ...(given === undefined ? {} : { annotations: given }) }, spec: { identity: connectorData === undefined ? {} : { connectorData } } });
+const marks = parseConnectorKey(JSON.parse(encodeBody(connectorKeySecret("latchkey-system"))));
 
-/** A webhook whose API server has the key of marks, or makes it. */
-function moving(has: { key: boolean; isRaced?: boolean } = { key: true }) {
-  const client = new ScriptedClient(({ verb, ref, body }) => {
-    if (verb === "get") return has.key ? keySecret : refusal("NotFound", { objectName: ref.name });
-    if (ref.name !== "latchkey-connector-key") return {};
-    has.key = true;
-    return has.isRaced === true ? refusal("AlreadyExists") : JSON.parse(encodeBody(body));
-  });
-  const step = movedConnectorData({ client, namespace: "latchkey-system" });
-  async function sent(object: AdmissionRequest["object"], { oldObject, isDryRun = false }: { readonly oldObject?: AdmissionRequest["object"]; readonly isDryRun?: boolean } = {}) {
-    const ruling = await step({ uid: "r", user, isDryRun, namespace: "", object, oldObject });
+/** A webhook that has loaded its key of marks, or has not; keys claim what a test says. */
+function moving({ isLoaded = true }: { readonly isLoaded?: boolean } = {}) {
+  const [clock, claimed] = [new TestClock(), new Set<string>()];
+  const client = new ScriptedClient(() => ({}));
+  const step = movedConnectorData({ client, key: { current: () => (isLoaded ? marks : undefined) }, book: { claims: (secret) => claimed.has(secret) }, clock, namespace: "latchkey-system" });
+  async function sent(object: AdmissionRequest["object"], { oldObject, isDryRun = false, username = "alice" }: { readonly oldObject?: AdmissionRequest["object"]; readonly isDryRun?: boolean; readonly username?: string } = {}) {
+    const ruling = await step({ uid: "r", user: { ...user, username }, isDryRun, namespace: "", object, oldObject });
     const left = ruling.kind === "admitted" ? ruling.object : {};
     const text = stringAt(recordAt(recordAt(left, "metadata"), "annotations"), annotations.connectorData);
-    return { left, text, claim: text === undefined ? undefined : connectorClaim({ [annotations.connectorData]: text }) };
+    return { left, text, code: ruling.kind === "refused" ? ruling.code : 200, claim: text === undefined ? undefined : connectorClaim({ [annotations.connectorData]: text }) };
   }
-  return { client, sent, creates: () => client.requests.filter(({ verb, dryRun }) => verb === "create" && dryRun !== true).map(({ ref }) => ref.name) };
+  return { client, clock, claimed, sent, creates: () => client.requests.filter(({ verb, dryRun }) => verb === "create" && dryRun !== true).map(({ ref }) => ref.name) };
 }
 
 describe("connector data", () => {
@@ -54,16 +51,26 @@ describe("connector data", () => {
     expect((await sent(keyWith(""), { oldObject: left })).text).toBeUndefined();
   });
 
-  test("is written nowhere by a dry run, and no key is made for it", async () => {
-    const { sent, creates } = moving({ key: false });
+  test("is written nowhere by a dry run", async () => {
+    const { sent, creates } = moving();
     const { left, claim } = await sent(keyWith("canary"), { isDryRun: true });
     expect([JSON.stringify(left).includes("canary"), claim === undefined, creates()]).toEqual([false, false, []]);
   });
 
-  test.each([false, true])("needs a key, which the first replica makes (another was first: %s)", async (isRaced) => {
-    const { sent, client } = moving({ key: false, isRaced });
-    const first = await sent(keyWith("canary"));
-    expect((await sent(keyWith("canary"), { oldObject: first.left })).text).toBe(first.text);
-    expect(client.lines.filter((line) => line === "create secrets latchkey-system/latchkey-connector-key")).toHaveLength(1);
+  test("is refused until the key of marks is loaded, and nothing is fetched for it", async () => {
+    const { sent, client } = moving({ isLoaded: false });
+    expect([(await sent(keyWith("canary"))).code, client.lines]).toEqual([503, []]);
+  });
+
+  test("is refused when too much of it was not stored, and admitted again when keys claim it, or after ten minutes", async () => {
+    const { sent, creates, claimed, clock } = moving();
+    const codes = async (count: number, username: string): Promise<readonly number[]> => Promise.all(Array.from({ length: count }, async () => (await sent(keyWith("canary"), { username })).code));
+    expect(await codes(18, "alice")).toEqual([...Array.from({ length: 16 }, () => 200), 429, 429]);
+    expect(await codes(18, "bob")).toEqual([...Array.from({ length: 16 }, () => 200), 429, 429]);
+    expect([await codes(1, "carol"), creates().length]).toEqual([[429], 32]);
+    claimed.add(creates()[0] ?? "");
+    expect([await codes(1, "alice"), await codes(1, "alice")]).toEqual([[200], [429]]);
+    clock.advance(600_000);
+    expect(await codes(1, "alice")).toEqual([200]);
   });
 });

@@ -40,7 +40,7 @@ describe("the authority of the webhook", () => {
     const standing = configuration("latchkey", "", bundle("former"));
     const { published, replaced, end } = await publishing(standing);
     expect(replaced).toEqual([]);
-    published.publish("authority");
+    published.publish({ authority: "authority", segment: "segment" });
     await settled();
     expect(replaced).toHaveLength(1);
     expect(bundlesOf(replaced[0])).toEqual([bundle("authority"), bundle("authority")]);
@@ -50,7 +50,7 @@ describe("the authority of the webhook", () => {
 
   test("costs no write when it is there", async () => {
     const { published, replaced, end } = await publishing(configuration("latchkey", bundle("authority")));
-    published.publish("authority");
+    published.publish({ authority: "authority", segment: "segment" });
     await settled();
     expect(replaced).toEqual([]);
     await end();
@@ -58,7 +58,7 @@ describe("the authority of the webhook", () => {
 
   test("comes back when somebody takes it away, and to a configuration that comes later", async () => {
     const { published, replaced, listWatch, end } = await publishing();
-    published.publish("authority");
+    published.publish({ authority: "authority", segment: "segment" });
     await settled();
     listWatch.tell("mutatingwebhookconfigurations", "ADDED", configuration("latchkey", ""));
     await settled();
@@ -69,9 +69,27 @@ describe("the authority of the webhook", () => {
     await end();
   });
 
+  test("comes with the path of each webhook behind a Service, and a URL stays", async () => {
+    const service = { namespace: "latchkey-system", name: "latchkey-webhook", port: 443 };
+    const own = (clientConfig: object): RawObject => raw({ name: "latchkey" }, { webhooks: [{ name: "owner-references.management.service", clientConfig }, { name: "other.management.service", clientConfig: { url: "https://localhost/x", caBundle: bundle("authority") } }] });
+    const { published, replaced, listWatch, end } = await publishing(own({ service }));
+    published.publish({ authority: "authority", segment: "segment" });
+    await settled();
+    const whole = { service: { ...service, path: "/segment/admit/owner-references" }, caBundle: bundle("authority") };
+    const configs = (): readonly unknown[] => listAt(replaced.at(-1), "webhooks").map((webhook) => recordAt(webhook, "clientConfig"));
+    expect(configs()).toEqual([whole, { url: "https://localhost/x", caBundle: bundle("authority") }]);
+    listWatch.tell("mutatingwebhookconfigurations", "MODIFIED", own(whole));
+    await settled();
+    expect(replaced).toHaveLength(1);
+    listWatch.tell("mutatingwebhookconfigurations", "MODIFIED", own({ ...whole, service: { ...service, path: "/elsewhere" } }));
+    await settled();
+    expect([replaced.length, configs()[0]]).toEqual([2, whole]);
+    await end();
+  });
+
   test("is no business of other configurations", async () => {
     const { published, replaced, end } = await publishing(configuration("other", ""));
-    published.publish("authority");
+    published.publish({ authority: "authority", segment: "segment" });
     await settled();
     expect(replaced).toEqual([]);
     await end();

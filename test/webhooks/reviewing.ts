@@ -20,12 +20,12 @@ export function viewWith(spec: Partial<OwnedAccessKeySeen["spec"]> = {}): KeyVie
 export function reviewing({ view, isCold = false, isFollowing = true, found = view ?? "unknown", sharing = [] }: { readonly view?: KeyView; readonly isCold?: boolean; readonly isFollowing?: boolean; readonly found?: ReturnType<KeyBook["present"]>; readonly sharing?: readonly OwnedAccessKeySeen[] }) {
   const standing = { found };
   const [used, results, mismatched] = [new Array<string>(), new Array<string>(), new Array<string>()];
-  const book: Pick<KeyBook, "present" | "sharingIndex" | "byId" | "waitingFor" | "isFollowing" | "placeOf" | "roles"> = {
+  const book: Pick<KeyBook, "present" | "sharingIndex" | "byId" | "isProven" | "isFollowing" | "placeOf" | "roles"> = {
     present: () => standing.found,
     sharingIndex: () => sharing,
     isFollowing: () => isFollowing,
     byId: (uid) => (uid === view?.key.metadata.uid ? view : undefined),
-    waitingFor: () => (isCold ? ["ownedaccesskeys"] : []),
+    isProven: () => !isCold,
     placeOf: (namespace) => ({ target: "Management", ...(namespace === "web-1" ? { project: "web" } : {}) }),
     roles: () => new Map(),
   };

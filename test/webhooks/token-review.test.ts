@@ -62,7 +62,7 @@ test.each<[string, Parameters<typeof reviewing>[0]]>([
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
   await deps.clock.run(100);
   const response = await answer;
-  expect([response.status, JSON.parse(response.body)]).toEqual([200, expect.objectContaining({ status: { authenticated: false, error: expect.stringContaining("does not know the access keys") } })]);
+  expect([response.status, JSON.parse(response.body)]).toEqual([200, expect.objectContaining({ status: { authenticated: false, error: expect.stringContaining("access key cache is not synced") } })]);
   expect(deps.results).toEqual(["not-ready"]);
 });
 

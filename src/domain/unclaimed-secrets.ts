@@ -1,0 +1,26 @@
+/** A Secret of connector data that this replica wrote; the instant in milliseconds since the epoch. */
+export interface WrittenSecret {
+  readonly name: string;
+  readonly user: string;
+  readonly writtenAt: number;
+}
+
+/**
+ * How many Secrets that no key claims one replica leaves standing, in all and for one user: three replicas, as a rolling update has them, stay
+ * below 100. The controller removes a Secret that is unclaimed for as long as `forgottenAfterMs`.
+ */
+export const unclaimedLimits = { all: 32, perUser: 16, forgottenAfterMs: 10 * 60 * 1000 } as const;
+
+/** Those that count at `now`: written less than ten minutes ago, and claimed by no key. */
+export function unclaimedOf(written: readonly WrittenSecret[], isClaimed: (name: string) => boolean, now: number): readonly WrittenSecret[] {
+  return written.filter(({ name, writtenAt }) => now < writtenAt + unclaimedLimits.forgottenAfterMs && !isClaimed(name));
+}
+
+/** Why this user may write no more of them now; undefined: one more is in order. */
+export function tooManyUnclaimed(unclaimed: readonly WrittenSecret[], user: string): string | undefined {
+  const own = unclaimed.filter((secret) => secret.user === user).length;
+  const { all, perUser } = unclaimedLimits;
+  if (own < perUser && unclaimed.length < all) return undefined;
+  const count = own >= perUser ? `${own} requests of this user` : `${unclaimed.length} requests`;
+  return `spec.identity.connectorData: ${count} with connector data were not stored in the last 10 minutes; correct them and retry later`;
+}

@@ -1,0 +1,67 @@
+import type { Resource } from "../api/resources.ts";
+import type { Clock } from "../runtime/clock.ts";
+
+/** How an informer keeps its watches. */
+export interface WatchTimes {
+  /** Bounds of `timeoutSeconds`, after which the API server ends a watch; the informer picks a number between them. */
+  readonly watchSeconds: { readonly least: number; readonly most: number };
+  /** Longest wait for the API server to begin to answer a watch. */
+  readonly openMs: number;
+  /** Longest pause after a failure, before jitter of at most half of it. */
+  readonly longestBackoffMs: number;
+  /** Longest pause before an optional resource that is not served is looked for again, before jitter. */
+  readonly longestAbsenceMs: number;
+}
+
+/** For who repairs what is written: few requests, as client-go does it. */
+export const relaxedWatchTimes: WatchTimes = { watchSeconds: { least: 300, most: 600 }, openMs: 150_000, longestBackoffMs: 30_000, longestAbsenceMs: 30_000 };
+
+/**
+ * For who decides by what the store holds: a watch is opened anew well within `provenForMs`, and after a failure tried again at least
+ * once a second.
+ */
+export const provingWatchTimes: WatchTimes = { watchSeconds: { least: 20, most: 20 }, openMs: 5_000, longestBackoffMs: 650, longestAbsenceMs: 13_000 };
+
+/** A watch that the API server does not end in time has lost its connection. */
+export const watchGraceMs = 5_000;
+
+/** An API server that began to answer a watch knew everything then; that holds for so long, whatever the connection says. */
+export const provenForMs = 30_000;
+
+/** How an informer stands; milliseconds of a monotonic clock. */
+export interface WatchState {
+  readonly isSynced: boolean;
+  /** When the API server last began to answer a watch; undefined: never. */
+  readonly openedAt: number | undefined;
+}
+
+/** Whether the objects that an informer holds are proven to be those of the last 30 s. */
+export function isProven({ isSynced, openedAt }: WatchState, now: number): boolean {
+  return isSynced && openedAt !== undefined && now - openedAt < provenForMs;
+}
+
+/** Why a process that needs this kind is not ready; undefined when it is. */
+export function unprovenBecause(plural: string, state: WatchState, now: number): string | undefined {
+  if (isProven(state, now)) return undefined;
+  if (!state.isSynced) return `${plural} not listed yet`;
+  const since = state.openedAt === undefined ? "" : ` for ${Math.floor((now - state.openedAt) / 1000)} s`;
+  return `${plural}: the API server has answered no watch${since}; check the connection to it`;
+}
+
+/** When the API server last began to answer a watch of a kind, in seconds since the epoch; 0: never. */
+export interface WatchReading {
+  readonly resource: string;
+  readonly openedAt: number;
+}
+
+/** One reading for each kind: that of the informer whose watch is the oldest. */
+export function watchReadings(informers: readonly { readonly resource: Resource; readonly watchState: WatchState }[], clock: Pick<Clock, "now" | "monotonic">): readonly WatchReading[] {
+  const [now, monotonic] = [clock.now(), clock.monotonic()];
+  const readings = new Map<string, number>();
+  for (const { resource, watchState } of informers) {
+    const { openedAt } = watchState;
+    const reading = openedAt === undefined ? 0 : (now - (monotonic - openedAt)) / 1000;
+    readings.set(resource.plural, Math.min(reading, readings.get(resource.plural) ?? Infinity));
+  }
+  return [...readings].map(([resource, openedAt]) => ({ resource, openedAt }));
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "./clock.ts";
+
+/** Bytes that may be held at one time. */
+export class ByteBudget {
+  readonly most: number;
+  #used = 0;
+
+  constructor(most: number) {
+    this.most = most;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Takes so many bytes, unless that is too many. */
+  take(bytes: number): boolean {
+    if (this.#used + bytes > this.most) return false;
+    this.#used += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#used -= bytes;
+  }
+}
+
+/** What became of the body of a request; one that is whole holds its bytes in the budget until `release`. */
+export type Body = { readonly kind: "whole"; readonly text: string; release(): void } | { readonly kind: "too-large" | "no-room" | "too-slow" | "broken" };
+
+/** What reading a body needs. */
+export interface BodyDeps {
+  readonly clock: Pick<Clock, "wakeAfter">;
+  /** Longest body in bytes. */
+  readonly most: number;
+  readonly budget: ByteBudget;
+}
+
+/** A body that makes no progress for so long, or takes so long in all, is given up. */
+export const bodyPatience = { silentMs: 3_000, wholeMs: 10_000 } as const;
+
+/** Whether a request has a body, by its headers (RFC 9112, section 6.3). */
+export function hasBody({ headers }: Pick<IncomingMessage, "headers">): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** Reads the body of a request; a length that is announced is judged before the first byte. */
+export function readBody(incoming: IncomingMessage, { clock, most, budget }: BodyDeps): Promise<Body> {
+  if (Number(incoming.headers["content-length"] ?? 0) > most) return Promise.resolve({ kind: "too-large" });
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const settle = (body: Body): void => {
+      cancelSilence();
+      cancelWhole();
+      incoming.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
+      if (body.kind !== "whole") budget.give(bytes);
+      resolve(body);
+    };
+    const giveUp = (): void => settle({ kind: "too-slow" });
+    const onBroken = (): void => settle({ kind: "broken" });
+    const onEnd = (): void => settle({ kind: "whole", text: Buffer.concat(chunks).toString("utf8"), release: () => budget.give(bytes) });
+    const onData = (chunk: Buffer): void => {
+      if (bytes + chunk.length > most) return settle({ kind: "too-large" });
+      if (!budget.take(chunk.length)) return settle({ kind: "no-room" });
+      bytes += chunk.length;
+      chunks.push(chunk);
+      cancelSilence();
+      cancelSilence = clock.wakeAfter(bodyPatience.silentMs, giveUp);
+    };
+    let cancelSilence = clock.wakeAfter(bodyPatience.silentMs, giveUp);
+    const cancelWhole = clock.wakeAfter(bodyPatience.wholeMs, giveUp);
+    incoming.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
+  });
+}

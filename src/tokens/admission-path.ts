@@ -1,0 +1,17 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** The first segment of the paths of admission: 160 random bits. kube-apiserver prints it when a call fails, so it is a hurdle and no credential. */
+export function newAdmissionSegment(): string {
+  return randomBytes(20).toString("hex");
+}
+
+/** Whether a text can be such a segment: 32 to 128 letters, digits, `-` and `_`, as in a path without escapes. */
+export function isAdmissionSegment(text: string): boolean {
+  return /^[A-Za-z0-9_-]{32,128}$/.test(text);
+}
+
+/** Whether two segments are the same, in a time that tells nothing of where they differ. */
+export function isSameSegment(one: string, other: string): boolean {
+  const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
+  return timingSafeEqual(digest(one), digest(other));
+}

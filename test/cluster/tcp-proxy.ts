@@ -1,0 +1,57 @@
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+
+/** A way to a server on the loopback that a test can make swallow packets. */
+export interface TcpProxy {
+  readonly port: number;
+  /** From now on no byte passes, in neither direction and on no connection, and every connection stays open. */
+  swallow(): void;
+  /** New connections pass again; what was open while bytes were lost stays silent for ever, as after a lost NAT entry. */
+  heal(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a proxy on 127.0.0.1 in front of a port of the same address. */
+export async function startTcpProxy(upstreamPort: number): Promise<TcpProxy> {
+  let isSwallowing = false;
+  const sockets = new Set<Socket>();
+  const pairs = new Set<{ isDead: boolean }>();
+  const server = createServer((client) => {
+    const pair = { isDead: isSwallowing };
+    pairs.add(pair);
+    keep(client);
+    const upstream = pair.isDead ? undefined : connect(upstreamPort, "127.0.0.1");
+    const pass = (from: Socket, to: Socket | undefined): void => {
+      from.on("data", (bytes) => pair.isDead || to?.write(bytes));
+      from.on("close", () => {
+        if (!pair.isDead) to?.destroy();
+      });
+    };
+    pass(client, upstream);
+    if (upstream === undefined) return;
+    keep(upstream);
+    pass(upstream, client);
+  });
+  function keep(socket: Socket): void {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  }
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  return {
+    port: isAddress(address) ? address.port : 0,
+    swallow() {
+      isSwallowing = true;
+      for (const pair of pairs) pair.isDead = true;
+    },
+    heal: () => void (isSwallowing = false),
+    stop() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}

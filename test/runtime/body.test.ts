@@ -1,0 +1,79 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { bodyPatience, ByteBudget, hasBody, readBody } from "../../src/runtime/body.ts";
+import { settled, TestClock } from "./test-clock.ts";
+
+function reading({ most = 100, room = 100, length }: { readonly most?: number; readonly room?: number; readonly length?: number } = {}) {
+  const [clock, budget, incoming] = [new TestClock(), new ByteBudget(room), new IncomingMessage(new Socket())];
+  if (length !== undefined) incoming.headers["content-length"] = String(length);
+  const body = readBody(incoming, { clock, most, budget });
+  return { clock, budget, incoming, body };
+}
+
+test("a body is read whole, and holds its bytes until it is released", async () => {
+  const { incoming, body, budget, clock } = reading();
+  incoming.push("hel");
+  incoming.push("lö");
+  incoming.push(null);
+  const read = await body;
+  expect([read, budget.used, clock.pending]).toEqual([expect.objectContaining({ kind: "whole", text: "hellö" }), 6, 0]);
+  if (read.kind === "whole") read.release();
+  expect(budget.used).toBe(0);
+});
+
+describe("a body is given up, and holds nothing any more,", () => {
+  test("that says it is too large, before a byte of it is read", async () => {
+    const { body, clock } = reading({ length: 101 });
+    expect([await body, clock.pending]).toEqual([{ kind: "too-large" }, 0]);
+  });
+
+  test("that is too large without saying so", async () => {
+    const { incoming, body, budget } = reading();
+    incoming.push("x".repeat(60));
+    incoming.push("x".repeat(60));
+    expect([await body, budget.used]).toEqual([{ kind: "too-large" }, 0]);
+  });
+
+  test("for which there is no room", async () => {
+    const { incoming, body, budget } = reading({ room: 50 });
+    incoming.push("x".repeat(40));
+    await settled();
+    expect(budget.used).toBe(40);
+    incoming.push("x".repeat(40));
+    expect([await body, budget.used]).toEqual([{ kind: "no-room" }, 0]);
+  });
+
+  test("that makes no progress", async () => {
+    const { incoming, body, budget, clock } = reading();
+    incoming.push("half");
+    await clock.run(bodyPatience.silentMs);
+    expect([await body, budget.used, clock.pending]).toEqual([{ kind: "too-slow" }, 0, 0]);
+  });
+
+  test("that takes too long, though it makes progress", async () => {
+    const { incoming, body, clock } = reading();
+    for (let second = 0; second < bodyPatience.wholeMs / 1000; second++) {
+      incoming.push("x");
+      await clock.run(1_000);
+    }
+    expect([await body, clock.pending]).toEqual([{ kind: "too-slow" }, 0]);
+  });
+
+  test("whose client goes away", async () => {
+    const { incoming, body, budget } = reading();
+    incoming.push("half");
+    await settled();
+    incoming.destroy();
+    expect([await body, budget.used]).toEqual([{ kind: "broken" }, 0]);
+  });
+});
+
+test.each<[Readonly<Record<string, string>>, boolean]>([
+  [{}, false],
+  [{ "content-length": "0" }, false],
+  [{ "content-length": "1" }, true],
+  [{ "transfer-encoding": "chunked" }, true],
+])("headers %o announce a body: %s", (headers, expected) => {
+  expect(hasBody({ headers })).toBe(expected);
+});

@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Connections } from "../../src/runtime/connections.ts";
+
+const limits = { pending: 6, pendingPerAddress: 3, strangers: 8, strangersPerAddress: 4 };
+
+function around() {
+  const ended: string[] = [];
+  let refused = 0;
+  const connections = new Connections(limits, () => (refused += 1));
+  const open = (id: string, address = "a"): void => connections.opened(id, address, { destroy: () => void ended.push(id) });
+  const stranger = (id: string, address?: string): void => {
+    open(id, address);
+    connections.established(id, false);
+  };
+  return { connections, open, stranger, ended, refused: () => refused };
+}
+
+const numbered = (prefix: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+test("of one address, the oldest handshake that is not done ends for a new one", () => {
+  const { open, ended, connections, refused } = around();
+  for (const id of numbered("p", 5)) open(id);
+  open("other", "b");
+  expect([ended, refused(), connections.load()]).toEqual([["p0", "p1"], 2, { pending: 4, strangers: 0, all: 6 }]);
+});
+
+test("of all addresses, the oldest handshake ends for a new one", () => {
+  const { open, ended } = around();
+  for (const id of numbered("p", 8)) open(id, id);
+  expect(ended).toEqual(["p0", "p1"]);
+});
+
+test("who shows a certificate counts nowhere, and is never ended", () => {
+  const { connections, open, stranger, ended } = around();
+  for (const id of numbered("known", 20)) {
+    open(id);
+    connections.established(id, true);
+  }
+  for (const id of numbered("s", 20)) stranger(id);
+  expect([ended.filter((id) => id.startsWith("known")), connections.load()]).toEqual([[], { pending: 0, strangers: 4, all: 40 }]);
+});
+
+test("a stranger who waits for an answer goes on, and the next one ends in its place", () => {
+  const { connections, stranger, ended } = around();
+  stranger("busy");
+  connections.began("busy");
+  for (const id of numbered("s", 5)) stranger(id);
+  expect(ended).toEqual(["s0", "s1"]);
+  connections.answered("busy");
+  stranger("last");
+  expect(ended.at(-1)).toBe("busy");
+});
+
+test("the new one ends when all the others wait for an answer", () => {
+  const { connections, stranger, ended } = around();
+  for (const id of numbered("busy", 4)) {
+    stranger(id);
+    connections.began(id);
+  }
+  stranger("new");
+  stranger("elsewhere", "b");
+  expect(ended).toEqual(["new"]);
+});
+
+test("what is closed makes room", () => {
+  const { connections, stranger, ended } = around();
+  for (const id of numbered("s", 40)) {
+    stranger(id);
+    connections.closed(id);
+  }
+  expect([ended, connections.load()]).toEqual([[], { pending: 0, strangers: 0, all: 0 }]);
+});
+
+test("whatever happens, strangers and handshakes stay within their limits, and no connection with a certificate ends", () => {
+  const step = fc.record({ do: fc.constantFrom("open", "known", "stranger", "began", "answered", "closed"), id: fc.nat({ max: 30 }), address: fc.constantFrom("a", "b", "c") });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const [open, known, busy] = [new Map<string, number>(), new Set<string>(), new Map<string, number>()];
+      const connections = new Connections(limits, () => {});
+      const gone = (id: string): void => {
+        expect(known.has(id)).toBe(false);
+        open.delete(id);
+        connections.closed(id);
+      };
+      for (const { do: what, id: number, address } of steps) {
+        const id = String(number);
+        const isOpen = open.has(id);
+        if (what === "open" && !isOpen) {
+          open.set(id, 1);
+          connections.opened(id, address, { destroy: () => gone(id) });
+        } else if (what === "known" && isOpen) {
+          if (open.get(id) === 1) known.add(id);
+          open.set(id, 2);
+          connections.established(id, true);
+        } else if (what === "stranger" && isOpen) {
+          open.set(id, 2);
+          connections.established(id, false);
+        } else if (what === "began" && isOpen) {
+          busy.set(id, (busy.get(id) ?? 0) + 1);
+          connections.began(id);
+        } else if (what === "answered" && (busy.get(id) ?? 0) > 0) {
+          busy.set(id, (busy.get(id) ?? 0) - 1);
+          connections.answered(id);
+        } else if (what === "closed" && isOpen) {
+          known.delete(id);
+          busy.delete(id);
+          open.delete(id);
+          connections.closed(id);
+        }
+        const { pending, strangers, all } = connections.load();
+        expect(pending <= limits.pending && strangers <= limits.strangers && all === open.size).toBe(true);
+      }
+    }),
+  );
+});

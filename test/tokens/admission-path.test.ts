@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { isAdmissionSegment, isSameSegment, newAdmissionSegment } from "../../src/tokens/admission-path.ts";
+
+test("a segment is another one each time, and fits into a path", () => {
+  const made = Array.from({ length: 100 }, newAdmissionSegment);
+  expect([new Set(made).size, made.every(isAdmissionSegment), made.every((segment) => encodeURIComponent(segment) === segment)]).toEqual([100, true, true]);
+});
+
+test.each<[string, boolean]>([
+  ["a".repeat(32), true],
+  ["a".repeat(31), false],
+  ["a".repeat(129), false],
+  [`${"a".repeat(40)}/`, false],
+  [`${"a".repeat(40)}%2f`, false],
+  ["", false],
+])("%s is one: %s", (text, expected) => {
+  expect(isAdmissionSegment(text)).toBe(expected);
+});
+
+test.each<[string, string, boolean]>([
+  ["abc", "abc", true],
+  ["abc", "abd", false],
+  ["abc", "ab", false],
+  ["", "abc", false],
+])("%s and %s are the same: %s", (one, other, expected) => {
+  expect(isSameSegment(one, other)).toBe(expected);
+});
