@@ -92,6 +92,31 @@ describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
     expect(await ask(withKey, { method: "DELETE", path })).toMatchObject({ code: 200 });
   });
 
+  const ofOps: Caller = { ...alice, extra: { "management.service/key-id": ["k-17"] } };
+  const asTeamOps: Caller = { ...ofOps, user: "management.service:team:ops" };
+
+  it.for<[string, Caller, object]>([
+    ["another user", withKey, { user: bob.user }],
+    ["another subject", withKey, { subject: bob.user }],
+    ["a group that it is not in", withKey, { user: "root", groups: ["finance"] }],
+    ["a group of an identity that it is not in", withKey, { user: "root", identity: { groups: ["finance"] } }],
+    ["another team", withKey, { team: "finance" }],
+    ["the team of a group that it is in", ofOps, { team: "ops" }],
+    ["another team than its own", asTeamOps, { team: "devs" }],
+  ])("makes no key for %s, whomever its user may impersonate", async ([, by, spec]) => {
+    const answer = await ask(by, { method: "POST", path: `${collection}?dryRun=All`, body: { ...body, metadata: { name: unique("mint") }, spec } });
+    expect(answer).toMatchObject(answered(403, "the request was made with an access key, which makes keys for its own identity and groups alone"));
+  });
+
+  it.for<[string, Caller, object]>([
+    ["its user in a group of the key", ofOps, { user: alice.user, groups: ["ops"] }],
+    ["its team", asTeamOps, { team: "ops", groups: ["devs"] }],
+    ["nobody", withKey, {}],
+  ])("makes a key for %s", async ([, by, spec]) => {
+    const answer = await ask(by, { method: "POST", path: `${collection}?dryRun=All`, body: { ...body, metadata: { name: unique("mint") }, spec } });
+    expect(answer).toMatchObject({ code: 201 });
+  });
+
   it.for<[string, Omit<Ask, "path">]>([
     ["changes no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { displayName: "mine" } } }],
     ["disables no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { disabled: true } } }],

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { admin, answered, arrange, ask, bind, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
+import { admin, answered, arrange, ask, bind, latchkeyAccount, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
 
 const api = "/apis/management.service/v1";
 const key = (suffix: string) => `management.service/requester${suffix}`;
@@ -111,6 +111,36 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)("the requester of $plural", 
       expect(answer).toMatchObject({ code: 200 });
       expect(stamp(answer)).toEqual(stampOfAlice);
     });
+  });
+});
+
+describe.skipIf(!inject("hasPolicies")).each(kinds)("what a restore brings back of $plural", ({ plural, kind, spec }) => {
+  const own = (name: string) => `management.service/${name}`;
+  const parent = "0b0ff0b4-5bd9-4a0c-9d43-8a2c2f3b9f6e";
+  const times = { [own("created-at")]: "2025-01-01T00:00:00Z", [own("expired-at")]: "2025-02-01T00:00:00.5+01:00" };
+  const make = (by: Caller, annotations: object, query = "") => ask(by, { method: "POST", path: `${api}/${plural}${query}`, body: { apiVersion: "management.service/v1", kind, metadata: { name: unique("stamp"), annotations }, spec } });
+  const kept = ({ metadata }: Answer) => metadata.annotations;
+
+  it.for<[string, Caller, Readonly<Record<string, string>>, object]>([
+    ["its times stay", alice, times, { ...stampOfAlice, ...times }],
+    ["the key that it was made with stays", alice, { [key("-key-id")]: parent }, { ...stampOfAlice, [key("-key-id")]: parent }],
+    ["the key of the request goes before the one that is named", aliceWithKey, { [key("-key-id")]: parent }, { ...stampOfAlice, [key("-key-id")]: "k-17" }],
+    ["what is no time and no uid goes", alice, { [own("created-at")]: "2025-13-01T00:00:00Z", [own("expired-at")]: "soon", [key("-key-id")]: parent.toUpperCase() }, stampOfAlice],
+    ["a former requester goes", alice, { [own("former-requester")]: "bob" }, stampOfAlice],
+  ])("is decided on creation: %s", async ([, by, annotations, then]) => {
+    const answer = await make(by, annotations, "?dryRun=All");
+    expect(answer).toMatchObject({ code: 201 });
+    expect(kept(answer)).toEqual(then);
+  });
+
+  it("is written by Latchkey's accounts alone afterwards", async () => {
+    const { metadata } = await make(alice, times);
+    const request = (value: string | null): Ask => ({ method: "PATCH", type: patchTypes.merge, path: `${api}/${plural}/${metadata.name}`, body: { metadata: { annotations: { [own("created-at")]: value, [own("expired-at")]: value } } } });
+    for (const value of ["2026-01-01T00:00:00Z", null]) {
+      expect(kept(await ask(admin, request(value)))).toEqual({ ...stampOfAlice, ...times });
+    }
+    const written = await ask(latchkeyAccount("latchkey-controller"), request("2026-01-01T00:00:00Z"));
+    expect(written).toMatchObject({ code: 200, metadata: { annotations: { [own("expired-at")]: "2026-01-01T00:00:00Z" } } });
   });
 });
 

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "./eventually.ts";
+import { kubectl } from "./kubectl.ts";
 import { whoIs, worksAs } from "./key-request.ts";
 import { allowRequesters, grantsOf, make } from "./keys-and-tokens.ts";
-import { allow, ask, patchTypes, unique, type Answer, type Caller } from "./policy-request.ts";
+import { admin, allow, arrange, ask, patchTypes, unique, type Answer, type Caller } from "./policy-request.ts";
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const newKey = (): string => randomBytes(24).toString("base64url");
@@ -51,5 +52,28 @@ describe.skipIf(inject("webhook") === undefined)("who has squatted the name of a
     const granted = async () => (await ask(deployer, { method: "GET", path })).code === 200;
     await eventually(granted, { what: "the new requester to be granted the object" });
     expect(await grantsOf({ name })).toHaveLength(1);
+  });
+});
+
+// The commands of docs/operations.md, "A user has left".
+describe.skipIf(inject("webhook") === undefined)("a user who has left", () => {
+  it("is found as requester and as user, and what that user created for others gets a new key", async () => {
+    const [leaver, ci] = [{ user: unique("leaver"), groups: [requesters] }, unique("ci")];
+    await allowRequesters(requesters);
+    await allow({ kind: "User", name: leaver.user }, [{ apiGroups: [""], resources: ["users"], resourceNames: [ci], verbs: ["impersonate"] }]);
+    const [own, others] = [await make("OwnedAccessKey", { by: leaver, spec: { user: leaver.user } }), await make("OwnedAccessKey", { by: leaver, spec: { user: ci } })];
+    const access = inject("controlPlane");
+    const table = await kubectl(access, ["get", "oak,dcet", "-o", "custom-columns=KIND:.kind,NAME:.metadata.name,REQUESTER:.metadata.annotations.management\\.service/requester"]);
+    const found = table.split("\n").filter((line) => line.includes(leaver.user));
+    expect([own, others].map(({ name }) => found.some((line) => line.includes(name)))).toEqual([true, true]);
+    expect(await kubectl(access, ["get", "oak", "--field-selector", `spec.user=${leaver.user}`])).toContain(own.name);
+
+    await kubectl(access, ["delete", "oak", own.name]);
+    const key = newKey();
+    await kubectl(access, ["patch", "oak", others.name, "--type=merge", "--patch", JSON.stringify({ spec: { key: digestOf(key) } })]);
+    expect(await worksAs({ key })).toMatchObject({ username: ci });
+    await eventually(async () => (await ask(leaver, { method: "GET", path: others.path })).code === 403, { what: "the right to read it to end" });
+    expect((await arrange({ method: "GET", path: others.path })).metadata.annotations).not.toMatchObject({ "management.service/requester": leaver.user });
+    expect(await ask(admin, { method: "GET", path: own.path })).toMatchObject({ code: 404 });
   });
 });
