@@ -43,6 +43,7 @@ export const reasons = {
   NoTargets: "No namespace of the named projects takes copies.",
   Paused: "The disable-sync annotation pauses the sync.",
   Progressing: "Work is left to do.",
+  Terminating: "The object is being deleted.",
   Conflict: "A target holds something that Latchkey did not make.",
   Failed: "A target refused the write.",
   WaitingForGrant: "The requester's grant comes before the token.",

@@ -10,14 +10,15 @@ import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
 import { sourceUidOf } from "../domain/derived-role.ts";
 import { isHeld } from "../domain/finalizer.ts";
 import { keyIndexOf } from "../domain/key-digest.ts";
-import { grantedNames, namesInForce } from "../domain/granted-names.ts";
+import { grantedNames, hashInName, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
 import { isPermitted, namesProject, projectOf, targetIn } from "../domain/sync-target.ts";
 import type { Urgency, WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
 import type { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type ChangeHandlers, hashOn, stampedHash } from "./informers.ts";
+import type { Deletions } from "./deletions.ts";
+import { type ChangeHandlers, stampedHash } from "./informers.ts";
 import { candidatesFor, copyKeysOf, indexes, type Stores, targetsOf } from "./stores.ts";
 
 /** One queue for each kind of pass. */
@@ -47,8 +48,13 @@ const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
 export interface ChangeDeps {
   readonly queues: Queues;
   readonly stores: Stores;
+  readonly deletions: Pick<Deletions, "forget">;
   readonly clock: Pick<Clock, "now">;
   readonly turns: Turns;
+}
+
+interface Described {
+  readonly metadata: Metadata;
 }
 
 /** What puts keys into queues. */
@@ -61,7 +67,7 @@ export interface Changes {
 }
 
 /** Puts the keys of all passes that a change concerns into their queues. */
-export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Changes {
+export function createChanges({ queues, stores, deletions, clock, turns }: ChangeDeps): Changes {
   const addTarget = (target: ObjectRef, urgency: Urgency): void => queues.copy.add(keyOf(target), urgency);
   const count = ({ secret }: Source): void => {
     const delayMs = queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
@@ -81,6 +87,7 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
   const handlers: ChangeHandlers = {
     sharedSecret({ key, before, after }) {
       queues.sharedSecret.add(key, "fresh");
+      forgetGone(before?.secret, after?.secret);
       if (!concernsCopies(before, after)) return;
       for (const source of [before, after]) {
         if (source === undefined) continue;
@@ -115,16 +122,17 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     grant({ before, after }) {
       for (const seen of [before, after]) {
         if (seen === undefined) continue;
-        const hash = hashOn(seen);
+        const hash = hashInName(seen);
         if (hash !== undefined) addGrant(hash);
       }
       for (const name of concernedBy(before, after)) {
         addGranted(name);
-        addWaiting(name, [before, after].flatMap((state) => (state === undefined ? [] : (hashOn(state) ?? []))));
+        addWaiting(name, [before, after].flatMap((state) => (state === undefined ? [] : (hashInName(state) ?? []))));
       }
     },
     key({ key, before, after }) {
       queues.key.add(key, "fresh");
+      forgetGone(before, after);
       const seen = [before, after].filter((state) => state !== undefined);
       for (const index of said(seen, ({ keyDigest }) => keyDigest && keyIndexOf(keyDigest))) {
         for (const twin of stores.keys.keysBy(keyIndexes.keyIndex, index)) queues.key.add(twin, "fresh");
@@ -135,6 +143,7 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
     },
     token({ key, before, after }) {
       queues.token.add(key, "fresh");
+      forgetGone(before, after);
       addRequesters(before, after);
     },
     policy() {
@@ -151,6 +160,10 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
   };
 
   return { handlers, recount, addEverything };
+
+  function forgetGone(before: Described | undefined, after: Described | undefined): void {
+    if (before !== undefined && after === undefined) deletions.forget(before.metadata.uid);
+  }
 
   /** What was asked for with the key of this uid works no longer than the key does. */
   function addAskedWith(uid: string): void {
@@ -198,7 +211,7 @@ export function createChanges({ queues, stores, clock, turns }: ChangeDeps): Cha
   /** What a grant or the end of one changes, by key of a queue's kind and name. */
   function concernedBy(before: GrantRole | GrantBinding | undefined, after: GrantRole | GrantBinding | undefined): ReadonlySet<string> {
     const [old, young] = [before, after].map((seen) => (seen === undefined || "rules" in seen ? seen : stores.clusterRoles.get(seen.metadata.name)));
-    const isRoleUpdate = old !== undefined && young !== undefined && old !== young && hashOn(old) === hashOn(young);
+    const isRoleUpdate = old !== undefined && young !== undefined && old !== young && hashInName(old) === hashInName(young);
     if (isRoleUpdate) return new Set([grantedNames, namesInForce].flatMap((namesOf) => inOneAlone(namesOf(old), namesOf(young))));
     return new Set([old, young].flatMap((role) => (role === undefined ? [] : grantedNames(role))));
   }

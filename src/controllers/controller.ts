@@ -17,6 +17,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 import { type Changes, createChanges, type Queues } from "./changes.ts";
 import { reconcileConnectorData } from "./connector-data.ts";
 import { meetStranger, reconcileCopy } from "./copy.ts";
+import { Deletions } from "./deletions.ts";
 import { reconcileEndpointToken } from "./endpoint-token.ts";
 import { HeldObjects } from "./held-objects.ts";
 import { type ChangeHandlers, createInformers, type Informers } from "./informers.ts";
@@ -37,6 +38,8 @@ export interface ControllerOptions extends OwnedAccessKeyConfig, EndpointTokenCo
   readonly workers: number;
   /** Targets that are written at a time. */
   readonly writers: number;
+  /** How long grants stay after a deletion, and the object after its grants, in milliseconds. */
+  readonly grantSettleTime: number;
 }
 
 /** What the controller needs around it; both clients are fenced by the Lease. */
@@ -74,11 +77,12 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       await Promise.race([informers.synced, aborted(signal)]);
       if (signal.aborted) return;
       const queues = createQueues(deps);
-      const changes = createChanges({ queues, stores: informers.stores, clock: deps.clock, turns });
+      const deletions = new Deletions(deps.clock);
+      const changes = createChanges({ queues, stores: informers.stores, deletions, clock: deps.clock, turns });
       handlers = changes.handlers;
       try {
         await changes.addEverything();
-        await runLoops({ options, deps, turns, informers, queues, changes, signal });
+        await runLoops({ options, deps, turns, informers, deletions, queues, changes, signal });
       } finally {
         handlers = undefined;
       }
@@ -91,12 +95,13 @@ interface Leading {
   readonly deps: ControllerDeps;
   readonly turns: Turns;
   readonly informers: Informers;
+  readonly deletions: Deletions;
   readonly queues: Queues;
   readonly changes: Changes;
   readonly signal: AbortSignal;
 }
 
-async function runLoops({ options, deps, turns, informers, queues, changes, signal }: Leading): Promise<void> {
+async function runLoops({ options, deps, turns, informers, deletions, queues, changes, signal }: Leading): Promise<void> {
   const { client, copyClient, clock, log, metrics, events } = deps;
   const { stores, strangers } = informers;
   const refusals = createRefusals(changes.recount, log);
@@ -108,7 +113,7 @@ async function runLoops({ options, deps, turns, informers, queues, changes, sign
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
     informers.observe(resource, answer);
   };
-  const shared = { ...options, config: options, client, clock, turns, log, stores, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, tell: events.tell.bind(events) };
+  const shared = { ...options, config: options, client, clock, turns, log, stores, deletions, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, tell: events.tell.bind(events) };
   const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
   const copying = { ...shared, client: copyClient, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };

@@ -10,12 +10,12 @@ import type { Clock } from "../runtime/clock.ts";
 import { mintToken } from "../tokens/jwt.ts";
 import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { observeGrant } from "./grants.ts";
+import { type GrantedReleaseDeps, observeGrant, planGrantedRelease } from "./grants.ts";
 import type { Stores } from "./stores.ts";
 import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
 
 /** What the passes over DirectClusterEndpointTokens need; `namespace` is Latchkey's own. */
-export interface EndpointTokenDeps extends CarryOutDeps {
+export interface EndpointTokenDeps extends CarryOutDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
   readonly clock: Clock;
   readonly config: EndpointTokenConfig & TokenQuotaConfig;
   readonly namespace: string;
@@ -29,11 +29,16 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
   const { stores, keyViews, config, namespace } = deps;
   const token = stores.tokens.get(name);
   if (token === undefined) return { kind: "wait-for-change" };
-  const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
+  deps.tokenQuota.note(token);
+  if (token.metadata.deletionTimestamp !== undefined) {
+    const plan = await planGrantedRelease(token, { kind: "DirectClusterEndpointToken", requester }, deps);
+    await carryOut(plan, deps);
+    return plan.next;
+  }
+  const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
   const grant = observeGrant({ kind: "DirectClusterEndpointToken", name }, requester, stores);
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
-  deps.tokenQuota.note(token);
   const plan = await decide({ token, requester, grant, knownKids: kids, config, ...keyViews.askedWith(requester) }, keys, deps);
   await carryOut(plan, deps);
   return plan.next;

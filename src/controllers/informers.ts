@@ -17,7 +17,7 @@ import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
 import { claimedSource, type CopySeen, type Source, type StrangerSeen } from "../domain/copy.ts";
 import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
-import { grantedNames, requesterHash } from "../domain/granted-names.ts";
+import { grantedNames, hashInName, requesterHash } from "../domain/granted-names.ts";
 import { syncOptionsOf } from "../domain/sync-options.ts";
 import { projectOf, readNamespace } from "../domain/sync-target.ts";
 import { type WatchReading, watchReadings } from "../kube/freshness.ts";
@@ -128,8 +128,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
         selection: { resource },
         parse(raw) {
           const seen = parse(raw);
-          const isOurs = sourceUidOf(seen) !== undefined || seen.metadata.name.startsWith(derivedPrefix);
-          return isOurs ? seen : undefined;
+          return seen.metadata.name.startsWith(derivedPrefix) ? seen : undefined;
         },
         indexers: {
           [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
@@ -145,7 +144,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     {
       selection: { resource: resources.clusterRoles },
       parse: (raw) => grantOnly(parseGrantRole(raw)),
-      indexers: { [indexes.requester]: (role) => optional(hashOn(role)), [indexes.grantedName]: grantedNames },
+      indexers: { [indexes.requester]: (role) => optional(hashInName(role)), [indexes.grantedName]: grantedNames },
       onChange: on.grant,
     },
     deps,
@@ -154,7 +153,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     {
       selection: { resource: resources.clusterRoleBindings },
       parse: (raw) => grantOnly(parseGrantBinding(raw)),
-      indexers: { [indexes.requester]: (binding) => optional(hashOn(binding)) },
+      indexers: { [indexes.requester]: (binding) => optional(hashInName(binding)) },
       onChange: on.grant,
     },
     deps,
@@ -272,15 +271,8 @@ function claimedKey(metadata: Metadata): string | undefined {
   return claimed === undefined ? undefined : keyOf(claimed);
 }
 
-const grantName = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
-
-/** The requester hash that a ClusterRole or ClusterRoleBinding carries, or that its name has. */
-export function hashOn({ metadata }: GrantRole | GrantBinding): string | undefined {
-  return metadata.labels[labels.requesterHash] ?? grantName.exec(metadata.name)?.[1];
-}
-
 function grantOnly<T extends GrantRole | GrantBinding>(seen: T): T | undefined {
-  return hashOn(seen) === undefined ? undefined : seen;
+  return hashInName(seen) === undefined ? undefined : seen;
 }
 
 /** Who asked, and with which key. */

@@ -5,7 +5,7 @@ import type { GrantBinding, GrantedKind, GrantedObject, GrantRole } from "../api
 import { resources } from "../api/resources.ts";
 import { isHeld } from "../domain/finalizer.ts";
 import type { PoliciesAge } from "../domain/policy-age.ts";
-import { grantKey, grantedNames } from "../domain/granted-names.ts";
+import { grantKey, grantedNames, hashInName } from "../domain/granted-names.ts";
 import { requesterOf } from "../domain/requester.ts";
 import { planRequesterGrant } from "../domain/requester-grant.ts";
 import type { Client } from "../kube/client.ts";
@@ -14,36 +14,40 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { observePolicies } from "../access/requester-policies.ts";
+import type { Deletions } from "./deletions.ts";
 import type { HeldObjects } from "./held-objects.ts";
-import { hashOn, stampedHash } from "./informers.ts";
+import { stampedHash } from "./informers.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What the passes over the grants of requesters need. */
 export interface RequesterGrantDeps extends CarryOutDeps {
   readonly client: Client;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly log: Logger;
   readonly stores: Stores;
   /** What cannot be gone, see {@link HeldObjects}. */
   readonly held: Pick<HeldObjects, "has">;
+  readonly deletions: Deletions;
+  /** How long the grant of an object stays after its deletion, in milliseconds. */
+  readonly grantSettleTime: number;
 }
 
 /** One pass over all that one requester, named by its hash, is granted. */
 export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   const { stores } = deps;
   const policies = observePolicies(stores.requesterPolicies);
-  const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), policies);
-  const tokens = owned("DirectClusterEndpointToken", stores.tokens.by(indexes.requester, hash), policies);
-  const all = [...keys, ...tokens];
   const roles = stores.clusterRoles.by(indexes.requester, hash);
   const bindings = stores.clusterRoleBindings.by(indexes.requester, hash);
+  const granted = boundNames(roles, bindings);
+  const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), policies);
+  const tokens = owned("DirectClusterEndpointToken", stores.tokens.by(indexes.requester, hash), policies);
+  const all = [...keys, ...tokens].flatMap((object) => staying(object, granted, deps));
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
   if (await isBehind(dropped, hash, deps)) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
-  const bound = boundNames(roles, bindings);
   // Who has lost an object by a take-over loses the grant first: the change of that role brings the next pass.
-  const free = all.filter(({ key }) => bound.has(key) || stores.clusterRoles.by(indexes.grantedName, key).every((role) => hashOn(role) === hash));
-  const wanted = await withoutGone(free, bound, deps);
+  const free = all.filter(({ key }) => granted.has(key) || stores.clusterRoles.by(indexes.grantedName, key).every((role) => hashInName(role) === hash));
+  const wanted = await withoutGone(free, granted, deps);
   const plan = planRequesterGrant({
     hash,
     requester: wanted[0]?.requester,
@@ -53,10 +57,26 @@ export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDep
   });
   if (plan.conflicts.length > 0) deps.log.warn({ names: plan.conflicts }, "names of requester grants are somebody else's");
   await carryOut(plan, deps);
-  return plan.next;
+  return nextEnd(all, deps);
 }
 
 const askAgainMs = 1_000;
+
+/** What ends within this time of each other is taken back in one write. */
+const batchMs = 100;
+
+/** An object that goes on being granted, with the monotonic instant at which that ends: what is being deleted keeps what it has, for the settle time. */
+function staying(object: Owned, granted: ReadonlySet<string>, { deletions, clock, grantSettleTime }: RequesterGrantDeps): readonly (Owned & { readonly until?: number })[] {
+  if (!object.isGoing) return [object];
+  const until = deletions.seenAt(object.uid) + grantSettleTime;
+  return granted.has(object.key) && clock.monotonic() < until ? [{ ...object, until }] : [];
+}
+
+function nextEnd(all: readonly { readonly until?: number }[], { clock }: RequesterGrantDeps): Next {
+  const ends = all.flatMap(({ until }) => until ?? []);
+  if (ends.length === 0) return { kind: "wait-for-change" };
+  return { kind: "look-again", at: clock.now() + Math.min(...ends) - clock.monotonic() + batchMs };
+}
 
 function droppedNames(roles: readonly GrantRole[], wanted: ReadonlySet<string>): readonly string[] {
   return roles.flatMap(grantedNames).filter((name) => !wanted.has(name));
@@ -110,15 +130,16 @@ interface Owned {
   readonly uid: string;
   readonly object: GrantedObject;
   readonly requester: string;
+  readonly isGoing: boolean;
 }
 
-/** The objects whose requester is certain, that cannot go without Latchkey and that are not going. */
+/** The objects whose requester is certain and that cannot go without Latchkey. */
 function owned(kind: GrantedKind, objects: readonly (OwnedAccessKeySeen | EndpointToken)[], policies: PoliciesAge | undefined): readonly Owned[] {
   return objects.flatMap(({ metadata }) => {
-    if (!isHeld(metadata) || metadata.deletionTimestamp !== undefined) return [];
+    if (!isHeld(metadata)) return [];
     const requester = requesterOf(metadata, policies);
     if (requester.kind !== "known") return [];
     const object = { kind, name: metadata.name };
-    return [{ key: grantKey(object), uid: metadata.uid, object, requester: requester.name }];
+    return [{ key: grantKey(object), uid: metadata.uid, object, requester: requester.name, isGoing: metadata.deletionTimestamp !== undefined }];
   });
 }

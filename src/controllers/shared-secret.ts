@@ -5,9 +5,9 @@ import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import type { Prefixes } from "../domain/access-rules.ts";
 import { type AccessSeen, revokeSteps } from "../domain/access.ts";
 import type { Source } from "../domain/copy.ts";
-import { sourceUidOf } from "../domain/derived-role.ts";
+import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan.ts";
-import { isProgressDue, planRefused, planSharedSecret, type SharedSecretSeen } from "../domain/shared-secret.ts";
+import { granteesOf, isProgressDue, planRefused, planSharedSecret, planTermination, type SharedSecretSeen } from "../domain/shared-secret.ts";
 import { type Failure, type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
 import { targetState, type TargetSeen } from "../domain/sync.ts";
 import { isHeld } from "../domain/finalizer.ts";
@@ -18,10 +18,11 @@ import type { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { isSourceGone } from "./live-object.ts";
+import { afterPhase, observeRelease, type ReleaseDeps } from "./release.ts";
 import { copiesOf, emptyProjectsOf, indexes, observeTarget, type Stores, targetsOf } from "./stores.ts";
 
 /** What the passes over SharedSecrets need. */
-export interface SharedSecretDeps extends CarryOutDeps {
+export interface SharedSecretDeps extends CarryOutDeps, Omit<ReleaseDeps, "client"> {
   readonly client: Client;
   readonly clock: Clock;
   readonly turns: Turns;
@@ -41,6 +42,7 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
     await carryOut(leftoverPlan(derived), deps);
     return nothingToDo.next;
   }
+  if (source.secret.metadata.deletionTimestamp !== undefined) return await terminate(source, derived, deps);
   const summary = await observeSync(source, deps);
   const now = deps.clock.now();
   const seen = observe(source, derived, { ...deps, summary, now });
@@ -48,7 +50,7 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
   try {
     await carryOut(plan, deps);
   } catch (error) {
-    if (!isRefusal(error) || !isLiving(source)) throw error;
+    if (!isRefusal(error) || !isHeld(source.secret.metadata)) throw error;
     await carryOut(planRefused(seen, error.explanation, now), deps);
     if (!isRejection(error)) throw error;
     return { kind: "back-off" };
@@ -56,8 +58,16 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
   return plan.next;
 }
 
-function isLiving({ secret }: Source): boolean {
-  return secret.metadata.deletionTimestamp === undefined && isHeld(secret.metadata);
+/** One pass over a SharedSecret that is being deleted. Where its namespace goes, too, nothing follows under its name: there it does not wait. */
+async function terminate(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps): Promise<Next> {
+  const { stores, prefixes, clock } = deps;
+  const { metadata } = source.secret;
+  const isWithNamespace = stores.namespaces.get(metadata.namespace ?? "")?.deletionTimestamp !== undefined;
+  const seen = { source, access, prefixes, copies: copiesOf(source, stores) };
+  const deleting = { resource: resources.sharedSecrets, ref: metadata, grantsStand: access.bindings.length + access.roles.length > 0, grantees: granteesOf(seen) };
+  const phase = await observeRelease(deleting, isWithNamespace ? { ...deps, grantSettleTime: 0 } : deps);
+  await carryOut(planTermination(seen, { phase, now: clock.now() }), deps);
+  return afterPhase(phase, deps);
 }
 
 function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly summary: SyncSummary; readonly now: number }): SharedSecretSeen {
@@ -69,7 +79,6 @@ function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: Share
     access,
     prefixes,
     namespaceIsTerminating: stores.namespaces.get(namespace)?.deletionTimestamp !== undefined,
-    copies: source.secret.metadata.deletionTimestamp === undefined ? [] : copiesOf(source, stores),
     summary,
     ...(waitingSince === undefined ? {} : { waitingSince }),
   };
@@ -120,17 +129,31 @@ async function observeDerived({ namespace = "" }: ObjectRef, source: Source | un
   const { stores } = deps;
   const roles = stores.roles.by(indexes.namespace, namespace);
   const bindings = stores.roleBindings.by(indexes.namespace, namespace);
-  const uid = source?.secret.metadata.uid;
   const gone = await confirmedGone([...bindings, ...roles], deps);
-  const isLeftover = (seen: RoleSeen | RoleBindingSeen): boolean => gone.has(sourceUidOf(seen) ?? "");
+  const isLeftover = (seen: RoleSeen | RoleBindingSeen): boolean => gone.has(sourceUidOf(seen) ?? "") && !isMimic(seen);
+  const isOwn = ownedBy(source?.secret.metadata, roles);
   const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
   return {
-    roles: roles.filter((role) => uid !== undefined && sourceUidOf(role) === uid),
-    bindings: bindings.filter((binding) => uid !== undefined && sourceUidOf(binding) === uid),
+    roles: roles.filter(isOwn),
+    bindings: bindings.filter(isOwn),
     leftoverRoles: roles.filter(isLeftover),
     leftoverBindings: bindings.filter(isLeftover),
     strangers: new Set(strangers.map(({ metadata }) => metadata.name)),
   };
+}
+
+/** Tells what is derived from this object: by its marks, and by a name that follows from its uid. */
+function ownedBy(secret: Metadata | undefined, roles: readonly RoleSeen[]): (seen: RoleSeen | RoleBindingSeen) => boolean {
+  if (secret === undefined) return () => false;
+  // A Role that stands as written says by its rules from which permission its name follows: the others are not tried.
+  const asWritten = new Set(roles.filter((role) => isAsWritten(secret, role)).map(({ metadata }) => metadata.name));
+  return (seen) => sourceUidOf(seen) === secret.uid && (asWritten.has(seen.metadata.name) || isDerivedName(secret, seen.metadata.name));
+}
+
+/** Whether an object carries Latchkey's marks, and a name that cannot follow from them. */
+function isMimic(seen: RoleSeen | RoleBindingSeen): boolean {
+  const [uid, name] = [sourceUidOf(seen), seen.metadata.annotations[annotations.source]];
+  return uid !== undefined && name !== undefined && !isDerivedName({ name, uid }, seen.metadata.name);
 }
 
 /** The source uids of derived objects whose SharedSecret neither the store nor the API server knows. */
@@ -138,7 +161,7 @@ async function confirmedGone(derived: readonly (RoleSeen | RoleBindingSeen)[], {
   const missing = new Map<string, ObjectRef | undefined>();
   for (const seen of derived) {
     const uid = sourceUidOf(seen);
-    const isMissing = uid !== undefined && stores.sharedSecrets.by(indexes.uid, uid).length === 0;
+    const isMissing = uid !== undefined && stores.sharedSecrets.by(indexes.uid, uid).length === 0 && !isMimic(seen);
     if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
   }
   const gone = new Set<string>();

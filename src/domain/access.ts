@@ -37,6 +37,24 @@ export function accessSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): r
   ].filter((step) => step.length > 0);
 }
 
+/**
+ * The writes of an object that is being deleted, while its grants stay for those who wait for its end: whoever the very Role of a binding is
+ * not wanted for is cut off at once, nobody gets anything, and what is left over of objects that are gone goes.
+ */
+export function narrowingSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): readonly Step[] {
+  const cut = seen.bindings.flatMap((binding) => {
+    const role = wanted.find(({ name }) => name === binding.metadata.name);
+    const staying = keysOf(role !== undefined && standsAsWritten(seen, role.name) && pointsHome(binding) ? role.subjects : []);
+    const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
+    if (left.length === 0) return [removal(resources.roleBindings, binding)];
+    return left.length === binding.subjects.length ? [] : [narrowed(binding, left)];
+  });
+  return [
+    [...seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding)), ...cut],
+    seen.leftoverRoles.map((role) => removal(resources.roles, role)),
+  ].filter((step) => step.length > 0);
+}
+
 /** The writes that take everything back: bindings, then Roles. */
 export function revokeSteps(seen: Omit<AccessSeen, "strangers" | "secret">): readonly Step[] {
   const bindings = [...seen.bindings, ...seen.leftoverBindings];

@@ -2,8 +2,7 @@ import { annotations, apiVersion, group, labels } from "../api/names.ts";
 import type { Manifest, ManifestMetadata, Metadata, OwnerReference } from "../api/object.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
 import type { PolicyRule, RoleBindingSeen, RoleSeen, Subject } from "../api/role.ts";
-import type { Grant, Permission } from "./access-rules.ts";
-import { distinct } from "./access-rules.ts";
+import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
 import { isSame } from "./merge-patch.ts";
 import { hashName } from "./names.ts";
 
@@ -18,6 +17,8 @@ export interface DerivedRole {
 
 /** Every derived Role begins so, which is how a stranger of a derived name is noticed. */
 export const derivedPrefix = "latchkey-";
+
+const derivedForm = new RegExp(`^${derivedPrefix}.+-[0-9a-f]{16}$`);
 
 /** The names of 256 rules, so shortened, fit into an annotation (the API server takes 256 KiB of annotations). */
 const longestLabel = 64;
@@ -112,8 +113,24 @@ export function isMarked(secret: Metadata, role: DerivedRole, seen: RoleSeen | R
   );
 }
 
-/** The uid of the SharedSecret that a derived object belongs to; undefined: it is a stranger's. */
+/**
+ * The uid of the SharedSecret that a derived object belongs to; undefined: it is a stranger's. It is Latchkey's by the form of its name and by
+ * a mark of Latchkey's: an owner reference alone is what any tool puts on what goes with a SharedSecret.
+ */
 export function sourceUidOf(seen: RoleSeen | RoleBindingSeen): string | undefined {
+  const { name, labels: standingLabels, annotations: standing } = seen.metadata;
+  const isOurs = derivedForm.test(name) && (standingLabels[labels.sourceUid] !== undefined || standing[annotations.source] !== undefined);
+  if (!isOurs) return undefined;
   const owner = seen.ownerReferences.find(({ kind, apiVersion: version }) => kind === resources.sharedSecrets.kind && version === apiVersion);
-  return owner?.uid ?? seen.metadata.labels[labels.sourceUid];
+  return owner?.uid ?? standingLabels[labels.sourceUid];
 }
+
+/** Whether a Role or RoleBinding can have this name from that object: its hash is of one of the permissions there are. */
+export function isDerivedName(secret: { readonly name: string; readonly uid: string }, name: string): boolean {
+  return [true, false].some((status) => verbSets.some((verbs) => derivedName(secret, { verbs, status }) === name));
+}
+
+/** Every set of verbs that a rule can name. */
+const verbSets: readonly (readonly string[])[] = grantableVerbs
+  .reduce<readonly (readonly string[])[]>((sets, verb) => [...sets, ...sets.map((set) => [...set, verb])], [[]])
+  .filter((set) => set.length > 0);

@@ -9,7 +9,6 @@ import { createdAt } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
 import { nothingToDo, type Plan, removal } from "./plan.ts";
-import { planRelease } from "./release.ts";
 import { narrows } from "./scope/narrows.ts";
 import { statusWrites } from "./status-write.ts";
 import { type TokenClaims, tokenClaims } from "./token-claims.ts";
@@ -45,10 +44,10 @@ const secondMs = 1000;
 const patienceMs = 10_000;
 const leastWaitMs = 10_000;
 
-/** Decides about a DirectClusterEndpointToken: hold, then grant, then mint; erase at its end, delete after; `now` in milliseconds since the epoch. */
+/** Decides about a DirectClusterEndpointToken until its deletion: hold, then grant, then mint; erase at its end, delete after; `now` in milliseconds since the epoch. */
 export function planEndpointToken(view: EndpointTokenView, now: number): EndpointTokenDecision {
   const { metadata } = view.token;
-  if (metadata.deletionTimestamp !== undefined) return planned(planRelease(resource, metadata, view.grant));
+  if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
   const state = tokenState(view, now);
   const life = tokenLife(view);
   if (state.kind !== "expired" && !isHeld(metadata)) return planned({ ...nothingToDo, steps: [[beginWrite(resource, metadata)]] });

@@ -3,7 +3,7 @@ import type { Manifest, Metadata } from "../api/object.ts";
 import type { GrantRole } from "../api/requester-grant.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
 import type { PolicyRule } from "../api/role.ts";
-import { grantedPlurals, grantedVerbs } from "./granted-names.ts";
+import { grantedPlurals, grantedVerbs, shardPrefix } from "./granted-names.ts";
 
 /** One ClusterRole and ClusterRoleBinding of a requester; `names` are keys of granted objects, at least one. */
 export interface GrantShard {
@@ -15,7 +15,7 @@ export interface GrantShard {
 
 /** Name of a shard's ClusterRole and ClusterRoleBinding. */
 export function shardName(hash: string, number: number): string {
-  return `latchkey-requester-${hash}-${number}`;
+  return `${shardPrefix(hash)}${number}`;
 }
 
 /** Number of the shard of this requester that has the name; undefined when none has. */

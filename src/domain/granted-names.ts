@@ -6,7 +6,7 @@ import { isSame } from "./merge-patch.ts";
 import { hashName } from "./names.ts";
 
 /** The verbs that a requester is granted on its own objects. */
-export const grantedVerbs: readonly string[] = ["delete", "get", "watch"];
+export const grantedVerbs: readonly string[] = ["delete", "get", "list", "watch"];
 
 /** Plural of each kind that is granted, in the order of the rules. */
 export const grantedPlurals = {
@@ -32,6 +32,23 @@ export function grantKey({ kind, name }: GrantedObject): string {
 /** Value of the label that ties roles and bindings to a requester, and part of their names. */
 export function requesterHash(requester: string): string {
   return hashName([requester], 32);
+}
+
+/** What the names of a requester's ClusterRoles and ClusterRoleBindings begin with. */
+export function shardPrefix(hash: string): string {
+  return `latchkey-requester-${hash}-`;
+}
+
+const shardForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
+
+/** The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined: it is a stranger's, whatever its labels. */
+export function hashInName({ metadata }: GrantRole | GrantBinding): string | undefined {
+  return shardForm.exec(metadata.name)?.[1];
+}
+
+/** Whether a ClusterRole or ClusterRoleBinding is Latchkey's for this requester: by its name, and by a label of Latchkey's. */
+export function isGrantOf(hash: string, grant: GrantRole | GrantBinding): boolean {
+  return hashInName(grant) === hash && grant.metadata.labels[labels.requesterHash] !== undefined;
 }
 
 /** Keys of the objects that a role names with whatever verbs. */
@@ -67,7 +84,7 @@ export interface GrantSurroundings {
   readonly bindings: readonly GrantBinding[];
 }
 
-/** How the grants of one object stand; roles without Latchkey's label do not count. */
+/** How the grants of one object stand; roles without Latchkey's name and label do not count. */
 export function grantState(object: GrantedObject, { requester, roles, bindings }: GrantSurroundings): GrantState {
   const key = grantKey(object);
   const naming = roles.filter((role) => hashOf(role) !== undefined && grantedNames(role).includes(key));
@@ -90,5 +107,6 @@ function isBound(role: GrantRole, requester: string, bindings: readonly GrantBin
 }
 
 function hashOf(role: GrantRole): string | undefined {
-  return role.metadata.labels[labels.requesterHash];
+  const hash = hashInName(role);
+  return hash !== undefined && isGrantOf(hash, role) ? hash : undefined;
 }

@@ -8,7 +8,6 @@ import { expiringFrom, isOver, type Lifetime } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
 import { nothingToDo, type Plan, removal } from "./plan.ts";
-import { planRelease } from "./release.ts";
 import { statusWrites } from "./status-write.ts";
 
 /** What of the configuration bears on keys; seconds. */
@@ -28,10 +27,9 @@ export interface OwnedAccessKeyView extends KeyView {
 const resource = resources.ownedAccessKeys;
 const secondMs = 1000;
 
-/** Keeps an OwnedAccessKey's status true, tells of its end and lets it go; `now` in milliseconds since the epoch. */
+/** Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now` in milliseconds since the epoch. */
 export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan {
   const { metadata, status, conditions } = view.key;
-  if (metadata.deletionTimestamp !== undefined) return planRelease(resource, metadata, view.grant);
   if (!isHeld(metadata)) return { ...nothingToDo, steps: [[beginWrite(resource, metadata)]] };
   const life = keyLifetime(view);
   const records = annotationWrites(resource, metadata, dueAnnotations(view, life, now));

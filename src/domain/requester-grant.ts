@@ -1,9 +1,8 @@
-import { labels } from "../api/names.ts";
 import type { GrantBinding, GrantedObject, GrantRole } from "../api/requester-grant.ts";
 import { resources } from "../api/resources.ts";
 import { type GrantShard, isMarkedFor, shardBinding, shardName, shardNumber, shardRole, shardRules } from "./grant-manifest.ts";
 import { placeNames } from "./grant-shards.ts";
-import { grantKey, isGrantBinding, isGrantRule, grantedNames, namesInForce } from "./granted-names.ts";
+import { grantKey, isGrantBinding, isGrantOf, isGrantRule, grantedNames, namesInForce } from "./granted-names.ts";
 import { isSame } from "./merge-patch.ts";
 import { type Plan, removal, type Write } from "./plan.ts";
 import { isSystemName } from "./requester.ts";
@@ -14,9 +13,9 @@ export interface RequesterGrantSeen {
   readonly hash: string;
   /** Undefined: nobody is known for the hash, what carries it is left over. */
   readonly requester: string | undefined;
-  /** The requester's objects that hold the cleanup finalizer and are not being deleted. */
+  /** The requester's objects that hold the cleanup finalizer; of those that are being deleted, the ones whose grant still stays. */
   readonly wanted: readonly GrantedObject[];
-  /** Roles and bindings that carry the hash as a label, and strangers of their names if they are seen. */
+  /** Roles and bindings with the hash in their names; those without Latchkey's label are strangers. */
   readonly roles: readonly GrantRole[];
   readonly bindings: readonly GrantBinding[];
 }
@@ -27,15 +26,15 @@ export interface RequesterGrantPlan extends Plan {
 }
 
 /**
- * Lets the requester get, watch and delete its own objects, by name. Takes away before it gives: bindings and roles
+ * Lets the requester get, list, watch and delete its own objects, by name (kubectl lists before it watches). Takes away before it gives: bindings and roles
  * that grant too much first, new names last, a role before its binding. A role that loses and gains names does so in
  * one write, after those that only lose some.
  */
 export function planRequesterGrant(seen: RequesterGrantSeen): RequesterGrantPlan {
-  const strangers = [...seen.roles, ...seen.bindings].filter((entry) => !isOurs(seen, entry));
+  const strangers = [...seen.roles, ...seen.bindings].filter((entry) => !isGrantOf(seen.hash, entry));
   const conflicts = [...new Set(strangers.map(({ metadata }) => metadata.name))].sort();
-  const roles = seen.roles.filter((role) => isOurs(seen, role));
-  const bindings = seen.bindings.filter((binding) => isOurs(seen, binding));
+  const roles = seen.roles.filter((role) => isGrantOf(seen.hash, role));
+  const bindings = seen.bindings.filter((binding) => isGrantOf(seen.hash, binding));
   const shards = wantedShards(seen, roles, conflicts);
   const [losing, trading, gaining] = roleWrites(shards, roles);
   const sound = bindings.filter((binding) => isSound(shards.get(binding.metadata.name), binding));
@@ -107,8 +106,4 @@ function grantsTooLittle({ names }: GrantShard, role: GrantRole): boolean {
 
 function isSound(shard: GrantShard | undefined, binding: GrantBinding): boolean {
   return shard !== undefined && isMarkedFor(shard, binding.metadata) && isGrantBinding(binding, shard.requester);
-}
-
-function isOurs({ hash }: RequesterGrantSeen, { metadata }: GrantRole | GrantBinding): boolean {
-  return metadata.labels[labels.requesterHash] === hash;
 }

@@ -1,12 +1,14 @@
 import { resources } from "../api/resources.ts";
 import { accessOf, type Prefixes } from "./access-rules.ts";
-import { type AccessSeen, accessSteps, revokeSteps } from "./access.ts";
+import { type AccessSeen, accessSteps, narrowingSteps, revokeSteps } from "./access.ts";
 import { settleConditions } from "./conditions.ts";
 import type { CopySeen, Source, StrangerSeen } from "./copy.ts";
-import { derivedRoles } from "./derived-role.ts";
-import { holdWrite, isHeld, releaseWrite } from "./finalizer.ts";
+import { type DerivedRole, derivedRoles } from "./derived-role.ts";
+import { holdWrite, isHeld } from "./finalizer.ts";
+import { type FormerGrantee, granteeOfRoleBinding } from "./former-grantee.ts";
 import { healthNotices } from "./notices.ts";
 import { nothingToDo, type Plan, removal, type Write } from "./plan.ts";
+import { planRelease, type ReleasePhase } from "./release.ts";
 import { type Findings, sharedSecretClaims, sharedSecretFigures } from "./shared-secret-status.ts";
 import { statusWrites } from "./status-write.ts";
 import type { SyncSummary } from "./sync-summary.ts";
@@ -19,8 +21,6 @@ export interface SharedSecretSeen {
   readonly prefixes: Prefixes;
   /** Whether its own namespace is going away: nothing can be created there any more. */
   readonly namespaceIsTerminating: boolean;
-  /** Its copies, for the day it is deleted. */
-  readonly copies: readonly (CopySeen | StrangerSeen)[];
   readonly summary: SyncSummary;
   /** Since when the status has been waiting for targets to be written, in milliseconds since the epoch. */
   readonly waitingSince?: number;
@@ -34,24 +34,49 @@ export function isProgressDue(waitingSince: number, now: number): boolean {
   return now >= waitingSince + patienceMs;
 }
 
-/** What to do for a SharedSecret; `now` is in milliseconds since the epoch. */
+/** What to do for a SharedSecret that is not being deleted; `now` is in milliseconds since the epoch. */
 export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
   const { metadata } = seen.source.secret;
-  if (metadata.deletionTimestamp !== undefined) return isHeld(metadata) ? planFarewell(seen) : nothingToDo;
   if (seen.namespaceIsTerminating) return nothingToDo;
   if (!isHeld(metadata)) return { ...nothingToDo, steps: [[holdWrite(resources.sharedSecrets, metadata)]] };
   return planLife(seen, now);
 }
 
-/** Who could read is cut off first, then the copies go, then the object. */
-function planFarewell({ source, access, copies }: SharedSecretSeen): Plan {
-  const { metadata } = source.secret;
+/** All that a pass over a SharedSecret that is being deleted looks at. */
+export interface SharedSecretGoing extends Pick<SharedSecretSeen, "source" | "access" | "prefixes"> {
+  readonly copies: readonly (CopySeen | StrangerSeen)[];
+}
+
+/** What to do for a SharedSecret that is being deleted: its copies go at once, its grants and itself when its phase says so. */
+export function planTermination(seen: SharedSecretGoing, at: { readonly phase: ReleasePhase; readonly now: number }): Plan {
+  const { source, access, copies } = seen;
+  const { secret } = source;
+  const release = planRelease(resources.sharedSecrets, secret, at);
+  if (!isHeld(secret.metadata)) return release;
+  const isKept = at.phase.kind === "keep-grants";
   const steps = [
-    ...revokeSteps(access),
+    ...(isKept ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(seen)) : revokeSteps(access)),
     copies.map((copy) => removal(resources.secrets, copy)),
-    [releaseWrite(resources.sharedSecrets, metadata)],
+    ...release.steps,
   ];
-  return { ...nothingToDo, steps };
+  return { ...release, steps: steps.filter((step) => step.length > 0) };
+}
+
+/** Whom a SharedSecret lets in: those whom its spec names, and those whom its bindings name. */
+export function granteesOf({ source, access, prefixes }: Pick<SharedSecretSeen, "source" | "access" | "prefixes">): readonly FormerGrantee[] {
+  const { metadata } = source.secret;
+  const named = wantedRoles({ source, prefixes }).map(({ name, permission, subjects }) => ({ name, subjects, verb: permission.verbs[0] }));
+  const bound = access.bindings.map(({ metadata: { name }, subjects }) => {
+    const role = access.roles.find((one) => one.metadata.name === name);
+    return { name, subjects, verb: role?.rules[0]?.verbs[0] };
+  });
+  return [...named, ...bound].flatMap(({ name, verb = "get", subjects: [subject] }) =>
+    subject === undefined || access.strangers.has(name) ? [] : [granteeOfRoleBinding({ ...metadata, name }, { subject, verb })],
+  );
+}
+
+function wantedRoles({ source, prefixes }: Pick<SharedSecretSeen, "source" | "prefixes">): readonly DerivedRole[] {
+  return derivedRoles(source.secret.metadata, accessOf(source.secret, prefixes).grants);
 }
 
 /** What to tell when the API server refused a Role or RoleBinding; `why` holds no secret. */

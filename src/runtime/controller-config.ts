@@ -49,6 +49,12 @@ const options = {
     help: "whether a namespace without the annotation management.service/sync-from takes no copies",
     parse: trueOrFalse,
   }),
+  grantSettleTime: option("grant-settle-time", {
+    value: "<duration>",
+    initial: "2s",
+    help: "how long access grants stay after an object's deletion, and the object after its grants",
+    parse: duration({ unit: second, least: 0 }),
+  }),
   leaseDuration: option("lease-duration", {
     value: "<duration>",
     initial: "15s",
@@ -92,7 +98,8 @@ export interface ControllerConfig extends SharedConfig {
   /** The most valid tokens of one requester. */
   readonly quotaTokens: number;
   readonly requireSyncFrom: boolean;
-  /** Milliseconds, like the two that follow. */
+  /** Milliseconds, like the three that follow. */
+  readonly grantSettleTime: number;
   readonly leaseDuration: number;
   readonly renewDeadline: number;
   readonly retryPeriod: number;
@@ -118,6 +125,7 @@ export function parseControllerConfig({ defaultIdentity, ...sources }: Controlle
     deleteExpiredKeysAfter: read(options.deleteExpiredKeysAfter),
     quotaTokens: read(options.quotaTokens),
     requireSyncFrom: read(options.requireSyncFrom),
+    grantSettleTime: read(options.grantSettleTime),
     leaseDuration: read(options.leaseDuration),
     renewDeadline: read(options.renewDeadline),
     retryPeriod: read(options.retryPeriod),

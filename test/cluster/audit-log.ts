@@ -28,10 +28,10 @@ export function latchkeyRecords(path: string, from = 0): readonly AuditRecord[] 
   return lines.filter((line) => line.includes(accounts)).map(parse).filter(({ user }) => user.username.startsWith(accounts));
 }
 
-/** Requests that change something, but those for the Lease: once each, when they have been answered. */
+/** Requests that change something, but those for the Lease: once each, when they have been answered. A review is a question. */
 export function mutations(records: readonly AuditRecord[]): readonly AuditRecord[] {
   return records.filter(
-    ({ stage, verb, objectRef }) => stage === "ResponseComplete" && mutatingVerbs.includes(verb) && objectRef?.resource !== "leases",
+    ({ stage, verb, objectRef }) => stage === "ResponseComplete" && mutatingVerbs.includes(verb) && !["leases", "subjectaccessreviews"].includes(objectRef?.resource ?? ""),
   );
 }
 

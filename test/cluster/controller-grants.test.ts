@@ -9,7 +9,7 @@ import { becomes, becomesGone, change, look, remove } from "./shared-secret-requ
 const requesters = unique("requesters");
 const requester = (name: string): Caller => ({ user: unique(name), groups: [requesters] });
 const kinds: readonly OwnKind[] = ["OwnedAccessKey", "DirectClusterEndpointToken"];
-const wholeVerbs = ["delete", "get", "watch"];
+const wholeVerbs = ["delete", "get", "list", "watch"];
 
 beforeAll(() => allowRequesters(requesters));
 

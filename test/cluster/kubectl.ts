@@ -13,6 +13,8 @@ export interface KubectlOptions {
   /** A user of the control plane; `admin` unless told. */
   user?: string;
   input?: string;
+  /** Variables beside the usual ones, such as `KUBE_FEATURE_...`. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** What a run of kubectl left behind. */
@@ -38,12 +40,12 @@ export async function kubectl(
 export function tryKubectl(
   access: KubectlAccess,
   args: readonly string[],
-  { user = "admin", input = "" }: KubectlOptions = {},
+  { user = "admin", input = "", env = {} }: KubectlOptions = {},
 ): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
     const kubeconfig = access.kubeconfigs[user];
     if (kubeconfig === undefined) return reject(new Error(`the control plane has no user "${user}"`));
-    const child = spawn(access.kubectl, args, { env: environment(access, kubeconfig), stdio: "pipe" });
+    const child = spawn(access.kubectl, args, { env: { ...environment(access, kubeconfig), ...env }, stdio: "pipe" });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));

@@ -53,15 +53,16 @@ async function around(listed: Parameters<typeof told>[0]) {
   });
   const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
   const copyQueue = queue("copy");
+  const forgotten: string[] = [];
   const queues: Queues = { sharedSecret: queue("source"), copy: copyQueue, key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing"), connectorData: queue("connector") };
-  const changes = createChanges({ queues, stores: informers.stores, clock, turns: new Turns(clock) });
+  const changes = createChanges({ queues, stores: informers.stores, deletions: { forget: (uid) => void forgotten.push(uid) }, clock, turns: new Turns(clock) });
   handlers = changes.handlers;
   const news = (): readonly string[] => {
     const lines = [...heard].toSorted();
     heard.clear();
     return lines;
   };
-  return { listWatch, changes, copyQueue, news, heard: () => [...heard] };
+  return { listWatch, changes, copyQueue, forgotten, news, heard: () => [...heard] };
 }
 
 const pay = projectNamespace("pay");
@@ -168,13 +169,14 @@ describe("a derived Role or RoleBinding", () => {
   test.for<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
     ["asks for the pass over its source", { labels: { [labels.sourceUid]: "uid-db" } }, ["source team/db fresh"]],
     ["without a source asks for the pass that takes leftovers away", { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } }, ["source team/old fresh"]],
-    ["without a source or its name asks for a pass of the namespace", { labels: { [labels.sourceUid]: "gone" } }, ["source team/latchkey-a fresh"]],
+    ["without a source or its name asks for a pass of the namespace", { labels: { [labels.sourceUid]: "gone" } }, ["source team/latchkey-a-0123456789abcdef fresh"]],
+    ["of a stranger that is owned by a SharedSecret asks as any stranger does", { ownerReferences: [{ apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "gone" }] }, ["source team/db fresh"]],
     ["of a stranger asks for passes over all whose name it may have taken", {}, ["source team/db fresh"]],
   ])("%s", async ([, metadata, expected]) => {
     const { listWatch, news } = await around({ sharedsecrets: [db] });
-    listWatch.tell("roles", "ADDED", role("latchkey-a", metadata));
+    listWatch.tell("roles", "ADDED", role("latchkey-a-0123456789abcdef", metadata));
     expect(news()).toEqual(expected);
-    listWatch.tell("roles", "DELETED", role("latchkey-a", metadata));
+    listWatch.tell("roles", "DELETED", role("latchkey-a-0123456789abcdef", metadata));
     expect(news()).toEqual(expected);
   });
 });
@@ -207,7 +209,7 @@ describe("keys, tokens and grants", () => {
 
   test("a role that changes asks for those that it names from now on, or no more, or with other verbs", async () => {
     const name = `latchkey-requester-${hash}-0`;
-    const rule = (resourceNames: readonly string[], verbs = ["delete", "get", "watch"]) => ({ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], resourceNames, verbs });
+    const rule = (resourceNames: readonly string[], verbs = ["delete", "get", "list", "watch"]) => ({ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], resourceNames, verbs });
     const { listWatch, news } = await around({ clusterroles: [raw({ name }, { rules: [rule(["kept", "gone"])] })] });
     listWatch.tell("clusterroles", "MODIFIED", raw({ name }, { rules: [rule(["kept", "new"])] }));
     expect(news()).toEqual([`grant ${hash} fresh`, "key gone fresh", "key new fresh"]);
@@ -269,7 +271,7 @@ test("a new leader asks for everything there is", async () => {
     namespaces: [pay],
     sharedsecrets: [db],
     secrets: [copied("gone", "pay"), copied("lost", "pay", { metadata: { labels: {} } })],
-    roles: [raw({ namespace: "team", name: "latchkey-a", labels: { [labels.sourceUid]: "gone" } })],
+    roles: [raw({ namespace: "team", name: "latchkey-a-0123456789abcdef", labels: { [labels.sourceUid]: "gone" } })],
     clusterroles: [raw({ name: `latchkey-requester-${hash}-0` })],
     ownedaccesskeys: [raw({ name: "a" })],
     directclusterendpointtokens: [raw({ name: "t" })],
@@ -284,7 +286,7 @@ test("a new leader asks for everything there is", async () => {
     "key a bulk",
     "signing signing-keys fresh",
     "source team/db bulk",
-    "source team/latchkey-a fresh",
+    "source team/latchkey-a-0123456789abcdef fresh",
     "token t bulk",
   ]);
 });

@@ -16,6 +16,7 @@ afterEach(() => {
 const options = {
   namespace: ownNamespace,
   prefixes: { user: "", team: "" },
+  grantSettleTime: 2_000,
   workers: 2,
   writers: 2,
   issuer: "https://issuer",

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createKeyViews } from "../../src/access/key-views.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
+import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileEndpointToken } from "../../src/controllers/endpoint-token.ts";
 import { TokenQuota } from "../../src/controllers/token-quota.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
@@ -21,7 +22,8 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
   const client = new ScriptedClient();
   const { stores } = informers;
   const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } } });
-  const next = await reconcileEndpointToken("t", { client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {} });
+  const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
+  const next = await reconcileEndpointToken("t", { ...releasing, client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {} });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   return { next, lines: client.lines, status };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createKeyViews } from "../../src/access/key-views.ts";
+import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { ScriptedClient } from "./scripted-client.ts";
@@ -13,7 +14,8 @@ async function passOver(listed: Parameters<typeof told>[0], name = "k") {
   const client = new ScriptedClient();
   const { stores } = informers;
   const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config });
-  const next = await reconcileOwnedAccessKey(name, { client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {} });
+  const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
+  const next = await reconcileOwnedAccessKey(name, { ...releasing, client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {} });
   return { next, written: JSON.stringify(client.requests.map(({ body }) => body)), lines: client.lines };
 }
 

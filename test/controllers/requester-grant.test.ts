@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
+import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.ts";
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
@@ -15,12 +16,15 @@ const gone = () => refusal("NotFound", { objectName: "k" });
 const notServed = () => refusal("NotFound");
 
 /** A pass over what the stores were told; the API server says the same of an object unless `answer` does otherwise. */
-async function passOver(listed: Parameters<typeof told>[0], answer?: () => unknown, isHeldByUs = false) {
+async function passOver(listed: Parameters<typeof told>[0], answer?: () => unknown, { isHeldByUs = false, isDue = false } = {}) {
   const { informers, log } = await told({ ...policies, ...listed });
   const live = ({ resource, ref }: Request) => listed?.[resource.plural]?.find(({ metadata }) => metadata.name === ref.name) ?? {};
   const client = new ScriptedClient((request) => (request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : {}));
   const clock = new TestClock();
-  const next = await reconcileRequesterGrant(hash, { client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {} });
+  const deletions = new Deletions(clock);
+  if (isDue) deletions.seenAt("uid-k");
+  clock.advance(isDue ? 2_000 : 1);
+  const next = await reconcileRequesterGrant(hash, { deletions, grantSettleTime: 2_000, client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {} });
   return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
 }
 
@@ -49,7 +53,7 @@ test.for<[string, () => unknown]>([
 });
 
 test("what this leader holds itself is granted without a question", async () => {
-  const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, gone, true);
+  const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, gone, { isHeldByUs: true });
   expect(client.lines).toEqual([`create clusterroles ${name}`, `create clusterrolebindings ${name}`]);
 });
 
@@ -77,9 +81,22 @@ test.for<[string, Parameters<typeof told>[0], () => unknown]>([
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", ...revoked]);
 });
 
-test("a grant of what is being deleted is taken back without a question", async () => {
-  const { client } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [key({ deletionTimestamp: "2026-01-01T00:00:00Z" })] });
-  expect(client.lines).toEqual(revoked);
+const goingKey = key({ deletionTimestamp: "2026-01-01T00:00:00Z" });
+
+test("a grant of what is being deleted stays for the settle time, and is looked at again then", async () => {
+  const { client, next } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] });
+  expect(client.lines).toEqual([]);
+  expect(next).toEqual({ kind: "look-again", at: Date.UTC(2026, 0, 1) + 1 + 2_000 + 100 });
+});
+
+test("a grant of what is being deleted is taken back after the settle time, without a question", async () => {
+  const { client, next } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] }, undefined, { isDue: true });
+  expect([client.lines, next]).toEqual([revoked, { kind: "wait-for-change" }]);
+});
+
+test("what is being deleted is granted to nobody anew, nor bound again", async () => {
+  const unbound = await passOver({ ...granted("ownedaccesskeys", "k"), clusterrolebindings: [], ownedaccesskeys: [goingKey] });
+  expect(unbound.client.lines).toEqual([`delete clusterroles ${name}`]);
 });
 
 test.for<[string, readonly RawObject[]]>([

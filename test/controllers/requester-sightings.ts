@@ -23,7 +23,7 @@ const grantName = `latchkey-requester-${requesterHash("ann")}-0`;
 
 /** The ClusterRole that grants ann these objects, and its binding. */
 export function granted(plural: string, ...names: readonly string[]): Readonly<Record<"clusterroles" | "clusterrolebindings", readonly RawObject[]>> {
-  const rule = { apiGroups: ["management.service"], resources: [plural], resourceNames: names, verbs: ["delete", "get", "watch"] };
+  const rule = { apiGroups: ["management.service"], resources: [plural], resourceNames: names, verbs: ["delete", "get", "list", "watch"] };
   const subjects = [{ kind: "User", apiGroup, name: "ann" }];
   return {
     clusterroles: [raw({ name: grantName, ...marks }, { rules: [rule] })],

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
+import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
+import { derivedName } from "../../src/domain/derived-role.ts";
 import type { Failure } from "../../src/domain/sync-summary.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { Turns } from "../../src/kube/turns.ts";
@@ -22,6 +24,8 @@ async function around(listed: Parameters<typeof told>[0], { answer, failures = {
     tell: async () => {},
     failureAt: (target: string) => failures[target],
     waitingSince,
+    deletions: new Deletions(clock),
+    grantSettleTime: 2_000,
   };
   const status = () => recordAt(recordAt(client.requests.find(({ verb }) => verb === "patch")?.body, "body"), "status");
   return { client, clock, listWatch, waitingSince, status, pass: (key = "team/db") => reconcileSharedSecret(key, deps) };
@@ -82,11 +86,35 @@ describe("a pass over a SharedSecret", () => {
     expect(client.lines).toEqual([]);
   });
 
-  test("takes its copies away when it is deleted, and lets it go", async () => {
-    const going = offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
-    const { client, pass } = await around({ namespaces: [projectNamespace("pay")], sharedsecrets: [going], secrets: [copied("db", "pay"), copied("other", "pay")] });
+  const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  const opened = { access: [{ users: ["ann"], verbs: ["get"] }], metadata: going };
+
+  test("takes its copies away when it is deleted, and lets it go at once when nobody was let in", async () => {
+    const { client, pass } = await around({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db", { metadata: going })], secrets: [copied("db", "pay"), copied("other", "pay")] });
     await pass();
     expect(client.lines).toEqual(["delete secrets pay/db", "patch sharedsecrets team/db"]);
+  });
+
+  test("goes a settle time after its grants, once the API server no longer honours them", async () => {
+    const name = derivedName({ name: "db", uid: "uid-db" }, { verbs: ["get"], status: false });
+    let status: object = { allowed: true, reason: `RBAC: allowed by RoleBinding "${name}/team" of Role "${name}" to User "ann"` };
+    const { client, clock, pass } = await around({ sharedsecrets: [offered("db", opened)] }, { answer: ({ verb }) => (verb === "review" ? { status } : {}) });
+    const began = clock.now();
+    expect(await pass()).toEqual({ kind: "look-again", at: began + 2_000 });
+    clock.advance(2_000);
+    client.requests.splice(0);
+    expect(await pass()).toEqual({ kind: "look-again", at: began + 2_250 });
+    expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
+    status = { allowed: false };
+    client.requests.splice(0);
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
+  });
+
+  test("does not wait where its namespace goes, too", async () => {
+    const { client, pass } = await around({ namespaces: [raw({ name: "team", ...going })], sharedsecrets: [offered("db", opened)] });
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
   test("tells a derived name that is somebody else's", async () => {
@@ -102,19 +130,20 @@ describe("a pass over a SharedSecret", () => {
 });
 
 describe("what is left of a SharedSecret that is gone", () => {
-  const left = { roles: [derived("role", "latchkey-a")], rolebindings: [derived("binding", "latchkey-a", { marks: { annotations: { [annotations.source]: "gone" } } })] };
+  const leftover = derivedName({ name: "gone", uid: "uid-gone" }, { verbs: ["get"], status: false });
+  const left = { roles: [derived("role", leftover)], rolebindings: [derived("binding", leftover, { marks: { annotations: { [annotations.source]: "gone" } } })] };
 
   test("is taken away, bindings first, once the API server itself says that it is gone", async () => {
     const { client, pass } = await around(left, { answer: goneAnswer });
     expect(await pass("team/gone")).toEqual({ kind: "wait-for-change" });
-    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", "delete rolebindings team/latchkey-a", "delete roles team/latchkey-a"]);
+    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", `delete rolebindings team/${leftover}`, `delete roles team/${leftover}`]);
   });
 
   test("is taken away by the pass over another of its namespace, before that one is granted to anybody", async () => {
     const owned = { ...offered("db", { projects: "" }), spec: { owner: { user: "ann" } } };
     const { client, pass } = await around({ ...left, sharedsecrets: [owned] }, { answer: goneAnswer });
     await pass();
-    expect(client.lines.slice(0, 2)).toEqual(["getMetadata sharedsecrets team/gone", "delete rolebindings team/latchkey-a"]);
+    expect(client.lines.slice(0, 2)).toEqual(["getMetadata sharedsecrets team/gone", `delete rolebindings team/${leftover}`]);
     expect(client.lines.filter((line) => line.startsWith("create"))).toHaveLength(2);
   });
 
@@ -125,19 +154,29 @@ describe("what is left of a SharedSecret that is gone", () => {
   });
 
   test("is asked for by the name in a Role's rule, where no annotation names it", async () => {
-    const { client, pass } = await around({ roles: [derived("role", "latchkey-a")] }, { answer: goneAnswer });
+    const { client, pass } = await around({ roles: [derived("role", leftover)] }, { answer: goneAnswer });
     await pass("team/gone");
-    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", "delete roles team/latchkey-a"]);
+    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", `delete roles team/${leftover}`]);
   });
 
   test("is taken away without asking where nothing tells its name", async () => {
-    const { client, pass } = await around({ rolebindings: [derived("binding", "latchkey-a")] });
+    const { client, pass } = await around({ rolebindings: [derived("binding", leftover)] });
     await pass("team/gone");
-    expect(client.lines).toEqual(["delete rolebindings team/latchkey-a"]);
+    expect(client.lines).toEqual([`delete rolebindings team/${leftover}`]);
+  });
+
+  test.for([
+    ["an owner reference and no mark of Latchkey's", { labels: {}, ownerReferences: [{ apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "uid-gone" }] }],
+    ["Latchkey's marks under a name that does not follow from them", { name: "latchkey-gone-0123456789abcdef", annotations: { [annotations.source]: "gone" } }],
+    ["Latchkey's label under a name of its own", { name: "latchkey-gone" }],
+  ] as const)("does not mean a stranger with %s", async ([, marks]) => {
+    const { client, pass } = await around({ roles: [derived("role", leftover, { marks })], rolebindings: [derived("binding", leftover, { marks })] }, { answer: goneAnswer });
+    await pass("team/gone");
+    expect(client.lines).toEqual([]);
   });
 
   test("of another SharedSecret that lives is left alone", async () => {
-    const { client, pass } = await around({ sharedsecrets: [offered("db")], roles: [derived("role", "latchkey-a", { uid: "uid-db" })] });
+    const { client, pass } = await around({ sharedsecrets: [offered("db")], roles: [derived("role", "latchkey-a-0123456789abcdef", { uid: "uid-db" })] });
     await pass("team/gone");
     expect(client.lines).toEqual([]);
   });

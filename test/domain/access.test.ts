@@ -153,12 +153,12 @@ describe("what an earlier object of the name left behind", () => {
 
   test("is removed, binding first, without touching what is wanted", () => {
     const model = new AccessModel();
-    const role = { name: "latchkey-database-old", permission: { verbs: ["get"], status: false }, subjects: [user("mallory")], rules: "[]" };
+    const role = { name: "latchkey-database-0123456789abcdef", permission: { verbs: ["get"], status: false }, subjects: [user("mallory")], rules: "[]" };
     const named = (manifest: ReturnType<typeof roleManifest>) => ({ ...manifest, metadata: { ...manifest.metadata, ...leftoverMarks } });
     model.put(named(roleManifest(secret, role)));
     model.put(named(bindingManifest(secret, role, role.subjects)));
     const steps = accessSteps(model.seen(), wanted);
-    expect(steps[0]).toMatchObject([{ do: "delete", ref: { name: "latchkey-database-old" } }]);
+    expect(steps[0]).toMatchObject([{ do: "delete", ref: { name: "latchkey-database-0123456789abcdef" } }]);
     steps.flat().forEach((write) => model.apply(write));
     expect(model.rights()).toEqual(rightsOf(wanted));
     expect(model.roles).toHaveLength(1);

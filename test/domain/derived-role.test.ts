@@ -4,7 +4,7 @@ import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import { parseRole, parseRoleBinding, type RoleSeen, type Subject } from "../../src/api/role.ts";
 import type { Grant } from "../../src/domain/access-rules.ts";
-import { bindingManifest, derivedName, derivedRoles, isAsWritten, isMarked, roleManifest, sourceUidOf } from "../../src/domain/derived-role.ts";
+import { bindingManifest, derivedName, derivedRoles, isAsWritten, isDerivedName, isMarked, roleManifest, sourceUidOf } from "../../src/domain/derived-role.ts";
 import { sightedMetadata } from "./sightings.ts";
 
 const secret = sightedMetadata({ namespace: "team", name: "database", uid: "uid-1" });
@@ -119,10 +119,19 @@ describe("marks", () => {
   test.for<[string, typeof binding, string | undefined]>([
     ["tell by the owner, before the label", { ...binding, ownerReferences: [owner] }, "uid-owner"],
     ["tell by the label where there is no owner", { ...binding, ownerReferences: [] }, "uid-1"],
+    ["tell by the owner beside an annotation, where the label is lost", { ...changed({ labels: {} }), ownerReferences: [owner] }, "uid-owner"],
+    ["tell nothing by the owner alone, which any tool may name", { ...changed({ labels: {}, annotations: {} }), ownerReferences: [owner] }, undefined],
+    ["tell nothing under a name of another form", { ...changed({ name: "latchkey-database" }), ownerReferences: [owner] }, undefined],
     ["tell nothing by owners of other kinds", { ...changed({ labels: {} }), ownerReferences: [{ ...owner, kind: "Pod" }, { ...owner, apiVersion: "v1" }] }, undefined],
   ])("%s whose a derived object is", ([, standing, uid]) => {
     expect(sourceUidOf(standing)).toBe(uid);
   });
+});
+
+test("a name follows from the uid and one of the permissions there are", () => {
+  const names = [["get"], ["delete", "get", "list", "patch", "update", "watch"]].flatMap((verbs) => [true, false].map((status) => derivedName(secret, { verbs, status })));
+  expect(names.map((name) => isDerivedName(secret, name))).toEqual(names.map(() => true));
+  expect([isDerivedName({ ...secret, uid: "uid-2" }, names[0] ?? ""), isDerivedName({ ...secret, name: "data" }, names[0] ?? ""), isDerivedName(secret, "latchkey-database-0123456789abcdef")]).toEqual([false, false, false]);
 });
 
 test("a permission without grants is not made up, and an object without namespace names none", () => {

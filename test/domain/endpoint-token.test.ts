@@ -119,12 +119,6 @@ describe("the order of a token's steps", () => {
     expect(decision.kind === "mint" ? "mint" : done).toBe(step);
   });
 
-  test("a deleted object is released as soon as no grant names it", () => {
-    const grant = { granted: false, named: false, namedByOthers: false };
-    const plan = planOf(planEndpointToken(viewOf({ token: { metadata: goingMetadata }, grant }), born));
-    expect(plan.steps).toMatchObject([[{ do: "patch", body: { metadata: { finalizers: [] } } }]]);
-  });
-
   test("a token that cannot be minted is looked at again at its end, so that it does not outlive it", () => {
     const missing = planEndpointToken({ ...mintedView(), knownKids: new Set() }, born);
     expect(missing).toMatchObject({ kind: "mint", otherwise: { steps: [], next: { kind: "look-again", at: born + hour } } });

@@ -6,7 +6,7 @@ import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
 import { type OwnedAccessKeyView, planOwnedAccessKey } from "../../src/domain/owned-access-key.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { applyAnnotations, applyStatus, notesOf, statusPatch } from "./plan-model.ts";
-import { born, goingMetadata, sightedMetadata } from "./sightings.ts";
+import { born, sightedMetadata } from "./sightings.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
 const day = 86_400;
@@ -257,20 +257,6 @@ describe("the stay of a key", () => {
   test("begins with the finalizer and nothing else", () => {
     const plan = planOwnedAccessKey(viewOf({ key: { metadata: sightedMetadata({ finalizers: ["x"] }) } }), born);
     expect(plan.steps).toMatchObject([[{ do: "patch", body: { metadata: { resourceVersion: "7", finalizers: ["x", "management.service/cleanup"] } } }]]);
-  });
-
-  test.each<[string, Partial<Changes>, unknown]>([
-    ["lasts while a grant names it", {}, []],
-    ["ends when none does", { grant: { granted: false, named: false, namedByOthers: false } }, [[{ do: "patch", body: { metadata: { finalizers: [] } } }]]],
-  ])("%s, once it is being deleted", (_rule, changes, steps) => {
-    const plan = planOwnedAccessKey(viewOf({ key: { metadata: goingMetadata }, ...changes }), born);
-    expect(plan).toMatchObject({ steps, next: { kind: "wait-for-change" } });
-  });
-
-  test("is not Latchkey's matter any more once it was released", () => {
-    const grant = { granted: false, named: false, namedByOthers: false };
-    const plan = planOwnedAccessKey(viewOf({ key: { metadata: { ...goingMetadata, finalizers: ["x"] } }, grant }), born);
-    expect(plan.steps).toEqual([]);
   });
 
   const opted = { spec: { ttl: 5 }, config: { deleteExpiredKeysAfter: 60 } };

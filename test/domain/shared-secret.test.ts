@@ -8,7 +8,8 @@ import type { AccessSeen } from "../../src/domain/access.ts";
 import { accessOf } from "../../src/domain/access-rules.ts";
 import { bindingManifest, derivedRoles, roleManifest } from "../../src/domain/derived-role.ts";
 import type { Plan } from "../../src/domain/plan.ts";
-import { isProgressDue, planSharedSecret, type SharedSecretSeen } from "../../src/domain/shared-secret.ts";
+import type { ReleasePhase } from "../../src/domain/release.ts";
+import { granteesOf, isProgressDue, planSharedSecret, planTermination, type SharedSecretGoing, type SharedSecretSeen } from "../../src/domain/shared-secret.ts";
 import type { SyncSummary } from "../../src/domain/sync-summary.ts";
 import { notesOf, statusPatch } from "./plan-model.ts";
 import { born, sightedMetadata } from "./sightings.ts";
@@ -22,7 +23,7 @@ const waiting = { desired: 1, pending: 1 };
 type Changes = Partial<Omit<SharedSecretSeen, "source" | "summary">> & { readonly source?: SourceChanges; readonly summary?: Partial<SyncSummary> };
 
 function seen({ source, summary, ...rest }: Changes = {}): SharedSecretSeen {
-  const base = { access: nothing, prefixes, namespaceIsTerminating: false, copies: [] };
+  const base = { access: nothing, prefixes, namespaceIsTerminating: false };
   return { ...base, source: sightedSource(source), summary: { ...settled, ...summary }, ...rest };
 }
 
@@ -55,26 +56,74 @@ describe("before anything else", () => {
   });
 });
 
-describe("the farewell", () => {
-  const deletionTimestamp = "2026-01-01T00:01:00Z";
-  const source = { metadata: { deletionTimestamp } };
+describe("a SharedSecret that is being deleted", () => {
+  const at = (kind: ReleasePhase["kind"]) => ({ phase: kind === "keep-grants" || kind === "settle" ? { kind, until: 9 } : { kind }, now: born });
+  const going = (changes: Changes & { readonly copies?: SharedSecretGoing["copies"] } = {}, finalizers = [cleanupFinalizer]): SharedSecretGoing => {
+    const { copies = [], source = {}, ...rest } = changes;
+    return { ...seen({ ...rest, source: { ...source, metadata: { deletionTimestamp: "2026-01-01T00:01:00Z", finalizers } } }), copies };
+  };
+  const copies = [sightedCopy(sightedSource()), sightedStranger(sightedSource())];
+  const owned = { secret: { owner: { user: "ann" } } };
+  const left = { metadata: sightedMetadata({ name: "latchkey-left", namespace: "team" }), ownerReferences: [], rules: [] };
 
-  test("cuts off who could read, then takes copies away, then lets the object go", () => {
-    const { source: { secret } } = seen();
-    const copies = [sightedCopy(sightedSource()), sightedStranger(sightedSource())];
-    const leftover = sightedMetadata({ name: "latchkey-left", namespace: "team" });
-    const access = { ...derived(), leftoverRoles: [{ metadata: leftover, ownerReferences: [], rules: [] }] };
-    const plan = planSharedSecret(seen({ source, copies, access }), born);
-    expect(outline(plan)).toEqual(["delete rolebindings", "delete roles, delete roles", "delete secrets, delete secrets", "patch sharedsecrets metadata"]);
-    expect(plan.steps.at(-1)?.[0]).toMatchObject({ ref: { name: secret.metadata.name }, body: { metadata: { finalizers: [] } } });
+  test("keeps its grants first, says that it is going, and takes its copies away", () => {
+    const plan = planTermination(going({ source: owned, access: { ...derived(), leftoverRoles: [left] }, copies }), at("keep-grants"));
+    expect(outline(plan)).toEqual(["delete roles", "delete secrets, delete secrets", "patch sharedsecrets status"]);
+    expect(plan.steps[0]).toMatchObject([{ ref: { name: "latchkey-left" } }]);
+    expect(statusPatch(plan)).toMatchObject({ observedGeneration: 3, conditions: [{ type: "Ready", status: "False", reason: "Terminating" }, { type: "Reconciling", status: "True" }] });
   });
 
-  test("happens in a namespace that goes away, too", () => {
-    expect(outline(planSharedSecret(seen({ source, namespaceIsTerminating: true }), born)).at(-1)).toBe("patch sharedsecrets metadata");
+  test("cuts off at once whom its spec no longer lets in by that very Role", () => {
+    const plan = planTermination(going({ source: { secret: { owner: { user: "bob" } } }, access: derived() }), at("keep-grants"));
+    expect(outline(plan)).toEqual(["delete rolebindings", "patch sharedsecrets status"]);
   });
 
-  test("is over once the finalizer is off, whoever else holds the object", () => {
-    expect(planSharedSecret(seen({ source: { metadata: { deletionTimestamp, finalizers: ["theirs"] } } }), born).steps).toEqual([]);
+  test("cuts off everybody at once whose Role was edited", () => {
+    const { roles, ...rest } = derived();
+    const edited = roles.map((role) => ({ ...role, rules: role.rules.map((rule) => ({ ...rule, verbs: ["*"] })) }));
+    expect(outline(planTermination(going({ source: owned, access: { ...rest, roles: edited } }), at("keep-grants")))[0]).toBe("delete rolebindings");
+  });
+
+  test("takes out of a binding only who is no longer let in", () => {
+    const { bindings, ...rest } = derived();
+    const both = bindings.map((binding) => ({ ...binding, subjects: [...binding.subjects, { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "bob" }] }));
+    const plan = planTermination(going({ source: owned, access: { ...rest, bindings: both } }), at("keep-grants"));
+    expect(plan.steps[0]).toMatchObject([{ do: "replace", object: { subjects: [{ name: "ann" }] } }]);
+  });
+
+  test("takes its grants back after the settle time, bindings first", () => {
+    const plan = planTermination(going({ source: owned, access: { ...derived(), leftoverRoles: [left] } }), at("revoke"));
+    expect(outline(plan)).toEqual(["delete rolebindings", "delete roles, delete roles", "patch sharedsecrets status"]);
+  });
+
+  test.for(["settle", "review"] as const)("waits then, in phase %s", (kind) => {
+    expect(outline(planTermination(going({ source: owned }), at(kind)))).toEqual(["patch sharedsecrets status"]);
+  });
+
+  test("goes last, behind its copies and without another status", () => {
+    const plan = planTermination(going({ copies }), at("release"));
+    expect(outline(plan)).toEqual(["delete secrets, delete secrets", "patch sharedsecrets metadata"]);
+    expect(plan.steps.at(-1)?.[0]).toMatchObject({ body: { metadata: { finalizers: [] } } });
+  });
+
+  test("says while finalizers of others hold it that Latchkey has finished", () => {
+    const others = [cleanupFinalizer, "theirs"];
+    const plan = planTermination(going({}, others), at("release"));
+    expect(outline(plan)).toEqual(["patch sharedsecrets status", "patch sharedsecrets metadata"]);
+    expect(statusPatch(plan)).toMatchObject({ conditions: [{ type: "Ready", status: "False", reason: "Terminating" }] });
+    const { source } = going({}, ["theirs"]);
+    const status = statusPatch(plan);
+    const told = { ...source, secret: { ...source.secret, status, conditions: parseConditions(status) } };
+    expect(planTermination({ ...going(), source: told }, at("release")).steps).toEqual([]);
+  });
+
+  test("asks about one of each binding, of its spec or standing, but of no stranger's", () => {
+    const access = derived();
+    const names = access.bindings.map(({ metadata }) => metadata.name);
+    expect(granteesOf(going({ source: owned, access: nothing }))).toMatchObject([{ subject: { kind: "User", name: "ann" }, verb: "delete", allowedBy: `allowed by RoleBinding "${names[0]}/team" ` }]);
+    expect(granteesOf(going({ access })).map(({ subject }) => subject.name)).toEqual(["ann"]);
+    expect(granteesOf(going({ source: owned, access: { ...nothing, strangers: new Set(names) } }))).toEqual([]);
+    expect(granteesOf(going())).toEqual([]);
   });
 });
 

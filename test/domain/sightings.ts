@@ -36,7 +36,7 @@ export function sightedRole(requester: string, number: number, names: readonly s
       resources: [plural],
       resourceNames: names.filter((name) => name.startsWith(`${plural}/`)).map((name) => name.slice(plural.length + 1)).sort(),
       nonResourceURLs: [],
-      verbs: ["delete", "get", "watch"],
+      verbs: ["delete", "get", "list", "watch"],
     })),
   };
 }

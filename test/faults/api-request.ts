@@ -21,19 +21,19 @@ export function apiRequest({ method = "GET", url = "/" }: Pick<IncomingMessage, 
   const { pathname, searchParams } = new URL(url, "http://proxy");
   const [, namespace, plural = "", name, subresource] = pattern.exec(pathname) ?? [];
   const selection = [pathname, searchParams.get("labelSelector"), searchParams.get("fieldSelector")].filter((part) => part !== null).join("?");
-  return { method, path: url, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch"), isDry: searchParams.has("dryRun") }), plural, namespace, name, subresource, selection };
+  return { method, path: url, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch"), isQuestion: searchParams.has("dryRun") || plural.endsWith("accessreviews") }), plural, namespace, name, subresource, selection };
 }
 
 interface Hints {
   readonly name: string | undefined;
   readonly isWatch: boolean;
-  readonly isDry: boolean;
+  readonly isQuestion: boolean;
 }
 
-/** A dry run changes nothing: it is a question. */
-function kindOf(method: string, plural: string, { name, isWatch, isDry }: Hints): ApiRequest["kind"] {
+/** A dry run changes nothing, nor does a review: they are questions. */
+function kindOf(method: string, plural: string, { name, isWatch, isQuestion }: Hints): ApiRequest["kind"] {
   if (plural === "leases") return "lease";
-  if (method !== "GET" && !isDry) return "write";
-  if (name !== undefined || isDry) return "get";
+  if (method !== "GET" && !isQuestion) return "write";
+  if (name !== undefined || isQuestion) return "get";
   return isWatch ? "watch" : "list";
 }

@@ -73,6 +73,7 @@ const controllerSettings = {
   quotaTokens: 1_000,
   quotaExempt: [],
   requireSyncFrom: false,
+  grantSettleTime: 2_000,
   workers: 16,
   writers: 16,
   lease: leaseTimes,

@@ -24,6 +24,7 @@ test("without options every field has its documented default", () => {
     deleteExpiredTokensAfter: 3600,
     deleteExpiredKeysAfter: undefined,
     requireSyncFrom: false,
+    grantSettleTime: 2_000,
     leaseDuration: 15_000,
     renewDeadline: 10_000,
     retryPeriod: 2000,
@@ -52,6 +53,7 @@ describe("values", () => {
     ["at once", ["--delete-expired-keys-after=0"], {}, { deleteExpiredKeysAfter: 0 }],
     ["true", ["--require-sync-from=true"], {}, { requireSyncFrom: true }],
     ["false", [], { LATCHKEY_REQUIRE_SYNC_FROM: "false" }, { requireSyncFrom: false }],
+    ["no time at all for grants to settle", ["--grant-settle-time=0"], {}, { grantSettleTime: 0 }],
     ["durations of the Lease in milliseconds", ["--lease-duration=1m"], {}, { leaseDuration: 60_000 }],
   ])("%s", ([, argv, env, expected]) => {
     expect(parse(argv, env)).toMatchObject(expected);
@@ -94,7 +96,7 @@ test("the help lists every option with its variable and default", () => {
   const help = controllerHelp();
   expect(help).toContain("--delete-expired-keys-after <duration>");
   expect(help).toMatch(/--lease-duration <duration> .*\(default 15s\) \[LATCHKEY_LEASE_DURATION\]/);
-  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(21);
+  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(22);
 });
 
 test("help is asked for with --help or -h", () => {
