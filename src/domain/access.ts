@@ -1,3 +1,4 @@
+import { labels } from "../api/names.ts";
 import type { Manifest, Metadata } from "../api/object.ts";
 import { apiVersionOf, type Resource, resources } from "../api/resources.ts";
 import type { RoleBindingSeen, RoleSeen, Subject } from "../api/role.ts";
@@ -47,7 +48,7 @@ export function narrowingSteps(seen: AccessSeen, wanted: readonly DerivedRole[])
     const staying = keysOf(role !== undefined && standsAsWritten(seen, role.name) && pointsHome(binding) ? role.subjects : []);
     const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
     if (left.length === 0) return [removal(resources.roleBindings, binding)];
-    return left.length === binding.subjects.length ? [] : [narrowed(binding, left)];
+    return left.length === binding.subjects.length ? [] : [narrowed(seen.secret, binding, left)];
   });
   return [
     [...seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding)), ...cut],
@@ -85,7 +86,7 @@ function readBinding(seen: AccessSeen, binding: RoleBindingSeen, wanted: readonl
   if (left.length === binding.subjects.length) return { binding, role, cut: [], left };
   // The API server refuses to update a binding whose Role is missing or grants what the writer does not hold.
   const writable = stands && (role !== undefined || left.length > 0);
-  return writable ? { binding, role, cut: [narrowed(binding, left)], left } : gone;
+  return writable ? { binding, role, cut: [narrowed(seen.secret, binding, left)], left } : gone;
 }
 
 /**
@@ -134,13 +135,14 @@ function obsoleteRoles(seen: AccessSeen, wanted: readonly DerivedRole[]): Step {
   return [...obsolete, ...seen.leftoverRoles].map((role) => removal(resources.roles, role));
 }
 
-function narrowed(binding: RoleBindingSeen, subjects: readonly Subject[]): Write {
+/** A policy refuses what carries no label of Latchkey's: one that somebody took off comes back. */
+function narrowed({ uid }: Metadata, binding: RoleBindingSeen, subjects: readonly Subject[]): Write {
   const { apiGroup, kind, name } = binding.roleRef;
-  const { namespace, labels, annotations } = binding.metadata;
+  const { namespace, labels: given, annotations } = binding.metadata;
   const manifest: Manifest = {
     apiVersion: apiVersionOf(resources.roleBindings),
     kind: resources.roleBindings.kind,
-    metadata: { ...(namespace === undefined ? {} : { namespace }), name, labels, annotations, ownerReferences: binding.ownerReferences },
+    metadata: { ...(namespace === undefined ? {} : { namespace }), name, labels: { ...given, [labels.sourceUid]: uid }, annotations, ownerReferences: binding.ownerReferences },
     roleRef: { apiGroup, kind, name },
     subjects,
   };

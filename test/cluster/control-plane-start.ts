@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { kubeconfigFor, type ControlPlane, type User } from "./control-plane-handle.ts";
@@ -23,6 +23,13 @@ export interface StartedPrograms {
   controlPlane: ControlPlane;
   /** Starts it again on its port with these flags beside the first ones, and waits until it serves. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
+  addApiServer: () => Promise<AddedApiServer>;
+}
+
+/** Another kube-apiserver on the same etcd, with the same users. */
+export interface AddedApiServer extends Pick<ControlPlane, "url" | "certificateAuthority" | "kubeconfigs"> {
+  /** Sends it a signal: between SIGSTOP and SIGCONT it learns nothing, as behind a slow network. */
+  signal: (signal: NodeJS.Signals) => void;
 }
 
 const controllerManager: User = { name: "system:kube-controller-manager", groups: [] };
@@ -35,7 +42,7 @@ export async function startPrograms(
 ): Promise<StartedPrograms> {
   const { directory, users } = settings;
   const { [controllerManager.name]: managerToken = "", ...tokens } = writeUsers(directory, [...users, controllerManager]);
-  const { cluster, audit, restart } = await startApiServer(binaries, programs, settings);
+  const { cluster, audit, restart, add } = await startApiServer(binaries, programs, settings);
   const kubeconfigs = writeKubeconfigs(directory, cluster, tokens);
   const controlPlane: ControlPlane = {
     kind: "own",
@@ -60,10 +67,19 @@ export async function startPrograms(
     await restart(extraFlags);
     await programs.whileAlive(apiServerReady(controlPlane));
   };
-  return { controlPlane, restartApiServer };
+  const addApiServer = async () => {
+    const name = "kube-apiserver-2";
+    const added = await add(name);
+    const addedKubeconfigs = writeKubeconfigs(added.directory, added.cluster, tokens);
+    const adminKubeconfig = kubeconfigFor({ kubeconfigs: addedKubeconfigs }, users[0]?.name ?? "");
+    await programs.whileAlive(apiServerReady({ ...controlPlane, ...added.cluster, kubeconfigs: addedKubeconfigs, adminKubeconfig }));
+    return { ...added.cluster, kubeconfigs: addedKubeconfigs, signal: (signal: NodeJS.Signals) => programs.signal(name, signal) };
+  };
+  return { controlPlane, restartApiServer, addApiServer };
 }
 
 interface StartedApiServer {
+  add: (name: string) => Promise<{ readonly cluster: KubeconfigCluster; readonly directory: string }>;
   cluster: KubeconfigCluster;
   audit: string | undefined;
   restart: (extraFlags: readonly string[]) => Promise<void>;
@@ -81,9 +97,16 @@ async function startApiServer(
   programs.run("etcd", binaries.etcd, etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }));
   const flags = (more: readonly string[]) => apiServerFlags({ directory, etcdPort, port, audit }, [...extraApiServerFlags, ...more]);
   programs.run("kube-apiserver", binaries.apiServer, flags([]));
-  const certificateAuthority = await programs.whileAlive(certificate(directory));
+  const certificateAuthority = await programs.whileAlive(certificate(join(directory, "certificates")));
   const restart = (more: readonly string[]) => programs.restart("kube-apiserver", binaries.apiServer, flags(more));
-  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit, restart };
+  const add = async (name: string) => {
+    const own = join(directory, name);
+    mkdirSync(own, { recursive: true });
+    const addedPort = await freePort();
+    programs.run(name, binaries.apiServer, flags([`--secure-port=${addedPort}`, `--cert-dir=${own}`, ...(audit === undefined ? [] : [`--audit-log-path=${join(programs.logs, `${name}-audit.log`)}`])]));
+    return { directory: own, cluster: { url: `https://127.0.0.1:${addedPort}`, certificateAuthority: await programs.whileAlive(certificate(own)) } };
+  };
+  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit, restart, add };
 }
 
 function writeUsers(directory: string, users: readonly User[]): Record<string, string> {
@@ -119,7 +142,7 @@ function writeKubeconfigs(
 
 /** The API server makes its own certificate at its first start; the file holds the CA too. */
 function certificate(directory: string): Promise<string> {
-  const path = join(directory, "certificates", "apiserver.crt");
+  const path = join(directory, "apiserver.crt");
   const look = () => existsSync(path) && existsSync(path.replace(/crt$/, "key")) && readFileSync(path, "utf8");
   return eventually(look, { what: "kube-apiserver's certificate", every: 50 });
 }

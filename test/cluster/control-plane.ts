@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlaneSource } from "./binaries.ts";
 import type { ControlPlane, User } from "./control-plane-handle.ts";
-import { startPrograms } from "./control-plane-start.ts";
+import { type AddedApiServer, startPrograms } from "./control-plane-start.ts";
 import { useExistingCluster } from "./existing-cluster.ts";
 import { Programs } from "./programs.ts";
 
@@ -13,6 +13,8 @@ export interface StartedControlPlane extends ControlPlane {
   stop: () => Promise<void>;
   /** Starts the API server again with these flags beside the first ones; rejects on an existing cluster. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
+  /** Starts another API server on the same etcd; rejects on an existing cluster. */
+  addApiServer: () => Promise<AddedApiServer>;
 }
 
 /** What can be chosen about a control plane. */
@@ -54,7 +56,8 @@ export async function startControlPlane(
   if (source.kind === "existing") {
     const controlPlane = await useExistingCluster(source.kubectl, { directory, logs, users: [administrator, ...users] });
     const restartApiServer = () => Promise.reject(new Error("the API server of an existing cluster is not ours to restart"));
-    return { ...controlPlane, stop: async () => forget(), restartApiServer };
+    const addApiServer = () => Promise.reject(new Error("an existing cluster gets no API server from tests"));
+    return { ...controlPlane, stop: async () => forget(), restartApiServer, addApiServer };
   }
   const programs = new Programs(logs, {
     ...(options.directory === undefined && { removeWithParent: directory }),
@@ -62,12 +65,12 @@ export async function startControlPlane(
   });
   try {
     const settings = { ...options, directory, users: [administrator, ...users] };
-    const { controlPlane, restartApiServer } = await startPrograms(source, programs, settings);
+    const { controlPlane, restartApiServer, addApiServer } = await startPrograms(source, programs, settings);
     const stop = async () => {
       await programs.stop();
       forget();
     };
-    return { ...controlPlane, stop, restartApiServer };
+    return { ...controlPlane, stop, restartApiServer, addApiServer };
   } catch (error) {
     await programs.stop();
     throw error;

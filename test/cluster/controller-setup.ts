@@ -32,7 +32,7 @@ const stops: (() => Promise<unknown>)[] = [];
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   try {
-    const { stop, restartApiServer: _, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
+    const { stop, restartApiServer: _restart, addApiServer: _add, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(stop);
     const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
     stops.unshift(stopStamping);

@@ -18,7 +18,7 @@ let stopControlPlane = async () => {};
 /** Starts one control plane for the run and installs Latchkey's CRDs, RBAC and policies. */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
-  const { stop, restartApiServer: _, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
+  const { stop, restartApiServer: _restart, addApiServer: _add, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
   stopControlPlane = stop;
   try {
     const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);

@@ -46,6 +46,11 @@ export class Programs {
     this.run(name, program, flags);
   }
 
+  /** Sends a signal to a program that runs, such as SIGSTOP. */
+  signal(name: string, signal: NodeJS.Signals): void {
+    this.#children.get(name)?.kill(signal);
+  }
+
   /** Waits for work that cannot succeed once one of the programs has died; throws its last words then. */
   async whileAlive<T>(work: Promise<T>): Promise<T> {
     work.catch(() => {});
@@ -58,7 +63,7 @@ export class Programs {
    */
   async stop(): Promise<void> {
     for (const name of this.#children.keys()) this.#leaving.add(name);
-    await Promise.all([this.#stop("kube-apiserver", 2_000), this.#stop("kube-controller-manager", 2_000)]);
+    await Promise.all([...this.#children.keys()].filter((name) => name !== "etcd").map((name) => this.#stop(name, 2_000)));
     await this.#stop("etcd");
   }
 

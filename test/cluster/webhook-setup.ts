@@ -37,7 +37,7 @@ export async function setup(project: TestProject): Promise<void> {
   try {
     const started = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(() => started.stop());
-    const { stop: _stop, restartApiServer: _restart, ...controlPlane } = started;
+    const { stop: _stop, restartApiServer: _restart, addApiServer: _add, ...controlPlane } = started;
     const { stampedBy } = await applyLatchkey(controlPlane, report);
     const program = bundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });

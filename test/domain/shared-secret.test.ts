@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cleanupFinalizer } from "../../src/api/names.ts";
+import { cleanupFinalizer, labels } from "../../src/api/names.ts";
 import type { Condition } from "../../src/api/conditions.ts";
 import { resources } from "../../src/api/resources.ts";
 import { parseConditions } from "../../src/api/parse.ts";
@@ -84,11 +84,11 @@ describe("a SharedSecret that is being deleted", () => {
     expect(outline(planTermination(going({ source: owned, access: { ...rest, roles: edited } }), at("keep-grants")))[0]).toBe("delete rolebindings");
   });
 
-  test("takes out of a binding only who is no longer let in", () => {
+  test("takes out of a binding only who is no longer let in, and puts its label back", () => {
     const { bindings, ...rest } = derived();
-    const both = bindings.map((binding) => ({ ...binding, subjects: [...binding.subjects, { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "bob" }] }));
+    const both = bindings.map((binding) => ({ ...binding, metadata: { ...binding.metadata, labels: {} }, subjects: [...binding.subjects, { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "bob" }] }));
     const plan = planTermination(going({ source: owned, access: { ...rest, bindings: both } }), at("keep-grants"));
-    expect(plan.steps[0]).toMatchObject([{ do: "replace", object: { subjects: [{ name: "ann" }] } }]);
+    expect(plan.steps[0]).toMatchObject([{ do: "replace", object: { metadata: { labels: { [labels.sourceUid]: "uid-db" } }, subjects: [{ name: "ann" }] } }]);
   });
 
   test("takes its grants back after the settle time, bindings first", () => {
