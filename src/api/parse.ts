@@ -8,32 +8,37 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof SecretText);
 }
 
+/** The value of a field that an object has itself: fields may be called like what every object inherits, such as `constructor`. */
+export function ownValue(record: Readonly<Record<string, unknown>>, field: string): unknown {
+  return Object.hasOwn(record, field) ? record[field] : undefined;
+}
+
 /** The JSON object under `field`; an empty one when there is none. */
 export function recordAt(value: unknown, field: string): Readonly<Record<string, unknown>> {
-  const inner = isRecord(value) ? value[field] : undefined;
+  const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return isRecord(inner) ? inner : {};
 }
 
 /** The string under `field`, if it is one. */
 export function stringAt(value: unknown, field: string): string | undefined {
-  const inner = isRecord(value) ? value[field] : undefined;
+  const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return typeof inner === "string" ? inner : undefined;
 }
 
 /** The finite number under `field`, if it is one. */
 export function numberAt(value: unknown, field: string): number | undefined {
-  const inner = isRecord(value) ? value[field] : undefined;
+  const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return typeof inner === "number" && Number.isFinite(inner) ? inner : undefined;
 }
 
 /** Whether `field` is true. */
 export function isTrueAt(value: unknown, field: string): boolean {
-  return isRecord(value) && value[field] === true;
+  return isRecord(value) && ownValue(value, field) === true;
 }
 
 /** The list under `field`; an empty one when there is none. */
 export function listAt(value: unknown, field: string): readonly unknown[] {
-  const inner = isRecord(value) ? value[field] : undefined;
+  const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return Array.isArray(inner) ? inner : [];
 }
 

@@ -1,20 +1,21 @@
-import { isRecord } from "../api/parse.ts";
+import { isRecord, ownValue } from "../api/parse.ts";
 
 /** The JSON merge patch (RFC 7386) that turns `from` into `to`; undefined when they are equal. Lists are replaced whole. */
 export function mergePatch(
   from: Readonly<Record<string, unknown>>,
   to: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> | undefined {
-  const patch: Record<string, unknown> = {};
+  // Fields may be called like what every object inherits: only own ones are there, and no assignment sets a prototype.
+  const patch: [string, unknown][] = [];
   for (const field of Object.keys(from)) {
-    if (to[field] === undefined) patch[field] = null;
+    if (ownValue(to, field) === undefined) patch.push([field, null]);
   }
   for (const [field, wanted] of Object.entries(to)) {
     if (wanted === undefined) continue;
-    const change = changeOf(from[field], wanted);
-    if (change !== undefined) patch[field] = change;
+    const change = changeOf(ownValue(from, field), wanted);
+    if (change !== undefined) patch.push([field, change]);
   }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  return patch.length === 0 ? undefined : Object.fromEntries(patch);
 }
 
 function changeOf(present: unknown, wanted: unknown): unknown {
@@ -29,7 +30,7 @@ export function isSame(one: unknown, other: unknown): boolean {
   }
   if (isRecord(one) && isRecord(other)) {
     const fields = new Set([...Object.keys(one), ...Object.keys(other)]);
-    return [...fields].every((field) => isSame(one[field], other[field]));
+    return [...fields].every((field) => isSame(ownValue(one, field), ownValue(other, field)));
   }
   return one === other;
 }

@@ -62,18 +62,18 @@ function sentenceOf({ method, body }: Call, status: unknown): string {
   return redact(stringAt(status, "message") ?? "no explanation", body);
 }
 
-const codes: Readonly<Record<number, KubeErrorCode>> = {
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "NotFound",
-  409: "Conflict",
-  410: "Gone",
-  422: "Invalid",
-  429: "TooManyRequests",
-};
+const codes: ReadonlyMap<number, KubeErrorCode> = new Map([
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [409, "Conflict"],
+  [410, "Gone"],
+  [422, "Invalid"],
+  [429, "TooManyRequests"],
+]);
 
 function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   if (reason === "AlreadyExists") return "AlreadyExists";
   if (status >= 500) return "ServerError";
-  return codes[status] ?? "BadRequest";
+  return codes.get(status) ?? "BadRequest";
 }

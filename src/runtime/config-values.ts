@@ -88,14 +88,14 @@ export function wholeNumber({ least, most }: { readonly least: number; readonly 
   };
 }
 
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const unitSeconds: ReadonlyMap<string, number> = new Map([["s", 1], ["m", 60], ["h", 3600], ["d", 86_400]]);
 const mostSeconds = 2 ** 31 - 1;
 
 /** `90`, `30s`, `15m`, `1h` or `7d`, at least `least` seconds; the answer counts `unit` for each second. */
 export function duration({ unit, least }: { readonly unit: number; readonly least: number }): ParseValue<number> {
   return (value, option) => {
     const match = /^(\d+)([smhd]?)$/.exec(value);
-    const seconds = Number(match?.[1]) * (unitSeconds[match?.[2] || "s"] ?? 1);
+    const seconds = Number(match?.[1]) * (unitSeconds.get(match?.[2] || "s") ?? 1);
     if (seconds >= least && seconds <= mostSeconds) return seconds * unit;
     throw new ConfigError(option, value, `must be a duration from ${least}s to ${mostSeconds}s, such as 90, 30s, 15m, 1h or 7d`);
   };
