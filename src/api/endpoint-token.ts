@@ -11,7 +11,7 @@ export interface EndpointToken {
   readonly spec: {
     /** Seconds. */
     readonly ttl?: number;
-    /** JSON text of `spec.scope`; absent only when the spec has none. */
+    /** JSON text of `spec.scope`; absent only when the spec has none, and `null`, which no credential is minted for, where it cannot be read. */
     readonly scope?: string;
     /** What that text limits the token to. */
     readonly limit: ScopeLimit;
@@ -35,12 +35,13 @@ export function parseEndpointToken(raw: unknown): EndpointToken {
   const token = text === undefined ? undefined : new SecretText(text);
   const ttl = numberAt(spec, "ttl");
   const scope = spec["scope"];
+  const limit = parseScopeLimit(scope);
   return {
     metadata: parseStampedMetadata(raw),
     spec: {
       ...(ttl === undefined ? {} : { ttl }),
-      ...(scope === undefined ? {} : { scope: JSON.stringify(scope) }),
-      limit: parseScopeLimit(scope),
+      ...(scope === undefined ? {} : { scope: limit === "unreadable" ? "null" : JSON.stringify(scope) }),
+      limit,
     },
     status: token === undefined ? sent : { ...sent, token },
     conditions: parseConditions(sent),

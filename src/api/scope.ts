@@ -1,4 +1,4 @@
-import { isRecord } from "./parse.ts";
+import { isRecord, ownValue } from "./parse.ts";
 
 /** A scope as the rules read it (specification, Scope): every list is there, `allowServiceCli` has become a role. */
 export interface Scope {
@@ -73,50 +73,90 @@ function withoutEmpty(fields: object): Readonly<Record<string, unknown>> {
 
 class UnreadableScope extends Error {}
 
+/** What a scope may hold in all of its lists and texts (config/policies/bounds.yaml): what is larger is compared and asked about at a stranger's price. */
+export const scopeBounds = { rules: 64, entries: 1_000, characters: 65_536 } as const;
+
 function readScope(raw: unknown): Scope {
-  const fields = readFields(raw, ["roles", "projects", "spaces", "virtualClusters", "clusters", "rules", "allowServiceCli"]);
-  const roles = readList(fields.roles, readRole);
-  return {
-    roles: readFlag(fields.allowServiceCli) ? [...roles, { role: serviceCLI, projects: [], virtualClusters: [] }] : roles,
-    projects: readList(fields.projects, (entry) => readText(readFields(entry, ["project"]).project)),
-    spaces: readList(fields.spaces, (entry) => {
-      const { project, space } = readFields(entry, ["project", "space"]);
-      return { project: readText(project), space: readText(space) };
-    }),
-    virtualClusters: readList(fields.virtualClusters, (entry) => {
-      const { project, virtualCluster } = readFields(entry, ["project", "virtualCluster"]);
-      return { project: readText(project), virtualCluster: readText(virtualCluster) };
-    }),
-    clusters: readList(fields.clusters, (entry) => readText(readFields(entry, ["cluster"]).cluster)),
-    rules: readList(fields.rules, readRule),
-  };
+  return new ScopeReader().scope(raw);
 }
 
-function readRole(raw: unknown): ScopeRole {
-  const { role, projects, virtualClusters } = readFields(raw, ["role", "projects", "virtualClusters"]);
-  return { role: readText(role), projects: readList(projects, readText), virtualClusters: readList(virtualClusters, readText) };
+/** Reads one scope, and counts what it reads: it stops at the first value too many. */
+class ScopeReader {
+  #entries = 0;
+  #characters = 0;
+
+  scope(raw: unknown): Scope {
+    const fields = readFields(raw, ["roles", "projects", "spaces", "virtualClusters", "clusters", "rules", "allowServiceCli"]);
+    const roles = this.#list(fields.roles, (entry) => this.#role(entry));
+    const rules = this.#list(fields.rules, (entry) => this.#rule(entry));
+    if (rules.length > scopeBounds.rules) throw new UnreadableScope();
+    return {
+      roles: readFlag(fields.allowServiceCli) ? [...roles, { role: serviceCLI, projects: [], virtualClusters: [] }] : roles,
+      projects: this.#list(fields.projects, (entry) => this.#text(readFields(entry, ["project"]).project)),
+      spaces: this.#list(fields.spaces, (entry) => {
+        const { project, space } = readFields(entry, ["project", "space"]);
+        return { project: this.#text(project), space: this.#text(space) };
+      }),
+      virtualClusters: this.#list(fields.virtualClusters, (entry) => {
+        const { project, virtualCluster } = readFields(entry, ["project", "virtualCluster"]);
+        return { project: this.#text(project), virtualCluster: this.#text(virtualCluster) };
+      }),
+      clusters: this.#list(fields.clusters, (entry) => this.#text(readFields(entry, ["cluster"]).cluster)),
+      rules,
+    };
+  }
+
+  #role(raw: unknown): ScopeRole {
+    const { role, projects, virtualClusters } = readFields(raw, ["role", "projects", "virtualClusters"]);
+    return { role: this.#text(role), projects: this.#texts(projects), virtualClusters: this.#texts(virtualClusters) };
+  }
+
+  #rule(raw: unknown): ScopeRule {
+    const fields = readFields(raw, ["verbs", "resources", "resourceNames", "namespaces", "nonResourceURLs", "requestTargets", "cluster", "virtualClusters"]);
+    return {
+      verbs: this.#texts(fields.verbs),
+      resources: this.#list(fields.resources, (entry) => this.#resources(entry)),
+      resourceNames: this.#texts(fields.resourceNames),
+      namespaces: this.#texts(fields.namespaces),
+      nonResourceURLs: this.#texts(fields.nonResourceURLs),
+      requestTargets: this.#texts(fields.requestTargets),
+      cluster: this.#text(fields.cluster),
+      virtualClusters: this.#list(fields.virtualClusters, (entry) => {
+        const { name, namespace } = readFields(entry, ["name", "namespace"]);
+        return { name: this.#text(name), namespace: this.#text(namespace) };
+      }),
+    };
+  }
+
+  #resources(raw: unknown): ScopeResources {
+    const { group, resources } = readFields(raw, ["group", "resources"]);
+    return { group: this.#text(group), resources: this.#texts(resources) };
+  }
+
+  #texts(raw: unknown): readonly string[] {
+    return this.#list(raw, (entry) => this.#text(entry));
+  }
+
+  #list<T>(raw: unknown, read: (entry: unknown) => T): readonly T[] {
+    if (raw === undefined || raw === null) return [];
+    if (!Array.isArray(raw)) throw new UnreadableScope();
+    this.#entries += raw.length;
+    if (this.#entries > scopeBounds.entries) throw new UnreadableScope();
+    return raw.map(read);
+  }
+
+  #text(raw: unknown): string {
+    if (raw === undefined || raw === null) return "";
+    if (typeof raw !== "string") throw new UnreadableScope();
+    this.#characters += charactersOf(raw);
+    if (this.#characters > scopeBounds.characters) throw new UnreadableScope();
+    return raw;
+  }
 }
 
-function readRule(raw: unknown): ScopeRule {
-  const fields = readFields(raw, ["verbs", "resources", "resourceNames", "namespaces", "nonResourceURLs", "requestTargets", "cluster", "virtualClusters"]);
-  return {
-    verbs: readList(fields.verbs, readText),
-    resources: readList(fields.resources, readResources),
-    resourceNames: readList(fields.resourceNames, readText),
-    namespaces: readList(fields.namespaces, readText),
-    nonResourceURLs: readList(fields.nonResourceURLs, readText),
-    requestTargets: readList(fields.requestTargets, readText),
-    cluster: readText(fields.cluster),
-    virtualClusters: readList(fields.virtualClusters, (entry) => {
-      const { name, namespace } = readFields(entry, ["name", "namespace"]);
-      return { name: readText(name), namespace: readText(namespace) };
-    }),
-  };
-}
-
-function readResources(raw: unknown): ScopeResources {
-  const { group, resources } = readFields(raw, ["group", "resources"]);
-  return { group: readText(group), resources: readList(resources, readText) };
+/** Unicode code points, as CEL's size counts them; of what is certainly too long, fewer. */
+function charactersOf(text: string): number {
+  return text.length > 2 * scopeBounds.characters ? text.length / 2 : Array.from(text).length;
 }
 
 function readFields<Field extends string>(raw: unknown, known: readonly Field[]): Readonly<Partial<Record<Field, unknown>>> {
@@ -124,20 +164,8 @@ function readFields<Field extends string>(raw: unknown, known: readonly Field[])
   const names: ReadonlySet<string> = new Set(known);
   if (Object.keys(raw).some((name) => !names.has(name))) throw new UnreadableScope();
   const fields: Partial<Record<Field, unknown>> = {};
-  for (const name of known) fields[name] = raw[name];
+  for (const name of known) fields[name] = ownValue(raw, name);
   return fields;
-}
-
-function readList<T>(raw: unknown, read: (entry: unknown) => T): readonly T[] {
-  if (raw === undefined || raw === null) return [];
-  if (!Array.isArray(raw)) throw new UnreadableScope();
-  return raw.map(read);
-}
-
-function readText(raw: unknown): string {
-  if (raw === undefined || raw === null) return "";
-  if (typeof raw !== "string") throw new UnreadableScope();
-  return raw;
 }
 
 function readFlag(raw: unknown): boolean {

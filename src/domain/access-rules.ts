@@ -32,6 +32,9 @@ export interface Access {
 /** The verbs that RBAC can limit to one object by name; `*` means exactly these (Kubernetes RBAC, resourceNames). */
 export const grantableVerbs = ["delete", "get", "list", "patch", "update", "watch"] as const;
 
+/** Rules, and users and teams of all rules together, that are granted: each is read again at every reconcile. */
+export const accessBounds = { rules: 256, subjects: 2_000 } as const;
+
 const rbacGroup = "rbac.authorization.k8s.io";
 
 /** What the owner and the access rules grant. A rule with any mistake grants nothing; the others are not held up. */
@@ -39,17 +42,24 @@ export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   const grants: Grant[] = [];
   const problems: string[] = [];
   const emptyRules: string[] = [];
-  const readers = [
-    () => readOwner(secret.owner, prefixes),
-    ...secret.access.map((rule, index) => () => readRule(rule, index, prefixes)),
-  ];
-  for (const read of readers) {
-    const { grant, problem, place } = read();
+  const take = ({ grant, problem, place }: Reading): void => {
     if (problem !== undefined) problems.push(problem);
     else if (grant !== undefined && grant.subjects.length > 0) grants.push(grant);
     else if (place !== undefined) emptyRules.push(place);
+  };
+  take(readOwner(secret.owner, prefixes));
+  let subjects = 0;
+  for (const [index, rule] of secret.access.slice(0, accessBounds.rules).entries()) {
+    subjects += rule.users.length + rule.teams.length;
+    take(subjects > accessBounds.subjects ? { problem: tooManySubjects(index, subjects) } : readRule(rule, index, prefixes));
+    if (subjects > accessBounds.subjects) return { grants, problems, emptyRules };
   }
+  if (secret.access.length > accessBounds.rules) problems.push(`spec.access: has ${secret.access.length} rules; must have at most ${accessBounds.rules}, and the others are not granted`);
   return { grants, problems, emptyRules };
+}
+
+function tooManySubjects(index: number, subjects: number): string {
+  return `spec.access[${index}]: the rules up to this one name ${subjects} users and teams; must be at most ${accessBounds.subjects}, and this rule and those after it are not granted; name teams in place of users`;
 }
 
 interface Reading {

@@ -28,7 +28,8 @@ type Step = readonly Write[];
  */
 export function accessSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): readonly Step[] {
   const possible = wanted.filter(({ name }) => !seen.strangers.has(name));
-  const bindings = seen.bindings.map((binding) => traded(seen, readBinding(seen, binding, wanted)));
+  const everybody = keysOf(wanted.flatMap(({ subjects }) => subjects));
+  const bindings = seen.bindings.map((binding) => traded(seen, readBinding(seen, binding, { wanted, everybody })));
   return [
     [...seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding)), ...bindings.flatMap(({ cut }) => cut)],
     possible.flatMap((role) => putRole(seen, role)),
@@ -75,11 +76,11 @@ interface Reading {
   readonly left: readonly Subject[] | undefined;
 }
 
-function readBinding(seen: AccessSeen, binding: RoleBindingSeen, wanted: readonly DerivedRole[]): Reading {
+function readBinding(seen: AccessSeen, binding: RoleBindingSeen, { wanted, everybody }: { readonly wanted: readonly DerivedRole[]; readonly everybody: ReadonlySet<string> }): Reading {
   const role = wanted.find(({ name }) => name === binding.metadata.name);
   // Putting a missing or edited Role back revives its binding: then only whom that very Role is wanted for may be in it.
   const stands = standsAsWritten(seen, binding.roleRef.name);
-  const staying = keysOf(stands ? wanted.flatMap(({ subjects }) => subjects) : (role?.subjects ?? []));
+  const staying = stands ? everybody : keysOf(role?.subjects ?? []);
   const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
   const gone = { binding, role, cut: [removal(resources.roleBindings, binding)], left: undefined };
   if (!pointsHome(binding)) return gone;

@@ -37,7 +37,9 @@ export function derivedRoles(secret: Metadata, grants: readonly Grant[]): readon
   const byName = new Map<string, Grant[]>();
   for (const grant of grants) {
     const name = derivedName(secret, grant.permission);
-    byName.set(name, [...(byName.get(name) ?? []), grant]);
+    const same = byName.get(name);
+    if (same === undefined) byName.set(name, [grant]);
+    else same.push(grant);
   }
   return [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, same]) => merged(name, same));
 }

@@ -62,7 +62,7 @@ export function keyState(view: KeyView, now: number): KeyState {
   const identity = identityOf(spec, view.config.prefixes);
   if (identity.kind === "nobody") return failed(identity.reason, identity.message);
   if (spec.scope === "unreadable") {
-    return failed("InvalidScope", "spec.scope cannot be read: a value has another type than it should, or a field is not known. Correct it.");
+    return failed("InvalidScope", "spec.scope is invalid: a value has another type than its field, a field is not known, or it has more than 64 rules, 1000 entries or 65536 characters in all. Correct it.");
   }
   if (view.duplicate !== undefined) return failed("DuplicateKey", duplicateMessage(view.duplicate, view.requester.name));
   const parentInvalid = parentInvalidReason(view.askedWith, now);

@@ -75,7 +75,7 @@ export function tokenState(view: EndpointTokenView, now: number): TokenState {
   const dead = parentInvalidReason(view.askedWith, now);
   if (dead !== undefined) return { kind: "refused", reason: "ParentKeyInvalid", message: `${dead}. Create the token again with a valid credential.` };
   if (token.spec.limit === "unreadable") {
-    return { kind: "refused", reason: "InvalidScope", message: "spec.scope cannot be read: a value has another type than it should, or a field is not known. Correct it in another token." };
+    return { kind: "refused", reason: "InvalidScope", message: "spec.scope is invalid: a value has another type than its field, a field is not known, or it has more than 64 rules, 1000 entries or 65536 characters in all. Correct it in another token." };
   }
   return standing ? { kind: "minted" } : { kind: "wanted", requester };
 }

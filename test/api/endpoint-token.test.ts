@@ -11,6 +11,7 @@ describe("a DirectClusterEndpointToken as it is read", () => {
     ["may have an empty spec", {}, { limit: "none" }],
     ["has its ttl", { ttl: 60 }, { ttl: 60, limit: "none" }],
     ["has its scope as JSON text", { scope: { projects: [{ project: "web" }] } }, { scope: `{"projects":[{"project":"web"}]}`, limit: parseScopeLimit({ projects: [{ project: "web" }] }) }],
+    ["has no text of a scope that cannot be read", { scope: { projects: Array.from({ length: 1001 }, () => ({})) } }, { scope: "null", limit: "unreadable" }],
     ["has a scope even when it is empty", { scope: {} }, { scope: "{}", limit: parseScopeLimit({}) }],
   ])("%s", (_rule, spec, read) => {
     expect(parseEndpointToken({ metadata, spec }).spec).toEqual(read);

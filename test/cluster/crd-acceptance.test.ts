@@ -106,7 +106,7 @@ describe("accepted", () => {
       { sentence: `a ttl of ${ttl}`, kind: "DirectClusterEndpointToken" as const, spec: { ttl } },
     ]),
     { sentence: "256 groups", kind: "OwnedAccessKey", spec: { groups: many(256, "g") } },
-    { sentence: "256 scope rules", kind: "OwnedAccessKey", spec: { scope: { rules: many(256, {}) } } },
+    { sentence: "64 scope rules", kind: "OwnedAccessKey", spec: { scope: { rules: many(64, {}) } } },
     { sentence: "256 access rules", kind: "SharedSecret", spec: { access: many(256, { verbs: ["get"] }) } },
     { sentence: "an access rule that only a condition can complain about", kind: "SharedSecret", spec: { access: [{}, { verbs: ["create"] }] } },
     { sentence: "2,000 data keys", kind: "SharedSecret", spec: { data: Object.fromEntries(many(2000, "").map((value, i) => [`key-${i}`, value])) } },

@@ -147,10 +147,11 @@ describe("a secret of the wrong type is refused without being printed", () => {
 
 /** Each refusal of a scope, for a kind that has one. */
 function scopeRefusals(kind: KindName): readonly Refusal[] {
-  const lists = ["roles", "projects", "spaces", "virtualClusters", "clusters", "rules"];
+  const lists = ["roles", "projects", "spaces", "virtualClusters", "clusters"];
   const urls = ["/healthz*", "/a/*/b", "/*/b", "**", "/**", "*/", "/a/*/*"];
   return [
     ...lists.map((list) => ({ rule: `256 entries of scope.${list} at most`, kind, spec: { scope: { [list]: many(257, {}) } }, says: [`spec.scope.${list}`, "256"] })),
+    { rule: "64 entries of scope.rules at most", kind, spec: { scope: { rules: many(65, {}) } }, says: ["spec.scope.rules", "64"] },
     ...[{ resourceNames: ["web"] }, { resourceNames: ["web"], resources: [] }].map((rule) => ({
       rule: `resourceNames needs resources: ${JSON.stringify(rule)}`,
       kind,

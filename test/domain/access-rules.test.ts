@@ -122,3 +122,29 @@ test("subjects are told apart by kind, namespace and name, and sorted", () => {
   expect(subjectKey(robot)).toBe("ServiceAccount/ci/ann");
   expect(distinct([ann, robot, { ...robot, namespace: "cd" }, ann]).map(subjectKey)).toEqual(["ServiceAccount/cd/ann", "ServiceAccount/ci/ann", "User//ann"]);
 });
+
+describe("rules and subjects are bounded in sum:", () => {
+  const users = (count: number, first = 0): readonly string[] => Array.from({ length: count }, (_, index) => `u${first + index}`);
+  const rules = (count: number) => Array.from({ length: count }, () => ({ users: ["ann"] }));
+
+  test("2000 users and teams are granted", () => {
+    const { grants, problems } = access({ rules: [{ users: users(1000) }, { users: users(500, 1000), teams: users(500) }] });
+    expect([grants.flatMap(({ subjects: granted }) => granted).length, problems]).toEqual([2000, []]);
+  });
+
+  test("a rule with one more is not, nor are those after it; the owner and the rules before are", () => {
+    const { grants, problems } = access({ owner: { user: "ann" }, rules: [{ users: users(2000) }, { teams: ["devs"] }, { users: ["bob"] }] });
+    expect(grants.map(({ subjects: granted }) => granted.length)).toEqual([1, 2000]);
+    expect(problems).toEqual([expect.stringMatching(/^spec\.access\[1\]: the rules up to this one name 2001 users and teams; must be at most 2000/)]);
+  });
+
+  test("what is far beyond is not read", () => {
+    const endless = new Proxy(users(500_000), { get: (list, name) => (name === "length" ? list.length : (() => { throw new Error("was read"); })()) });
+    expect(access({ rules: [{ users: endless }] })).toMatchObject({ grants: [], problems: [expect.stringContaining("500000 users and teams")] });
+  });
+
+  test("256 rules are granted, and no more", () => {
+    expect(access({ rules: rules(256) })).toMatchObject({ grants: { length: 256 }, problems: [] });
+    expect(access({ rules: rules(300) })).toMatchObject({ grants: { length: 256 }, problems: ["spec.access: has 300 rules; must have at most 256, and the others are not granted"] });
+  });
+});

@@ -250,7 +250,7 @@ describe("the status of a token", () => {
     ["nobody certain", unknown, "UnknownRequester", "nobody knows"],
     ["whoever came with a key that is disabled by now", { ...alice, keyId: "k" }, "ParentKeyInvalid", "The parent access key \"one\" is Disabled", { askedWith: viewWith({ disabled: true }) }],
     ["whoever came with a key that is gone", { ...alice, keyId: "k" }, "ParentKeyInvalid", "The parent access key was deleted. Create the token again", { askedWith: "gone" }],
-    ["whoever names a scope that cannot be read", alice, "InvalidScope", "spec.scope cannot be read", { token: { spec: { limit: "unreadable" } } }],
+    ["whoever names a scope that cannot be read", alice, "InvalidScope", "spec.scope is invalid", { token: { spec: { limit: "unreadable" } } }],
     ["Kubernetes itself", { ...alice, name: "system:admin" }, "UnsupportedRequester", `"system:admin"`],
   ])("of %s says so, is told and holds no token", (_rule, requester, reason, message, changes) => {
     const view = { ...mintedView(changes), knownKids: new Set(["kid-2"]), requester };

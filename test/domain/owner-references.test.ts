@@ -15,6 +15,10 @@ test.each<[string, unknown, unknown, readonly string[]]>([
   expect(newlyHeldOwners(object, stored).map(({ uid }) => uid)).toEqual(uids);
 });
 
+test("any number of owners is read", () => {
+  expect(newlyHeldOwners(owned(...Array.from({ length: 20_000 }, (_, index) => owner(`${index}`, true))), undefined)).toHaveLength(20_000);
+});
+
 test("an owner is told with its place in the list", () => {
   expect(newlyHeldOwners(owned(owner("a"), owner("b", true)), undefined)).toEqual([{ index: 1, apiVersion: "v1", kind: "ConfigMap", name: "name-b", uid: "b" }]);
 });

@@ -126,9 +126,9 @@ export interface ScopeRule {
    */
   nonResourceURLs?: string[];
   /**
-   * The targets of requests that match, for example Management or Cluster. Empty means every request.
+   * The targets of requests that match. Empty means every request.
    */
-  requestTargets?: string[];
+  requestTargets?: ("Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster")[];
   /**
    * The connected cluster that matches. Where it is set, requests to anything but a cluster do not match. Empty means no restriction.
    */
