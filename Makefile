@@ -2,7 +2,7 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test faults walks check bench soak mutants generate build
+.PHONY: dev test faults walks check bench soak fuzz mutants generate build
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
@@ -24,6 +24,9 @@ bench: node_modules/.package-lock.json ## speed and size: SIZE=tiny|small|full, 
 
 soak: node_modules/.package-lock.json ## half an hour of changes and broken watches: MINUTES=<number>, SEED=<number>, JSON=<file>
 	@MINUTES=$(MINUTES) SEED=$(SEED) JSON=$(JSON) $(run) soak
+
+fuzz: node_modules/.package-lock.json ## what strangers write, at random: MINUTES=<number>, SEED=<number>, TARGET=<text>
+	@MINUTES=$(MINUTES) SEED=$(SEED) TARGET=$(TARGET) $(run) fuzz
 
 mutants: node_modules/.package-lock.json ## every small change of the scope engine, and which of them no test notices
 	@$(run) mutants

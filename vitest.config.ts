@@ -8,7 +8,7 @@ export default defineConfig({
         test: {
           name: "unit",
           sequence: { groupOrder: 0 },
-          include: ["test/{api,domain,tokens,kube,runtime,access,controllers,webhooks,cli,house,bench,mutants}/**/*.test.ts"],
+          include: ["test/{api,domain,tokens,kube,runtime,access,controllers,webhooks,cli,house,bench,mutants,fuzz}/**/*.test.ts"],
           testTimeout: 60_000,
         },
       },

@@ -1,0 +1,20 @@
+/* Fuzzes everything that reads what strangers write, target by target, for MINUTES= in all; SEED= repeats a run, TARGET= takes those whose name holds a text. */
+import { randomInt } from "node:crypto";
+import fc from "fast-check";
+import { targets } from "./targets.ts";
+
+const minutes = Number(process.env.MINUTES || 1);
+const seed = Number(process.env.SEED || randomInt(2 ** 31));
+const chosen = targets.filter(({ name }) => name.includes(process.env.TARGET ?? ""));
+const interruptAfterTimeLimit = (minutes * 60_000) / chosen.length;
+let failures = 0;
+
+process.stdout.write(`fuzzing ${chosen.length} targets for ${minutes} minutes in all, SEED=${seed}\n`);
+for (const { name, property } of chosen) {
+  const details = await fc.check(property(), { seed, numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit, markInterruptAsFailure: false });
+  process.stdout.write(`${details.failed ? "FAILED" : "ok"}  ${details.numRuns} runs  ${name}\n`);
+  if (!details.failed) continue;
+  failures += 1;
+  process.stdout.write(`${fc.defaultReportMessage(details) ?? ""}\nrepeat with: SEED=${seed} MINUTES=${minutes} TARGET='${name.split(":")[0] ?? ""}' make fuzz\n`);
+}
+process.exitCode = failures === 0 ? 0 : 1;

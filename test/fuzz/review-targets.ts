@@ -1,0 +1,123 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { parseScopeLimit } from "../../src/api/scope.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { parseAccessReview } from "../../src/api/access-review.ts";
+import { stamped } from "../../src/domain/requester-stamp.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
+import { admissionHandler, type AdmissionStep, admitted } from "../../src/webhooks/admission.ts";
+import { base64Data } from "../../src/webhooks/data-admission.ts";
+import { movedConnectorData } from "../../src/webhooks/connector-data.ts";
+import { attenuated, filledKey, soleHolder } from "../../src/webhooks/key-admission.ts";
+import { mayHoldOwners } from "../../src/webhooks/owner-admission.ts";
+import { withinScope } from "../../src/webhooks/scope-admission.ts";
+import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
+import { anyScope } from "../domain/scope/arbitraries.ts";
+import { secondOpinion } from "../domain/scope/second-opinion.ts";
+import { roles } from "../domain/scope/verdict-of.ts";
+import { posted, reviewing, stranger, viewWith } from "../webhooks/reviewing.ts";
+import { bodyOf, hostileWord, spoiled } from "./hostile.ts";
+import { expectNoPollution, type Target } from "./target.ts";
+
+const { uid } = viewWith().key.metadata;
+const keyId = { "management.service/key-id": [uid] };
+const known = "lk-known-0123456789";
+const clock = { now: () => 0, wakeAfter: (_ms: number, wake: () => void) => (queueMicrotask(wake), () => {}) };
+const word = fc.oneof({ weight: 4, arbitrary: fc.constantFrom("get", "list", "create", "pods", "secrets", "nodes", "namespaces", "apps", "web-1", "kube-system", "") }, { weight: 1, arbitrary: hostileWord });
+
+const accessReview = fc
+  .record({ verb: word, group: word, resource: word, subresource: word, name: word, namespace: word }, { requiredKeys: [] })
+  .map((resourceAttributes) => ({ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice", extra: keyId, resourceAttributes } }));
+
+const tokenReview = fc.oneof(word, fc.constant(known)).map((token) => ({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } }));
+
+const metadata = fc.record({
+  name: word,
+  uid: word,
+  annotations: fc.dictionary(fc.oneof(hostileWord, fc.constantFrom("management.service/requester", "management.service/connector-data", "kubectl.kubernetes.io/last-applied-configuration")), fc.oneof(word, fc.jsonValue().map((value) => JSON.stringify(value)))),
+  ownerReferences: fc.array(fc.record({ apiVersion: word, kind: word, name: word, uid: word, blockOwnerDeletion: fc.boolean() }), { maxLength: 3 }),
+}, { requiredKeys: [] });
+const spec = fc.record({ user: word, key: word, ttl: fc.integer(), groups: fc.array(word, { maxLength: 2 }), scope: anyScope, data: fc.dictionary(word, word), identity: fc.record({ connectorData: word }) }, { requiredKeys: [] });
+const object = fc.record({ apiVersion: fc.constant("management.service/v1"), kind: fc.constant("OwnedAccessKey"), metadata, spec });
+const admissionReview = fc
+  .record({ uid: fc.constant("review"), operation: fc.constantFrom("CREATE", "UPDATE"), userInfo: fc.record({ username: word, groups: fc.array(word, { maxLength: 2 }), extra: fc.oneof(fc.constant({}), fc.constant(keyId)) }), object, oldObject: fc.option(object) })
+  .map((request) => ({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }));
+
+/** The status of an answer of 200; undefined for a refusal of the body. */
+function answered(response: { readonly status: number; readonly body: string }): Readonly<Record<string, unknown>> | undefined {
+  expectNoPollution();
+  if (response.status === 400) return undefined;
+  assert.equal(response.status, 200);
+  return recordAt({ answer: JSON.parse(response.body) }, "answer");
+}
+
+const unavailable = async (): Promise<never> => {
+  throw new KubeError("GET: 500", { code: "ServerError", status: 500 });
+};
+const nobody = { get: unavailable, create: unavailable, review: async () => ({ status: { allowed: false } }) };
+const nothing = { kindOf: async (apiVersion: string) => (apiVersion === "" ? undefined : { group: "", plural: "configmaps", namespaced: true }) };
+
+const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
+  keys: () => {
+    const deps = { book: { ...reviewing({ view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }) }).book, ofIndex: () => [] }, clock, client: nobody };
+    return [soleHolder(deps), attenuated(deps), filledKey];
+  },
+  stamp: () => [(request) => admitted({ object: stamped(request) })],
+  connectorData: () => [movedConnectorData({ client: nobody, namespace: "latchkey-system" })],
+  data: () => [base64Data],
+  scope: () => [withinScope({ book: reviewing({ view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }) }).book, clock })],
+  owners: () => [mayHoldOwners({ client: nobody, discovery: nothing, book: reviewing({ view: viewWith() }).book, clock })],
+};
+
+/** What kube-apiserver, or who passes for it, sends to the webhook. */
+export const reviewTargets: readonly Target[] = [
+  {
+    name: "SubjectAccessReview: nothing is let through that the second opinion denies, and nothing is ever allowed",
+    property: () =>
+      fc.asyncProperty(fc.oneof(anyScope, spoiled(anyScope)), bodyOf(spoiled(accessReview)), async (scope, body) => {
+        const deps = reviewing({ view: viewWith({ scope: parseScopeLimit(scope) }) });
+        const status = recordAt(answered(await accessReviewHandler({ ...deps, book: { ...deps.book, roles: () => roles } })(posted(body), stranger)), "status");
+        assert.notEqual(status["allowed"], true);
+        const review = parseAccessReview(readable(body));
+        if (review === undefined || status["denied"] === true || review.extra["management.service/key-id"] === undefined) return;
+        if (parseScopeLimit(scope) === "unreadable") throw new Error("a scope that cannot be read let something through");
+        const { request } = review;
+        const place = deps.book.placeOf(request.kind === "resource" ? request.namespace : "");
+        if (request.kind === "path") assert.ok(secondOpinion(scope, { ...request, ...place }));
+        else assert.ok(secondOpinion(scope, { ...request, ...place, resourceScope: request.group === "" && request.resource === "secrets" ? "Namespaced" : "Cluster" }));
+      }),
+  },
+  {
+    name: "TokenReview: only the key itself authenticates",
+    property: () =>
+      fc.asyncProperty(bodyOf(spoiled(tokenReview)), async (body) => {
+        const deps = reviewing({ view: viewWith() });
+        const present = (token: SecretText) => (createHash("sha256").update(SecretText.reveal(token)).digest("hex") === createHash("sha256").update(known).digest("hex") ? viewWith() : "unknown");
+        const status = recordAt(answered(await tokenReviewHandler({ ...deps, clock, book: { ...deps.book, present } })(posted(body), stranger)), "status");
+        if (status["authenticated"] === true) assert.equal(stringAt(recordAt(readable(body), "spec"), "token"), known);
+      }),
+  },
+  ...Object.entries(steps).map(([name, made]): Target => ({
+    name: `AdmissionReview of ${name}: an answer to this very review, whose patch is JSON`,
+    property: () =>
+      fc.asyncProperty(bodyOf(spoiled(admissionReview)), async (body) => {
+        const handler = admissionHandler({ steps: made(), onResult: () => {} });
+        const response = recordAt(answered(await handler(posted(body), stranger)), "response");
+        if (Object.keys(response).length === 0) return;
+        assert.equal(response["uid"], stringAt(recordAt(readable(body), "request"), "uid"));
+        const patch = stringAt(response, "patch");
+        if (patch !== undefined) assert.notEqual(listAt({ operations: JSON.parse(Buffer.from(patch, "base64").toString("utf8")) }, "operations").length, 0);
+      }),
+  })),
+];
+
+function readable(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,7 @@
+import { reviewTargets } from "./review-targets.ts";
+import { scopeTargets } from "./scope-targets.ts";
+import type { Target } from "./target.ts";
+import { textTargets } from "./text-targets.ts";
+
+/** Everything that is fuzzed. */
+export const targets: readonly Target[] = [...reviewTargets, ...scopeTargets, ...textTargets];

@@ -1,0 +1,142 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { parseGroupDiscovery } from "../../src/api/discovery.ts";
+import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
+import { annotations } from "../../src/api/names.ts";
+import { parseOwnedAccessKey } from "../../src/api/owned-access-key.ts";
+import { resources } from "../../src/api/resources.ts";
+import { parseRole, parseRoleBinding } from "../../src/api/role.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { parseSharedSecret } from "../../src/api/shared-secret.ts";
+import { accessOf } from "../../src/domain/access-rules.ts";
+import { claimedSource, copyOfText } from "../../src/domain/copy.ts";
+import { derivedRoles } from "../../src/domain/derived-role.ts";
+import { isSame, mergePatch } from "../../src/domain/merge-patch.ts";
+import { fitsAny, syncOptionsOf } from "../../src/domain/sync-options.ts";
+import { isPermitted, isRuledOut } from "../../src/domain/sync-target.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { createListWatch, splitLines } from "../../src/kube/list-watch.ts";
+import { slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
+import { generateKey, presentedKey } from "../../src/tokens/presented-key.ts";
+import { anyScope } from "../domain/scope/arbitraries.ts";
+import { sightedMetadata } from "../domain/sightings.ts";
+import { sightedSource } from "../domain/sync-sightings.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+import { hostileWord, spoiled } from "./hostile.ts";
+import { expectNoPollution, type Target } from "./target.ts";
+
+const name = fc.oneof({ weight: 3, arbitrary: fc.constantFrom("web", "pay", "team-a", "db") }, { weight: 1, arbitrary: hostileWord });
+const list = fc.array(fc.oneof(name, fc.constantFrom("web-*", "*", "p*y*", "a,b")), { maxLength: 80 }).map((entries) => entries.join(","));
+const metadata = { name: "a", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+const object = fc
+  .record({ data: fc.dictionary(name, fc.string()), owner: fc.record({ user: name, team: name }, { requiredKeys: [] }), access: fc.array(fc.record({ name, verbs: fc.array(fc.constantFrom("get", "*", "create"), { maxLength: 2 }), users: fc.array(name, { maxLength: 3 }), subresources: fc.array(name, { maxLength: 1 }) }), { maxLength: 3 }), scope: anyScope, groups: fc.array(name, { maxLength: 3 }), key: name }, { requiredKeys: [] })
+  .map((spec) => ({ metadata: { ...metadata, labels: {}, annotations: {} }, spec, status: { conditions: [{ type: "Ready", status: "True", reason: "a", message: "b", lastTransitionTime: "c" }] }, rules: [{ verbs: ["get"] }], subjects: [{ kind: "User" }] }));
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Another way to match a glob. */
+function matches(text: string, glob: string): boolean {
+  return new RegExp(`^${glob.split("*").map((part) => part.replaceAll(/[\\^$.|?+()[\]{}/-]/g, String.raw`\$&`)).join("[^]*")}$`).test(text);
+}
+
+function cut(bytes: Buffer, places: readonly number[]): readonly Uint8Array[] {
+  const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((one, other) => one - other);
+  return [0, ...ends].map((begin, index) => bytes.subarray(begin, ends[index] ?? bytes.length));
+}
+
+const watchText = fc
+  .array(fc.oneof({ weight: 3, arbitrary: spoiled(fc.constant({ type: "ADDED", object: { metadata } })).map((event) => Buffer.from(`${JSON.stringify(event)}\n`)) }, { weight: 1, arbitrary: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)) }, { weight: 1, arbitrary: fc.constant(Buffer.from('{"type":"ERROR","object":{"code":410}}\n')) }), { maxLength: 5 })
+  .map((parts) => Buffer.concat(parts));
+
+/** Texts of annotations, keys and watches, and whole objects. */
+export const textTargets: readonly Target[] = [
+  {
+    name: "copy-of: a Secret claims the source that its annotation names for this very Secret, and nothing else",
+    property: () =>
+      fc.property(fc.record({ namespace: name, name }), fc.record({ namespace: name, name }), hostileWord, (source, target, other) => {
+        for (const text of [copyOfText(source, target), other, `${copyOfText(source, target)}${other}`]) {
+          const claimed = claimedSource(sightedMetadata({ ...target, annotations: { [annotations.copyOf]: text } }));
+          if (claimed !== undefined) assert.equal(copyOfText(claimed, target), text);
+        }
+      }),
+  },
+  {
+    name: "sync annotations: globs fit what a regular expression of the same meaning fits, and a list that cannot be read names nobody",
+    property: () =>
+      fc.property(list, name, name, (projects, project, from) => {
+        const options = syncOptionsOf({ metadata: sightedMetadata({ annotations: { [annotations.syncToProjects]: projects, [annotations.syncSecretName]: from } }), data: {} });
+        if (options.projectsUnreadable) assert.deepEqual([options.projects, options.problem?.reason], [[], "InvalidSyncOption"]);
+        assert.equal(fitsAny(project, options.projects), options.projects.some((glob) => matches(project, glob)));
+        const namespace = sightedMetadata({ name: "pay", labels: { "management.service/project": project }, annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: from } });
+        assert.ok(!isPermitted(sightedSource({ options }), namespace) || !isRuledOut(sightedSource({ options }), namespace));
+      }),
+  },
+  {
+    name: "keys: what is presented fits only what was stored for it, and a bound digest only beside what it is bound to",
+    property: () =>
+      fc.property(fc.oneof(hostileWord, fc.stringMatching(/^[A-Za-z0-9._~+/=-]{16,80}$/), fc.stringMatching(/^sha256:[0-9a-f]{64}$/), fc.constant(null).map(() => SecretText.reveal(generateKey()))), name, name, hostileWord, (text, user, boundTo, other) => {
+        const presented = presentedKey(new SecretText(text));
+        if (text.startsWith("sha256:")) assert.equal(presented, undefined);
+        const stored = (key: string) => slimOwnedAccessKey({ metadata, spec: { user, key } });
+        const [digest, bound] = [sha256(text), sha256(`${text}\nuser:${boundTo}`)];
+        if (presented === undefined) return;
+        assert.ok(presented.matches(stored(text)) && presented.matches(stored(`sha256:${digest}`)));
+        assert.equal(presented.matches(stored(`sha256:${digest.slice(0, 16)}.${bound}`)), user !== "" && user === boundTo);
+        assert.equal(presented.matches(stored(other)), other === text);
+        assert.equal(presented.matches(stored(`sha256:${digest}${other}`)), other === "");
+      }),
+  },
+  {
+    name: "watch lines: any bytes, cut anywhere, are the same lines",
+    property: () =>
+      fc.asyncProperty(watchText, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, places) => {
+        const lines: string[] = [];
+        for await (const batch of splitLines(cut(bytes, places))) lines.push(...batch);
+        const end = bytes.lastIndexOf(0x0a);
+        assert.equal(lines.join("\n"), end === -1 ? "" : bytes.toString("utf8", 0, end));
+      }),
+  },
+  {
+    name: "watch events: any bytes are events, or a KubeError",
+    property: () =>
+      fc.asyncProperty(watchText, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, places) => {
+        const transport = { request: () => Promise.reject(new Error("not asked")), stream: async () => ({ status: 200, chunks: cut(bytes, places) }), close: async () => {} };
+        const watching = createListWatch(transport, new TestClock()).watch({ resource: resources.secrets }, { resourceVersion: "1", timeoutSeconds: 60, signal: new AbortController().signal, onOpen: () => {} }, () => {});
+        await watching.catch((error: unknown) => assert.ok(error instanceof KubeError));
+        expectNoPollution();
+      }),
+  },
+  {
+    name: "objects: any JSON is an object or a TypeError that names the field, and grants stay within their bounds",
+    property: () =>
+      fc.property(spoiled(object), (raw) => {
+        for (const parse of [parseOwnedAccessKey, parseEndpointToken, parseRole, parseRoleBinding, parseSharedSecret]) {
+          try {
+            parse(raw);
+          } catch (error) {
+            assert.ok(error instanceof TypeError);
+            assert.match(String(error), /metadata\.\w+ is missing$/);
+            return;
+          }
+        }
+        parseGroupDiscovery(raw);
+        const secret = parseSharedSecret(raw);
+        const { grants } = accessOf(secret, { user: "", team: "" });
+        assert.deepEqual(grants.flatMap(({ subjects }) => subjects).filter(({ kind, name: subject }) => kind !== "ServiceAccount" && subject.startsWith("system:") && subject !== "system:authenticated"), []);
+        derivedRoles(secret.metadata, grants);
+        expectNoPollution();
+      }),
+  },
+  {
+    name: "merge patches: what is patched is what was wanted",
+    property: () =>
+      fc.property(fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })), fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })), (from, to) => {
+        const patch = mergePatch(from, to);
+        assert.equal(patch === undefined, isSame(from, to));
+        expectNoPollution();
+      }),
+  },
+];
