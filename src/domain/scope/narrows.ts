@@ -1,6 +1,6 @@
 import type { Scope, ScopeLimit, ScopeResources, ScopeRole, ScopeRule } from "../../api/scope.ts";
 import { couldEscape, isGuardedNamespace, isImpersonation, isSecrets } from "./derived-credentials.ts";
-import { isAboutResources, type Pairs, pathsOf, type WiderRole, type WiderRule, type WiderScope, widerScope } from "./wider-scope.ts";
+import { isAboutResources, type Pairs, pathsOf, type WiderRole, type WiderRoles, type WiderRule, type WiderScope, widerScope } from "./wider-scope.ts";
 
 /**
  * Whether all that `child` allows is allowed by `parent`, whatever the roles that they name hold: each entry of the child must
@@ -22,13 +22,20 @@ function placesNarrow(child: Scope, parent: WiderScope): boolean {
     child.spaces.every(({ project, space }) => inProject(project) || pairNarrows([project, space], parent.spaces)) &&
     child.virtualClusters.every(({ project, virtualCluster }) => inProject(project) || pairNarrows([project, virtualCluster], parent.virtualClusters)) &&
     child.clusters.every((cluster) => nameNarrows(cluster, parent.clusters)) &&
-    child.roles.every((role) => isInside(role.projects, inProject) || parent.roles.some((wider) => roleNarrows(role, wider)))
+    child.roles.every((role) => isInside(role.projects, inProject) || candidates(role, parent.roles.get(role.role)).some((wider) => roleNarrows(role, wider)))
   );
+}
+
+/** Entries of the same role that a role entry may be within: what holds its projects holds the first of them. */
+function candidates({ projects: [first] }: ScopeRole, wider: WiderRoles | undefined): readonly WiderRole[] {
+  if (wider === undefined) return [];
+  const named = first === undefined ? [] : [...(wider.ofProject.get(first) ?? []), ...(wider.ofProject.get("*") ?? [])];
+  return [...wider.ofAnyProject, ...named];
 }
 
 function roleNarrows(child: ScopeRole, parent: WiderRole): boolean {
   const isWithin = (names: readonly string[], wider: ReadonlySet<string>): boolean => wider.size === 0 || isInside(names, (name) => nameNarrows(name, wider));
-  return child.role === parent.role && isWithin(child.projects, parent.projects) && isWithin(child.virtualClusters, parent.virtualClusters);
+  return isWithin(child.projects, parent.projects) && isWithin(child.virtualClusters, parent.virtualClusters);
 }
 
 /** Whether the list restricts at all, and to nothing but what is inside. */

@@ -1,4 +1,4 @@
-import type { Scope, ScopeResources, ScopeRule } from "../../api/scope.ts";
+import type { Scope, ScopeResources, ScopeRole, ScopeRule } from "../../api/scope.ts";
 import { listsResources } from "./patterns.ts";
 
 /** A scope that others are compared with: what it names is looked up, so that a comparison costs as much as the other scope is long. */
@@ -7,16 +7,22 @@ export interface WiderScope {
   readonly spaces: Pairs;
   readonly virtualClusters: Pairs;
   readonly clusters: ReadonlySet<string>;
-  readonly roles: readonly WiderRole[];
+  readonly roles: ReadonlyMap<string, WiderRoles>;
   readonly rules: readonly WiderRule[];
 }
 
 /** Second names by the first ones that they stand beside. */
 export type Pairs = ReadonlyMap<string, ReadonlySet<string>>;
 
+/** The entries of one role, by what a narrower one must name to be within them. */
+export interface WiderRoles {
+  /** Those that hold every project. */
+  readonly ofAnyProject: readonly WiderRole[];
+  readonly ofProject: ReadonlyMap<string, readonly WiderRole[]>;
+}
+
 /** A role entry; an empty set does not narrow. */
 export interface WiderRole {
-  readonly role: string;
   readonly projects: ReadonlySet<string>;
   readonly virtualClusters: ReadonlySet<string>;
 }
@@ -49,9 +55,21 @@ export function widerScope({ projects, spaces, virtualClusters, clusters, roles,
     spaces: pairs(spaces.map(({ project, space }) => [project, space])),
     virtualClusters: pairs(virtualClusters.map(({ project, virtualCluster }) => [project, virtualCluster])),
     clusters: new Set(clusters),
-    roles: roles.map((entry) => ({ role: entry.role, projects: new Set(entry.projects), virtualClusters: new Set(entry.virtualClusters) })),
+    roles: byRole(roles),
     rules: rules.map(widerRule),
   };
+}
+
+function byRole(entries: readonly ScopeRole[]): ReadonlyMap<string, WiderRoles> {
+  const found = new Map<string, { readonly ofAnyProject: WiderRole[]; readonly ofProject: Map<string, WiderRole[]> }>();
+  for (const { role, projects, virtualClusters } of entries) {
+    const wider = { projects: new Set(projects), virtualClusters: new Set(virtualClusters) };
+    const known = found.get(role) ?? { ofAnyProject: [], ofProject: new Map<string, WiderRole[]>() };
+    found.set(role, known);
+    if (projects.length === 0) known.ofAnyProject.push(wider);
+    for (const project of wider.projects) known.ofProject.set(project, [...(known.ofProject.get(project) ?? []), wider]);
+  }
+  return found;
 }
 
 function widerRule(rule: ScopeRule): WiderRule {
