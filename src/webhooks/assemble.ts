@@ -31,6 +31,7 @@ import { LastActivity } from "./last-activity.ts";
 import { mayHoldOwners } from "./owner-admission.ts";
 import { createPublishedAuthority } from "./published-authority.ts";
 import { withinScope } from "./scope-admission.ts";
+import { newScopeWarnings } from "./scope-warnings.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
 /** How a webhook process behaves. */
@@ -104,6 +105,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   }
   const reviewing = (kind: ReviewKind) => ({ book, clock, onUse: lastActivity.note.bind(lastActivity), onResult: (result: string): void => metrics.reviewed(kind, result) });
   const deciding = { book, client, clock, quota: options };
+  const scopeWarningsOf = newScopeWarnings({ book, discovery });
   const admitting = { onResult: (result: string): void => metrics.reviewed("admission", result) };
   return {
     book,
@@ -111,7 +113,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       route(webhookPaths.tokenReview, "token", tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) })),
       route(webhookPaths.accessReview, "access", accessReviewHandler({ ...reviewing("access"), discovery })),
       // API servers that take no flags show no certificate; a NetworkPolicy and a path that nobody else knows stand before this.
-      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [withinQuota(deciding), newKeyOnTakeOver, soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: digestWarnings })),
+      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [withinQuota(deciding), newKeyOnTakeOver, soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: (request) => [...digestWarnings(request), ...scopeWarningsOf(request)] })),
       route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
       route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
       route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, key: connectorKey, book, clock, namespace })] })),

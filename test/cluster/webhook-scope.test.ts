@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { labels } from "../../src/api/names.ts";
 import { eventually } from "./eventually.ts";
 import { askWith, kubectlWith, makeKey, worksAs } from "./key-request.ts";
+import { tryKubectl } from "./kubectl.ts";
 import { arrange, ask, bind, unique } from "./policy-request.ts";
 import type { Answer, Ask } from "./cluster-connection.ts";
 
@@ -123,6 +124,14 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     await worksAs(key);
     const { code, stderr } = await kubectlWith(key.key, ["get", "secrets", "--as=alice"]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/forbidden/i)]);
+  });
+
+  it("is made with a warning where its scope names what is not there", async () => {
+    const scope = { roles: [{ role: "nobody" }], rules: [named("", "pod"), { ...named("", "nodes"), namespaces: [web] }] };
+    const input = JSON.stringify({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name: unique("warned") }, spec: { user: root, key: "0123456789abcdef", scope } });
+    const { code, stderr } = await tryKubectl(inject("controlPlane"), ["create", "--dry-run=server", "-f", "-"], { input });
+    expect(code).toBe(0);
+    for (const warning of ['spec.scope.roles: "nobody" is not defined', 'spec.scope.rules[0]: the API server does not serve "pod"', 'spec.scope.rules[1]: "nodes" is not namespaced']) expect(stderr).toContain(`Warning: ${warning}`);
   });
 
   it("is told by kubectl what it may do", async () => {

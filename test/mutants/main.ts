@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Mutation, mutationsOf } from "./mutations.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
-const files = ["src/api/scope.ts", ...["allows", "always-allowed", "authorization-only", "derived-credentials", "narrows", "patterns", "place", "roles", "wider-scope"].map((name) => `src/domain/scope/${name}.ts`)];
+const files = ["src/api/scope.ts", ...["allows", "always-allowed", "authorization-only", "derived-credentials", "narrows", "patterns", "place", "roles", "scope-warnings", "wider-scope"].map((name) => `src/domain/scope/${name}.ts`)];
 const tests = ["test/domain/scope", "test/api/scope.test.ts"];
 /** Deadlines are generous: an endless loop is noticed, too. */
 const deadlineMs = 120_000;

@@ -1,0 +1,23 @@
+import type { KeyBook } from "../access/key-book.ts";
+import type { AdmissionRequest } from "../api/admission-review.ts";
+import { recordAt } from "../api/parse.ts";
+import { parseScopeLimit } from "../api/scope.ts";
+import { isSame } from "../domain/merge-patch.ts";
+import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
+import type { Discovery } from "../kube/discovery.ts";
+
+/** What a scope's words are looked up in. */
+export interface ScopeWarningDeps {
+  readonly book: Pick<KeyBook, "roles" | "waitingFor">;
+  readonly discovery: Pick<Discovery, "known">;
+}
+
+/** Warns of entries of a scope that cover nothing, where the scope is new in this write. Asks nobody: what is not known yet warns of nothing. */
+export function newScopeWarnings({ book, discovery }: ScopeWarningDeps): (request: Pick<AdmissionRequest, "object" | "oldObject">) => readonly string[] {
+  return ({ object, oldObject }) => {
+    const { scope } = recordAt(object, "spec");
+    if (isSame(scope, recordAt(oldObject, "spec")["scope"])) return [];
+    if (book.waitingFor().length > 0 || discovery.known("", "namespaces") === undefined) return [];
+    return scopeWarnings(parseScopeLimit(scope), { isDefined: (role) => book.roles().has(role), scopeOf: (group, resource) => discovery.known(group, resource) });
+  };
+}
