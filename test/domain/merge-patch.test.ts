@@ -51,6 +51,13 @@ describe("a merge patch", () => {
     expect(mergePatch(from, to)).toEqual(patch);
   });
 
+  test("knows fields that are called like what every object inherits", () => {
+    const own: Record<string, unknown> = JSON.parse('{"__proto__":{"a":1},"constructor":"x"}');
+    expect(JSON.stringify(mergePatch(own, {}))).toBe('{"__proto__":null,"constructor":null}');
+    expect(JSON.stringify(mergePatch({}, own))).toBe('{"__proto__":{"a":1},"constructor":"x"}');
+    expect([mergePatch(own, own), isSame(own, {}), isSame({ toString: undefined }, {})]).toEqual([undefined, false, true]);
+  });
+
   test("takes two secrets for different, whatever is inside", () => {
     const again = new SecretText("x");
     expect(mergePatch({ a: secret }, { a: again })?.["a"]).toBe(again);
