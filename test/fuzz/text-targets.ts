@@ -68,7 +68,7 @@ export const textTargets: readonly Target[] = [
     property: () =>
       fc.property(list, name, name, (projects, project, from) => {
         const options = syncOptionsOf({ metadata: sightedMetadata({ annotations: { [annotations.syncToProjects]: projects, [annotations.syncSecretName]: from } }), data: {} });
-        if (options.projectsUnreadable) assert.deepEqual([options.projects, options.problem?.reason], [[], "InvalidSyncOption"]);
+        if (options.projectsAreUnreadable === true) assert.deepEqual([options.projects, options.problem?.reason], [[], "InvalidSyncOption"]);
         assert.equal(fitsAny(project, options.projects), options.projects.some((glob) => matches(project, glob)));
         const namespace = sightedMetadata({ name: "pay", labels: { "management.service/project": project }, annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: from } });
         assert.ok(!isPermitted(sightedSource({ options }), namespace) || !isRuledOut(sightedSource({ options }), namespace));

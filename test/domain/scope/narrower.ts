@@ -1,4 +1,6 @@
+import fc from "fast-check";
 import { isRecord, listAt } from "../../../src/api/parse.ts";
+import { anyRule, anyScope } from "./arbitraries.ts";
 
 /**
  * Scopes that can only be narrower: an entry less, a rule restricted where it was not, a list of several values one shorter. Where a
@@ -30,3 +32,13 @@ function restrictions(entry: unknown, kind: "rules" | "roles", mustBeNamed: bool
     return values.length === 1 ? [] : values.map((_, index) => ({ ...entry, [field]: values.filter((_value, other) => other !== index) }));
   });
 }
+
+/** A scope, and one that was made of it by some narrowing steps, of which one in four is none. */
+export const anyPair = fc.tuple(anyScope, fc.array(fc.nat(), { maxLength: 4 }), fc.option(anyRule, { freq: 1 })).map(([parent, choices, rule]) => {
+  let child: Readonly<Record<string, unknown>> = parent;
+  for (const choice of choices) {
+    const steps = narrower(child, false);
+    child = steps[choice % Math.max(1, steps.length)] ?? child;
+  }
+  return [rule === null ? child : { ...child, rules: [rule] }, parent] as const;
+});

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { narrows } from "../../../src/domain/scope/narrows.ts";
-import { anyRequest, anyRule, anyScope } from "./arbitraries.ts";
-import { narrower } from "./narrower.ts";
+import { anyRequest, anyScope } from "./arbitraries.ts";
+import { anyPair, narrower } from "./narrower.ts";
 import { isAllowed } from "./verdict-of.ts";
 
 /** SCOPE_RUNS= asks for more. */
@@ -12,16 +12,6 @@ const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
 function isNarrower(child: unknown, parent: unknown): boolean {
   return narrows(parseScopeLimit(child), parseScopeLimit(parent), "latchkey-system");
 }
-
-/** A scope, and one that was made of it by some narrowing steps, of which one in four is none. */
-const anyPair = fc.tuple(anyScope, fc.array(fc.nat(), { maxLength: 4 }), fc.option(anyRule, { freq: 1 })).map(([parent, choices, rule]) => {
-  let child: Readonly<Record<string, unknown>> = parent;
-  for (const choice of choices) {
-    const steps = narrower(child, false);
-    child = steps[choice % Math.max(1, steps.length)] ?? child;
-  }
-  return [rule === null ? child : { ...child, rules: [rule] }, parent] as const;
-});
 
 test("what narrows allows nothing that the wider scope does not", () => {
   let narrowed = 0;
