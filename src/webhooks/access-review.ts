@@ -56,6 +56,10 @@ async function judge(review: AccessReview, { book, discovery, clock, onUse, onRe
       onResult("not-ready");
       return { kind: "denied", reason: "latchkey could not read which resources the API server serves; retry" };
     }
+    if (!book.isProven()) {
+      onResult("not-ready");
+      return { kind: "denied", reason: unprovenSentence };
+    }
     // The key may have changed meanwhile.
     view = usedKey();
   }

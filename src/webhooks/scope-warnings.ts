@@ -8,7 +8,7 @@ import type { Discovery } from "../kube/discovery.ts";
 
 /** What a scope's words are looked up in. */
 export interface ScopeWarningDeps {
-  readonly book: Pick<KeyBook, "roles" | "waitingFor">;
+  readonly book: Pick<KeyBook, "roles" | "isProven">;
   readonly discovery: Pick<Discovery, "known">;
 }
 
@@ -17,7 +17,7 @@ export function newScopeWarnings({ book, discovery }: ScopeWarningDeps): (reques
   return ({ object, oldObject }) => {
     const { scope } = recordAt(object, "spec");
     if (isSame(scope, recordAt(oldObject, "spec")["scope"])) return [];
-    if (book.waitingFor().length > 0 || discovery.known("", "namespaces") === undefined) return [];
+    if (!book.isProven() || discovery.known("", "namespaces") === undefined) return [];
     return scopeWarnings(parseScopeLimit(scope), { isDefined: (role) => book.roles().has(role), scopeOf: (group, resource) => discovery.known(group, resource) });
   };
 }

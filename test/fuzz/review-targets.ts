@@ -6,7 +6,9 @@ import { parseScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { parseAccessReview } from "../../src/api/access-review.ts";
 import { stamped } from "../../src/domain/requester-stamp.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
+import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
 import { admissionHandler, type AdmissionStep, admitted } from "../../src/webhooks/admission.ts";
 import { base64Data } from "../../src/webhooks/data-admission.ts";
@@ -57,6 +59,7 @@ function answered(response: { readonly status: number; readonly body: string }):
 const unavailable = async (): Promise<never> => {
   throw new KubeError("GET: 500", { code: "ServerError", status: 500 });
 };
+const marks = parseConnectorKey(JSON.parse(encodeBody(connectorKeySecret("latchkey-system"))));
 const nobody = { get: unavailable, create: unavailable, review: async () => ({ status: { allowed: false } }) };
 const nothing = { kindOf: async (apiVersion: string) => (apiVersion === "" ? undefined : { group: "", plural: "configmaps", namespaced: true }) };
 
@@ -66,7 +69,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
     return [soleHolder(deps), attenuated(deps), filledKey];
   },
   stamp: () => [(request) => admitted({ object: stamped(request) })],
-  connectorData: () => [movedConnectorData({ client: nobody, namespace: "latchkey-system" })],
+  connectorData: () => [movedConnectorData({ client: nobody, key: { current: () => marks }, book: { claims: () => false }, clock, namespace: "latchkey-system" })],
   data: () => [base64Data],
   scope: () => [withinScope({ book: reviewing({ view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }) }).book, clock })],
   owners: () => [mayHoldOwners({ client: nobody, discovery: nothing, book: reviewing({ view: viewWith() }).book, clock })],

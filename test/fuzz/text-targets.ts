@@ -104,7 +104,7 @@ export const textTargets: readonly Target[] = [
     property: () =>
       fc.asyncProperty(watchText, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, places) => {
         const transport = { request: () => Promise.reject(new Error("not asked")), stream: async () => ({ status: 200, chunks: cut(bytes, places) }), close: async () => {} };
-        const watching = createListWatch(transport, new TestClock()).watch({ resource: resources.secrets }, { resourceVersion: "1", timeoutSeconds: 60, signal: new AbortController().signal, onOpen: () => {} }, () => {});
+        const watching = createListWatch(transport, new TestClock()).watch({ resource: resources.secrets }, { resourceVersion: "1", timeoutSeconds: 60, openMs: 1_000, signal: new AbortController().signal, onOpen: () => {} }, () => {});
         await watching.catch((error: unknown) => assert.ok(error instanceof KubeError));
         expectNoPollution();
       }),
