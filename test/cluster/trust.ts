@@ -21,8 +21,8 @@ export async function trustWebhook(controlPlane: StartedControlPlane, { webhookU
   const options = [`--kubeconfig=${controlPlane.adminKubeconfig}`, `--webhook-url=${webhookUrl}`, `--directory=${files}`, `--output=${files}`];
   const { stdout } = await run(process.execPath, [program, "trust-config", "--authorization", ...options], { cwd: repository });
   await controlPlane.restartApiServer(stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])));
-  // An API server is ready before it serves the kinds of CRDs again.
-  const input = JSON.stringify({ apiVersion, kind: "OwnedAccessKey", metadata: { name: "never-made" }, spec: {} });
+  // An API server is ready before it serves the kinds of CRDs again. Keys and tokens are refused here before 1.36: nothing stamps them yet.
+  const input = JSON.stringify({ apiVersion, kind: "SharedSecret", metadata: { name: "never-made", namespace: "default" }, spec: {} });
   const serves = async () => (await kubectl(controlPlane, ["create", "--dry-run=server", "--filename=-"], { input })) !== "";
   await eventually(serves, { what: "the CRDs to be served again" });
 }
