@@ -102,9 +102,12 @@ describe.concurrent("the options of a SharedSecret:", () => {
       conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Failed" } },
       sync: { desired: 1, synced: 0, failed: 1, failures: [failure] },
     });
-    expect(await stateOf(copy)).toEqual(before);
+    const says = { [annotations.syncError]: expect.stringContaining("tls.crt") };
+    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, says);
+    expect(await stateOf(copy)).toMatchObject({ ...before, resourceVersion: expect.any(String), annotations: says });
     await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: null } } });
     await becomesCurrent({ source, copy });
+    await becomes("the copy to say so no more", async () => annotations.syncError in ((await look(copy)).metadata.annotations ?? {}), false);
     await becomes("the status to follow", () => view(source), { conditions: { Synced: { status: "True" } }, sync: { failed: 0, synced: 1 } });
   });
 
