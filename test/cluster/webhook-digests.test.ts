@@ -55,8 +55,10 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     const last = claims.at(-1);
     if (last !== undefined) await nextSecond(last);
     const own = await ownKey(alice, boundDigest(key, `user:${alice.user}`));
-    expect(await worksAs({ key })).toMatchObject({ username: alice.user, extra: { "management.service/key-id": [own.uid] } });
     await becomes(own, "Active");
+    // The webhook's watch may tell of the key a moment later than the controller's.
+    await eventually(async () => (await whoIs(key))?.username === alice.user, { what: "the key to work as alice" });
+    expect(await worksAs({ key })).toMatchObject({ username: alice.user, extra: { "management.service/key-id": [own.uid] } });
   });
 
   it.each<[string, (name: string) => Readonly<Record<string, string>>]>([
