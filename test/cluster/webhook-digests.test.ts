@@ -224,7 +224,9 @@ describe.skipIf(inject("webhook") === undefined)("a requester", () => {
     expect(printed).toMatchObject({ code: 1, stderr: expect.stringContaining("which is the limit for each requester") });
     expect(await tryToMake("OwnedAccessKey", { by: person("other") })).toMatchObject({ code: 201 });
     expect(await tryToMake("OwnedAccessKey", {})).toMatchObject({ code: 201 });
-    await arrange({ method: "DELETE", path: `/apis/management.service/v1/ownedaccesskeys/${answers[0]?.metadata.name ?? ""}` });
+    // The quota is counted from a cache: what was created in one moment may be more.
+    const made = answers.filter(({ code }) => code === 201).map(({ metadata }) => metadata.name ?? "");
+    await Promise.all(made.slice(quota.keys - 1).map((name) => arrange({ method: "DELETE", path: `/apis/management.service/v1/ownedaccesskeys/${name}` })));
     const room = async () => (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201;
     await eventually(room, { what: "room for one more" });
   });
