@@ -138,7 +138,9 @@ export class Stage {
 
   #replace(object: Wanted, { metadata }: Answer, keepsFinalizers: boolean): Promise<Answer> {
     const { resourceVersion, finalizers } = metadata;
-    return this.#ask(admin, { method: "PUT", path: this.#path, body: this.#manifest(object, { resourceVersion, ...(keepsFinalizers ? { finalizers } : {}) }) });
+    // Whom a key acts as is changed by its requester alone.
+    const by = this.#options.subject.kind === "OwnedAccessKey" ? this.#callerFor(this.#by) : admin;
+    return this.#ask(by, { method: "PUT", path: this.#path, body: this.#manifest(object, { resourceVersion, ...(keepsFinalizers ? { finalizers } : {}) }) });
   }
 
   #manifest({ spec, annotations, labels }: Wanted, metadata: object) {

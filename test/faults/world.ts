@@ -81,5 +81,9 @@ async function allow(arrange: World["arrange"]): Promise<void> {
   await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-secrets" }, rules: secrets } });
   await bind("fault-secrets", "fault-secrets", { kind: "ServiceAccount", name: "latchkey-webhook", namespace: "latchkey-system" });
   await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });
+  // Beside what Latchkey grants them: whom a key acts as is changed by its requester alone.
+  const own = [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["update", "delete"] }];
+  await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-requesters" }, rules: own } });
+  await bind("fault-requesters", "fault-requesters", { apiGroup: rbac, kind: "Group", name: requesters });
   for (const request of mayActAsAnybody(requesters)) await arrange(request);
 }
