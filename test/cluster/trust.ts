@@ -8,7 +8,7 @@ import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { admissionPath } from "../../src/domain/webhook-paths.ts";
 import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import { eventually } from "./eventually.ts";
-import { kubectl, type KubectlAccess } from "./kubectl.ts";
+import { kubectl, type KubectlAccess, tryKubectl } from "./kubectl.ts";
 import type { StartedControlPlane } from "./control-plane.ts";
 import { repository } from "./install.ts";
 import type { WebhookProcess } from "./latchkey-process.ts";
@@ -21,9 +21,12 @@ export async function trustWebhook(controlPlane: StartedControlPlane, { webhookU
   const options = [`--kubeconfig=${controlPlane.adminKubeconfig}`, `--webhook-url=${webhookUrl}`, `--directory=${files}`, `--output=${files}`];
   const { stdout } = await run(process.execPath, [program, "trust-config", "--authorization", ...options], { cwd: repository });
   await controlPlane.restartApiServer(stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])));
-  // An API server is ready before it serves the kinds of CRDs again. Keys and tokens are refused here before 1.36: nothing stamps them yet.
-  const input = JSON.stringify({ apiVersion, kind: "SharedSecret", metadata: { name: "never-made", namespace: "default" }, spec: {} });
-  const serves = async () => (await kubectl(controlPlane, ["create", "--dry-run=server", "--filename=-"], { input })) !== "";
+  // An API server is ready before it serves the kinds of CRDs again, each at its own time. Before 1.36 a policy refuses keys: nothing stamps them yet.
+  const objects = ["OwnedAccessKey", "DirectClusterEndpointToken", "SharedSecret"].map((kind) => JSON.stringify({ apiVersion, kind, metadata: { name: "never-made" }, spec: {} }));
+  const serves = async () => {
+    const answers = await Promise.all(objects.map((input) => tryKubectl(controlPlane, ["create", "--dry-run=server", "--filename=-"], { input })));
+    return answers.every(({ code, stderr }) => code === 0 || stderr.includes("ValidatingAdmissionPolicy"));
+  };
   await eventually(serves, { what: "the CRDs to be served again" });
 }
 
