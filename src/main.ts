@@ -38,8 +38,8 @@ async function runController(config: ControllerConfig): Promise<number> {
     lease: { leaseDuration: config.leaseDuration, renewDeadline: config.renewDeadline, retryPeriod: config.retryPeriod },
   };
   const assembly = assembleController(options, { credentials, clock, random: Math.random, log, metrics });
-  const { stores, waitingFor } = assembly.informers;
-  const readiness = (): Readiness => ({ ready: waitingFor().length === 0, reasons: waitingFor().map((plural) => `${plural} not listed yet`) });
+  const { stores, unprovenBecause } = assembly.informers;
+  const readiness = (): Readiness => ({ ready: unprovenBecause().length === 0, reasons: unprovenBecause() });
   const ownKeys = (): SigningKeysSeen | undefined => stores.signingKeys.get(keyOf({ namespace: config.namespace, name: ownObjects.signingKeys }));
   const routes = [healthRoute(), readyRoute(readiness), metricsRoute(metrics), ...publishedKeyRoutes(config.issuer, ownKeys)];
   const server = await startHttpServer({ ...config.httpAddress, ...served(routes), onRefused: (reason) => metrics.refusedHttp("http", reason), clock, log });

@@ -10,13 +10,14 @@ import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/list-watch.ts";
 import { type Next, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
+import { Recovery } from "../kube/recovery.ts";
 import { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import { type Changes, createChanges, type Queues } from "./changes.ts";
 import { reconcileConnectorData } from "./connector-data.ts";
-import { meetStranger, reconcileCopy } from "./copy.ts";
+import { reconcileCopy } from "./copy.ts";
 import { Deletions } from "./deletions.ts";
 import { reconcileEndpointToken } from "./endpoint-token.ts";
 import { HeldObjects } from "./held-objects.ts";
@@ -68,22 +69,25 @@ export interface Controller {
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   let handlers: ChangeHandlers | undefined;
   const turns = new Turns(deps.clock);
-  const informers = createInformers({ ...deps, turns }, { ...options, on: countingObjects(forwardTo(() => handlers), deps.metrics) });
+  const recovery = new Recovery();
+  const informers = createInformers({ ...deps, turns, recovery }, { ...options, on: countingObjects(forwardTo(() => handlers), deps.metrics) });
   deps.metrics.watches(informers.watches);
   return {
     informers,
     follow: (signal) => informers.run(signal),
     async lead(signal) {
-      await Promise.race([informers.synced, aborted(signal)]);
+      await informers.current(signal);
       if (signal.aborted) return;
       const queues = createQueues(deps);
       const deletions = new Deletions(deps.clock);
       const changes = createChanges({ queues, stores: informers.stores, deletions, clock: deps.clock, turns });
       handlers = changes.handlers;
+      const stopRetrying = recovery.onRecovered(() => Object.values(queues).forEach((queue) => queue.retryNow()));
       try {
         await changes.addEverything();
         await runLoops({ options, deps, turns, informers, deletions, queues, changes, signal });
       } finally {
+        stopRetrying();
         handlers = undefined;
       }
     },
@@ -103,7 +107,7 @@ interface Leading {
 
 async function runLoops({ options, deps, turns, informers, deletions, queues, changes, signal }: Leading): Promise<void> {
   const { client, copyClient, clock, log, metrics, events } = deps;
-  const { stores, strangers } = informers;
+  const { stores } = informers;
   const refusals = createRefusals(changes.recount, log);
   const held = new HeldObjects();
   const tokenQuota = new TokenQuota(options);
@@ -113,9 +117,8 @@ async function runLoops({ options, deps, turns, informers, deletions, queues, ch
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
     informers.observe(resource, answer);
   };
-  const shared = { ...options, config: options, client, clock, turns, log, stores, deletions, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, tell: events.tell.bind(events) };
-  const met = { client, adopt: strangers.adopt.bind(strangers), drop: strangers.drop.bind(strangers) };
-  const copying = { ...shared, client: copyClient, setFailure: refusals.set, meetStranger: (target: ObjectRef) => meetStranger(target, met) };
+  const shared = { ...options, config: options, client, clock, turns, log, stores, deletions, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, refresh: informers.refresh, tell: events.tell.bind(events) };
+  const copying = { ...shared, client: copyClient, setFailure: refusals.set };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };
   const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
     runLoop({ name, queue, reconcile, workers, signal, clock, turns, log, metrics: metrics.controller(name) });
@@ -177,8 +180,4 @@ function forwardTo(current: () => ChangeHandlers | undefined): ChangeHandlers {
     connectorData: (change) => current()?.connectorData(change),
     scopeRole: () => current()?.scopeRole(),
   };
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

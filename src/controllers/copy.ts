@@ -1,6 +1,5 @@
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
-import { resources } from "../api/resources.ts";
 import type { Failure } from "../domain/sync-summary.ts";
 import { rejectedSteps, targetState, type TargetState, targetSteps } from "../domain/sync.ts";
 import type { Client } from "../kube/client.ts";
@@ -18,8 +17,6 @@ export interface CopyDeps extends CarryOutDeps {
   readonly stores: Stores;
   /** Remembers why a target refused its write, or that it does no longer. */
   readonly setFailure: (target: Key, failure: Failure | undefined) => void;
-  /** Makes a Secret that stands in the way known to the stores, or forgets it when it is gone. */
-  readonly meetStranger: (target: ObjectRef) => Promise<void>;
 }
 
 const waitForChange: Next = { kind: "wait-for-change" };
@@ -48,10 +45,8 @@ function isOrphan({ copy, source }: Extract<TargetState, { kind: "orphaned" }>, 
 
 /** A machine's failure is thrown; what somebody at the target has to change is an outcome, and is looked at again ever more seldom. */
 async function afterRefusal({ target, state }: { readonly target: ObjectRef; readonly state: TargetState }, error: KubeError, deps: CopyDeps): Promise<Next> {
-  if (error.code === "AlreadyExists") {
-    await deps.meetStranger(target);
-    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
-  }
+  // What stands in the way has been read; where that failed it is looked at again.
+  if (error.code === "AlreadyExists") return { kind: "look-again", at: deps.clock.now() + askAgainMs };
   // The namespace is going away, or is gone; its own change brings the next pass.
   if (error.causes.includes("NamespaceTerminating") || isGoneNamespace(error)) {
     deps.setFailure(keyOf(target), undefined);
@@ -76,18 +71,4 @@ async function markRejected(steps: ReturnType<typeof rejectedSteps>, deps: CopyD
 
 function isGoneNamespace({ code, message, objectName }: KubeError): boolean {
   return code === "NotFound" && message.startsWith("POST ") && objectName !== undefined;
-}
-
-/** Makes a Secret in the way known: read twice, so that one that is deleted in between is not remembered for ever. */
-export async function meetStranger(
-  target: ObjectRef,
-  { client, adopt, drop }: { readonly client: Client; readonly adopt: (raw: unknown) => void; readonly drop: (key: Key) => void },
-): Promise<void> {
-  try {
-    adopt(await client.getMetadata(resources.secrets, target));
-    await client.getMetadata(resources.secrets, target);
-  } catch (error) {
-    if (!isKubeError(error, "NotFound")) throw error;
-    drop(keyOf(target));
-  }
 }

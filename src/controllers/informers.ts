@@ -3,7 +3,7 @@ import { keyIndexers } from "../access/key-views.ts";
 import { requesterPolicyInformers } from "../access/requester-policies.ts";
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
 import { apiVersion, components, group, labels, ownObjects } from "../api/names.ts";
-import { keyOf, type Metadata, refOf } from "../api/object.ts";
+import { keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { type GrantBinding, type GrantRole, parseGrantBinding, parseGrantRole } from "../api/requester-grant.ts";
@@ -20,9 +20,10 @@ import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, hashInName, requesterHash } from "../domain/granted-names.ts";
 import { syncOptionsOf } from "../domain/sync-options.ts";
 import { projectOf, readNamespace } from "../domain/sync-target.ts";
-import { type WatchReading, watchReadings } from "../kube/freshness.ts";
+import { isProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change, Indexer } from "../kube/store.ts";
+import { sleep } from "../runtime/sleep.ts";
 import { createDataDigest } from "../tokens/data-digest.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { parseSigningKeys, type SigningKeysSeen } from "../tokens/signing-keys.ts";
@@ -49,13 +50,20 @@ export interface Informers {
   readonly stores: Stores;
   /** Follows the API server until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+  /** Resolves once every kind is listed. */
   readonly synced: Promise<void>;
-  readonly waitingFor: () => readonly string[];
+  /** What is not known as it is now, one sentence each. */
+  readonly unprovenBecause: () => readonly string[];
   readonly watches: () => readonly WatchReading[];
   /** Takes in the answer to a write of our own. */
   readonly observe: (resource: Resource, answer: unknown) => void;
-  readonly strangers: Informer<StrangerSeen>;
+  /** Takes in what the API server itself says of an object. */
+  readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
+  /** Resolves once every kind is known as it is now: a store may have been listed long ago. */
+  current(signal: AbortSignal): Promise<void>;
 }
+
+const currentLookMs = 200;
 
 /** The informers of the controller; `namespace` is Latchkey's own. */
 export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom, on }: { readonly namespace: string; readonly requireSyncFrom: boolean; readonly on: ChangeHandlers }): Informers {
@@ -218,7 +226,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   };
   const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies.informers, signingKeys, connectorData, scopeRoles];
   const all = [...first, strangers];
-  const byResource = new Map<Resource, { observe(raw: unknown): void }>([
+  const byResource = new Map<Resource, Pick<Informer<unknown>, "observe" | "refresh">>([
     [resources.sharedSecrets, sharedSecrets],
     [resources.roles, roles],
     [resources.roleBindings, roleBindings],
@@ -227,17 +235,21 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     [resources.ownedAccessKeys, keys],
     [resources.endpointTokens, tokens],
   ]);
+  const synced = Promise.all(all.map((informer) => informer.synced)).then(() => undefined);
   return {
     stores,
-    strangers,
-    synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
+    synced,
+    async current(signal) {
+      await Promise.race([synced, aborted(signal)]);
+      const isCurrent = (): boolean => all.every(({ watchState }) => isProven(watchState, deps.clock.monotonic()));
+      while (!isCurrent() && !signal.aborted) await sleep(currentLookMs, { clock: deps.clock, signal });
+    },
     async run(signal) {
       // Which other Secrets are worth keeping follows from namespaces and SharedSecrets.
       const later = Promise.all([sharedSecrets.synced, namespaces.synced]).then(() => strangers.run(signal));
-      const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
-      await Promise.all([...first.map((informer) => informer.run(signal)), Promise.race([later, stopped])]);
+      await Promise.all([...first.map((informer) => informer.run(signal)), Promise.race([later, aborted(signal)])]);
     },
-    waitingFor: () => all.filter((informer) => !informer.isSynced).map((informer) => informer.resource.plural),
+    unprovenBecause: () => all.flatMap(({ resource, watchState }) => unprovenBecause(resource.plural, watchState, deps.clock.monotonic()) ?? []),
     watches: () => watchReadings(all, deps.clock),
     observe(resource, answer) {
       if (resource !== resources.secrets) return byResource.get(resource)?.observe(answer);
@@ -245,6 +257,11 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
       if (given[labelled] !== undefined) copies.observe(answer);
       else if (given[labels.component] === components.connectorData) connectorData.observe(answer);
       else signingKeys.observe(answer);
+    },
+    async refresh(resource, ref) {
+      const own = ref.namespace === namespace ? [connectorData, signingKeys] : [];
+      const informers = resource === resources.secrets ? [copies, strangers, ...own] : [byResource.get(resource)];
+      await Promise.all(informers.map((informer) => informer?.refresh(keyOf(ref))));
     },
   };
 }
@@ -285,6 +302,10 @@ const stampIndexers: Readonly<Record<string, Indexer<{ readonly metadata: Metada
 export function stampedHash(metadata: Metadata): readonly string[] {
   const stamp = stampOf(metadata);
   return stamp === undefined ? [] : [requesterHash(stamp.name)];
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return signal.aborted ? Promise.resolve() : new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 function optional(value: string | undefined): readonly string[] {

@@ -51,11 +51,13 @@ export class Delays {
     this.#arm();
   }
 
-  /** Forgets all keys. */
-  clear(): void {
+  /** Forgets all keys, and answers which they were. */
+  drain(): readonly Key[] {
+    const keys = [...this.#places.keys()];
     this.#heap.length = 0;
     this.#places.clear();
     this.#arm();
+    return keys;
   }
 
   #arm(): void {

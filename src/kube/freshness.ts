@@ -11,32 +11,33 @@ export interface WatchTimes {
   readonly longestBackoffMs: number;
   /** Longest pause before an optional resource that is not served is looked for again, before jitter. */
   readonly longestAbsenceMs: number;
+  /** An API server that began to answer a watch knew everything then; that holds for so long, whatever the connection says. */
+  readonly provenForMs: number;
 }
 
-/** For who repairs what is written: few requests, as client-go does it. */
-export const relaxedWatchTimes: WatchTimes = { watchSeconds: { least: 300, most: 600 }, openMs: 150_000, longestBackoffMs: 30_000, longestAbsenceMs: 30_000 };
+/** For who repairs what is written: a connection that died without a word is found out within 45 s. */
+export const relaxedWatchTimes: WatchTimes = { watchSeconds: { least: 20, most: 35 }, openMs: 10_000, longestBackoffMs: 5_000, longestAbsenceMs: 25_000, provenForMs: 60_000 };
 
 /**
  * For who decides by what the store holds: a watch is opened anew well within `provenForMs`, and after a failure tried again at least
  * once a second.
  */
-export const provingWatchTimes: WatchTimes = { watchSeconds: { least: 20, most: 20 }, openMs: 5_000, longestBackoffMs: 650, longestAbsenceMs: 13_000 };
+export const provingWatchTimes: WatchTimes = { watchSeconds: { least: 20, most: 20 }, openMs: 5_000, longestBackoffMs: 650, longestAbsenceMs: 13_000, provenForMs: 30_000 };
 
 /** A watch that the API server does not end in time has lost its connection. */
 export const watchGraceMs = 5_000;
-
-/** An API server that began to answer a watch knew everything then; that holds for so long, whatever the connection says. */
-export const provenForMs = 30_000;
 
 /** How an informer stands; milliseconds of a monotonic clock. */
 export interface WatchState {
   readonly isSynced: boolean;
   /** When the API server last began to answer a watch; undefined: never. */
   readonly openedAt: number | undefined;
+  /** How long an answer counts, in milliseconds. */
+  readonly provenForMs: number;
 }
 
-/** Whether the objects that an informer holds are proven to be those of the last 30 s. */
-export function isProven({ isSynced, openedAt }: WatchState, now: number): boolean {
+/** Whether the objects that an informer holds are proven to be those of a moment ago. */
+export function isProven({ isSynced, openedAt, provenForMs }: WatchState, now: number): boolean {
   return isSynced && openedAt !== undefined && now - openedAt < provenForMs;
 }
 

@@ -1,12 +1,19 @@
-import { type Key, keyOf } from "../api/object.ts";
+import { type Key, refOf } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
-import { isKubeError, KubeError } from "./errors.ts";
+import { Echoes } from "./echoes.ts";
+import { isKubeError } from "./errors.ts";
 import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
+import { History } from "./history.ts";
 import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
+import { ListedObjects } from "./listed-objects.ts";
+import { LiveReads } from "./live-reads.ts";
+import { isOlder, rawKey, rawVersion, selects } from "./raw-object.ts";
+import { Recovery } from "./recovery.ts";
+import { RetryPace, shortWatchMs } from "./retry-pace.ts";
 import { type Change, type Entry, type Indexer, type Packing, type ReadStore, Store } from "./store.ts";
 import type { Turns } from "./turns.ts";
 
@@ -29,16 +36,11 @@ export interface InformerDeps {
   readonly turns: Turns;
   readonly log: Logger;
   readonly random: () => number;
-  /** Few requests (`relaxedWatchTimes`) unless given. */
+  /** Those of who repairs (`relaxedWatchTimes`) unless given. */
   readonly watchTimes?: WatchTimes;
+  /** Shared by all informers of a process; one of its own unless given. */
+  readonly recovery?: Recovery;
 }
-
-const firstBackoffMs = 800;
-const healthyMs = 5_000;
-/** A resource that is not served yet is looked for this often: its CRD may be on its way. */
-const unservedMs = 5_000;
-/** One list older than what was seen before comes from a cache that lags; so many in a row mean a restored backup. */
-const believedLists = 3;
 
 /**
  * Keeps a store equal to what the API server holds, for ever: resumes at the last resourceVersion after any failure
@@ -48,17 +50,30 @@ export class Informer<T> {
   readonly #options: InformerOptions<T>;
   readonly #deps: InformerDeps;
   readonly #store: Store<T>;
+  readonly #times: WatchTimes;
+  readonly #recovery: Recovery;
   readonly #synced = Promise.withResolvers<void>();
+  readonly #echoes: Echoes;
+  readonly #history: History;
+  readonly #liveReads = new LiveReads();
   #isSynced = false;
   #isFollowing = false;
+  /** Whether the last request failed for want of an API server. */
+  #isCutOff = false;
   #openedAt: number | undefined;
-  #resourceVersion: string | undefined;
-  #earlierLists = 0;
+  #heardAt = -Infinity;
+  #opens = 0;
+  #tellings = 0;
+  #reopen: (() => void) | undefined;
 
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
     this.#options = options;
     this.#deps = deps;
+    this.#times = deps.watchTimes ?? relaxedWatchTimes;
+    this.#recovery = deps.recovery ?? new Recovery();
     this.#store = new Store(options.indexers, options.packing);
+    this.#history = new History(this.resource.plural);
+    this.#echoes = new Echoes({ clock: deps.clock, heardAt: () => this.#heardAt, onMissing: (key) => this.#missed(key) });
   }
 
   get resource(): Resource {
@@ -73,11 +88,9 @@ export class Informer<T> {
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
-
   get isSynced(): boolean {
     return this.#isSynced;
   }
-
   /** Whether a watch is open, as far as can be told: what the store holds is then a moment old at most. */
   get isFollowing(): boolean {
     return this.#isFollowing;
@@ -85,107 +98,102 @@ export class Informer<T> {
 
   /** What tells how old the store may be, by the monotonic clock. */
   get watchState(): WatchState {
-    return { isSynced: this.#isSynced, openedAt: this.#openedAt };
+    return { isSynced: this.#isSynced, openedAt: this.#openedAt, provenForMs: this.#times.provenForMs };
   }
 
   /** Follows the API server until the signal aborts; never throws. */
   async run(signal: AbortSignal): Promise<void> {
-    const { longestBackoffMs, longestAbsenceMs } = this.#times;
-    const shortestMs = Math.min(firstBackoffMs, longestBackoffMs);
-    let backoffMs = shortestMs;
+    const { clock, random } = this.#deps;
+    const pace = new RetryPace(random);
     let relist = true;
-    let forgottenAt = -Infinity;
     while (!signal.aborted) {
-      const startedAt = this.#deps.clock.monotonic();
-      let [failed, isForgotten] = [false, false];
-      let longestMs = longestBackoffMs;
+      const [opens, tellings] = [this.#opens, this.#tellings];
+      let [isForgotten, leastMs, longestMs] = [false, 0, this.#times.longestBackoffMs];
       try {
-        if (relist) await this.#list();
+        if (relist) await this.#list(signal);
         relist = false;
         relist = await this.#watch(signal);
       } catch (error) {
-        failed = true;
         isForgotten = isKubeError(error, "Gone") && !relist;
         relist ||= isKubeError(error, "Gone", "NotFound");
-        if (!isKubeError(error, "NotFound")) this.#report(error);
-        else if (this.#options.optional === true) {
-          this.#markEmpty();
-          longestMs = longestAbsenceMs;
-        } else {
-          longestMs = Math.min(unservedMs, longestBackoffMs);
-          this.#report(error);
-        }
+        longestMs = this.#failed(error);
+        leastMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
       }
-      const endedAt = this.#deps.clock.monotonic();
-      const livedMs = endedAt - startedAt;
-      if (livedMs >= healthyMs) backoffMs = shortestMs;
-      // An API server that was away has forgotten where the watch was, and is there again: it is listed at once, but not over and over.
-      if (isForgotten && endedAt - forgottenAt >= healthyMs) {
-        [forgottenAt, backoffMs] = [endedAt, shortestMs];
-        continue;
-      }
-      if (!failed && livedMs >= firstBackoffMs) continue;
-      await sleep(Math.min(backoffMs, longestMs) * (0.5 + this.#deps.random()), { clock: this.#deps.clock, signal });
-      backoffMs = Math.min(backoffMs * 2, longestMs);
+      const now = clock.monotonic();
+      const livedMs = this.#opens === opens ? 0 : now - (this.#openedAt ?? now);
+      const isProgress = this.#tellings > tellings || livedMs >= shortWatchMs;
+      const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
+      if (pauseMs > 0) await (this.#isCutOff ? this.#recovery.pause : sleep)(pauseMs, { clock, signal });
     }
+    this.#echoes.stop();
   }
 
   /**
-   * Takes in the answer of a write of our own, so that the next pass sees it before the watch tells. What the watch
+   * Takes in the answer of a write of our own, so that what comes next sees it before the watch tells. What the watch
    * has passed already is left to it: the object may be gone since.
    */
   observe(raw: unknown): void {
-    const resourceVersion = stringAt(recordAt(raw, "metadata"), "resourceVersion");
-    if (this.#resourceVersion !== undefined && isOlder(this.#resourceVersion, resourceVersion)) this.#take(raw);
+    const resourceVersion = rawVersion(raw);
+    if (resourceVersion === undefined || !isOlder(this.#history.resourceVersion, resourceVersion)) return;
+    this.#take(raw);
+    this.#echoes.expect(rawKey(raw), resourceVersion);
   }
 
-  /** Takes in an object that was read directly, unless one of its name is held. */
-  adopt(raw: unknown): void {
-    if (this.#store.entry(rawKey(raw)) === undefined) this.#put(rawKey(raw), this.#parse(raw));
+  /**
+   * Reads an object from the API server itself. The answer counts even where it is older than what is held (an etcd may have lost
+   * its last writes), unless the watch tells of the object meanwhile. A failure changes nothing.
+   */
+  async refresh(key: Key): Promise<void> {
+    if (!this.#isSynced) return;
+    const { selection } = this.#options;
+    try {
+      const read = await this.#liveReads.read(key, () => this.#deps.listWatch.get(selection, refOf(key)));
+      if (read === undefined) return;
+      this.#put(key, read.answer !== undefined && selects(selection, read.answer) ? this.#parse(read.answer) : undefined);
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+    }
   }
 
-  /** Forgets an object that a direct read did not find. */
-  drop(key: Key): void {
-    this.#put(key, undefined);
-  }
-
-  get #times(): WatchTimes {
-    return this.#deps.watchTimes ?? relaxedWatchTimes;
-  }
-
-  async #list(): Promise<void> {
-    const present = new Set<Key>();
-    let first: { readonly resourceVersion: string; readonly historyReset: boolean } | undefined;
-    await this.#deps.listWatch.list(this.#options.selection, async ({ items, resourceVersion }) => {
-      first ??= { resourceVersion, historyReset: this.#isHistoryReset(resourceVersion) };
-      const { historyReset } = first;
-      await this.#deps.turns.each(items, (raw) => {
-        const key = rawKey(raw);
-        const entry = this.#parse(raw);
-        present.add(key);
-        if (historyReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
-      });
+  async #list(signal: AbortSignal): Promise<void> {
+    const { listWatch, turns } = this.#deps;
+    const listed = new ListedObjects<T>({ parse: (raw) => this.#parse(raw), heldVersion: (key) => this.#store.entry(key)?.resourceVersion });
+    const isFirst = this.#history.resourceVersion === undefined;
+    const take = (event: WatchEvent): void => {
+      listed.take(event);
+      // A store that nobody has acted on yet may fill as the list comes: nothing is held twice.
+      if (isFirst) for (const [key, entry] of listed.drain()) this.#put(key, entry);
+    };
+    const resourceVersion = await listWatch.list(this.#options.selection, signal, (events) => turns.each(events, take));
+    this.#answered();
+    const isReset = this.#history.listed(resourceVersion);
+    await turns.each(listed.drain(), ([key, entry]) => {
+      if (isReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
     });
-    const { resourceVersion, historyReset } = first ?? { resourceVersion: "", historyReset: false };
-    await this.#deps.turns.each(this.#store.keys(), (key) => {
-      const stays = present.has(key) || (!historyReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
+    await turns.each(this.#store.keys(), (key) => {
+      const stays = listed.has(key) || (!isReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
       if (!stays) this.#put(key, undefined);
     });
-    this.#resourceVersion = resourceVersion;
+    this.#echoes.reached(resourceVersion);
     this.#markSynced();
   }
 
-  /** Whether the history of the API server began anew; throws `Gone` while an old list may still come from a cache that lags. */
-  #isHistoryReset(resourceVersion: string): boolean {
-    const isEarlier = isOlder(resourceVersion, this.#resourceVersion ?? "0");
-    this.#earlierLists = isEarlier ? this.#earlierLists + 1 : 0;
-    if (isEarlier && this.#earlierLists < believedLists) throw this.#doubt(resourceVersion);
-    return isEarlier;
+  /** Notes a failure; answers how long the longest pause after it may be. */
+  #failed(error: unknown): number {
+    this.#isCutOff = isKubeError(error, "Network", "ServerError", "TooManyRequests");
+    if (isKubeError(error, "NotFound") && this.#options.optional === true) {
+      this.#markEmpty();
+      return this.#times.longestAbsenceMs;
+    }
+    this.#report(error);
+    return this.#times.longestBackoffMs;
   }
 
-  #doubt(resourceVersion: string): KubeError {
-    const message = `${this.resource.plural}: resourceVersion ${resourceVersion} is older than ${this.#resourceVersion ?? ""}, which was seen before`;
-    return new KubeError(message, { code: "Gone", status: 0 });
+  /** One sign that the API server is back is enough for all informers. */
+  #answered(): void {
+    if (!this.#isCutOff) return;
+    this.#isCutOff = false;
+    this.#recovery.recovered();
   }
 
   /** That the API server serves no such resource is an answer, too. */
@@ -211,44 +219,58 @@ export class Informer<T> {
     const onOpen = (): void => {
       this.#isFollowing = true;
       this.#openedAt = clock.monotonic();
+      this.#opens += 1;
+      this.#answered();
     };
-    const from = { resourceVersion: this.#resourceVersion ?? "", timeoutSeconds, openMs, signal, onOpen };
+    const reopening = new AbortController();
+    this.#reopen = () => reopening.abort();
+    const from = { resourceVersion: this.#history.resourceVersion ?? "", timeoutSeconds, openMs, signal: AbortSignal.any([signal, reopening.signal]), onOpen };
     try {
       await this.#deps.listWatch.watch(this.#options.selection, from, (events) => {
         isSilent &&= events.length === 0;
+        this.#heardAt = clock.monotonic();
+        this.#tellings += 1;
         for (const event of events) this.#handle(event);
       });
     } finally {
       this.#isFollowing = false;
+      this.#reopen = undefined;
     }
     const livedMs = clock.monotonic() - startedAt;
     return isSilent && livedMs >= timeoutSeconds * 1000 && livedMs < timeoutSeconds * 1000 + watchGraceMs;
   }
 
   #handle({ type, object }: WatchEvent): void {
-    const resourceVersion = stringAt(recordAt(object, "metadata"), "resourceVersion");
-    if (type === "DELETED") {
-      const held = this.#store.entry(rawKey(object));
-      if (!isOlder(resourceVersion, held?.resourceVersion)) this.#put(rawKey(object), undefined);
-    } else if (type !== "BOOKMARK") this.#take(object);
-    else if (isOlder(resourceVersion, this.#resourceVersion)) throw this.#doubt(resourceVersion ?? "");
-    this.#resourceVersion = resourceVersion ?? this.#resourceVersion;
+    const resourceVersion = rawVersion(object);
+    if (type === "BOOKMARK") this.#history.bookmarked(resourceVersion);
+    else {
+      const key = rawKey(object);
+      this.#liveReads.overtake(key);
+      if (type !== "DELETED") this.#take(object);
+      else if (!isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, undefined);
+      this.#history.reached(resourceVersion);
+    }
+    this.#echoes.reached(resourceVersion);
+  }
+
+  /** The watch is silent about a write of our own: its connection may be dead, or the write undone. */
+  #missed(key: Key): void {
+    void this.refresh(key);
+    this.#reopen?.();
   }
 
   #take(raw: unknown): void {
     const key = rawKey(raw);
     const held = this.#store.entry(key);
-    const resourceVersion = stringAt(recordAt(raw, "metadata"), "resourceVersion");
+    const resourceVersion = rawVersion(raw);
     if (held !== undefined && (resourceVersion === held.resourceVersion || isOlder(resourceVersion, held.resourceVersion))) return;
     this.#put(key, this.#parse(raw));
   }
 
   #parse(raw: unknown): Entry<T> | undefined {
-    const metadata = recordAt(raw, "metadata");
     try {
       const value = this.#options.parse(raw);
-      if (value === undefined) return undefined;
-      return { uid: stringAt(metadata, "uid") ?? "", resourceVersion: stringAt(metadata, "resourceVersion") ?? "", value };
+      return value === undefined ? undefined : { uid: stringAt(recordAt(raw, "metadata"), "uid") ?? "", resourceVersion: rawVersion(raw) ?? "", value };
     } catch (error) {
       this.#deps.log.error({ resource: this.resource.plural, object: rawKey(raw), error }, "object cannot be read");
       return undefined;
@@ -257,6 +279,7 @@ export class Informer<T> {
 
   #put(key: Key, entry: Entry<T> | undefined): void {
     const held = this.#store.entry(key);
+    this.#liveReads.overtake(key);
     if (held === undefined && entry === undefined) return;
     if (held?.resourceVersion === entry?.resourceVersion && held?.uid === entry?.uid) return;
     const recreated = held !== undefined && entry !== undefined && held.uid !== entry.uid;
@@ -274,17 +297,4 @@ export class Informer<T> {
     const resource = this.resource.plural;
     this.#deps.log.warn(isKubeError(error) ? { resource, code: error.code, why: error.message } : { resource, error }, "watch interrupted");
   }
-}
-
-function rawKey(raw: unknown): Key {
-  const metadata = recordAt(raw, "metadata");
-  const namespace = stringAt(metadata, "namespace");
-  const name = stringAt(metadata, "name") ?? "";
-  return keyOf(namespace === undefined ? { name } : { namespace, name });
-}
-
-/** Resource versions of one resource are comparable as whole numbers (Kubernetes API concepts, "Resource versions"). */
-function isOlder(one: string | undefined, other: string | undefined): boolean {
-  if (one === undefined || other === undefined) return false;
-  return one.length === other.length ? one < other : one.length < other.length;
 }

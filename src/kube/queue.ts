@@ -87,6 +87,14 @@ export class WorkQueue {
     this.#metrics?.retried();
   }
 
+  /** What waits after a failure need not wait any more: what made it fail is over. */
+  retryNow(): void {
+    for (const key of this.#retries.drain()) {
+      this.forget(key);
+      this.add(key, "soon");
+    }
+  }
+
   /** The key succeeded: its next failure waits 5 ms again. */
   forget(key: Key): void {
     this.#failures.delete(key);
@@ -110,8 +118,8 @@ export class WorkQueue {
   /** Ends all waiting; keys still inside are dropped, because a later life derives them anew. */
   close(): void {
     this.#closed = true;
-    this.#instants.clear();
-    this.#retries.clear();
+    this.#instants.drain();
+    this.#retries.drain();
     this.#waiting.clear();
     for (const urgency of urgencies) this.#lines[urgency].drain();
     for (const resolve of this.#takers.drain()) resolve(undefined);

@@ -9,6 +9,7 @@ import { EventRecorder } from "../kube/event-recorder.ts";
 import { provingWatchTimes } from "../kube/freshness.ts";
 import { createClient } from "../kube/http-client.ts";
 import { createListWatch } from "../kube/list-watch.ts";
+import { Recovery } from "../kube/recovery.ts";
 import { createTransport } from "../kube/transport.ts";
 import { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -79,7 +80,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const transport = createTransport({ credentials, clock, connections, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }) });
   const client = createClient(transport, webhookFieldManager);
   const turns = new Turns(clock);
-  const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random, watchTimes: provingWatchTimes };
+  const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random, watchTimes: provingWatchTimes, recovery: new Recovery() };
   const book = createKeyBook(following, options);
   metrics.watches(() => book.watches());
   metrics.cacheFresh("accesskeys", () => book.isProven());

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createKeyBook, type KeyBook } from "../../src/access/key-book.ts";
 import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
+import { provingWatchTimes } from "../../src/kube/freshness.ts";
 import { Turns } from "../../src/kube/turns.ts";
 import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -32,7 +33,7 @@ interface Told {
 
 async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Promise<Told> {
   const [clock, stop, listWatch] = [new TestClock(), new AbortController(), new ToldListWatch({ ...policies, ...listed })];
-  const deps = { listWatch, clock, turns: new Turns(clock), log: recordingLog(), random: () => 0.5 };
+  const deps = { listWatch, clock, turns: new Turns(clock), log: recordingLog(), random: () => 0.5, watchTimes: provingWatchTimes };
   const book = createKeyBook(deps, { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } });
   void book.run(stop.signal);
   await book.synced;

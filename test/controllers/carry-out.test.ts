@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { resources } from "../../src/api/resources.ts";
+import { keyOf, type ObjectRef } from "../../src/api/object.ts";
+import { type Resource, resources } from "../../src/api/resources.ts";
 import { carryOut } from "../../src/controllers/carry-out.ts";
 import type { Write } from "../../src/domain/plan.ts";
+import type { KubeErrorCode } from "../../src/kube/errors.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 
 const secrets = resources.secrets;
@@ -16,9 +18,9 @@ const tell: Write = { do: "tell", notice: { resource: secrets, subject: { ...ref
 
 function around(answer?: (request: Request) => unknown) {
   const client = new ScriptedClient(answer);
-  const [observed, told] = [new Array<unknown>(), new Array<string>()];
-  const deps = { client, observe: (_: unknown, raw: unknown) => void observed.push(raw), tell: async ({ reason }: { reason: string }) => void told.push(reason) };
-  return { client, observed, told, carry: (...steps: readonly (readonly Write[])[]) => carryOut({ steps }, deps) };
+  const [observed, told, refreshed] = [new Array<unknown>(), new Array<string>(), new Array<string>()];
+  const deps = { client, observe: (_: unknown, raw: unknown) => void observed.push(raw), tell: async ({ reason }: { reason: string }) => void told.push(reason), refresh: async ({ plural }: Resource, found: ObjectRef) => void refreshed.push(`${plural} ${keyOf(found)}`) };
+  return { client, observed, told, refreshed, carry: (...steps: readonly (readonly Write[])[]) => carryOut({ steps }, deps) };
 }
 
 describe("a plan", () => {
@@ -66,6 +68,28 @@ describe("a plan", () => {
     await carry([replace("a")], [patch("a"), replace("b")], [replace("a")], [remove("a")]);
     const versions = client.requests.map(({ body }) => JSON.stringify(body).match(/"resourceVersion":"(\d)"/)?.[1]);
     expect(versions).toEqual(["1", "5", "1", "5", "5"]);
+  });
+});
+
+describe("what is held of an object is doubted, and the object is read", () => {
+  test.for<[string, Write, KubeErrorCode]>([
+    ["a conflict", replace("a"), "Conflict"],
+    ["a name that is taken", create("a"), "AlreadyExists"],
+    ["an object that is not there to be replaced", replace("a"), "NotFound"],
+    ["an object that is not there to be patched", patch("a"), "NotFound"],
+    ["an object that is not there to be deleted", remove("a"), "NotFound"],
+    ["a delete whose answer is lost", remove("a"), "Network"],
+    ["a status whose answer is lost", status("a"), "Network"],
+  ])("after %s", async ([, write, code]) => {
+    const { refreshed, carry } = around(() => refusal(code));
+    await carry([write]).catch(() => {});
+    expect(refreshed).toEqual(["secrets ns/a"]);
+  });
+
+  test.for<KubeErrorCode>(["Forbidden", "Invalid", "ServerError", "TooManyRequests", "Fenced", "Unauthorized"])("but not after %s, which says nothing about it", async (code) => {
+    const { refreshed, carry } = around(() => refusal(code));
+    await expect(carry([replace("a")])).rejects.toMatchObject({ code });
+    expect(refreshed).toEqual([]);
   });
 });
 

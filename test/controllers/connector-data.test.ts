@@ -20,7 +20,7 @@ async function passOver(listed: Parameters<typeof told>[0], { live = refusal("No
   const { informers, clock } = await told(listed);
   clock.advance(afterMs);
   const client = new ScriptedClient(({ verb }) => (verb === "getMetadata" ? live : {}));
-  const next = await reconcileConnectorData(name, { client, clock, namespace: ownNamespace, stores: informers.stores, observe: () => {}, tell: async () => {} });
+  const next = await reconcileConnectorData(name, { client, clock, namespace: ownNamespace, stores: informers.stores, observe: () => {}, tell: async () => {}, refresh: async () => {} });
   return { next: next.kind, lines: client.lines };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { keyOf } from "../../src/api/object.ts";
-import { meetStranger, reconcileCopy } from "../../src/controllers/copy.ts";
+import { keyOf, type ObjectRef } from "../../src/api/object.ts";
+import { reconcileCopy } from "../../src/controllers/copy.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw } from "./told-list-watch.ts";
@@ -12,7 +12,7 @@ const orphan = { namespaces: [projectNamespace("pay")], secrets: [copied("db", "
 async function around(listed: Parameters<typeof told>[0], answer?: (request: Request) => unknown) {
   const { informers, clock } = await told(listed);
   const client = new ScriptedClient(answer);
-  const [failures, met] = [new Array<string>(), new Array<string>()];
+  const [failures, refreshed] = [new Array<string>(), new Array<string>()];
   const deps = {
     client,
     clock,
@@ -20,9 +20,9 @@ async function around(listed: Parameters<typeof told>[0], answer?: (request: Req
     observe: () => {},
     tell: async () => {},
     setFailure: (target: string, failure: { reason: string; message: string } | undefined) => void failures.push(`${target}: ${failure === undefined ? "none" : `${failure.reason} ${failure.message}`}`),
-    meetStranger: async (target: object & { readonly name: string }) => void met.push(keyOf(target)),
+    refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),
   };
-  return { client, clock, failures, met, pass: () => reconcileCopy("pay/db", deps) };
+  return { client, clock, failures, refreshed, pass: () => reconcileCopy("pay/db", deps) };
 }
 
 describe("a pass over a target", () => {
@@ -72,9 +72,9 @@ describe("an orphan", () => {
 
 describe("a write that is refused", () => {
   test("because something of that name is there makes it known, and is tried again later", async () => {
-    const { clock, met, failures, pass } = await around(wanted, () => refusal("AlreadyExists"));
+    const { clock, refreshed, failures, pass } = await around(wanted, () => refusal("AlreadyExists"));
     expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
-    expect([met, failures]).toEqual([["pay/db"], []]);
+    expect([refreshed, failures]).toEqual([["pay/db"], []]);
   });
 
   test.for<[string, Error]>([
@@ -134,29 +134,5 @@ describe("a write that is refused", () => {
     const { failures, pass } = await around(wanted, () => new TypeError("bug"));
     await expect(pass()).rejects.toThrow(new TypeError("bug"));
     expect(failures).toEqual([]);
-  });
-});
-
-describe("a Secret in the way", () => {
-  const target = { namespace: "pay", name: "db" };
-  function meeting(...answers: readonly unknown[]) {
-    const left = [...answers];
-    const seen: string[] = [];
-    const deps = { client: new ScriptedClient(() => left.shift()), adopt: (raw: unknown) => void seen.push(`adopt ${JSON.stringify(raw)}`), drop: (key: string) => void seen.push(`drop ${key}`) };
-    return { seen, met: meetStranger(target, deps) };
-  }
-
-  test.for<[string, readonly unknown[], readonly string[]]>([
-    ["is made known", [{ a: 1 }, { a: 1 }], ['adopt {"a":1}']],
-    ["is forgotten when it is gone already", [refusal("NotFound")], ["drop pay/db"]],
-    ["is forgotten when it goes in between: nothing else would tell of its end", [{ a: 1 }, refusal("NotFound")], ['adopt {"a":1}', "drop pay/db"]],
-  ])("%s", async ([, answers, expected]) => {
-    const { seen, met } = meeting(...answers);
-    await met;
-    expect(seen).toEqual(expected);
-  });
-
-  test("that cannot be read is a failure", async () => {
-    await expect(meeting(refusal("Network")).met).rejects.toMatchObject({ code: "Network" });
   });
 });

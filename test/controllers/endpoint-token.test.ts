@@ -23,7 +23,7 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
   const { stores } = informers;
   const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } } });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileEndpointToken("t", { ...releasing, client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {} });
+  const next = await reconcileEndpointToken("t", { ...releasing, client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {}, refresh: async () => {} });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   return { next, lines: client.lines, status };
 }

@@ -20,9 +20,9 @@ const names = (values: Iterable<{ readonly metadata: { readonly name: string } }
 
 test("every kind is waited for, and none any more once all are listed", async () => {
   const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 };
-  expect(createInformers(deps, { namespace: ownNamespace, requireSyncFrom: false, on: deaf }).waitingFor()).toHaveLength(20);
+  expect(createInformers(deps, { namespace: ownNamespace, requireSyncFrom: false, on: deaf }).unprovenBecause()).toHaveLength(20);
   const { informers } = await told({});
-  expect(informers.waitingFor()).toEqual([]);
+  expect(informers.unprovenBecause()).toEqual([]);
 });
 
 describe("a SharedSecret is held", () => {
@@ -135,12 +135,12 @@ test("signing keys that cannot be read are logged by name, without a word of the
 test("it ends when told to, before Secrets of others are followed, too", async () => {
   const stop = new AbortController();
   const listWatch = new ToldListWatch({});
-  const list: ListWatch["list"] = (selection, onPage) => (selection.resource === resources.namespaces ? Promise.reject(new Error("no")) : listWatch.list(selection, onPage));
-  const watch = listWatch.watch.bind(listWatch);
-  const informers = createInformers({ listWatch: { list, watch }, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, requireSyncFrom: false, on: deaf });
+  const list: ListWatch["list"] = (selection, signal, onEvents) => (selection.resource === resources.namespaces ? Promise.reject(new Error("no")) : listWatch.list(selection, signal, onEvents));
+  const [watch, get] = [listWatch.watch.bind(listWatch), listWatch.get.bind(listWatch)];
+  const informers = createInformers({ listWatch: { list, watch, get }, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, requireSyncFrom: false, on: deaf });
   const ended = informers.run(stop.signal);
   await settled();
-  expect(informers.waitingFor()).toEqual(["namespaces", "secrets"]);
+  expect(informers.unprovenBecause()).toEqual(["namespaces not listed yet", "secrets not listed yet"]);
   stop.abort();
   await ended;
 });

@@ -15,7 +15,7 @@ async function passOver(listed: Parameters<typeof told>[0], name = "k") {
   const { stores } = informers;
   const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileOwnedAccessKey(name, { ...releasing, client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {} });
+  const next = await reconcileOwnedAccessKey(name, { ...releasing, client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {}, refresh: async () => {} });
   return { next, written: JSON.stringify(client.requests.map(({ body }) => body)), lines: client.lines };
 }
 

@@ -24,7 +24,7 @@ async function passOver(listed: Parameters<typeof told>[0], answer?: () => unkno
   const deletions = new Deletions(clock);
   if (isDue) deletions.seenAt("uid-k");
   clock.advance(isDue ? 2_000 : 1);
-  const next = await reconcileRequesterGrant(hash, { deletions, grantSettleTime: 2_000, client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {} });
+  const next = await reconcileRequesterGrant(hash, { deletions, grantSettleTime: 2_000, client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {}, refresh: async () => {} });
   return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
 }
 

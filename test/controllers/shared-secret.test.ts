@@ -21,6 +21,7 @@ async function around(listed: Parameters<typeof told>[0], { answer, failures = {
     prefixes: { user: "", team: "" },
     stores: informers.stores,
     observe: () => {},
+    refresh: async () => {},
     tell: async () => {},
     failureAt: (target: string) => failures[target],
     waitingSince,

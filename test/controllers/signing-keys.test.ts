@@ -10,7 +10,7 @@ import { raw } from "./told-list-watch.ts";
 
 async function around(listed: Parameters<typeof told>[0], client = new ScriptedClient()) {
   const { informers, clock } = await told(listed);
-  const deps = { client, clock, namespace: ownNamespace, stores: informers.stores, observe: () => {}, tell: async () => {} };
+  const deps = { client, clock, namespace: ownNamespace, stores: informers.stores, observe: () => {}, tell: async () => {}, refresh: async () => {} };
   return { client, pass: () => reconcileSigningKeys(deps) };
 }
 

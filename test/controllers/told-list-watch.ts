@@ -1,5 +1,7 @@
-import { isRecord, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import type { ListPage, ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
+import { isRecord, stringAt } from "../../src/api/parse.ts";
+import type { ObjectRef } from "../../src/api/object.ts";
+import type { ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
+import { selects } from "../../src/kube/raw-object.ts";
 
 /** An object as the API server sends it. */
 export interface RawObject {
@@ -17,9 +19,14 @@ export class ToldListWatch implements ListWatch {
     this.#listed = listed;
   }
 
-  async list(selection: Selection, onPage: (page: ListPage) => Promise<void>): Promise<void> {
-    const items = (this.#listed[selection.resource.plural] ?? []).filter((object) => selects(selection, object));
-    await onPage({ items, resourceVersion: "100" });
+  async list(selection: Selection, _signal: AbortSignal, onEvents: (events: readonly WatchEvent[]) => Promise<void>): Promise<string> {
+    const objects = (this.#listed[selection.resource.plural] ?? []).filter((object) => selects(selection, object));
+    await onEvents(objects.map((object) => ({ type: "ADDED", object })));
+    return "100";
+  }
+
+  async get({ resource }: Selection, { namespace, name }: ObjectRef): Promise<unknown> {
+    return this.#listed[resource.plural]?.find(({ metadata }) => metadata["namespace"] === namespace && metadata["name"] === name);
   }
 
   watch(selection: Selection, { signal, onOpen }: Pick<WatchStart, "signal" | "onOpen">, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
@@ -33,17 +40,6 @@ export class ToldListWatch implements ListWatch {
     const concerned = this.#watches.filter(({ selection }) => selection.resource.plural === plural && selects(selection, object));
     for (const { onEvents } of concerned) onEvents([{ type, object }]);
   }
-}
-
-function selects({ namespace, labelSelector, fieldSelector }: Selection, object: RawObject): boolean {
-  const metadata = recordAt(object, "metadata");
-  const labels = stringMapAt(metadata, "labels");
-  if (namespace !== undefined && stringAt(metadata, "namespace") !== namespace) return false;
-  if (fieldSelector !== undefined && `metadata.name=${stringAt(metadata, "name") ?? ""}` !== fieldSelector) return false;
-  if (labelSelector === undefined) return true;
-  const [name = "", value] = labelSelector.replace(/^!/, "").split("=");
-  if (labelSelector.startsWith("!")) return !(name in labels);
-  return value === undefined ? name in labels : labels[name] === value;
 }
 
 let version = 0;

@@ -6,6 +6,8 @@ export interface ApiRequest {
   /** With its query, as it came. */
   readonly path: string;
   readonly kind: "list" | "watch" | "get" | "write" | "lease";
+  /** Whether a list is asked for as a stream of events. */
+  readonly isStreamed: boolean;
   readonly plural: string;
   readonly namespace: string | undefined;
   readonly name: string | undefined;
@@ -21,7 +23,8 @@ export function apiRequest({ method = "GET", url = "/" }: Pick<IncomingMessage, 
   const { pathname, searchParams } = new URL(url, "http://proxy");
   const [, namespace, plural = "", name, subresource] = pattern.exec(pathname) ?? [];
   const selection = [pathname, searchParams.get("labelSelector"), searchParams.get("fieldSelector")].filter((part) => part !== null).join("?");
-  return { method, path: url, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch"), isQuestion: searchParams.has("dryRun") || plural.endsWith("accessreviews") }), plural, namespace, name, subresource, selection };
+  const isStreamed = searchParams.has("sendInitialEvents");
+  return { method, path: url, isStreamed, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch") && !isStreamed, isQuestion: searchParams.has("dryRun") || plural.endsWith("accessreviews") }), plural, namespace, name, subresource, selection };
 }
 
 interface Hints {

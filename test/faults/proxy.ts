@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Pool } from "undici";
-import { isRecord, listAt, stringAt } from "../../src/api/parse.ts";
+import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { splitLines } from "../../src/kube/list-watch.ts";
 import { type ApiRequest, apiRequest } from "./api-request.ts";
 import { OpenWatch, type WatchLine } from "./open-watch.ts";
@@ -149,7 +149,7 @@ export class FaultProxy {
   async #decide(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer | "drop"> {
     const { steering, events } = this.#options;
     const forward = () => this.#forward(request, incoming, sent);
-    if (request.kind === "list") return this.#list(request, forward);
+    if (request.kind === "list") return this.#list(request, incoming);
     if (request.kind === "lease") return this.#lease(request, sent, forward);
     if (request.kind !== "write") return forward();
     events.onWrite(request);
@@ -167,17 +167,32 @@ export class FaultProxy {
     return answer;
   }
 
-  async #list(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer> {
+  async #list(request: ApiRequest, incoming: IncomingMessage): Promise<ProxyAnswer> {
     const { steering, events, view } = this.#options;
     events.onList(request);
     const stale = steering.list?.(request);
-    if (stale !== undefined) return { status: 200, text: stale };
-    const answer = await forward();
+    if (stale !== undefined) return { status: 200, text: request.isStreamed ? streamOf(JSON.parse(stale)) : stale };
+    const answer = request.isStreamed ? await this.#forwardStream(request, incoming) : await this.#forward(request, incoming, "");
     if (answer.status !== 200) return answer;
+    const isShown = (object: unknown): boolean => isVisible(view, request.plural, object);
+    if (request.isStreamed) return { status: 200, text: answer.text.split("\n").filter((line) => line !== "" && (parseLine(line).type === "BOOKMARK" || isShown(parseLine(line).object))).map((line) => `${line}\n`).join("") };
     const list: unknown = JSON.parse(answer.text);
-    const items = listAt(list, "items").filter((item) => isVisible(view, request.plural, item));
-    const text = JSON.stringify({ ...(isRecord(list) ? list : {}), items });
-    return { status: 200, text };
+    return { status: 200, text: JSON.stringify({ ...(isRecord(list) ? list : {}), items: listAt(list, "items").filter(isShown) }) };
+  }
+
+  /** A list that comes as a stream, up to its end. */
+  async #forwardStream(request: ApiRequest, incoming: IncomingMessage): Promise<ProxyAnswer> {
+    await this.#open();
+    const over = new AbortController();
+    const answer = await this.#options.upstream.request({ method: "GET", path: request.path, headers: passedHeaders(incoming), signal: AbortSignal.any([over.signal, this.#ended.signal]), bodyTimeout: 0 });
+    if (answer.statusCode !== 200) return { status: answer.statusCode, text: await answer.body.text() };
+    const all: string[] = [];
+    for await (const lines of splitLines(answer.body)) {
+      all.push(...lines);
+      if (lines.some((line) => line.includes(initialEventsEnd))) break;
+    }
+    over.abort();
+    return { status: 200, text: all.join("\n") };
   }
 
   async #forward(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer> {
@@ -233,6 +248,16 @@ export class FaultProxy {
     await this.#hold.promise;
     this.#ended.signal.throwIfAborted();
   }
+}
+
+const initialEventsEnd = "k8s.io/initial-events-end";
+
+/** A list as the API server would stream it. */
+function streamOf(list: unknown): string {
+  const { resourceVersion } = recordAt(list, "metadata");
+  const end = { type: "BOOKMARK", object: { metadata: { resourceVersion, annotations: { [initialEventsEnd]: "true" } } } };
+  const lines = [...listAt(list, "items").map((object) => ({ type: "ADDED", object })), end];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;

@@ -250,7 +250,7 @@ export class Run {
   async recordLists(): Promise<void> {
     const { world, view } = this.#options;
     const record = async (request: ApiRequest) => {
-      const list = await world.arrange({ method: "GET", path: request.path });
+      const list = await world.arrange({ method: "GET", path: request.isStreamed ? pathOfList(request.path) : request.path });
       const items = listAt(list, "items").filter((item) => isVisible(view, request.plural, item));
       this.#lists.set(request.selection, JSON.stringify({ ...list, items }));
     };
@@ -285,6 +285,13 @@ export class Run {
       onList: (request: ApiRequest) => void this.#listed.set(request.selection, request),
     };
   }
+}
+
+/** The same list in one answer. */
+function pathOfList(path: string): string {
+  const { pathname, searchParams } = new URL(path, "http://proxy");
+  for (const parameter of ["watch", "sendInitialEvents", "resourceVersionMatch", "allowWatchBookmarks", "timeoutSeconds"]) searchParams.delete(parameter);
+  return `${pathname}?${searchParams.toString()}`;
 }
 
 /** The collection, over all namespaces, of the object or collection that a path names. */

@@ -4,6 +4,7 @@ import { resources } from "../../src/api/resources.ts";
 import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
 import { isProven, provingWatchTimes, relaxedWatchTimes } from "../../src/kube/freshness.ts";
 import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
+import { Recovery } from "../../src/kube/recovery.ts";
 import { Turns } from "../../src/kube/turns.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
@@ -30,7 +31,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort();
 });
 
-async function following(lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}, watchTimes = relaxedWatchTimes) {
+async function following(lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}, watchTimes = relaxedWatchTimes, recovery = new Recovery()) {
   const [clock, log, listWatch, stop] = [new TestClock(), recordingLog(), new ScriptedListWatch(...lists), new AbortController()];
   const changes: string[] = [];
   const informer = new Informer<number>(
@@ -40,7 +41,7 @@ async function following(lists: readonly ListAnswer[], options: Partial<Informer
       onChange: ({ key, before, after }) => void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
       ...options,
     },
-    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5, watchTimes },
+    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5, watchTimes, recovery },
   );
   stops.push(stop);
   const ended = informer.run(stop.signal);
@@ -136,7 +137,17 @@ describe("after an interruption", () => {
     expect([listWatch.calls, informer.isSynced]).toEqual([["list", "list", "watch 7"], true]);
   });
 
-  test("it waits longer each time, half a minute at most, and starts afresh once a watch has lived", async () => {
+  test("of a watch that told something it resumes at once, as often as that happens", async () => {
+    const { listWatch } = await following([listed(7)]);
+    for (let version = 8; version < 20; version++) {
+      listWatch.send(["ADDED", thing("a", version)]);
+      listWatch.end(failure("Network"));
+      await settled();
+      expect(listWatch.calls.at(-1)).toBe(`watch ${version}`);
+    }
+  });
+
+  test("it waits longer each time, 5 s at most, and starts afresh once a watch has lived", async () => {
     const { clock, listWatch } = await following([listed(7)]);
     const waits: (number | undefined)[] = [];
     for (let time = 0; time < 8; time++) {
@@ -145,8 +156,10 @@ describe("after an interruption", () => {
       waits.push(clock.untilNext);
       await clock.run(clock.untilNext ?? 0);
     }
-    expect(waits).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
+    expect(waits).toEqual([800, 1600, 3200, 5000, 5000, 5000, 5000, 5000]);
     await clock.run(5000);
+    listWatch.end(failure("Network"));
+    await settled();
     listWatch.end(failure("Network"));
     await settled();
     expect(clock.untilNext).toBe(800);
@@ -311,21 +324,124 @@ describe("the answer to a write of our own", () => {
   });
 });
 
-describe("an object that was read directly", () => {
-  test("is taken in unless one of its name is held", async () => {
-    const { informer, news } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
-    news();
-    informer.adopt(thing("a", 9, { size: 2 }));
-    informer.adopt(thing("b", 2, { size: 2 }));
-    expect(news()).toEqual(["ns/b: - -> 2"]);
+describe("an object that is read from the API server itself", () => {
+  const refreshing = async (key = "ns/a", options: Partial<InformerOptions<number>> = {}) => {
+    const around = await following([listed(7, [thing("a", 5, { size: 1 })])], options);
+    around.news();
+    const refreshed = around.informer.refresh(key);
+    const answer = async (raw: unknown): Promise<readonly string[]> => {
+      around.listWatch.answerGet(raw);
+      await refreshed;
+      return around.news();
+    };
+    return { ...around, answer };
+  };
+
+  test.for<[string, string, unknown, readonly string[]]>([
+    ["counts where it is newer than what is held", "ns/a", thing("a", 6, { size: 2 }), ["ns/a: 1 -> 2"]],
+    ["counts where it is older than what is held: the API server has lost writes", "ns/a", thing("a", 2, { size: 2 }), ["ns/a: 1 -> 2"]],
+    ["is taken in where it was not known", "ns/b", thing("b", 2, { size: 2 }), ["ns/b: - -> 2"]],
+    ["is forgotten where there is none", "ns/a", undefined, ["ns/a: 1 -> -"]],
+    ["changes nothing where it is as held", "ns/a", thing("a", 5, { size: 1 }), []],
+    ["changes nothing where it cannot be read", "ns/a", failure("Network"), []],
+  ])("%s", async ([, key, raw, changes]) => {
+    const { answer, listWatch } = await refreshing(key);
+    expect(listWatch.calls.at(-1)).toBe(`get ${key}`);
+    expect(await answer(raw)).toEqual(changes);
   });
 
-  test("is forgotten when it is not there", async () => {
-    const { informer, news } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
-    news();
-    informer.drop("ns/a");
-    informer.drop("ns/b");
-    expect(news()).toEqual(["ns/a: 1 -> -"]);
+  test.for<[string, readonly [string, unknown]]>([
+    ["changes", ["MODIFIED", thing("b", 9, { size: 3 })]],
+    ["ends, though it was not held", ["DELETED", thing("b", 9)]],
+  ])("is left to the watch where that tells first that it %s", async ([, told]) => {
+    const { answer, listWatch, informer } = await refreshing("ns/b");
+    listWatch.send(told);
+    await answer(thing("b", 8, { size: 2 }));
+    expect(informer.store.get("ns/b")).toBe(told[0] === "DELETED" ? undefined : 3);
+  });
+
+  test("is not held where it is not selected any more", async () => {
+    const { answer } = await refreshing("ns/a", { selection: { resource: resources.secrets, labelSelector: "ours" } });
+    expect(await answer(thing("a", 9, { size: 1 }))).toEqual(["ns/a: 1 -> -"]);
+  });
+
+  test("is not read before the first list", async () => {
+    const { informer, listWatch } = await following([failure("Network")]);
+    await informer.refresh("ns/a");
+    expect(listWatch.calls).toEqual(["list"]);
+  });
+});
+
+describe("a write of our own of which a silent watch does not tell", () => {
+  test("has its object read and the watch opened anew after 2 s", async () => {
+    const { informer, listWatch, clock, news } = await following([listed(7)]);
+    informer.observe(thing("b", 8, { size: 2 }));
+    await clock.run(1_999);
+    expect(listWatch.calls).toEqual(["list", "watch 7"]);
+    await clock.run(1);
+    await settled();
+    expect(listWatch.calls).toEqual(["list", "watch 7", "get ns/b", "watch 7"]);
+    listWatch.answerGet(thing("b", 4, { size: 1 }));
+    await settled();
+    expect(news()).toEqual(["ns/b: - -> 2", "ns/b: 2 -> 1"]);
+  });
+
+  test.for<[string, readonly [string, unknown]]>([
+    ["the watch tells of it", ["MODIFIED", thing("b", 8, { size: 2 })]],
+    ["a bookmark has passed it", ["BOOKMARK", thing("", 9)]],
+    ["the watch tells of something else: it is behind", ["ADDED", thing("c", 6)]],
+  ])("is nothing to worry about where %s", async ([, told]) => {
+    const { informer, listWatch, clock } = await following([listed(5)]);
+    informer.observe(thing("b", 8, { size: 2 }));
+    await clock.run(500);
+    listWatch.send(told);
+    await clock.run(1_600);
+    expect(listWatch.calls).toEqual(["list", "watch 5"]);
+  });
+
+  test("leaves no timer behind at the end", async () => {
+    const { informer, clock, stop, ended } = await following([listed(7)]);
+    informer.observe(thing("b", 8, { size: 2 }));
+    stop.abort();
+    await ended;
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("after an outage", () => {
+  async function twoKinds() {
+    const recovery = new Recovery();
+    const [one, other] = [await following([listed(7)], {}, relaxedWatchTimes, recovery), await following([listed(7)], {}, relaxedWatchTimes, recovery)];
+    return { one, other };
+  }
+
+  test("one sign that the API server is back ends the waits of all", async () => {
+    const { one, other } = await twoKinds();
+    for (const { listWatch, clock } of [one, other]) {
+      listWatch.end(failure("Network"));
+      await settled();
+      expect(clock.untilNext).toBe(800);
+    }
+    await one.clock.run(800);
+    await settled();
+    expect(other.listWatch.calls).toEqual(["list", "watch 7", "watch 7"]);
+  });
+
+  test("a refusal that has other reasons is not hurried", async () => {
+    const { one, other } = await twoKinds();
+    one.listWatch.end(failure("Network"));
+    other.listWatch.end(failure("Forbidden"));
+    await settled();
+    await one.clock.run(800);
+    await settled();
+    expect(other.listWatch.calls).toEqual(["list", "watch 7"]);
+  });
+
+  test("an API server that asks for time is given it", async () => {
+    const { listWatch, clock } = await following([listed(7)]);
+    listWatch.end(new KubeError("storage is initializing", { code: "TooManyRequests", status: 429, retryAfterMs: 3_000 }));
+    await settled();
+    expect(clock.untilNext).toBe(3_000);
   });
 });
 

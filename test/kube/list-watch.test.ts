@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import { createListWatch, type Selection, splitLines, type WatchEvent } from "../../src/kube/list-watch.ts";
 import type { Answer, Call, StreamedAnswer } from "../../src/kube/transport.ts";
@@ -18,14 +19,15 @@ async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   return collected;
 }
 
-function over({ answers = [], stream }: { answers?: readonly string[]; stream?: (call: Call) => Promise<StreamedAnswer> }) {
+function over({ answers = [], stream }: { answers?: readonly (string | Answer)[]; stream?: (call: Call) => Promise<StreamedAnswer> }) {
   const calls: Call[] = [];
   const clock = new TestClock();
   const left = [...answers];
   const transport = {
     async request(call: Call): Promise<Answer> {
       calls.push(call);
-      return { status: 200, text: left.shift() ?? "" };
+      const answer = left.shift() ?? "";
+      return typeof answer === "string" ? { status: 200, text: answer } : answer;
     },
     stream(call: Call): Promise<StreamedAnswer> {
       calls.push(call);
@@ -72,31 +74,107 @@ describe("lines", () => {
   });
 });
 
+const initialEnd = (resourceVersion: string) => JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } } });
+const unknownParameter = '{"kind":"Status","reason":"Invalid","message":"sendInitialEvents: Forbidden"}';
+
 describe("a list", () => {
-  test("hands over page after page, each with the list's resourceVersion and when the last is done with", async () => {
-    const first = { metadata: { continue: "next", resourceVersion: "7" }, items: [{ a: 1 }] };
-    const { calls, listWatch } = over({ answers: [JSON.stringify(first), JSON.stringify({ metadata: { continue: "", resourceVersion: "7" }, items: [{ a: 2 }] })] });
-    const pages: unknown[] = [];
-    await listWatch.list(everything, async (page) => {
-      await Promise.resolve();
-      pages.push(page, calls.length);
-    });
-    expect(pages).toEqual([{ items: [{ a: 1 }], resourceVersion: "7" }, 1, { items: [{ a: 2 }], resourceVersion: "7" }, 2]);
-    expect(calls.map(({ path }) => path)).toEqual(["/api/v1/secrets?limit=500", "/api/v1/secrets?limit=500&continue=next"]);
+  async function listing({ chunks = async () => chunksOf(), status = 200, answers = [], selection = everything }: { chunks?: (call: Call) => Promise<AsyncIterable<Uint8Array>>; status?: number; answers?: readonly (string | Answer)[]; selection?: Selection }) {
+    const around = over({ answers, stream: async (call) => ({ status, chunks: await chunks(call) }) });
+    const [stop, names] = [new AbortController(), new Array<string>()];
+    const list = () =>
+      around.listWatch.list(selection, stop.signal, async (events) => {
+        await Promise.resolve();
+        names.push(...events.map(({ type, object }) => `${type} ${stringAt(recordAt(object, "metadata"), "name") ?? ""}`));
+      });
+    return { ...around, stop, names, list };
+  }
+
+  test("is streamed: object after object, then the resourceVersion of them all", async () => {
+    const { calls, names, list, clock } = await listing({ chunks: async () => chunksOf(`${event("a")}\n`, `${event("b")}\n${initialEnd("7")}\n${event("later")}\n`) });
+    expect(await list()).toBe("7");
+    expect(names).toEqual(["ADDED a", "ADDED b"]);
+    expect(calls.map(({ path }) => path)).toEqual(["/api/v1/secrets?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=3600"]);
+    expect([calls[0]?.signal?.aborted, clock.pending]).toEqual([true, 0]);
+  });
+
+  test("hands over what changed meanwhile, but no bookmark", async () => {
+    const deleted = JSON.stringify({ type: "DELETED", object: { metadata: { name: "a" } } });
+    const bookmark = JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "6" } } });
+    const { names, list } = await listing({ chunks: async () => chunksOf(`${event("a")}\n${bookmark}\n${deleted}\n${initialEnd("7")}\n`) });
+    await list();
+    expect(names).toEqual(["ADDED a", "DELETED a"]);
+  });
+
+  test.for<[string, AsyncIterable<Uint8Array>]>([
+    ["ends", chunksOf(`${event("a")}\n`)],
+    ["breaks off", (async function* () { yield Buffer.from(`${event("a")}\n`); throw new Error("ECONNRESET"); })()],
+  ])("that %s before its last object is no list", async ([, chunks]) => {
+    const { list } = await listing({ chunks: async () => chunks });
+    await expect(list()).rejects.toMatchObject({ code: "Network" });
+  });
+
+  test("that falls silent is given up", async () => {
+    const { list, clock } = await listing({ chunks: ({ signal }) => new Promise((_, reject) => signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true })) });
+    const failed = expect(list()).rejects.toMatchObject({ code: "Network" });
+    await clock.run(30_000);
+    await failed;
+    expect(clock.pending).toBe(0);
+  });
+
+  test.for([429, 500, 503])("that is refused with %s is not asked for in pages", async (status) => {
+    const { calls, list } = await listing({ status, chunks: async () => chunksOf('{"kind":"Status"}') });
+    await expect(list()).rejects.toMatchObject({ status });
+    expect(calls).toHaveLength(1);
   });
 
   test("asks for what is selected, and for metadata alone where that is enough", async () => {
-    const { calls, listWatch } = over({ answers: ["{}"] });
-    const pages: unknown[] = [];
-    await listWatch.list(labelled, async (page) => void pages.push(page));
-    expect(pages).toEqual([{ items: [], resourceVersion: "" }]);
-    expect(calls).toEqual([
-      {
-        method: "GET",
-        path: "/api/v1/namespaces/ns/secrets?labelSelector=%21a%2Fb&fieldSelector=metadata.name%3Dx&limit=500",
-        accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-      },
-    ]);
+    const { calls, list } = await listing({ selection: labelled, chunks: async () => chunksOf(`${initialEnd("7")}\n`) });
+    await list();
+    expect(calls[0]).toMatchObject({
+      path: expect.stringContaining("/api/v1/namespaces/ns/secrets?labelSelector=%21a%2Fb&fieldSelector=metadata.name%3Dx&watch=1"),
+      accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+    });
+  });
+
+  describe("of an API server that does not stream", () => {
+    const page = (names: readonly string[], next: string, padding = "") => JSON.stringify({ metadata: { continue: next, resourceVersion: "7" }, items: names.map((name) => ({ metadata: { name }, padding })) });
+    const refusing = { status: 422, chunks: async () => chunksOf(unknownParameter) };
+
+    test("comes page after page, the next one when the last is done with, and is not tried as a stream again", async () => {
+      const { calls, names, list } = await listing({ ...refusing, answers: [page(["a"], "next"), page(["b"], ""), page(["c"], "")] });
+      expect(await list()).toBe("7");
+      expect(names).toEqual(["ADDED a", "ADDED b"]);
+      await list();
+      expect(calls.slice(1).map(({ path, accept }) => [path, accept])).toEqual([
+        ["/api/v1/secrets?limit=16", "application/json"],
+        ["/api/v1/secrets?limit=128&continue=next", "application/json"],
+        ["/api/v1/secrets?limit=16", "application/json"],
+      ]);
+    });
+
+    test("has pages of a size that follows what they weigh", async () => {
+      const heavy = Array.from({ length: 16 }, (_, index) => `o${index}`);
+      const { calls, list } = await listing({ ...refusing, selection: { ...everything, metadataOnly: true }, answers: [page(heavy, "1", "x".repeat(1_000_000)), page(["a", "b"], "2"), page(["c"], "3", "x".repeat(9_000_000)), page([], "")] });
+      await list();
+      expect(calls.slice(1).map(({ path }) => /limit=(\d+)/.exec(path)?.[1])).toEqual(["16", "1", "8", "1"]);
+      expect(calls[1]?.accept).toBe("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+    });
+  });
+});
+
+describe("an object", () => {
+  test.for<[string, Answer, unknown]>([
+    ["is read as it is", { status: 200, text: '{"a":1}' }, { a: 1 }],
+    ["is gone when a 404 names it", { status: 404, text: '{"reason":"NotFound","details":{"name":"x"}}' }, undefined],
+  ])("%s", async ([, answer, expected]) => {
+    const { calls, listWatch } = over({ answers: [answer] });
+    expect(await listWatch.get(labelled, { namespace: "ns", name: "x" })).toEqual(expected);
+    expect(calls).toEqual([{ method: "GET", path: "/api/v1/namespaces/ns/secrets/x", accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" }]);
+  });
+
+  test("is not known to be gone when a 404 names nothing: its kind is not served", async () => {
+    const { listWatch } = over({ answers: [{ status: 404, text: "404 page not found" }] });
+    await expect(listWatch.get(everything, { namespace: "ns", name: "x" })).rejects.toMatchObject({ code: "NotFound" });
   });
 });
 
@@ -150,17 +228,17 @@ describe("a watch", () => {
     return { chunks, say: () => say?.() };
   }
 
-  test("that falls silent for two and a half minutes is given up, and one that talks is not", async () => {
+  test("that falls silent is given up 5 s after its end, and none that talks before", async () => {
     const { chunks, say } = talking();
-    const { clock, ended, batches } = watching(chunks);
+    const { clock, ended, batches } = watching(chunks, 200, 60);
     const isOver = watchOver(ended);
-    for (let minute = 0; minute < 10; minute++) {
-      await clock.run(60_000);
+    for (let second = 0; second < 10; second++) {
+      await clock.run(1_000);
       say();
       await settled();
     }
     expect(batches).toHaveLength(10);
-    await clock.run(149_999);
+    await clock.run(54_999);
     expect(isOver()).toBe(false);
     await clock.run(1);
     expect(isOver()).toBe(true);

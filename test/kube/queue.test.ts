@@ -268,3 +268,26 @@ test("a hundred thousand keys go through, all together and in order, from every 
   clock.advance(100_000);
   expect(await takeAll(queue)).toEqual(keys);
 });
+
+describe("when what made keys fail is over", () => {
+  test("they come at once, and their next failure waits as the first", async () => {
+    const { queue, clock } = makeQueue();
+    for (let count = 0; count < 10; count++) queue.addAfterFailure("a");
+    queue.addAfterFailure("b", 60_000);
+    queue.retryNow();
+    expect(await takeAll(queue)).toEqual(["a", "b"]);
+    queue.done("a");
+    queue.addAfterFailure("a");
+    await clock.run(5);
+    expect(await takeAll(queue)).toEqual(["a"]);
+  });
+
+  test("what waits for an instant goes on waiting", async () => {
+    const { queue, clock } = makeQueue();
+    queue.addAt("a", start + 1_000);
+    queue.retryNow();
+    expect(queue.depth).toBe(0);
+    await clock.run(1_000);
+    expect(await takeAll(queue)).toEqual(["a"]);
+  });
+});

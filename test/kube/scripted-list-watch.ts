@@ -1,4 +1,5 @@
-import type { ListPage, ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
+import { keyOf, type ObjectRef } from "../../src/api/object.ts";
+import type { ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
 
 /** A list as the API server would answer it, or the failure of the call. */
 export type ListAnswer = { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] } | Error;
@@ -7,6 +8,7 @@ export type ListAnswer = { readonly resourceVersion: string; readonly pages: rea
 export class ScriptedListWatch implements ListWatch {
   readonly #lists: ListAnswer[];
   #watch: { readonly onEvents: (events: readonly WatchEvent[]) => void; readonly end: (failure?: Error) => void } | undefined;
+  #get: PromiseWithResolvers<unknown> | undefined;
   /** The calls so far, such as `list` and `watch 7`. */
   readonly calls: string[] = [];
   /** What the last watch was asked for with. */
@@ -21,12 +23,25 @@ export class ScriptedListWatch implements ListWatch {
     this.#lists.push(answer);
   }
 
-  async list(_selection: Selection, onPage: (page: ListPage) => Promise<void>): Promise<void> {
+  async list(_selection: Selection, _signal: AbortSignal, onEvents: (events: readonly WatchEvent[]) => Promise<void>): Promise<string> {
     this.calls.push("list");
     const answer = this.#lists.shift() ?? new Error("the script has no more lists");
     if (answer instanceof Error) throw answer;
-    const pages = answer.pages.length === 0 ? [[]] : answer.pages;
-    for (const items of pages) await onPage({ items, resourceVersion: answer.resourceVersion });
+    for (const items of answer.pages) await onEvents(items.map((object) => ({ type: "ADDED", object })));
+    return answer.resourceVersion;
+  }
+
+  /** Waits for {@link answerGet}. */
+  get(_selection: Selection, ref: ObjectRef): Promise<unknown> {
+    this.calls.push(`get ${keyOf(ref)}`);
+    this.#get = Promise.withResolvers<unknown>();
+    return this.#get.promise;
+  }
+
+  /** Answers the last read of an object: with the object, undefined where there is none, or a failure. */
+  answerGet(answer: unknown): void {
+    if (answer instanceof Error) this.#get?.reject(answer);
+    else this.#get?.resolve(answer);
   }
 
   watch(_selection: Selection, from: WatchStart, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {

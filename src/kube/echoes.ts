@@ -1,0 +1,76 @@
+import type { Key } from "../api/object.ts";
+import type { Cancel, Clock } from "../runtime/clock.ts";
+import { isOlder } from "./raw-object.ts";
+
+interface Expected {
+  readonly key: Key;
+  readonly resourceVersion: string;
+  /** Monotonic milliseconds. */
+  readonly since: number;
+}
+
+/** What {@link Echoes} needs. */
+export interface EchoesOptions {
+  readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
+  /** When the watch last told of anything, in monotonic milliseconds. */
+  readonly heardAt: () => number;
+  /** Told of an object that was written and of which a silent watch does not tell. */
+  readonly onMissing: (key: Key) => void;
+}
+
+/** A watch that works tells of a write long before. */
+export const echoMs = 2_000;
+
+/** The writes of which a watch has not told yet. It tells in order, so the oldest and the newest stand for all of them. */
+export class Echoes {
+  readonly #options: EchoesOptions;
+  #oldest: Expected | undefined;
+  #newest: Expected | undefined;
+  #cancel: Cancel | undefined;
+
+  constructor(options: EchoesOptions) {
+    this.#options = options;
+  }
+
+  /** A write was answered with this resourceVersion. */
+  expect(key: Key, resourceVersion: string): void {
+    const expected = { key, resourceVersion, since: this.#options.clock.monotonic() };
+    this.#oldest ??= expected;
+    if (this.#newest === undefined || isOlder(this.#newest.resourceVersion, resourceVersion)) this.#newest = expected;
+    this.#arm();
+  }
+
+  /** The watch has told of everything up to this resourceVersion. */
+  reached(resourceVersion: string | undefined): void {
+    if (isBehind(resourceVersion, this.#oldest)) return;
+    if (!isBehind(resourceVersion, this.#newest)) this.#newest = undefined;
+    this.#oldest = this.#newest;
+  }
+
+  /** Expects nothing any more. */
+  stop(): void {
+    this.#cancel?.();
+    [this.#cancel, this.#oldest, this.#newest] = [undefined, undefined, undefined];
+  }
+
+  #arm(): void {
+    if (this.#oldest === undefined || this.#cancel !== undefined) return;
+    this.#cancel = this.#options.clock.wakeAfter(echoMs, () => {
+      this.#cancel = undefined;
+      const dueSince = this.#options.clock.monotonic() - echoMs;
+      // One that tells of other things is behind, and nothing is wrong with it.
+      if (this.#oldest !== undefined && this.#oldest.since <= dueSince && this.#options.heardAt() <= dueSince) this.#giveUp(this.#oldest);
+      this.#arm();
+    });
+  }
+
+  #giveUp(missing: Expected): void {
+    if (this.#newest === missing) this.#newest = undefined;
+    this.#oldest = this.#newest;
+    this.#options.onMissing(missing.key);
+  }
+}
+
+function isBehind(resourceVersion: string | undefined, expected: Expected | undefined): boolean {
+  return expected !== undefined && isOlder(resourceVersion, expected.resourceVersion);
+}

@@ -1,0 +1,46 @@
+import { KubeError } from "./errors.ts";
+import { isOlder } from "./raw-object.ts";
+
+/** One list older than what was seen before comes from a cache that lags; so many in a row mean a restored backup. */
+const believedLists = 3;
+
+/** How far a kind has been followed; notices when the API server goes back (a restored etcd, a cache that lags). */
+export class History {
+  readonly #plural: string;
+  #resourceVersion: string | undefined;
+  #earlierLists = 0;
+
+  constructor(plural: string) {
+    this.#plural = plural;
+  }
+
+  /** The last resourceVersion that was seen; undefined before the first list. */
+  get resourceVersion(): string | undefined {
+    return this.#resourceVersion;
+  }
+
+  /** An event of the watch. */
+  reached(resourceVersion: string | undefined): void {
+    this.#resourceVersion = resourceVersion ?? this.#resourceVersion;
+  }
+
+  /** A bookmark of the watch; throws `Gone` for one of an earlier time. */
+  bookmarked(resourceVersion: string | undefined): void {
+    if (isOlder(resourceVersion, this.#resourceVersion)) throw this.#earlier(resourceVersion);
+    this.reached(resourceVersion);
+  }
+
+  /** A whole list. Answers whether history began anew; throws `Gone` while the list may still come from a cache that lags. */
+  listed(resourceVersion: string): boolean {
+    const isEarlier = isOlder(resourceVersion, this.#resourceVersion);
+    this.#earlierLists = isEarlier ? this.#earlierLists + 1 : 0;
+    if (isEarlier && this.#earlierLists < believedLists) throw this.#earlier(resourceVersion);
+    this.#resourceVersion = resourceVersion;
+    return isEarlier;
+  }
+
+  #earlier(resourceVersion = ""): KubeError {
+    const message = `${this.#plural}: resourceVersion ${resourceVersion} is older than ${this.#resourceVersion ?? ""}, which was seen before`;
+    return new KubeError(message, { code: "Gone", status: 0 });
+  }
+}

@@ -1,0 +1,32 @@
+import type { Cancel, Clock } from "../runtime/clock.ts";
+import { sleep } from "../runtime/sleep.ts";
+
+/**
+ * Tells everybody who waits for the API server that it is back: the first request that succeeds after failures ends all waits, so
+ * that a process needs one back-off after an outage and not one for each kind.
+ */
+export class Recovery {
+  readonly #listeners = new Set<() => void>();
+
+  /** Calls `listener` at every recovery until it is taken back. */
+  onRecovered(listener: () => void): Cancel {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves after `ms` milliseconds, at a recovery or as soon as `signal` aborts; never rejects. */
+  readonly pause = async (ms: number, { clock, signal }: { readonly clock: Pick<Clock, "wakeAfter">; readonly signal: AbortSignal }): Promise<void> => {
+    const recovered = new AbortController();
+    const cancel = this.onRecovered(() => recovered.abort());
+    try {
+      await sleep(ms, { clock, signal: AbortSignal.any([signal, recovered.signal]) });
+    } finally {
+      cancel();
+    }
+  };
+
+  /** The API server has answered somebody whom it did not answer before. */
+  recovered(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

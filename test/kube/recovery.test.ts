@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { Recovery } from "../../src/kube/recovery.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+
+function pausing(ms: number) {
+  const [recovery, clock, stop] = [new Recovery(), new TestClock(), new AbortController()];
+  let isOver = false;
+  void recovery.pause(ms, { clock, signal: stop.signal }).then(() => (isOver = true));
+  return { recovery, clock, stop, isOver: () => isOver };
+}
+
+test.for<[string, (around: ReturnType<typeof pausing>) => unknown]>([
+  ["its time is over", ({ clock }) => clock.run(5_000)],
+  ["the API server is back", ({ recovery }) => recovery.recovered()],
+  ["the process ends", ({ stop }) => stop.abort()],
+])("a pause ends when %s, and leaves no timer behind", async ([, end]) => {
+  const around = pausing(5_000);
+  await around.clock.run(4_999);
+  expect(around.isOver()).toBe(false);
+  await end(around);
+  await settled();
+  expect([around.isOver(), around.clock.pending]).toEqual([true, 0]);
+});
+
+test("a listener is told of every recovery until it is taken back", () => {
+  const [recovery, told] = [new Recovery(), new Array<string>()];
+  const cancel = recovery.onRecovered(() => told.push("back"));
+  recovery.recovered();
+  recovery.recovered();
+  cancel();
+  recovery.recovered();
+  expect(told).toEqual(["back", "back"]);
+});
