@@ -18,6 +18,7 @@ import { createLogger } from "./runtime/log.ts";
 import { createMetrics } from "./runtime/metrics.ts";
 import { healthRoute, metricsRoute, type Readiness, readyRoute, served } from "./runtime/routes.ts";
 import { shutdownSignal } from "./runtime/shutdown.ts";
+import { aborted } from "./runtime/sleep.ts";
 import { trustConfigHelp } from "./runtime/trust-config-options.ts";
 import { type WebhookConfig, webhookHelp } from "./runtime/webhook-config.ts";
 import type { SigningKeysSeen } from "./tokens/signing-keys.ts";
@@ -97,10 +98,6 @@ async function runTrustConfig(argv: readonly string[]): Promise<number> {
     await transport.close();
   }
   return 0;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 const usage = `Usage: latchkey <command> [options]

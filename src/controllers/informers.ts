@@ -20,10 +20,10 @@ import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, hashInName, requesterHash } from "../domain/granted-names.ts";
 import { syncOptionsOf } from "../domain/sync-options.ts";
 import { projectOf, readNamespace } from "../domain/sync-target.ts";
-import { isProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
+import { untilProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change, Indexer } from "../kube/store.ts";
-import { sleep } from "../runtime/sleep.ts";
+import { aborted } from "../runtime/sleep.ts";
 import { createDataDigest } from "../tokens/data-digest.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { parseSigningKeys, type SigningKeysSeen } from "../tokens/signing-keys.ts";
@@ -62,8 +62,6 @@ export interface Informers {
   /** Resolves once every kind is known as it is now: a store may have been listed long ago. */
   current(signal: AbortSignal): Promise<void>;
 }
-
-const currentLookMs = 200;
 
 /** The informers of the controller; `namespace` is Latchkey's own. */
 export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom, on }: { readonly namespace: string; readonly requireSyncFrom: boolean; readonly on: ChangeHandlers }): Informers {
@@ -186,10 +184,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     deps,
   );
   const policies = requesterPolicyInformers(deps, on.policy);
-  const signingKeys = new Informer<SigningKeysSeen>(
-    { selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys },
-    deps,
-  );
+  const signingKeys = new Informer<SigningKeysSeen>({ selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys }, deps);
   const connectorData = new Informer<ConnectorSecretSeen>(
     {
       selection: { resource: resources.secrets, namespace, labelSelector: `${labels.component}=${components.connectorData}`, metadataOnly: true },
@@ -235,15 +230,10 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     [resources.ownedAccessKeys, keys],
     [resources.endpointTokens, tokens],
   ]);
-  const synced = Promise.all(all.map((informer) => informer.synced)).then(() => undefined);
   return {
     stores,
-    synced,
-    async current(signal) {
-      await Promise.race([synced, aborted(signal)]);
-      const isCurrent = (): boolean => all.every(({ watchState }) => isProven(watchState, deps.clock.monotonic()));
-      while (!isCurrent() && !signal.aborted) await sleep(currentLookMs, { clock: deps.clock, signal });
-    },
+    synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
+    current: (signal) => untilProven(all, { clock: deps.clock, signal }),
     async run(signal) {
       // Which other Secrets are worth keeping follows from namespaces and SharedSecrets.
       const later = Promise.all([sharedSecrets.synced, namespaces.synced]).then(() => strangers.run(signal));
@@ -260,8 +250,8 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     },
     async refresh(resource, ref) {
       const own = ref.namespace === namespace ? [connectorData, signingKeys] : [];
-      const informers = resource === resources.secrets ? [copies, strangers, ...own] : [byResource.get(resource)];
-      await Promise.all(informers.map((informer) => informer?.refresh(keyOf(ref))));
+      const informers = resource === resources.secrets ? [copies, strangers, ...own] : [byResource.get(resource) ?? []].flat();
+      await Promise.all(informers.map(async (informer) => informer.refresh(keyOf(ref))));
     },
   };
 }
@@ -302,10 +292,6 @@ const stampIndexers: Readonly<Record<string, Indexer<{ readonly metadata: Metada
 export function stampedHash(metadata: Metadata): readonly string[] {
   const stamp = stampOf(metadata);
   return stamp === undefined ? [] : [requesterHash(stamp.name)];
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return signal.aborted ? Promise.resolve() : new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
 function optional(value: string | undefined): readonly string[] {

@@ -1,5 +1,6 @@
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { sleep } from "../runtime/sleep.ts";
 
 /** How an informer keeps its watches. */
 export interface WatchTimes {
@@ -47,6 +48,14 @@ export function unprovenBecause(plural: string, state: WatchState, now: number):
   if (!state.isSynced) return `${plural} not listed yet`;
   const since = state.openedAt === undefined ? "" : ` for ${Math.floor((now - state.openedAt) / 1000)} s`;
   return `${plural}: the API server has answered no watch${since}; check the connection to it`;
+}
+
+const proofLookMs = 200;
+
+/** Resolves when all these kinds are proven, or the signal aborts. */
+export async function untilProven(informers: readonly { readonly watchState: WatchState }[], { clock, signal }: { readonly clock: Pick<Clock, "monotonic" | "wakeAfter">; readonly signal: AbortSignal }): Promise<void> {
+  const areProven = (): boolean => informers.every(({ watchState }) => isProven(watchState, clock.monotonic()));
+  while (!areProven() && !signal.aborted) await sleep(proofLookMs, { clock, signal });
 }
 
 /** When the API server last began to answer a watch of a kind, in seconds since the epoch; 0: never. */

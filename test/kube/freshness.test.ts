@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Resource, resources } from "../../src/api/resources.ts";
-import { isProven, provingWatchTimes, relaxedWatchTimes, unprovenBecause, watchGraceMs, watchReadings, type WatchState } from "../../src/kube/freshness.ts";
+import { isProven, provingWatchTimes, relaxedWatchTimes, unprovenBecause, untilProven, watchGraceMs, watchReadings, type WatchState } from "../../src/kube/freshness.ts";
+import { TestClock } from "../runtime/test-clock.ts";
 
 const now = 100_000;
 const provenForMs = 30_000;
@@ -43,4 +44,21 @@ test("the oldest watch of a kind tells its age, by the wall clock", () => {
     { resource: "secrets", openedAt: 990 },
     { resource: "namespaces", openedAt: 0 },
   ]);
+});
+
+test("who waits for proof is let go when every kind has it, or when told to stop", async () => {
+  const [clock, stop] = [new TestClock(), new AbortController()];
+  const proven = { watchState: { isSynced: true, openedAt: clock.monotonic(), provenForMs } };
+  const late = { watchState: { isSynced: false, openedAt: clock.monotonic(), provenForMs } };
+  await untilProven([proven], { clock, signal: stop.signal });
+  const over: string[] = [];
+  const stopped = { watchState: { ...late.watchState } };
+  void untilProven([proven, late], { clock, signal: new AbortController().signal }).then(() => over.push("proven"));
+  void untilProven([stopped], { clock, signal: stop.signal }).then(() => over.push("stopped"));
+  await clock.run(1_000);
+  expect(over).toEqual([]);
+  stop.abort();
+  late.watchState = proven.watchState;
+  await clock.run(200);
+  expect([over, clock.pending]).toEqual([["stopped", "proven"], 0]);
 });
