@@ -25,6 +25,8 @@ import type { SigningKeysSeen } from "./tokens/signing-keys.ts";
 import { assembleWebhook } from "./webhooks/assemble.ts";
 
 const closeGraceMs = 2_000;
+/** A load balancer or kube-proxy that learns of the end of a replica later than this finds nobody listening. */
+const leastDrainMs = 5_000;
 const requestTimeoutMs = 30_000;
 
 async function runController(config: ControllerConfig): Promise<number> {
@@ -61,11 +63,13 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   const options = { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } };
   const assembly = assembleWebhook(options, { credentials, clock, random: Math.random, log, metrics });
   let answering: Promise<HttpServer> | undefined;
+  let isAnswering = false;
   const onTls = (tls: ServerTls): void => {
-    if (answering === undefined) answering = startHttpServer({ ...config.webhookAddress, ...served(assembly.routes, assembly.isAdmissionSegment), onRefused: (reason) => metrics.refusedHttp("webhook", reason), clock, log, tls });
-    else void answering.then((server) => server.useTls(tls));
+    if (answering !== undefined) return void answering.then((server) => server.useTls(tls));
+    answering = startHttpServer({ ...config.webhookAddress, ...served(assembly.routes, assembly.isAdmissionSegment), onRefused: (reason) => metrics.refusedHttp("webhook", reason), clock, log, tls });
+    void answering.then(() => (isAnswering = true));
   };
-  const missing = (): readonly string[] => [...assembly.book.unprovenBecause(), ...(answering === undefined ? ["no certificate yet"] : [])];
+  const missing = (): readonly string[] => [...(signal.aborted ? ["shutting down"] : []), ...assembly.book.unprovenBecause(), ...(isAnswering ? [] : ["no certificate yet"])];
   const readiness = (): Readiness => ({ ready: missing().length === 0, reasons: missing() });
   const server = await startHttpServer({ ...config.httpAddress, ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]), onRefused: (reason) => metrics.refusedHttp("http", reason), clock, log });
   log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
@@ -80,7 +84,8 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   const followed = Promise.all([assembly.run(following.signal), certificates]);
   await Promise.race([aborted(signal), followed]);
   log.info({}, "webhook stops");
-  await (await answering)?.close(closeGraceMs);
+  const { drainTimeout: mostMs } = config;
+  await (await answering)?.drain({ leastMs: Math.min(leastDrainMs, mostMs), mostMs, graceMs: closeGraceMs });
   following.abort();
   await followed;
   await Promise.all([server.close(closeGraceMs), assembly.close()]);

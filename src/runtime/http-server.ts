@@ -7,6 +7,7 @@ import type { Clock } from "./clock.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
 import type { Logger } from "./log.ts";
 import { plain } from "./routes.ts";
+import { sleep } from "./sleep.ts";
 import type { Gate, Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts";
 
 /** What a server shows of itself, and whose clients it knows; PEM texts. */
@@ -46,6 +47,16 @@ export interface HttpLoad extends ReturnType<Connections["load"]> {
   readonly bodyBytes: { readonly known: number; readonly strangers: number };
 }
 
+/** How a server ends without a client noticing, in milliseconds. */
+export interface DrainTimes {
+  /** It serves at least this long, so that load balancers learn that it is not ready. */
+  readonly leastMs: number;
+  /** After this, connections that are still open are closed. */
+  readonly mostMs: number;
+  /** What requests under way get beyond that. */
+  readonly graceMs: number;
+}
+
 /** A server that listens. */
 export interface HttpServer {
   /** `http://host:port` or `https://host:port`, with the port it really has. */
@@ -54,6 +65,11 @@ export interface HttpServer {
   load(): HttpLoad;
   /** Other material for the connections to come; those that are open stay. */
   useTls(material: ServerTls): void;
+  /**
+   * Serves on, new connections too, but ends each connection with its next answer (`Connection: close`); closes when no connection is
+   * left. An idle connection stays: a request may be on its way over it, and kube-apiserver sends no review twice.
+   */
+  drain(times: DrainTimes): Promise<void>;
   /** Takes no more connections, lets the requests under way end, and cuts what is left after `graceMs` milliseconds. */
   close(graceMs: number): Promise<void>;
 }
@@ -63,7 +79,8 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 5_000,
   requestTimeout: 15_000,
-  keepAliveTimeout: 60_000,
+  // Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): who sends requests ends it, not who may be sent one.
+  keepAliveTimeout: 120_000,
   connectionsCheckingInterval: 2_000,
 } as const;
 const handshakeTimeout = 5_000;
@@ -81,13 +98,18 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const onRefused = options.onRefused ?? (() => {});
   const connections = new Connections(connectionLimits, () => onRefused("connection"));
   const budgets = { known: new ByteBudget(mostBodyBytes), strangers: new ByteBudget(mostBodyBytes) };
-  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => void serve(incoming, outgoing, { ...options, onRefused, connections, budgets, isClosing: () => !server.listening });
+  let isDraining = false;
+  let onEmpty = (): void => {};
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => void serve(incoming, outgoing, { ...options, onRefused, connections, budgets, isClosing: () => isDraining || !server.listening });
   const secure = options.tls && createTlsServer({ ...limits, handshakeTimeout, ...contextOf(options.tls), requestCert: true, rejectUnauthorized: false }, listener);
   const server = secure ?? createServer(limits, listener);
   server.maxConnections = mostConnections;
   server.on("connection", (socket: Socket) => {
     const id = idOf(socket);
-    socket.once("close", () => connections.closed(id));
+    socket.once("close", () => {
+      connections.closed(id);
+      if (connections.load().all === 0) onEmpty();
+    });
     connections.opened(id, socket.remoteAddress ?? "", socket);
     if (secure === undefined) connections.established(id, false);
   });
@@ -96,11 +118,21 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
   const host = options.host.includes(":") ? `[${options.host}]` : options.host;
+  async function drain({ leastMs, mostMs, graceMs }: DrainTimes): Promise<void> {
+    const { clock } = options;
+    isDraining = true;
+    await sleep(leastMs, { clock });
+    const empty = new AbortController();
+    onEmpty = () => empty.abort();
+    if (connections.load().all > 0) await sleep(mostMs - leastMs, { clock, signal: empty.signal });
+    await close(server, graceMs, clock);
+  }
   return {
     url: `${secure === undefined ? "http" : "https"}://${host}:${port}`,
     port,
     load: () => ({ ...connections.load(), bodyBytes: { known: budgets.known.used, strangers: budgets.strangers.used } }),
     useTls: (material) => secure?.setSecureContext(contextOf(material)),
+    drain,
     close: (graceMs) => close(server, graceMs, options.clock),
   };
 }
@@ -147,7 +179,7 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
     const body = refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
     if (head === undefined || refusal !== undefined || body.kind !== "whole") {
       // A client whose body is not read cannot send another request.
-      if (hasBody(incoming) || peer.clientName === undefined) outgoing.setHeader("connection", "close");
+      if (hasBody(incoming) || peer.clientName === undefined || isClosing()) outgoing.setHeader("connection", "close");
       return send(refusal ?? refusalOf(body, options), outgoing);
     }
     connections.began(id);

@@ -1,4 +1,4 @@
-import { ConfigError, dnsNames, hostPort, optional, pathSegment, text, wholeNumber } from "./config-values.ts";
+import { ConfigError, dnsNames, duration, hostPort, optional, pathSegment, text, wholeNumber } from "./config-values.ts";
 import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
 
 /** Every option of `latchkey webhook`. */
@@ -25,6 +25,12 @@ const options = {
     help: "first segment of the paths of admission, 32 to 128 of [A-Za-z0-9_-]; you then keep path and caBundle in the webhook configurations; needed with --certificate-directory; without it Latchkey makes one and writes both there",
     parse: optional(pathSegment),
   }),
+  drainTimeout: option("drain-timeout", {
+    value: "<duration>",
+    initial: "20s",
+    help: "longest wait after SIGTERM for kube-apiserver to end its connections; the webhook answers meanwhile and is not ready, for 5s at least; 0 ends at once",
+    parse: duration({ unit: 1000, least: 0 }),
+  }),
 };
 
 const allOptions: readonly Option<unknown>[] = Object.values(options);
@@ -41,6 +47,8 @@ export interface WebhookConfig extends SharedConfig {
   readonly certificateDirectory: string | undefined;
   /** The first segment of the paths of admission; undefined: Latchkey makes and publishes it. */
   readonly admissionPath: string | undefined;
+  /** Milliseconds. */
+  readonly drainTimeout: number;
 }
 
 /** The configuration; throws a ConfigError that names option, value and fix. */
@@ -57,6 +65,7 @@ export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
     certificateNames: read(options.certificateNames),
     certificateDirectory: read(options.certificateDirectory),
     admissionPath: read(options.admissionPath),
+    drainTimeout: read(options.drainTimeout),
   };
 }
 

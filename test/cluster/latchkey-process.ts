@@ -68,10 +68,10 @@ export function startController(options: LatchkeyOptions): Promise<LatchkeyProce
   return startLatchkey("controller", options);
 }
 
-/** Runs `latchkey webhook` as its own service account, on 127.0.0.1 and ports that it keeps. */
+/** Runs `latchkey webhook` as its own service account, on 127.0.0.1 and ports that it keeps; it ends at once unless given a LATCHKEY_DRAIN_TIMEOUT. */
 export async function startWebhook(options: LatchkeyOptions): Promise<WebhookProcess> {
   const address = `127.0.0.1:${await freePort()}`;
-  const webhook = await startLatchkey("webhook", { ...options, env: { LATCHKEY_WEBHOOK_ADDRESS: address, ...options.env } });
+  const webhook = await startLatchkey("webhook", { ...options, env: { LATCHKEY_WEBHOOK_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env } });
   return Object.assign(webhook, { webhookUrl: `https://${address}` });
 }
 

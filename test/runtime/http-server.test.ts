@@ -112,6 +112,101 @@ test("closing cuts what does not end within the grace", async () => {
   expect(await answer).toBe("cut");
 });
 
+describe("draining", () => {
+  const times = { leastMs: 5_000, mostMs: 20_000, graceMs: 2_000 };
+  const get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+
+  /** A client that keeps its connection, as far as it may. */
+  async function kept() {
+    const socket = connect(server.port, "127.0.0.1");
+    let said = "";
+    socket.on("data", (bytes) => (said += bytes.toString("utf8")));
+    const ended = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    let isEnded = false;
+    void ended.then(() => (isEnded = true));
+    const ask = async (): Promise<string> => {
+      said = "";
+      socket.write(get);
+      await expect.poll(() => said).toMatch(/ok\n$/);
+      return said;
+    };
+    return { socket, ask, ended, isEnded: () => isEnded };
+  }
+
+  async function draining() {
+    await serving(() => plain(200, "ok"));
+    const clients = [await kept(), await kept()] as const;
+    for (const { ask } of clients) expect(await ask()).toMatch(/Connection: keep-alive/i);
+    let isDone = false;
+    const done = server.drain(times).then(() => (isDone = true));
+    return { clients, done, isDone: () => isDone };
+  }
+
+  test("answers on connections that are open and on new ones, each for the last time", async () => {
+    const { clients, done, isDone } = await draining();
+    expect(await clients[0].ask()).toMatch(/^HTTP\/1.1 200 [^]*Connection: close/i);
+    await clients[0].ended;
+    const late = await kept();
+    expect(await late.ask()).toMatch(/Connection: close/i);
+    expect([clients[1].isEnded(), isDone()]).toEqual([false, false]);
+    await clock.run(4_999);
+    expect(await clients[1].ask()).toMatch(/Connection: close/i);
+    await clients[1].ended;
+    await expect.poll(() => server.load().all).toBe(0);
+    expect(isDone()).toBe(false);
+    await clock.run(1);
+    await done;
+  });
+
+  test("with no connection at all serves for the least time", async () => {
+    const url = await serving(() => plain(200, "ok"));
+    const done = server.drain(times);
+    await clock.run(4_999);
+    expect((await fetch(url)).status).toBe(200);
+    await expect.poll(() => server.load().all).toBe(0);
+    await clock.run(1);
+    await done;
+    await expect(fetch(url)).rejects.toThrow("fetch failed");
+  });
+
+  test("ends when the last connection does", async () => {
+    const { clients, done, isDone } = await draining();
+    await clock.run(10_000);
+    expect([clients.map((client) => client.isEnded()), isDone()]).toEqual([[false, false], false]);
+    for (const { socket } of clients) socket.destroy();
+    await done;
+  });
+
+  test("leaves idle connections alone until the most time is over", async () => {
+    const { clients, done } = await draining();
+    await clock.run(19_999);
+    expect(clients.map((client) => client.isEnded())).toEqual([false, false]);
+    await clock.run(1);
+    await done;
+    await Promise.all(clients.map(({ ended }) => ended));
+  });
+
+  test("refuses in the same way", async () => {
+    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: routed([]), gate: gateOf([]), clock, log });
+    const client = connect(server.port, "127.0.0.1");
+    const done = server.drain(times);
+    client.write(get);
+    expect(await text(client)).toMatch(/^HTTP\/1.1 404 [^]*Connection: close/i);
+    await clock.run(5_000);
+    await done;
+  });
+
+  test("for no time at all is closing", async () => {
+    await serving(() => plain(200, "ok"));
+    const client = await kept();
+    await client.ask();
+    const done = server.drain({ leastMs: 0, mostMs: 0, graceMs: 1 });
+    await clock.run(0);
+    await Promise.all([done, client.ended]);
+    expect(server.load().all).toBe(0);
+  });
+});
+
 test("an address that is taken rejects", async () => {
   await serving(routed([]));
   await expect(startHttpServer({ host: "127.0.0.1", port: server.port, handler: routed([]), clock, log })).rejects.toThrow("EADDRINUSE");

@@ -19,6 +19,7 @@ test("without options every field has its documented default", () => {
     certificateNames: [],
     certificateDirectory: undefined,
     admissionPath: undefined,
+    drainTimeout: 20_000,
   });
 });
 
@@ -26,6 +27,11 @@ test("flags and variables are those of the help", () => {
   const env = { LATCHKEY_WEBHOOK_ADDRESS: "127.0.0.1:9443", LATCHKEY_CERTIFICATE_DIRECTORY: "/tls", LATCHKEY_ADMISSION_PATH: segment };
   expect(parseWebhookConfig({ argv: ["--maximum-key-ttl=1d"], env })).toMatchObject({ webhookAddress: { host: "127.0.0.1", port: 9443 }, certificateDirectory: "/tls", admissionPath: segment, maximumKeyTtl: 86_400 });
   expect(webhookHelp()).toMatch(/Usage: latchkey webhook[^]*--webhook-address <host:port> .*default 0.0.0.0:8443.*LATCHKEY_WEBHOOK_ADDRESS/);
+});
+
+test("the wait for connections to end is a duration", () => {
+  expect(parseWebhookConfig({ argv: ["--drain-timeout=1m"], env: {} }).drainTimeout).toBe(60_000);
+  expect(parseWebhookConfig({ argv: [], env: { LATCHKEY_DRAIN_TIMEOUT: "0" } }).drainTimeout).toBe(0);
 });
 
 test("an option of another command is refused", () => {

@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { apiVersion } from "../../src/api/names.ts";
+import { eventually } from "./eventually.ts";
+import { askAs } from "./key-request.ts";
+import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
+import { hasLoneClusters, type LoneCluster, startLoneCluster } from "./lone-cluster.ts";
+import { startTcpBalancer, type TcpBalancer } from "./tcp-balancer.ts";
+import type { Exit } from "./tied-child.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
+
+/** RESTARTS=30 is the whole proof. */
+const restarts = Number(process.env.RESTARTS ?? 4);
+const perSecond = 100;
+/** An answer about a key is believed for 15 s: every use of one of so many asks the webhook again. */
+const keyCount = 1_600;
+const keys = `/apis/${apiVersion}/ownedaccesskeys`;
+
+let cluster: LoneCluster;
+let balancer: TcpBalancer;
+let replicas: WebhookProcess[] = [];
+const texts: string[] = [];
+const ends: Promise<Exit>[] = [];
+
+async function startReplica(): Promise<WebhookProcess> {
+  const replica = await startWebhook({
+    controlPlane: cluster.controlPlane,
+    program: cluster.program,
+    restart: "never",
+    args: [`--certificate-names=${webhookHost}`, "--quota-keys=1000000"],
+    env: { LATCHKEY_DRAIN_TIMEOUT: "20s" },
+  });
+  balancer.add(replica);
+  return replica;
+}
+
+const receivesConnections = (replica: WebhookProcess) => eventually(() => balancer.sends(replica), { what: "the balancer to send connections to a new replica" });
+
+beforeAll(async () => {
+  if (!hasLoneClusters) return;
+  cluster = await startLoneCluster();
+  balancer = await startTcpBalancer();
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
+  await cluster.arrange({ method: "POST", path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", body: { metadata: { name: "root" }, roleRef, subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }] } });
+  replicas = [await startReplica(), await startReplica()];
+  await Promise.all(replicas.map(receivesConnections));
+  const through = { webhookUrl: `https://127.0.0.1:${balancer.port}` };
+  await trustWebhook(cluster.controlPlane, through, cluster.program);
+  await askWebhookAtAdmission(cluster.controlPlane, through);
+  for (let made = 0; made < keyCount; made += 50) {
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const key = randomBytes(24).toString("base64url");
+        await cluster.arrange({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name: `key-${made + index}` }, spec: { user: "root", key } } });
+        texts.push(key);
+      }),
+    );
+  }
+});
+
+afterAll(async () => {
+  if (!hasLoneClusters) return;
+  await Promise.all([...ends, ...replicas.map((replica) => replica.stop())]);
+  await balancer?.stop();
+  await cluster?.stop();
+});
+
+/** Uses the keys in turn, one in four to make another key, which asks admission too; answers what came back, by code. */
+function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
+  const codes: Record<string, number> = {};
+  const under = new Set<Promise<void>>();
+  let isStopped = false;
+  async function use(turn: number): Promise<void> {
+    const key = texts[turn % texts.length] ?? "";
+    const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name: `tried-${turn}` }, spec: { user: "root" } };
+    const { code, message } = await askAs(cluster.controlPlane, key, turn % 4 === 0 ? { method: "POST", path: `${keys}?dryRun=All`, body } : { method: "GET", path: "/api/v1/namespaces/default" });
+    const what = code < 300 ? String(code) : `${code} ${String(message).replaceAll(/\d+\.\d+\.\d+\.\d+:\d+/g, "...").slice(-160)}`;
+    codes[what] = (codes[what] ?? 0) + 1;
+  }
+  const began = performance.now();
+  const running = (async () => {
+    for (let turn = 0; !isStopped; ) {
+      for (; turn < ((performance.now() - began) / 1000) * perSecond; turn++) {
+        const one = use(turn).catch((error: unknown) => void (codes[String(error)] = (codes[String(error)] ?? 0) + 1));
+        under.add(one);
+        void one.finally(() => under.delete(one));
+      }
+      await pause(5);
+    }
+    await Promise.all(under);
+    return codes;
+  })();
+  return {
+    stop() {
+      isStopped = true;
+      return running;
+    },
+  };
+}
+
+describe.skipIf(!hasLoneClusters)("a rolling restart of the webhook", () => {
+  it("is noticed by nobody who uses a key", async () => {
+    const using = useKeys();
+    const began = performance.now();
+    for (let restart = 0; restart < restarts; restart++) {
+      for (const slot of replicas.keys()) {
+        const leaving = replicas[slot];
+        if (leaving !== undefined) ends.push(leaving.stop());
+        const next = await startReplica();
+        replicas[slot] = next;
+        await receivesConnections(next);
+      }
+    }
+    const exits = await Promise.all(ends);
+    const codes = await using.stop();
+    process.stderr.write(`webhook: ${restarts} rolling restarts of two replicas in ${Math.round((performance.now() - began) / 1000)} s: ${JSON.stringify(codes)}\n`);
+    expect(Object.keys(codes).toSorted()).toEqual(["200", "201"]);
+    expect(new Set(exits.map(({ code, signal }) => code ?? signal))).toEqual(new Set([0]));
+  });
+});

@@ -1,0 +1,73 @@
+import { connect, createServer, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import type { WebhookProcess } from "./latchkey-process.ts";
+
+/** A replica as a balancer knows it. */
+export type Backend = Pick<WebhookProcess, "url" | "webhookUrl">;
+
+/** One address in front of replicas, as a Service is: new connections go to the ready replicas in turn, open ones stay where they are. */
+export interface TcpBalancer {
+  readonly port: number;
+  add(backend: Backend): void;
+  /** Whether new connections go to this replica. */
+  sends(backend: Backend): boolean;
+  stop(): Promise<void>;
+}
+
+/** As seldom as a kubelet may ask, and kube-proxy may learn of it. */
+const pollMs = 1_000;
+
+/** Starts a balancer on 127.0.0.1; what is asked over `/readyz` is known up to a second later, also that a replica has gone. */
+export async function startTcpBalancer(): Promise<TcpBalancer> {
+  const backends = new Map<Backend, { isReady: boolean; failures: number }>();
+  const sockets = new Set<Socket>();
+  let [turn, isStopped] = [0, false];
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const ready = [...backends].flatMap(([backend, { isReady }]) => (isReady ? [backend] : []));
+    const chosen = ready[turn++ % ready.length];
+    if (chosen === undefined) return void client.destroy();
+    const upstream = connect({ port: Number(new URL(chosen.webhookUrl).port), host: "127.0.0.1", allowHalfOpen: true });
+    join(client, upstream);
+    join(upstream, client);
+  });
+  function join(from: Socket, to: Socket): void {
+    sockets.add(from);
+    from.setNoDelay(true);
+    // A FIN is passed on as a FIN, and anything else that ends a connection ends both.
+    from.pipe(to);
+    from.on("error", () => to.resetAndDestroy());
+    from.on("close", () => sockets.delete(from));
+  }
+  async function look(): Promise<void> {
+    while (!isStopped) {
+      const looks = [...backends].map(async ([backend, state]) => {
+        state.isReady = await isReady(backend);
+        // A replica that has gone answers nobody.
+        state.failures = state.isReady ? 0 : state.failures + 1;
+        if (state.failures > 60) backends.delete(backend);
+      });
+      await Promise.all([...looks, pause(pollMs)]);
+    }
+  }
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  void look();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    add: (backend) => void backends.set(backend, { isReady: false, failures: 0 }),
+    sends: (backend) => backends.get(backend)?.isReady === true,
+    stop() {
+      isStopped = true;
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+async function isReady({ url }: Backend): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(pollMs) })).ok;
+  } catch {
+    return false;
+  }
+}
