@@ -91,12 +91,19 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
   return withLives({ authority: pair("authority"), serving: pair("serving"), client: pair("client") }, isAdmissionSegment(segment) ? segment : undefined);
 }
 
-/** All certificates made anew; the authority before stays trusted as long as it lives, and the path of admission stays. */
+/**
+ * All certificates made anew; the authority before stays trusted as long as it lives, and the path of admission stays. What is served is signed
+ * by the authority before once more: until somebody has carried the new one to kube-apiserver, that trusts no other.
+ */
 export async function newWebhookCertificates(terms: CertificateTerms, before?: WebhookCertificates): Promise<WebhookCertificates> {
   const made = await newAuthority(terms);
-  const former = before !== undefined && before.lives.authority.endsAt > terms.now ? firstOf(before.authority.certificate) : "";
-  const authority = { ...made, certificate: made.certificate + former };
-  return renewCertificates({ authority, names: ["serving", "client"], terms, ...(before === undefined ? {} : { before }) });
+  if (before === undefined || before.lives.authority.endsAt <= terms.now) {
+    return renewCertificates({ authority: made, names: ["serving", "client"], terms, ...(before === undefined ? {} : { before }) });
+  }
+  const authority = { ...made, certificate: made.certificate + firstOf(before.authority.certificate) };
+  const outlives = before.lives.authority.endsAt >= terms.now + lifeMs.serving;
+  const served = outlives ? await renewCertificates({ authority: before.authority, names: ["serving"], terms, before }) : before;
+  return renewCertificates({ authority, names: outlives ? ["client"] : ["serving", "client"], terms, before: served });
 }
 
 /** What is signed anew, and by whom. */

@@ -66,6 +66,24 @@ describe("new certificates", () => {
   });
 });
 
+describe("a renewed authority", () => {
+  const long = 7 * year;
+
+  test("is not what kube-apiserver has to trust yet: the former one signs what is served once more", async () => {
+    const made = await newWebhookCertificates(terms);
+    const second = await newWebhookCertificates({ ...terms, now: now + long }, made);
+    expect(read(second.serving.certificate).verify(read(made.authority.certificate).publicKey)).toBe(true);
+    expect(second.lives.serving.endsAt).toBe(now + long + year);
+    expect(tlsOf(parseWebhookCertificates(asSent(second)))).toEqual(tlsOf(second));
+  });
+
+  test("signs what is served where the former one ends sooner", async () => {
+    const made = await newWebhookCertificates(terms);
+    const second = await newWebhookCertificates({ ...terms, now: now + 9.5 * year }, made);
+    expect(read(second.serving.certificate).verify(read(second.authority.certificate).publicKey)).toBe(true);
+  });
+});
+
 describe("a Secret that cannot be used is an error that shows nothing of it", () => {
   test.each<[string, Record<string, string>, string]>([
     ["without data", {}, "data key ca.crt is missing"],
