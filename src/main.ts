@@ -70,7 +70,7 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
     void answering.then(() => (isAnswering = true));
   };
   const missing = (): readonly string[] => [...(signal.aborted ? ["shutting down"] : []), ...assembly.book.unprovenBecause(), ...(isAnswering ? [] : ["no certificate yet"])];
-  const readiness = (): Readiness => ({ ready: missing().length === 0, reasons: missing() });
+  const readiness = (): Readiness => ({ ready: missing().length === 0, reasons: missing(), warnings: assembly.warnings() });
   const server = await startHttpServer({ ...config.httpAddress, ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]), onRefused: (reason) => metrics.refusedHttp("http", reason), clock, log });
   log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
 

@@ -81,6 +81,7 @@ export const annotations = {
   createdAt: `${group}/created-at`,
   disableSync: `${group}/disable-sync`,
   expiredAt: `${group}/expired-at`,
+  formerCa: `${group}/former-ca`,
   formerRequester: `${group}/former-requester`,
   requester: `${group}/requester`,
   requesterGroups: `${group}/requester-groups`,

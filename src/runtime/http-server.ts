@@ -157,7 +157,8 @@ function peerOf(socket: Socket): Peer {
   const known = peers.get(socket);
   if (known !== undefined) return known;
   const name: unknown = socket.getPeerCertificate().subject?.CN;
-  const peer: Peer = { clientName: typeof name === "string" ? name : undefined };
+  const certificate = socket.getPeerX509Certificate()?.toString();
+  const peer: Peer = { clientName: typeof name === "string" ? name : undefined, ...(certificate === undefined ? {} : { certificate }) };
   peers.set(socket, peer);
   return peer;
 }

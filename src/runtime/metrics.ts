@@ -53,6 +53,11 @@ export const metricTable = {
     help: "When a certificate of the webhook ends, in seconds since the epoch; it is renewed when a third of its life is left.",
     labelNames: ["certificate"],
   },
+  certificateProblem: {
+    name: "latchkey_certificate_problem",
+    help: "1 while something is wrong with the certificates of the webhook, by problem: ca-changed (kube-apiserver has not shown a client certificate of the CA of now), secret-missing and secret-unreadable (the webhook serves with what it has in memory).",
+    labelNames: ["problem"],
+  },
   objects: {
     name: "latchkey_objects",
     help: "Objects by kind and by status and reason of a condition (Ready, and Synced of SharedSecrets); status is Unknown before the first reconcile. Every replica of the controller counts all of them.",
@@ -155,6 +160,8 @@ export interface Metrics {
   reviewTook(kind: ReviewKind, seconds: number): void;
   /** When a certificate ends, in seconds since the epoch. */
   certificateEnd(certificate: string, endsAt: number): void;
+  /** Whether something is wrong with the certificates. */
+  certificateProblem(problem: string, isSo: boolean): void;
   /** So many objects are in this group now. */
   objects(group: ObjectGroup, count: number): void;
   /** So many targets are in this state now. */
@@ -187,7 +194,7 @@ export function createMetrics(): Metrics {
   const reviews = new Counter({ ...metricTable.reviews, registers });
   const reviewSeconds = new Histogram({ ...metricTable.reviewSeconds, registers, buckets: reviewBuckets });
   const certificateEnd = new Gauge({ ...metricTable.certificateEnd, registers });
-
+  const certificateProblem = new Gauge({ ...metricTable.certificateProblem, registers });
   const objects = new Gauge({ ...metricTable.objects, registers });
   const syncTargets = new Gauge({ ...metricTable.syncTargets, registers });
   const watchOpened = new Gauge({ ...metricTable.watchOpened, registers });
@@ -234,6 +241,7 @@ export function createMetrics(): Metrics {
     reviewed: (kind, result) => reviews.labels(kind, result).inc(),
     reviewTook: (kind, seconds) => reviewSeconds.labels(kind).observe(seconds),
     certificateEnd: (certificate, endsAt) => certificateEnd.labels(certificate).set(endsAt),
+    certificateProblem: (problem, isSo) => certificateProblem.labels(problem).set(isSo ? 1 : 0),
     objects({ kind, condition, status, reason }, count) {
       const values = [kind, condition, status, reason];
       if (count === 0) objects.remove(...values);

@@ -4,6 +4,8 @@ import type { Metrics } from "./metrics.ts";
 export interface Peer {
   /** The common name of a client certificate that the server's client authority signed; undefined of none. */
   readonly clientName: string | undefined;
+  /** That certificate, in PEM. */
+  readonly certificate?: string;
 }
 
 /** A request as a value; the Request of the Fetch standard would cost five times as much as all that is done with it. */
@@ -41,10 +43,11 @@ export interface Route {
 /** Whether a first path segment is the one below which hidden routes are. */
 export type IsHiddenSegment = (segment: string) => boolean;
 
-/** Whether the process can do its work now; `reasons` say what is missing. */
+/** Whether the process can do its work now; `reasons` say what is missing, `warnings` what will be if nobody acts. */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
+  readonly warnings?: readonly string[];
 }
 
 /** A handler that asks the route of the request: 404 for an unknown path, 405 with `Allow` for another method. */
@@ -91,11 +94,12 @@ export function healthRoute(): Route {
   return { method: "GET", path: "/healthz", handler: () => plain(200, "ok") };
 }
 
-/** `/readyz`: 200 when ready, else 503 with the reasons, one on a line. */
+/** `/readyz`: 200 when ready, else 503 with the reasons, one on a line; warnings change no status. */
 export function readyRoute(readiness: () => Readiness): Route {
   function handler(): HttpResponse {
-    const { ready, reasons } = readiness();
-    return ready ? plain(200, "ok") : plain(503, ["not ready", ...reasons].join("\n"));
+    const { ready, reasons, warnings = [] } = readiness();
+    const lines = [...(ready ? ["ok"] : ["not ready", ...reasons]), ...warnings.map((warning) => `warning: ${warning}`)];
+    return plain(ready ? 200 : 503, lines.join("\n"));
   }
   return { method: "GET", path: "/readyz", handler };
 }

@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { randomBytes, webcrypto, X509Certificate } from "node:crypto";
+import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -12,11 +12,12 @@ import {
   SubjectKeyIdentifierExtension,
   X509CertificateGenerator,
 } from "@peculiar/x509";
-import { components, labels, ownObjects } from "../api/names.ts";
+import { annotations, components, labels, ownObjects } from "../api/names.ts";
 import type { Manifest } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
+import { type CaFingerprints, formerCaText } from "../domain/ca-change.ts";
 import type { CertificateLife, CertificateLives, CertificateName } from "../domain/certificate-plan.ts";
 import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
 
@@ -53,7 +54,7 @@ export class WebhookCertificatesError extends Error {
   readonly code = "WebhookCertificatesUnreadable";
 
   constructor(problem: string) {
-    super(`Secret ${ownObjects.webhookCertificates}: ${problem}; restore it, or delete it to have new certificates made`);
+    super(`Secret ${ownObjects.webhookCertificates}: ${problem}; restore it, or delete it: a webhook that runs creates it again with the certificates in its memory, and new ones are made only where none runs`);
     this.name = "WebhookCertificatesError";
   }
 }
@@ -85,7 +86,10 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
   };
   const pair = (name: CertificateName): KeyPair => {
     const { certificate, privateKey } = files[name];
-    return { certificate: pem(certificate), privateKey: new SecretText(pem(privateKey)) };
+    const found = { certificate: pem(certificate), privateKey: new SecretText(pem(privateKey)) };
+    lifeOf(name, found);
+    if (!isPair(found)) throw new WebhookCertificatesError(`data key ${privateKey} is not the private key of ${certificate}`);
+    return found;
   };
   const segment = Buffer.from(stringAt(data, segmentFile) ?? "", "base64").toString("utf8");
   return withLives({ authority: pair("authority"), serving: pair("serving"), client: pair("client") }, isAdmissionSegment(segment) ? segment : undefined);
@@ -121,8 +125,15 @@ export async function renewCertificates({ authority, names, terms, before }: Ren
   return withLives({ authority, serving, client }, before?.admissionSegment ?? newAdmissionSegment());
 }
 
-/** The Secret that holds the certificates, in Latchkey's own namespace; with a resourceVersion it replaces the one that stands. */
-export function webhookCertificatesSecret(certificates: WebhookCertificates, place: { readonly namespace: string; readonly uid?: string; readonly resourceVersion?: string }): Manifest {
+/** Where the Secret of the certificates is; with a resourceVersion it replaces the one that stands. */
+export interface CertificatesPlace {
+  readonly namespace: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** The Secret that holds the certificates, in Latchkey's own namespace, and names the CA that kube-apiserver was told of where that is another one. */
+export function webhookCertificatesSecret(certificates: WebhookCertificates, place: CertificatesPlace, former: CaFingerprints = []): Manifest {
   const encode = (text: string): SecretText => new SecretText(Buffer.from(text, "utf8").toString("base64"));
   const entries = Object.entries(files).flatMap(([name, { certificate, privateKey }]): readonly (readonly [string, SecretText])[] => {
     const pair = name === "authority" ? certificates.authority : name === "serving" ? certificates.serving : certificates.client;
@@ -134,7 +145,12 @@ export function webhookCertificatesSecret(certificates: WebhookCertificates, pla
   return {
     apiVersion: "v1",
     kind: resources.secrets.kind,
-    metadata: { ...place, name: ownObjects.webhookCertificates, labels: { [labels.component]: components.webhookCertificates } },
+    metadata: {
+      ...place,
+      name: ownObjects.webhookCertificates,
+      labels: { [labels.component]: components.webhookCertificates },
+      ...(former.length === 0 ? {} : { annotations: { [annotations.formerCa]: formerCaText(former) } }),
+    },
     type: "Opaque",
     data: Object.fromEntries([...entries, ...(certificates.admissionSegment === undefined ? [] : [[segmentFile, encode(certificates.admissionSegment)] as const])]),
   };
@@ -151,6 +167,26 @@ export function clientDataOf({ client, authority }: Pick<WebhookCertificates, "c
   return { certificate: encode(client.certificate), privateKey: encode(SecretText.reveal(client.privateKey)), authority: encode(authority.certificate) };
 }
 
+/** Fingerprints of the certificates of a PEM text, the first one first; what is no certificate is left out. */
+export function caFingerprints(pem: string): CaFingerprints {
+  return (pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []).flatMap((text) => {
+    try {
+      return [new X509Certificate(text).fingerprint256.replaceAll(":", "").toLowerCase()];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Whether the CA that signs now, the first of its bundle, signed a certificate; both PEM. */
+export function isSignedBy(certificate: string, { authority }: Pick<WebhookCertificates, "authority">): boolean {
+  try {
+    return new X509Certificate(certificate).verify(new X509Certificate(authority.certificate).publicKey);
+  } catch {
+    return false;
+  }
+}
+
 /** The life of the first certificate of a PEM text; throws a WebhookCertificatesError that names what is wrong and no content. */
 export function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate">): CertificateLife {
   try {
@@ -165,6 +201,14 @@ function withLives(pairs: Readonly<Record<CertificateName, KeyPair>>, admissionS
   const { authority, serving, client } = pairs;
   const lives = { authority: lifeOf("authority", authority), serving: lifeOf("serving", serving), client: lifeOf("client", client) };
   return { ...pairs, lives, dnsNames: dnsNamesOf(serving), admissionSegment };
+}
+
+function isPair({ certificate, privateKey }: KeyPair): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(SecretText.reveal(privateKey)));
+  } catch {
+    return false;
+  }
 }
 
 function dnsNamesOf({ certificate }: KeyPair): readonly string[] {

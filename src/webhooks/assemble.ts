@@ -2,6 +2,7 @@ import { createKeyBook, type KeyBook } from "../access/key-book.ts";
 import { group, webhookFieldManager } from "../api/names.ts";
 import type { KeyConfig } from "../domain/key-state.ts";
 import { stamped } from "../domain/requester-stamp.ts";
+import { certificateProblemSentences } from "../domain/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { createDiscovery } from "../kube/discovery.ts";
@@ -18,10 +19,10 @@ import type { Logger } from "../runtime/log.ts";
 import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
 import type { Handler, IsHiddenSegment, Route } from "../runtime/routes.ts";
 import { isSameSegment } from "../tokens/admission-path.ts";
-import { tlsOf } from "../tokens/webhook-certificates.ts";
+import { tlsOf, type WebhookCertificates } from "../tokens/webhook-certificates.ts";
 import { accessReviewHandler } from "./access-review.ts";
 import { admissionHandler, admitted } from "./admission.ts";
-import { createCertificates } from "./certificates.ts";
+import { type Certificates, createCertificates } from "./certificates.ts";
 import { base64Data } from "./data-admission.ts";
 import { apiServerName, refuseStrangers } from "./client-credentials.ts";
 import { attenuated, digestWarnings, filledKey, type KeyQuota, newKeyOnTakeOver, soleHolder, withinQuota } from "./key-admission.ts";
@@ -66,6 +67,8 @@ export interface WebhookAssembly {
   run(signal: AbortSignal): Promise<void>;
   /** Makes, renews and follows the certificates in Latchkey's own Secret, and publishes their authority; `onTls` is told of each. */
   keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
+  /** What is wrong with these certificates, in one sentence each. */
+  warnings(): readonly string[];
   /** Ends every connection, whatever is in flight. */
   close(): Promise<void>;
 }
@@ -89,6 +92,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, turns });
   const { namespace, serviceName, certificateNames, admissionPath } = options;
   let admissionSegment = admissionPath;
+  let certificates: Certificates | undefined;
   const events = new EventRecorder({ client, clock, log, reporter: `${group}/latchkey`, identity: serviceName });
   const mismatches = new KeyMismatches({ events, clock });
   const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName, ...certificateNames];
@@ -96,6 +100,7 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: timed(kind, handler), ...(kind === "admission" ? { isHidden: true } : { refuses: refuseStrangers }) });
   function timed(kind: ReviewKind, handler: Handler): Handler {
     return async (request, peer) => {
+      if (peer.clientName === apiServerName) certificates?.shown(peer.certificate);
       const began = clock.monotonic();
       try {
         return await handler(request, peer);
@@ -125,15 +130,17 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
     run: async (signal) => void (await Promise.all([book, lastActivity, discovery, connectorKey].map((part) => part.run(signal)))),
     async keepCertificates(signal, onTls) {
       const published = createPublishedAuthority({ ...following, client, metrics });
-      const certificates = createCertificates({ ...following, client, metrics }, { namespace, dnsNames, clientName: apiServerName }, (made) => {
-        if (admissionPath === undefined && made.admissionSegment !== undefined) {
-          admissionSegment = made.admissionSegment;
-          published.publish({ authority: made.authority.certificate, segment: admissionSegment });
-        }
+      const onChange = (made: WebhookCertificates): void => {
+        if (admissionPath === undefined) admissionSegment = made.admissionSegment;
         onTls(tlsOf(made));
-      });
-      await Promise.all([certificates.run(signal), ...(admissionPath === undefined ? [published.run(signal)] : [])]);
+      };
+      const onRecorded = ({ authority, admissionSegment: segment }: WebhookCertificates): void => {
+        if (admissionPath === undefined && segment !== undefined) published.publish({ authority: authority.certificate, segment });
+      };
+      certificates = createCertificates({ ...following, client, metrics, publishedBundles: () => published.bundles(), onChange, onRecorded }, { namespace, dnsNames, clientName: apiServerName });
+      await Promise.all([certificates.run(signal), published.run(signal)]);
     },
+    warnings: () => certificates?.problems().map((problem) => certificateProblemSentences[problem]) ?? [],
     close: () => transport.close(),
   };
 }

@@ -1,8 +1,10 @@
-import { ownObjects } from "../api/names.ts";
+import { annotations, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { type CertificateLives, certificateNames, dueCertificates, renewalInstant } from "../domain/certificate-plan.ts";
+import { type CaFingerprints, formerCa, formerCaText, parseFormerCa } from "../domain/ca-change.ts";
+import { certificateNames, dueCertificates, renewalInstant } from "../domain/certificate-plan.ts";
+import { type CertificateProblem, certificateProblems, certificateProblemSentences } from "../domain/certificate-problem.ts";
 import { nextLook } from "../domain/next-look.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
@@ -10,12 +12,27 @@ import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { type Next, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import { newWebhookCertificates, parseWebhookCertificates, renewCertificates, type WebhookCertificates, webhookCertificatesSecret } from "../tokens/webhook-certificates.ts";
+import {
+  caFingerprints,
+  isSignedBy,
+  newWebhookCertificates,
+  parseWebhookCertificates,
+  renewCertificates,
+  type WebhookCertificates,
+  WebhookCertificatesError,
+  webhookCertificatesSecret,
+} from "../tokens/webhook-certificates.ts";
 
 /** What keeping the certificates needs. */
 export interface CertificatesDeps extends InformerDeps {
   readonly client: Pick<Client, "create" | "replace">;
-  readonly metrics: Pick<Metrics, "controller" | "queue" | "certificateEnd">;
+  readonly metrics: Pick<Metrics, "controller" | "queue" | "certificateEnd" | "certificateProblem">;
+  /** The CA bundles (PEM) in Latchkey's webhook configurations; undefined until they are listed. */
+  readonly publishedBundles: () => readonly string[] | undefined;
+  /** Told of each set of certificates that can be used, before anything else. */
+  readonly onChange: (certificates: WebhookCertificates) => void;
+  /** Told of it once a change of the CA is on record: what configurations say of the former one may be overwritten. */
+  readonly onRecorded: (certificates: WebhookCertificates) => void;
 }
 
 /** Where the certificates are kept, and the names that they stand for. */
@@ -29,17 +46,26 @@ export interface CertificatesOptions {
 export interface Certificates {
   /** Makes them, renews them and follows them until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+  /** Takes note of the client certificate (PEM) that kube-apiserver shows: one of the CA of now ends the report of a changed CA. */
+  shown(certificate: string | undefined): void;
+  /** What is wrong with them now. */
+  problems(): readonly CertificateProblem[];
 }
 
+/** The Secret as it is; `certificates` are undefined where it cannot be read. */
 interface Seen {
   readonly metadata: Metadata;
-  readonly certificates: WebhookCertificates;
+  readonly certificates: WebhookCertificates | undefined;
+  readonly why?: string;
 }
 
 const name = "webhookcertificates";
+/** So long a replica that has no certificates waits for another one to put back those that were published. */
+const putBackMs = 10_000;
+const lookEveryMs = 250;
 
-/** Follows the Secret of the certificates; `onChange` is told of each that can be used. Any replica makes and renews them. */
-export function createCertificates(deps: CertificatesDeps, options: CertificatesOptions, onChange: (certificates: WebhookCertificates) => void): Certificates {
+/** Follows the Secret of the certificates. Any replica makes and renews them; one that is deleted is put back by a replica that has them in memory. */
+export function createCertificates(deps: CertificatesDeps, options: CertificatesOptions): Certificates {
   const { clock, random, turns, log, metrics, client } = deps;
   const { namespace } = options;
   const place = { namespace, name: ownObjects.webhookCertificates };
@@ -47,57 +73,180 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
   const informer = new Informer<Seen>(
     {
       selection: { resource: resources.secrets, namespace, fieldSelector: `metadata.name=${place.name}` },
-      parse: (raw) => ({ metadata: parseMetadata(raw), certificates: parseWebhookCertificates(raw) }),
-      onChange({ after }) {
+      parse: parseSeen,
+      onChange({ before, after }) {
         queue.add(name, "fresh");
-        if (after === undefined) return;
-        tellEnds(after.certificates.lives);
-        onChange(after.certificates);
+        if (after?.certificates !== undefined) takeOver(after.certificates, { before: recordOf(before), after: recordOf(after) });
+        report();
       },
     },
     deps,
   );
   const seen = (): Seen | undefined => informer.store.get(keyOf(place));
+  let inUse: WebhookCertificates | undefined;
+  let onRecord: WebhookCertificates | undefined;
+  /** The CA before, as far as this process knows and until it is confirmed that the one of now is trusted. */
+  let observed: CaFingerprints = [];
+  let confirmed: string | undefined;
+  const shownBefore = new Set<string>();
+  let isCompared = false;
+  let beganAt: number | undefined;
+  let reported: readonly CertificateProblem[] = [];
 
-  function tellEnds(lives: CertificateLives): void {
-    for (const certificate of certificateNames) metrics.certificateEnd(certificate, lives[certificate].endsAt / 1000);
+  function formerNow(): CaFingerprints {
+    return inUse === undefined ? [] : formerCa({ current: fingerprintsOf(inUse), recorded: recordOf(seen()), observed, confirmed });
+  }
+
+  function takeOver(found: WebhookCertificates, record: { readonly before: CaFingerprints; readonly after: CaFingerprints }): void {
+    const before = inUse;
+    const isSameCa = before !== undefined && fingerprintsOf(before)[0] === fingerprintsOf(found)[0];
+    if (before !== undefined && !isSameCa) observed = observed.length > 0 && confirmed === undefined ? observed : fingerprintsOf(before);
+    else if (record.after.length > 0) observed = record.after;
+    // Another replica was shown a certificate of the new CA, or an administrator took the record away.
+    else if (record.before.length > 0) observed = [];
+    if (!isSameCa) {
+      confirmed = undefined;
+      shownBefore.clear();
+    }
+    inUse = { ...found, admissionSegment: found.admissionSegment ?? before?.admissionSegment };
+    for (const certificate of certificateNames) metrics.certificateEnd(certificate, inUse.lives[certificate].endsAt / 1000);
+    deps.onChange(inUse);
+  }
+
+  function problems(): readonly CertificateProblem[] {
+    const found = seen();
+    const isSo: Readonly<Record<CertificateProblem, boolean>> = {
+      "ca-changed": formerNow().length > 0,
+      "secret-missing": inUse !== undefined && found === undefined,
+      "secret-unreadable": found !== undefined && found.certificates === undefined,
+    };
+    return certificateProblems.filter((problem) => isSo[problem]);
+  }
+
+  function report(): void {
+    const now = problems();
+    for (const problem of certificateProblems) metrics.certificateProblem(problem, now.includes(problem));
+    for (const problem of now.filter((one) => !reported.includes(one))) log.warn({ problem, ...factsOf(problem) }, certificateProblemSentences[problem]);
+    for (const problem of reported.filter((one) => !now.includes(one))) log.info({ problem }, "problem with the certificates of the webhook is over");
+    reported = now;
+  }
+
+  function factsOf(problem: CertificateProblem): Readonly<Record<string, unknown>> {
+    if (problem === "ca-changed") return { former: formerCaText(formerNow()), now: inUse && fingerprintsOf(inUse)[0] };
+    return problem === "secret-unreadable" ? { why: seen()?.why } : {};
   }
 
   async function reconcile(): Promise<Next> {
-    const standing = seen();
-    if (standing === undefined) await make();
-    else await renewDue(standing);
-    const { lives } = seen()?.certificates ?? {};
-    return lives === undefined ? { kind: "wait-for-change" } : nextLook(clock.now(), certificateNames.map((certificate) => renewalInstant(lives[certificate])));
+    const found = seen();
+    if (found === undefined) return inUse === undefined ? makeUnlessHeld() : create(inUse);
+    // What somebody has put there may be what is needed: it is reported, and left alone.
+    if (found.certificates === undefined || inUse === undefined) return { kind: "wait-for-change" };
+    if (!compare()) return lookSoon();
+    try {
+      await writeDue(found, inUse);
+    } catch (error) {
+      // A Secret that the webhook may not write, such as one without its label, must not keep admission from working.
+      if (isKubeError(error, "Forbidden", "Invalid")) release(inUse);
+      throw error;
+    }
+    release(inUse);
+    const { certificates = inUse } = seen() ?? {};
+    return nextLook(clock.now(), certificateNames.map((certificate) => renewalInstant(certificates.lives[certificate])));
   }
 
-  async function make(): Promise<void> {
-    const made = await newWebhookCertificates({ ...options, now: clock.now() });
+  function release(certificates: WebhookCertificates): void {
+    if (onRecord !== certificates) deps.onRecorded(certificates);
+    onRecord = certificates;
+  }
+
+  /** What was published before is what kube-apiserver was told to trust; false: not known yet. */
+  function compare(): boolean {
+    if (isCompared) return true;
+    const bundles = deps.publishedBundles();
+    if (bundles === undefined && !isWaitOver()) return false;
+    isCompared = true;
+    if (observed.length === 0) observed = caFingerprints((bundles ?? []).join("\n"));
+    report();
+    return true;
+  }
+
+  /** Where a CA is published, another replica may have its certificates in memory, and puts them back at once. */
+  async function makeUnlessHeld(): Promise<Next> {
+    const bundles = deps.publishedBundles();
+    if ((bundles === undefined || bundles.length > 0) && !isWaitOver()) return lookSoon();
+    compare();
+    return create(await newWebhookCertificates({ ...options, now: clock.now() }));
+  }
+
+  function isWaitOver(): boolean {
+    beganAt ??= clock.monotonic();
+    return clock.monotonic() - beganAt >= putBackMs;
+  }
+
+  function lookSoon(): Next {
+    return { kind: "look-again", at: clock.now() + lookEveryMs };
+  }
+
+  async function create(made: WebhookCertificates): Promise<Next> {
+    const former = formerCa({ current: fingerprintsOf(made), recorded: [], observed, confirmed });
     try {
-      informer.observe(await client.create(resources.secrets, webhookCertificatesSecret(made, { namespace })));
+      informer.observe(await client.create(resources.secrets, webhookCertificatesSecret(made, { namespace }, former)));
+      log.info({ former: formerCaText(former), isNew: made !== inUse }, "Secret of the webhook's certificates created");
     } catch (error) {
-      // Another replica was first, and the watch tells of its certificates; or what stands cannot be read, and the informer says so.
+      // Another replica was first, and the watch tells of its certificates.
       if (!isKubeError(error, "AlreadyExists")) throw error;
     }
+    return { kind: "wait-for-change" };
   }
 
-  async function renewDue({ metadata, certificates }: Seen): Promise<void> {
+  async function writeDue({ metadata, certificates: stored }: Seen, certificates: WebhookCertificates): Promise<void> {
     const terms = { ...options, now: clock.now() };
     const lacksNames = options.dnsNames.some((dnsName) => !certificates.dnsNames.includes(dnsName));
     const names = [...new Set([...dueCertificates(certificates.lives, terms.now), ...(lacksNames ? ["serving" as const] : [])])];
-    if (names.length === 0 && certificates.admissionSegment !== undefined) return;
+    const former = formerNow();
+    const isOnRecord = formerCaText(former) === (metadata.annotations[annotations.formerCa] ?? "");
+    if (names.length === 0 && stored?.admissionSegment !== undefined && isOnRecord) return;
     const renewed = names.includes("authority")
       ? await newWebhookCertificates(terms, certificates)
       : await renewCertificates({ authority: certificates.authority, names, terms, before: certificates });
     const { uid, resourceVersion } = metadata;
-    informer.observe(await client.replace(resources.secrets, webhookCertificatesSecret(renewed, { namespace, uid, resourceVersion })));
-    log.info({ certificates: names.join(", ") }, "certificates renewed");
+    informer.observe(await client.replace(resources.secrets, webhookCertificatesSecret(renewed, { namespace, uid, resourceVersion }, former)));
+    if (names.length > 0) log.info({ certificates: names.join(", ") }, "certificates renewed");
   }
 
   return {
     async run(signal) {
+      report();
       void informer.synced.then(() => queue.add(name, "fresh"));
       await Promise.all([informer.run(signal), runLoop({ name, queue, reconcile, workers: 1, signal, clock, turns, log, metrics: metrics.controller(name) })]);
     },
+    shown(certificate) {
+      if (certificate === undefined || inUse === undefined || !reported.includes("ca-changed") || shownBefore.has(certificate)) return;
+      shownBefore.add(certificate);
+      if (!isSignedBy(certificate, inUse)) return;
+      [confirmed] = fingerprintsOf(inUse);
+      report();
+      queue.add(name, "fresh");
+    },
+    problems,
   };
+}
+
+function parseSeen(raw: unknown): Seen {
+  const metadata = parseMetadata(raw);
+  try {
+    return { metadata, certificates: parseWebhookCertificates(raw) };
+  } catch (error) {
+    if (!(error instanceof WebhookCertificatesError)) throw error;
+    return { metadata, certificates: undefined, why: error.message };
+  }
+}
+
+/** The former CA that a Secret names. */
+function recordOf(seen: Seen | undefined): CaFingerprints {
+  return parseFormerCa(seen?.metadata.annotations[annotations.formerCa]);
+}
+
+function fingerprintsOf({ authority }: WebhookCertificates): CaFingerprints {
+  return caFingerprints(authority.certificate);
 }

@@ -20,6 +20,8 @@ export interface PublishedAuthority {
   run(signal: AbortSignal): Promise<void>;
   /** What kube-apiserver shall trust and ask from now on. */
   publish(wanted: Published): void;
+  /** The CA bundles (PEM) that the configurations hold; undefined until all are listed. */
+  bundles(): readonly string[] | undefined;
 }
 
 /** What is published. */
@@ -63,7 +65,16 @@ export function createPublishedAuthority(deps: PublishedAuthorityDeps): Publishe
       wanted = published;
       for (const configuration of webhookConfigurations) queue.add(configuration, "fresh");
     },
+    bundles() {
+      const all = [...informers.values()];
+      return all.every(({ isSynced }) => isSynced) ? all.flatMap(({ store }) => [...store.values()].flatMap(bundlesIn)) : undefined;
+    },
   };
+}
+
+function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly string[] {
+  const bundles = listAt(configuration, "webhooks").map((webhook) => stringAt(recordAt(webhook, "clientConfig"), "caBundle") ?? "");
+  return [...new Set(bundles)].filter((bundle) => bundle !== "").map((bundle) => Buffer.from(bundle, "base64").toString("utf8"));
 }
 
 /** The configuration with what is published in each of its webhooks; undefined when it is there. A URL stays as its administrator wrote it. */

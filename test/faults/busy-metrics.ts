@@ -39,6 +39,7 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
     reviewed() {},
     reviewTook() {},
     certificateEnd() {},
+    certificateProblem() {},
     objects() {},
     syncTargets() {},
     watches() {},

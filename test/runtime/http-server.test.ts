@@ -240,6 +240,18 @@ describe("over TLS", () => {
     expect(await ask(shown(foreign, "client"))).toBe("you are undefined\n");
   });
 
+  test("a client is known with the certificate that it showed", async () => {
+    const made = await newWebhookCertificates({ ...names, now: Date.now() });
+    const shownCertificates: (string | undefined)[] = [];
+    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: (_request, peer) => (shownCertificates.push(peer.certificate), plain(200, "ok")), clock, log, tls: tlsOf(made) });
+    for (const client of [shown(made, "client"), {}]) {
+      const pool = new Pool(server.url, { connect: { ca: tlsOf(made).clientAuthority, servername: "localhost", ...client } });
+      await (await pool.request({ method: "GET", path: "/" })).body.dump();
+      await pool.destroy();
+    }
+    expect(shownCertificates).toEqual([expect.stringContaining(made.client.certificate.trim().slice(0, 200)), undefined]);
+  });
+
   test("a certificate that is there to serve makes nobody a client", async () => {
     const { made, ask } = await secured();
     expect(await ask(shown(made, "serving"))).toBe("you are undefined\n");

@@ -62,6 +62,13 @@ test("what is not ready says why", async () => {
   expect(response.body).toBe("not ready\nsecrets are not listed yet\npolicies are missing\n");
 });
 
+test.each([
+  [true, 200, "ok\nwarning: the CA changed\n"],
+  [false, 503, "not ready\nshutting down\nwarning: the CA changed\n"],
+])("a warning is said and changes no status (%s: %i)", async (ready, status, body) => {
+  expect(await handler({ ready, reasons: ready ? [] : ["shutting down"], warnings: ["the CA changed"] })(asked("/readyz"), stranger)).toMatchObject({ status, body });
+});
+
 test("metrics come in Prometheus' format", async () => {
   const response = await handler()(asked("/metrics"), stranger);
   expect(response.headers["content-type"]).toMatch(/^text\/plain; version=0.0.4/);

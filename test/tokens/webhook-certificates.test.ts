@@ -1,8 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import { inspect } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
+import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
-import { newWebhookCertificates, parseWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates, WebhookCertificatesError, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+import { caFingerprints, isSignedBy, newWebhookCertificates, parseWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates, WebhookCertificatesError, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const terms = { dnsNames: ["w.ns.svc", "w.ns"], clientName: "latchkey:kube-apiserver", now };
@@ -73,14 +74,21 @@ describe("a renewed authority", () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + long }, made);
     expect(read(second.serving.certificate).verify(read(made.authority.certificate).publicKey)).toBe(true);
-    expect(second.lives.serving.endsAt).toBe(now + long + year);
+    expect([second.lives.serving.endsAt, isSignedBy(second.client.certificate, second), isSignedBy(made.client.certificate, second)]).toEqual([now + long + year, true, false]);
     expect(tlsOf(parseWebhookCertificates(asSent(second)))).toEqual(tlsOf(second));
+    expect(caFingerprints(second.authority.certificate)).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), ...caFingerprints(made.authority.certificate)]);
   });
 
   test("signs what is served where the former one ends sooner", async () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + 9.5 * year }, made);
     expect(read(second.serving.certificate).verify(read(second.authority.certificate).publicKey)).toBe(true);
+  });
+});
+
+describe("what is no certificate", () => {
+  test.each(["", "garbage", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])("has no fingerprint and no CA: %j", async (pem) => {
+    expect([caFingerprints(pem), isSignedBy(pem, await newWebhookCertificates(terms))]).toEqual([[], false]);
   });
 });
 
@@ -92,5 +100,12 @@ describe("a Secret that cannot be used is an error that shows nothing of it", ()
     expect(() => parseWebhookCertificates({ data })).toThrow(WebhookCertificatesError);
     expect(() => parseWebhookCertificates({ data })).toThrow(problem);
     expect(() => parseWebhookCertificates({ data })).toThrow(/^(?!.*canary)/);
+  });
+
+  test.each(["ca", "tls", "client"])("with a %s.key of another certificate", async (file) => {
+    const [one, other] = [await newWebhookCertificates(terms), await newWebhookCertificates(terms)];
+    const data = { ...recordAt(asSent(one), "data"), [`${file}.key`]: recordAt(asSent(other), "data")[`${file}.key`] };
+    expect(() => parseWebhookCertificates({ data })).toThrow(`data key ${file}.key is not the private key of ${file}.crt`);
+    expect(() => parseWebhookCertificates({ data })).toThrow(/^(?![^]*(?:PRIVATE|BEGIN))/);
   });
 });

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/api/object.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { Turns } from "../../src/kube/turns.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { newWebhookCertificates, type WebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+import { caFingerprints, newWebhookCertificates, parseWebhookCertificates, tlsOf, type WebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
 import { createCertificates } from "../../src/webhooks/certificates.ts";
 import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -24,8 +25,16 @@ async function standing(now: number): Promise<RawObject> {
   return stored(webhookCertificatesSecret(await newWebhookCertificates({ ...terms, now }), { namespace }));
 }
 
+/** What stands before a replica starts, and how its writes are answered. */
+interface Start {
+  readonly secrets?: readonly RawObject[];
+  readonly refuse?: KubeError;
+  /** CA bundles in the webhook configurations; none unless given. */
+  readonly published?: () => readonly string[] | undefined;
+}
+
 /** Certificates over what is stored; a create or replace is answered as the API server would, unless it is refused. */
-async function keeping({ secrets = [], refuse }: { readonly secrets?: readonly RawObject[]; readonly refuse?: KubeError } = {}) {
+async function keeping({ secrets = [], refuse, published = () => [] }: Start = {}) {
   const [clock, stop, log, listWatch] = [new TestClock(), new AbortController(), recordingLog(), new ToldListWatch({ secrets })];
   const [written, told] = [new Array<{ readonly verb: string; readonly object: Manifest }>(), new Array<WebhookCertificates>()];
   const write = (verb: string) => async (_resource: unknown, object: Manifest): Promise<unknown> => {
@@ -33,8 +42,21 @@ async function keeping({ secrets = [], refuse }: { readonly secrets?: readonly R
     if (refuse !== undefined) throw refuse;
     return stored(object);
   };
-  const deps = { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5, client: { create: write("create"), replace: write("replace") }, metrics: createMetrics() };
-  const certificates = createCertificates(deps, { namespace, ...terms }, (made) => told.push(made));
+  const metrics = createMetrics();
+  const recorded: WebhookCertificates[] = [];
+  const deps = {
+    listWatch,
+    clock,
+    turns: new Turns(clock),
+    log,
+    random: () => 0.5,
+    client: { create: write("create"), replace: write("replace") },
+    metrics,
+    publishedBundles: published,
+    onChange: (made: WebhookCertificates) => void told.push(made),
+    onRecorded: (made: WebhookCertificates) => void recorded.push(made),
+  };
+  const certificates = createCertificates(deps, { namespace, ...terms });
   const running = certificates.run(stop.signal);
   // Keys are made outside the event loop.
   const rest = async (): Promise<void> => {
@@ -45,8 +67,15 @@ async function keeping({ secrets = [], refuse }: { readonly secrets?: readonly R
     stop.abort();
     await running;
   };
-  return { clock, listWatch, written, told, log, rest, end };
+  const problemMetric = async (problem: string): Promise<string | undefined> => new RegExp(`^latchkey_certificate_problem\\{problem="${problem}"\\} (\\d)$`, "m").exec((await metrics.render()).text)?.[1];
+  return { certificates, clock, listWatch, written, told, recorded, log, rest, end, problemMetric };
 }
+
+const former = (object: Manifest | undefined): string | undefined => object?.metadata.annotations?.["management.service/former-ca"];
+const secretOf = (made: WebhookCertificates, formerCa: readonly string[] = []): RawObject => stored(webhookCertificatesSecret(made, { namespace }, formerCa));
+const fresh = (): Promise<WebhookCertificates> => newWebhookCertificates({ ...terms, now: new TestClock().now() });
+const oneOf = (made: WebhookCertificates): string => caFingerprints(made.authority.certificate)[0] ?? "";
+const certificatesIn = (object: Manifest | undefined): WebhookCertificates => parseWebhookCertificates(JSON.parse(encodeBody(object ?? {})));
 
 describe("the certificates of the webhook", () => {
   test("are made where there are none, and used", async () => {
@@ -98,9 +127,159 @@ describe("the certificates of the webhook", () => {
 
   test("that cannot be read are left alone, and said to be in the way", async () => {
     const broken = raw({ namespace, name: "latchkey-webhook-certificates" }, { data: {} });
-    const { written, told, log, end } = await keeping({ secrets: [broken], refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }) });
-    expect([written.map(({ verb }) => verb), told]).toEqual([["create"], []]);
-    expect(log.lines.filter(({ level }) => level === "error").map(({ message }) => message)).toEqual(["object cannot be read"]);
+    const { certificates, written, told, log, problemMetric, end } = await keeping({ secrets: [broken] });
+    expect([written, told, certificates.problems(), await problemMetric("secret-unreadable")]).toEqual([[], [], ["secret-unreadable"], "1"]);
+    expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([{ message: expect.stringContaining("is invalid and was not changed"), fields: { why: expect.stringContaining("ca.crt is missing") } }]);
+    await end();
+  });
+});
+
+describe("a Secret that is deleted while a replica has its certificates in memory", () => {
+  test("comes back as it was", async () => {
+    const made = await fresh();
+    const { listWatch, written, told, log, certificates, rest, end } = await keeping({ secrets: [secretOf(made)] });
+    listWatch.tell("secrets", "DELETED", secretOf(made));
+    await rest();
+    expect(written.map(({ verb }) => verb)).toEqual(["create"]);
+    const back = certificatesIn(written[0]?.object);
+    expect([tlsOf(back), back.client.certificate, back.admissionSegment]).toEqual([tlsOf(made), made.client.certificate, made.admissionSegment]);
+    expect(new Set(told.map(({ serving }) => serving.certificate)).size).toBe(1);
+    expect(log.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["problem"])).toEqual(["secret-missing"]);
+    expect(certificates.problems()).toEqual([]);
+    await end();
+  });
+
+  test("is left to another replica that was faster", async () => {
+    const made = await fresh();
+    const { listWatch, written, certificates, problemMetric, rest, end } = await keeping({ secrets: [secretOf(made)], refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }) });
+    listWatch.tell("secrets", "DELETED", secretOf(made));
+    await rest();
+    expect([written.map(({ verb }) => verb), await problemMetric("secret-missing")]).toEqual([["create"], "1"]);
+    listWatch.tell("secrets", "ADDED", secretOf(made));
+    await rest();
+    expect([certificates.problems(), await problemMetric("secret-missing")]).toEqual([[], "0"]);
+    await end();
+  });
+
+  test("is not made anew by a replica that starts meanwhile, unless nobody puts it back for 10 s", async () => {
+    const before = await fresh();
+    const start = { published: () => [before.authority.certificate] };
+    const { listWatch, clock, written, told, rest, end } = await keeping(start);
+    await clock.run(9_000);
+    await rest();
+    expect([written, told]).toEqual([[], []]);
+    listWatch.tell("secrets", "ADDED", secretOf(before));
+    await rest();
+    expect([written, told.length]).toEqual([[], 1]);
+    await end();
+
+    const alone = await keeping(start);
+    await alone.clock.run(11_000);
+    await alone.rest();
+    expect([alone.written.map(({ verb }) => verb), former(alone.written[0]?.object), alone.certificates.problems()]).toEqual([["create"], oneOf(before), ["ca-changed"]]);
+    await alone.end();
+  });
+
+  test("that lost its path of admission alone gets the one in memory", async () => {
+    const made = await fresh();
+    const { listWatch, written, rest, end } = await keeping({ secrets: [secretOf(made)] });
+    listWatch.tell("secrets", "MODIFIED", secretOf({ ...made, admissionSegment: undefined }));
+    await rest();
+    expect([written.map(({ verb }) => verb), certificatesIn(written[0]?.object).admissionSegment]).toEqual([["replace"], made.admissionSegment]);
+    await end();
+  });
+
+  test.each([
+    ["is empty", () => ({})],
+    ["has a key of another certificate", (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.key": data["ca.key"] })],
+    ["has no PEM", (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.crt": "Y2FuYXJ5" })],
+  ])("that %s is reported and left alone, and what is in memory serves on", async (_rule, edit) => {
+    const made = await fresh();
+    const { listWatch, written, told, certificates, log, rest, end } = await keeping({ secrets: [secretOf(made)] });
+    const sent = secretOf(made);
+    listWatch.tell("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
+    await rest();
+    expect([written, told.length, certificates.problems()]).toEqual([[], 1, ["secret-unreadable"]]);
+    expect(JSON.stringify(log.lines)).not.toMatch(/canary|PRIVATE|Y2FuYXJ5/);
+    listWatch.tell("secrets", "DELETED", sent);
+    await rest();
+    expect([written.map(({ verb }) => verb), certificates.problems()]).toEqual([["create"], []]);
+    await end();
+  });
+});
+
+describe("a changed CA", () => {
+  const client = ({ client: { certificate } }: WebhookCertificates): string => certificate;
+
+  test("is reported until kube-apiserver shows a client certificate of the new one", async () => {
+    const [one, other] = [await fresh(), await fresh()];
+    const { certificates, listWatch, written, recorded, log, problemMetric, rest, end } = await keeping({ secrets: [secretOf(one)] });
+    expect([certificates.problems(), await problemMetric("ca-changed")]).toEqual([[], "0"]);
+    listWatch.tell("secrets", "MODIFIED", secretOf(other));
+    await rest();
+    expect([certificates.problems(), await problemMetric("ca-changed"), written.map(({ object }) => former(object))]).toEqual([["ca-changed"], "1", [oneOf(one)]]);
+    expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([{ message: expect.stringMatching(/changed and kube-apiserver has not shown.*rejected.*run latchkey trust-config/), fields: { former: oneOf(one), now: oneOf(other) } }]);
+    expect(recorded.at(-1)?.authority.certificate).toBe(other.authority.certificate);
+
+    certificates.shown(client(one));
+    await rest();
+    expect(certificates.problems()).toEqual(["ca-changed"]);
+    certificates.shown(client(other));
+    await rest();
+    expect([certificates.problems(), await problemMetric("ca-changed"), former(written.at(-1)?.object)]).toEqual([[], "0", undefined]);
+    await end();
+  });
+
+  test.each([
+    ["ServerError", 0],
+    ["Forbidden", 1],
+  ] as const)("is put on record before configurations name the new one, unless that is refused for good (%s)", async (code, released) => {
+    const [one, other] = [await fresh(), await fresh()];
+    const { certificates, recorded, written, told, end } = await keeping({ secrets: [secretOf(other)], published: () => [one.authority.certificate], refuse: new KubeError("x", { code, status: 500 }) });
+    expect([told.length, recorded.length, certificates.problems(), former(written[0]?.object)]).toEqual([1, released, ["ca-changed"], oneOf(one)]);
+    await end();
+  });
+
+  test("is still reported by a replica that starts later, and no more once the record is gone", async () => {
+    const [one, other] = [await fresh(), await fresh()];
+    const { certificates, listWatch, written, rest, end } = await keeping({ secrets: [secretOf(other, [oneOf(one)])], published: () => [other.authority.certificate] });
+    expect([certificates.problems(), written]).toEqual([["ca-changed"], []]);
+    listWatch.tell("secrets", "MODIFIED", secretOf(other));
+    await rest();
+    expect([certificates.problems(), written]).toEqual([[], []]);
+    await end();
+  });
+
+  test("that changes back is none", async () => {
+    const [one, other] = [await fresh(), await fresh()];
+    const { certificates, listWatch, written, rest, end } = await keeping({ secrets: [secretOf(one)] });
+    listWatch.tell("secrets", "MODIFIED", secretOf(other));
+    await rest();
+    listWatch.tell("secrets", "MODIFIED", secretOf(one));
+    await rest();
+    expect([certificates.problems(), written.map(({ object }) => former(object))]).toEqual([[], [oneOf(one)]]);
+    await end();
+  });
+
+  test.each<[string, () => readonly string[] | undefined]>([
+    ["nothing is published", () => []],
+    ["it is published", () => undefined],
+  ])("is not reported where %s", async (rule, published) => {
+    const made = await fresh();
+    const { certificates, clock, recorded, written, rest, end } = await keeping({ secrets: [secretOf(made)], published: rule === "it is published" ? () => [made.authority.certificate, "no PEM"] : published });
+    await clock.run(11_000);
+    await rest();
+    expect([certificates.problems(), written, recorded.length]).toEqual([[], [], 1]);
+    await end();
+  });
+
+  test("that keeps the former one is none", async () => {
+    const made = await fresh();
+    const renewed = await newWebhookCertificates({ ...terms, now: new TestClock().now() }, made);
+    const { certificates, listWatch, written, rest, end } = await keeping({ secrets: [secretOf(made)] });
+    listWatch.tell("secrets", "MODIFIED", secretOf(renewed));
+    await rest();
+    expect([certificates.problems(), written]).toEqual([[], []]);
     await end();
   });
 });

@@ -48,6 +48,13 @@ describe("the authority of the webhook", () => {
     await end();
   });
 
+  test("is told from what the configurations hold now", async () => {
+    const { published, end } = await publishing(configuration("latchkey", "", bundle("one"), bundle("one")), configuration("latchkey-requester-stamp", bundle("other")), configuration("foreign", bundle("third")));
+    expect(published.bundles()).toEqual(["one", "other"]);
+    await end();
+    expect((await publishing()).published.bundles()).toEqual([]);
+  });
+
   test("costs no write when it is there", async () => {
     const { published, replaced, end } = await publishing(configuration("latchkey", bundle("authority")));
     published.publish({ authority: "authority", segment: "segment" });
