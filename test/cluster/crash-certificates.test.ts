@@ -142,6 +142,8 @@ describe.skipIf(!hasLoneClusters)("a CA that nobody has carried to kube-apiserve
       return stringAt(recordAt(first, "clientConfig"), "caBundle") === (await dataOf())["ca.crt"];
     };
     await eventually(published, { what: "the new CA to be published" });
+    // The path of admission is new, too, and a URL stays as its administrator wrote it.
+    await askWebhookAtAdmission(cluster.controlPlane, webhook);
     expect(await eventually(codeOfNewKey, { what: "an answer to a key" })).toBe(401);
     await end(webhook);
     await again(webhook);
