@@ -1,5 +1,5 @@
 import type { Condition } from "./conditions.ts";
-import { lastAppliedAnnotation } from "./names.ts";
+import { annotations as ownAnnotations, labels as ownLabels, lastAppliedAnnotation } from "./names.ts";
 import type { Metadata } from "./object.ts";
 import { SecretText } from "./secret-text.ts";
 
@@ -56,6 +56,25 @@ export function stringMapAt(value: unknown, field: string): Readonly<Record<stri
 /** ObjectMeta as the API server sends it; throws a TypeError that names the missing field. */
 export function parseMetadata(raw: unknown): Metadata {
   const metadata = recordAt(raw, "metadata");
+  return { ...parseIdentity(metadata), labels: stringMapAt(metadata, "labels"), annotations: withoutLastApplied(stringMapAt(metadata, "annotations")) };
+}
+
+/** {@link parseMetadata} with no labels and annotations but those that Latchkey reads: what others put on an object may be a megabyte. */
+export function parseOwnMetadata(raw: unknown): Metadata {
+  const metadata = recordAt(raw, "metadata");
+  return { ...parseIdentity(metadata), labels: stringsUnder(metadata, "labels", ownLabelKeys), annotations: stringsUnder(metadata, "annotations", ownAnnotationKeys) };
+}
+
+const ownLabelKeys: readonly string[] = Object.values(ownLabels);
+const ownAnnotationKeys: readonly string[] = Object.values(ownAnnotations);
+
+/** The strings of the object under `field` that have one of these keys, however many others there are. */
+function stringsUnder(value: unknown, field: string, keys: readonly string[]): Readonly<Record<string, string>> {
+  const record = recordAt(value, field);
+  return Object.fromEntries(keys.flatMap((key) => (typeof ownValue(record, key) === "string" ? [[key, stringAt(record, key) ?? ""]] : [])));
+}
+
+function parseIdentity(metadata: Readonly<Record<string, unknown>>): Omit<Metadata, "labels" | "annotations"> {
   const namespace = stringAt(metadata, "namespace");
   const deletionTimestamp = stringAt(metadata, "deletionTimestamp");
   return {
@@ -66,8 +85,6 @@ export function parseMetadata(raw: unknown): Metadata {
     generation: numberAt(metadata, "generation") ?? 0,
     creationTimestamp: required(metadata, "creationTimestamp"),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
-    labels: stringMapAt(metadata, "labels"),
-    annotations: withoutLastApplied(stringMapAt(metadata, "annotations")),
     finalizers: stringsAt(metadata, "finalizers"),
   };
 }

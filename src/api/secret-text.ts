@@ -11,6 +11,11 @@ export class SecretText {
     this.#value = value;
   }
 
+  /** Characters of the text itself. */
+  get length(): number {
+    return this.#value.length;
+  }
+
   /** Bytes that the text stands for when it is padded base64 (RFC 4648 section 4). */
   get base64Bytes(): number {
     const length = this.#value.length;

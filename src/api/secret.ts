@@ -1,8 +1,7 @@
 import type { Metadata, OwnerReference } from "./object.ts";
 import { isTrueAt, parseMetadata, stringAt } from "./parse.ts";
 import { parseOwners } from "./role.ts";
-import type { SecretText } from "./secret-text.ts";
-import { parseData } from "./shared-secret.ts";
+import { parseData, type SecretData } from "./shared-secret.ts";
 
 /** A core Secret with its data under cover. */
 export interface Secret {
@@ -10,7 +9,7 @@ export interface Secret {
   readonly ownerReferences: readonly OwnerReference[];
   readonly type: string;
   readonly immutable: boolean;
-  readonly data: Readonly<Record<string, SecretText>>;
+  readonly data: SecretData;
 }
 
 /** Reads a core Secret; throws a TypeError that names a missing metadata field. */

@@ -1,6 +1,6 @@
 import type { Condition } from "./conditions.ts";
 import type { Metadata } from "./object.ts";
-import { listAt, parseConditions, parseMetadata, recordAt, stringAt, stringMapAt, stringsAt } from "./parse.ts";
+import { listAt, parseConditions, parseOwnMetadata, recordAt, stringAt, stringsAt } from "./parse.ts";
 import { SecretText } from "./secret-text.ts";
 
 /** An entry of `spec.access` (specification, SharedSecret); absent lists are empty. */
@@ -18,23 +18,25 @@ export interface Owner {
   readonly team?: string;
 }
 
-/** A SharedSecret with its data under cover. */
+/** The base64 values of a SharedSecret or Secret, under cover. */
+export type SecretData = Readonly<Record<string, SecretText>>;
+
+/** A SharedSecret without its data; of its labels and annotations it has Latchkey's own. */
 export interface SharedSecret {
   readonly metadata: Metadata;
-  readonly data: Readonly<Record<string, SecretText>>;
   readonly owner: Owner;
   readonly access: readonly AccessRule[];
   readonly status: Readonly<Record<string, unknown>>;
   readonly conditions: readonly Condition[];
 }
 
-/** Reads a SharedSecret; throws a TypeError that names a missing metadata field. */
-export function parseSharedSecret(raw: unknown): SharedSecret {
+/** Reads a SharedSecret, its data included; throws a TypeError that names a missing metadata field. */
+export function parseSharedSecret(raw: unknown): SharedSecret & { readonly data: SecretData } {
   const spec = recordAt(raw, "spec");
   const owner = recordAt(spec, "owner");
   const status = recordAt(raw, "status");
   return {
-    metadata: parseMetadata(raw),
+    metadata: parseOwnMetadata(raw),
     data: parseData(spec),
     owner: { ...optional("user", stringAt(owner, "user")), ...optional("team", stringAt(owner, "team")) },
     access: listAt(spec, "access").map(parseAccessRule),
@@ -44,9 +46,9 @@ export function parseSharedSecret(raw: unknown): SharedSecret {
 }
 
 /** The base64 values under `data`, under cover. */
-export function parseData(holder: unknown): Readonly<Record<string, SecretText>> {
-  const entries = Object.entries(stringMapAt(holder, "data"));
-  return Object.fromEntries(entries.map(([key, value]) => [key, new SecretText(value)]));
+export function parseData(holder: unknown): SecretData {
+  const entries = Object.entries(recordAt(holder, "data"));
+  return Object.fromEntries(entries.flatMap(([key, value]) => (typeof value === "string" ? [[key, new SecretText(value)]] : [])));
 }
 
 function parseAccessRule(rule: unknown): AccessRule {

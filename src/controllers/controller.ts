@@ -27,6 +27,7 @@ import { reconcileOwnedAccessKey } from "./owned-access-key.ts";
 import { reconcileRequesterGrant } from "./requester-grant.ts";
 import { reconcileSharedSecret } from "./shared-secret.ts";
 import { reconcileSigningKeys } from "./signing-keys.ts";
+import { SourceData } from "./source-data.ts";
 import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
 /** How the controller behaves; durations in seconds. */
@@ -118,7 +119,7 @@ async function runLoops({ options, deps, turns, informers, deletions, queues, ch
     informers.observe(resource, answer);
   };
   const shared = { ...options, config: options, client, clock, turns, log, stores, deletions, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, refresh: informers.refresh, tell: events.tell.bind(events) };
-  const copying = { ...shared, client: copyClient, setFailure: refusals.set };
+  const copying = { ...shared, client: copyClient, sourceData: new SourceData({ client, digestOf: informers.digestOf }), setFailure: refusals.set };
   const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };
   const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
     runLoop({ name, queue, reconcile, workers, signal, clock, turns, log, metrics: metrics.controller(name) });

@@ -1,13 +1,15 @@
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
 import type { Failure } from "../domain/sync-summary.ts";
-import { rejectedSteps, targetState, type TargetState, targetSteps } from "../domain/sync.ts";
+import type { SecretData } from "../api/shared-secret.ts";
+import { rejectedSteps, targetState, type TargetState, targetSteps, writtenSource } from "../domain/sync.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { isSourceGone } from "./live-object.ts";
+import type { SourceData } from "./source-data.ts";
 import { observeTarget, type Stores } from "./stores.ts";
 
 /** What the passes over targets need. */
@@ -15,6 +17,7 @@ export interface CopyDeps extends CarryOutDeps {
   readonly client: Client;
   readonly clock: Clock;
   readonly stores: Stores;
+  readonly sourceData: Pick<SourceData, "of">;
   /** Remembers why a target refused its write, or that it does no longer. */
   readonly setFailure: (target: Key, failure: Failure | undefined) => void;
 }
@@ -25,18 +28,32 @@ const askAgainMs = 5_000;
 /** One pass over one Secret in a project namespace. */
 export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Next> {
   const target = refOf(key);
-  const state = targetState(observeTarget(target, deps.stores));
+  const observed = await observe(target, deps);
+  if (observed === undefined) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+  const { state, data } = observed;
   if (state.kind === "orphaned" && !(await isOrphan(state, deps.client))) {
     return { kind: "look-again", at: deps.clock.now() + askAgainMs };
   }
   try {
-    await carryOut({ steps: targetSteps(target, state) }, deps);
+    await carryOut({ steps: targetSteps(target, state, data) }, deps);
     deps.setFailure(key, undefined);
   } catch (error) {
     if (!isKubeError(error)) throw error;
     return await afterRefusal({ target, state }, error, deps);
   }
   return waitForChange;
+}
+
+/** The state of a target, with the data that a write of it needs; undefined where that data is not what the decision was made on: the watch will say so. */
+async function observe(target: ObjectRef, { stores, sourceData }: CopyDeps): Promise<{ readonly state: TargetState; readonly data?: SecretData } | undefined> {
+  const state = targetState(observeTarget(target, stores));
+  const source = writtenSource(state);
+  if (source === undefined) return { state };
+  if (source.data !== undefined) return { state, data: source.data };
+  const data = await sourceData.of(source);
+  const since = targetState(observeTarget(target, stores));
+  const isSame = writtenSource(since)?.digest === source.digest && writtenSource(since)?.secret.metadata.uid === source.secret.metadata.uid;
+  return data !== undefined && isSame ? { state: since, data } : undefined;
 }
 
 function isOrphan({ copy, source }: Extract<TargetState, { kind: "orphaned" }>, client: Client): Promise<boolean> {

@@ -2,10 +2,10 @@ import { keyPacking } from "../access/key-packing.ts";
 import { keyIndexers } from "../access/key-views.ts";
 import { requesterPolicyInformers } from "../access/requester-policies.ts";
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
-import { apiVersion, components, group, labels, ownObjects } from "../api/names.ts";
+import { apiVersion, components, labels, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
-import { listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
+import { listAt, parseOwnMetadata, recordAt, stringAt } from "../api/parse.ts";
 import { type GrantBinding, type GrantRole, parseGrantBinding, parseGrantRole } from "../api/requester-grant.ts";
 import { stampOf } from "../api/requester.ts";
 import { type Resource, resources } from "../api/resources.ts";
@@ -14,17 +14,16 @@ import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
 import { connectorClaim } from "../domain/connector-claim.ts";
 import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
-import { claimedSource, type CopySeen, type Source, type StrangerSeen } from "../domain/copy.ts";
+import { claimedSource, type CopySeen, type Source, sourceOf, type StrangerSeen } from "../domain/copy.ts";
 import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
 import { grantedNames, hashInName, requesterHash } from "../domain/granted-names.ts";
-import { syncOptionsOf } from "../domain/sync-options.ts";
 import { projectOf, readNamespace } from "../domain/sync-target.ts";
 import { untilProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change, Indexer } from "../kube/store.ts";
 import { aborted } from "../runtime/sleep.ts";
-import { createDataDigest } from "../tokens/data-digest.ts";
+import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { parseSigningKeys, type SigningKeysSeen } from "../tokens/signing-keys.ts";
 import { candidatesFor, indexes, type Stores } from "./stores.ts";
@@ -61,6 +60,8 @@ export interface Informers {
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
   /** Resolves once every kind is known as it is now: a store may have been listed long ago. */
   current(signal: AbortSignal): Promise<void>;
+  /** The digest of the stores. */
+  readonly digestOf: DataDigest;
 }
 
 /** The informers of the controller; `namespace` is Latchkey's own. */
@@ -74,7 +75,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
       selection: { resource: resources.sharedSecrets },
       parse(raw) {
         const secret = parseSharedSecret(raw);
-        return { secret, digest: digestOf(secret.data), options: syncOptionsOf(secret) };
+        return sourceOf(secret, digestOf(secret.data));
       },
       indexers: {
         [indexes.uid]: ({ secret }) => [secret.metadata.uid],
@@ -88,7 +89,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   const namespaces = new Informer<Metadata>(
     {
       selection: { resource: resources.namespaces, metadataOnly: true },
-      parse: (raw) => readNamespace(parseMetadata(raw), { requireSyncFrom }),
+      parse: (raw) => readNamespace(parseOwnMetadata(raw), { requireSyncFrom }),
       indexers: { [indexes.project]: (found) => optional(projectOf(found)) },
       onChange: on.namespace,
     },
@@ -188,7 +189,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   const connectorData = new Informer<ConnectorSecretSeen>(
     {
       selection: { resource: resources.secrets, namespace, labelSelector: `${labels.component}=${components.connectorData}`, metadataOnly: true },
-      parse: (raw) => ({ metadata: parseMetadata(raw), tiedTo: ownerOf(raw) }),
+      parse: (raw) => ({ metadata: parseOwnMetadata(raw), tiedTo: ownerOf(raw) }),
       onChange: on.connectorData,
     },
     deps,
@@ -196,7 +197,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   const scopeRoles = new Informer<Metadata>(
     {
       selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole, metadataOnly: true },
-      parse: parseMetadata,
+      parse: parseOwnMetadata,
       indexers: { [indexes.scopeRole]: ({ labels: given }) => optional(given[labels.scopeRole]) },
       onChange: on.scopeRole,
     },
@@ -232,6 +233,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   ]);
   return {
     stores,
+    digestOf,
     synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
     current: (signal) => untilProven(all, { clock: deps.clock, signal }),
     async run(signal) {
@@ -243,7 +245,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     watches: () => watchReadings(all, deps.clock),
     observe(resource, answer) {
       if (resource !== resources.secrets) return byResource.get(resource)?.observe(answer);
-      const given = parseMetadata(answer).labels;
+      const given = parseOwnMetadata(answer).labels;
       if (given[labelled] !== undefined) copies.observe(answer);
       else if (given[labels.component] === components.connectorData) connectorData.observe(answer);
       else signingKeys.observe(answer);
@@ -256,14 +258,12 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   };
 }
 
-/** Kept only where a copy is wanted, and whole only where the Secret says that it is Latchkey's copy. */
+/** Kept only where a copy is wanted, or where the Secret says that it is Latchkey's copy; without what others put on it. */
 function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
-  const metadata = parseMetadata(raw);
+  const metadata = parseOwnMetadata(raw);
   if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
   if (claimedSource(metadata) !== undefined) return { metadata };
-  if (candidatesFor(metadata, stores).length === 0) return undefined;
-  const own = Object.entries(metadata.annotations).filter(([name]) => name.startsWith(`${group}/`));
-  return { metadata: { ...metadata, labels: {}, annotations: Object.fromEntries(own) } };
+  return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
 }
 
 /** The key that a Secret belongs to. */

@@ -1,14 +1,30 @@
 import { annotations, labels } from "../api/names.ts";
 import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../api/object.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
-import type { SharedSecret } from "../api/shared-secret.ts";
-import type { SyncOptions } from "./sync-options.ts";
+import type { SecretData, SharedSecret } from "../api/shared-secret.ts";
+import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
-/** A SharedSecret as the sync sees it; `digest` tells whether two sets of data are the same. */
+/** A SharedSecret as it is held in memory: what decisions need, and its data only where that is small. */
 export interface Source {
   readonly secret: SharedSecret;
+  /** How many keys the data has. */
+  readonly keys: number;
+  /** Tells whether two sets of data are the same. */
   readonly digest: string;
+  /** The data; absent where it is too big to be held, and read again when a copy is written. */
+  readonly data?: SecretData;
   readonly options: SyncOptions;
+}
+
+/** Characters of keys and values that are held, and what a key costs beside its characters. */
+const held = { most: 8 * 1024, perKey: 100 } as const;
+
+/** What is held of a SharedSecret whose data has this digest. */
+export function sourceOf({ data, ...secret }: SharedSecret & { readonly data: SecretData }, digest: string): Source {
+  const entries = Object.entries(data);
+  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length + held.perKey, 0);
+  const options = syncOptionsOf({ metadata: secret.metadata, data });
+  return { secret, keys: entries.length, digest, ...(size <= held.most ? { data } : {}), options };
 }
 
 /** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */
@@ -61,8 +77,8 @@ export function isCurrent(copy: CopySeen, source: Source): boolean {
   );
 }
 
-/** The copy as it is written; over a standing Secret, what others have put beside stays. */
-export function copyManifest(source: Source, target: ObjectRef, over?: CopySeen): Manifest {
+/** The copy as it is written with the data of its source; over a standing Secret, what others have put beside stays. */
+export function copyManifest({ source, data }: { readonly source: Source; readonly data: SecretData }, target: ObjectRef, over?: CopySeen): Manifest {
   return {
     apiVersion: apiVersionOf(resources.secrets),
     kind: resources.secrets.kind,
@@ -74,7 +90,7 @@ export function copyManifest(source: Source, target: ObjectRef, over?: CopySeen)
     },
     type: source.options.secretType,
     ...(over?.immutable === true ? { immutable: true } : {}),
-    data: source.secret.data,
+    data,
   };
 }
 

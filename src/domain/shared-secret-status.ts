@@ -106,7 +106,7 @@ export function sharedSecretFigures({ source, wanted, nameConflicts, summary }: 
   const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
   const { desired, synced, conflicts, failed, failures } = summary;
   return {
-    keys: Object.keys(source.secret.data).length,
+    keys: source.keys,
     access: { roles: applied, bindings: applied },
     sync: { desired, synced, conflicts, failed, ...(failures.length === 0 ? {} : { failures: failures.map(({ namespace, name, reason, message }) => ({ namespace, name, reason, message })) }) },
   };

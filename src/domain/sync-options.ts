@@ -1,7 +1,7 @@
 import { annotations } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import type { Reason } from "../api/conditions.ts";
-import type { SharedSecret } from "../api/shared-secret.ts";
+import type { SecretData } from "../api/shared-secret.ts";
 import { syncList } from "./sync-list.ts";
 
 /** What the owner of a SharedSecret says about its copies. */
@@ -25,7 +25,7 @@ const longestName = 253;
 export const largestSecret = 1024 * 1024;
 
 /** Reads the sync annotations of a SharedSecret, and whether its data fits a core Secret. */
-export function syncOptionsOf({ metadata, data }: Pick<SharedSecret, "metadata" | "data">): SyncOptions {
+export function syncOptionsOf({ metadata, data }: { readonly metadata: Metadata; readonly data: SecretData }): SyncOptions {
   const given = metadata.annotations;
   const list = syncList(given[annotations.syncToProjects]);
   const projects = list.kind === "entries" ? list.entries : [];
@@ -79,7 +79,7 @@ export function isRefusedType(type: string): boolean {
   return refusedTypes.includes(type) || type.startsWith("helm.sh/");
 }
 
-function dataProblem(data: SharedSecret["data"]): SyncOptions["problem"] {
+function dataProblem(data: SecretData): SyncOptions["problem"] {
   const badKey = Object.keys(data).find((key) => key.length > longestName || key === "." || key.startsWith(".."));
   if (badKey !== undefined) return { reason: "InvalidKey", message: `spec.data: a Secret cannot hold the key ${quote(badKey)}; rename it` };
   const bytes = Object.values(data).reduce((sum, value) => sum + value.base64Bytes, 0);

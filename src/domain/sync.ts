@@ -1,6 +1,7 @@
 import { annotations, labels } from "../api/names.ts";
 import type { Metadata, ObjectRef } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
+import type { SecretData } from "../api/shared-secret.ts";
 import { type CopySeen, claimedSource, copyManifest, isCurrent, isPasted, type Source, type StrangerSeen } from "./copy.ts";
 import { removal, type Write } from "./plan.ts";
 import { bySeniority } from "./sync-target.ts";
@@ -85,8 +86,13 @@ function unwanted({ copy, stranger, holder, holderIsRuledOut = false }: TargetSe
   return { kind: "stuck", copy, source: claimed, why: holder.options.problem.message };
 }
 
-/** The writes that a state asks for, one step after the other. */
-export function targetSteps(target: ObjectRef, state: TargetState): readonly (readonly Write[])[] {
+/** The source whose data goes into the target, if any does. */
+export function writtenSource(state: TargetState): Source | undefined {
+  return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate" ? state.source : undefined;
+}
+
+/** The writes that a state asks for, one step after the other; `data` is that of {@link writtenSource}. */
+export function targetSteps(target: ObjectRef, state: TargetState, data?: SecretData): readonly (readonly Write[])[] {
   switch (state.kind) {
     case "not-wanted":
     case "current":
@@ -94,13 +100,13 @@ export function targetSteps(target: ObjectRef, state: TargetState): readonly (re
     case "conflict":
       return [];
     case "missing":
-      return [[{ do: "create", resource: resources.secrets, object: copyManifest(state.source, target) }]];
+      return [[{ do: "create", resource: resources.secrets, object: copyManifest(filled(state, data), target) }]];
     case "unlabelled":
       return [[marking(state.stranger.metadata, { labels: { [labels.sourceUid]: state.source.secret.metadata.uid } })]];
     case "differs":
-      return [[{ do: "replace", resource: resources.secrets, object: copyManifest(state.source, target, state.copy) }]];
+      return [[{ do: "replace", resource: resources.secrets, object: copyManifest(filled(state, data), target, state.copy) }]];
     case "to-recreate": {
-      const create = { resource: resources.secrets, object: copyManifest(state.source, target) };
+      const create = { resource: resources.secrets, object: copyManifest(filled(state, data), target) };
       return [[{ do: "probe", ...create }], [removal(resources.secrets, state.copy)], [{ do: "create", ...create }]];
     }
     case "stuck":
@@ -109,6 +115,11 @@ export function targetSteps(target: ObjectRef, state: TargetState): readonly (re
     case "orphaned":
       return [[removal(resources.secrets, state.copy)]];
   }
+}
+
+function filled({ source }: { readonly source: Source }, data: SecretData | undefined): { readonly source: Source; readonly data: SecretData } {
+  if (data === undefined) throw new TypeError("a copy is to be written and the data of its source is not there");
+  return { source, data };
 }
 
 /** What a copy that stands says of the write that the API server rejected; nothing where it says so already, or where no copy stands. */

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import { reconcileCopy } from "../../src/controllers/copy.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { SourceData } from "../../src/controllers/source-data.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw } from "./told-list-watch.ts";
@@ -10,19 +12,20 @@ const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered(
 const orphan = { namespaces: [projectNamespace("pay")], secrets: [copied("db", "pay")] };
 
 async function around(listed: Parameters<typeof told>[0], answer?: (request: Request) => unknown) {
-  const { informers, clock } = await told(listed);
+  const { informers, clock, listWatch } = await told(listed);
   const client = new ScriptedClient(answer);
   const [failures, refreshed] = [new Array<string>(), new Array<string>()];
   const deps = {
     client,
     clock,
     stores: informers.stores,
+    sourceData: new SourceData({ client, digestOf: informers.digestOf }),
     observe: () => {},
     tell: async () => {},
     setFailure: (target: string, failure: { reason: string; message: string } | undefined) => void failures.push(`${target}: ${failure === undefined ? "none" : `${failure.reason} ${failure.message}`}`),
     refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),
   };
-  return { client, clock, failures, refreshed, pass: () => reconcileCopy("pay/db", deps) };
+  return { client, clock, listWatch, failures, refreshed, pass: () => reconcileCopy("pay/db", deps) };
 }
 
 describe("a pass over a target", () => {
@@ -43,6 +46,50 @@ describe("a pass over a target", () => {
     const { client, pass } = await around({ ...wanted, sharedsecrets: [typo], secrets: [copied("db", "pay")] });
     await pass();
     expect(client.lines).toEqual(["patch secrets pay/db"]);
+  });
+});
+
+describe("a source whose data is too big to be held", () => {
+  const big = { password: "Y2FuYXJ5".repeat(2_000) };
+  const bigger = { password: "b3RoZXI=".repeat(2_000) };
+  const source = (data: Readonly<Record<string, string>>, uid = "uid-db") => raw({ namespace: "team", name: "db", uid }, { spec: { data } });
+  const listed = { ...wanted, sharedsecrets: [offered("db", { data: big })] };
+
+  test("is read when a copy is written, and not for what is right already", async () => {
+    const { client, pass } = await around(listed, ({ verb }) => (verb === "get" ? source(big) : {}));
+    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(client.lines).toEqual(["get sharedsecrets team/db", "create secrets pay/db"]);
+    expect(encodeBody(client.requests[1]?.body)).toContain(big.password);
+    const quiet = await around({ ...listed, secrets: [copied("db", "pay", { data: big })] });
+    await quiet.pass();
+    expect(quiet.client.lines).toEqual([]);
+  });
+
+  test.for<[string, unknown]>([
+    ["holds other data by now", source(bigger)],
+    ["is another object by now", source(big, "uid-other")],
+    ["is gone", refusal("NotFound", { objectName: "db" })],
+  ])("is waited for where it %s, without a write", async ([, answer]) => {
+    const { client, clock, pass } = await around(listed, () => answer);
+    expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
+    expect(client.lines).toEqual(["get sharedsecrets team/db"]);
+  });
+
+  test("is looked at again when its data is there: it may have changed meanwhile", async () => {
+    let change = (): void => {};
+    const { client, listWatch, pass } = await around(listed, ({ verb }) => {
+      if (verb === "get") change();
+      return source(big);
+    });
+    change = () => listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { projects: "other", data: big }));
+    expect(await pass()).toMatchObject({ kind: "look-again" });
+    expect(client.lines).toEqual(["get sharedsecrets team/db"]);
+  });
+
+  test("is a failure of the machine where it cannot be read, and says nothing about the target", async () => {
+    const { failures, pass } = await around(listed, () => refusal("Forbidden"));
+    await expect(pass()).rejects.toMatchObject({ code: "Forbidden" });
+    expect(failures).toEqual([]);
   });
 });
 

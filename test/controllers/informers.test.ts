@@ -42,6 +42,15 @@ describe("a SharedSecret is held", () => {
   });
 });
 
+test("of a namespace and of a SharedSecret nothing is held that others put on it, and of the latter no big data", async () => {
+  const theirs = { labels: { theirs: "canary" }, annotations: { theirs: "canary" } };
+  const { informers } = await told({ namespaces: [raw({ name: "pay", ...theirs })], sharedsecrets: [offered("db", { data: { password: "Y2FuYXJ5".repeat(2_000) }, metadata: theirs })] });
+  expect(JSON.stringify([...informers.stores.namespaces.values(), ...informers.stores.sharedSecrets.values()])).not.toContain("canary");
+  const source = informers.stores.sharedSecrets.get("team/db");
+  expect(source).toMatchObject({ keys: 1 });
+  expect(source).not.toHaveProperty("data");
+});
+
 describe("of other Secrets nothing is held", () => {
   const around = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
   const stranger = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
@@ -54,12 +63,12 @@ describe("of other Secrets nothing is held", () => {
     expect(informers.stores.strangers.get("pay/db")?.metadata).toMatchObject({ labels: {}, annotations: { [annotations.disableSync]: "true" } });
   });
 
-  test("but what says that it is a copy at its very place, whole, found by its source", async () => {
+  test("but what says that it is a copy at its very place, found by its source", async () => {
     const annotation = (place: string) => ({ annotations: { theirs: "y", [annotations.copyOf]: `gone/db -> ${place}` } });
     const { informers } = await told({ secrets: [stranger("lost", annotation("pay/lost")), stranger("pasted", annotation("pay/lost"))] });
     expect(names(informers.stores.strangers.values())).toEqual(["lost"]);
     expect(names(informers.stores.strangers.by(indexes.sourceUid, "gone/db"))).toEqual(["lost"]);
-    expect(informers.stores.strangers.get("pay/lost")?.metadata).toMatchObject({ labels: { theirs: "x" }, annotations: { theirs: "y" } });
+    expect(informers.stores.strangers.get("pay/lost")?.metadata).toMatchObject({ labels: {}, annotations: { [annotations.copyOf]: "gone/db -> pay/lost" } });
   });
 
   test("and no data is held anywhere", async () => {

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { claimedSource, copyManifest, copyOfText, isCurrent, isPasted } from "../../src/domain/copy.ts";
+import { parseSharedSecret } from "../../src/api/shared-secret.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { claimedSource, copyManifest, copyOfText, isCurrent, isPasted, sourceOf } from "../../src/domain/copy.ts";
 import { sightedMetadata } from "./sightings.ts";
 import { type CopyChanges, sightedCopy, sightedSource, target } from "./sync-sightings.ts";
 
+const data = { password: new SecretText("bmV3") };
 const source = sightedSource({
   metadata: { labels: { "argocd.argoproj.io/instance": "team" }, annotations: { theirs: "yes" } },
 });
@@ -51,12 +54,12 @@ describe("a copy is current", () => {
 
 describe("a copy is written", () => {
   test("with the data of the source and Latchkey's marks, and with nothing else of it", () => {
-    expect(copyManifest(source, target)).toEqual({
+    expect(copyManifest({ source, data }, target)).toEqual({
       apiVersion: "v1",
       kind: "Secret",
       metadata: { ...target, labels: { [labels.sourceUid]: "uid-db" }, annotations: { [annotations.copyOf]: "team/db -> pay/db" } },
       type: "Opaque",
-      data: source.secret.data,
+      data,
     });
   });
 
@@ -64,8 +67,8 @@ describe("a copy is written", () => {
     const owner = { apiVersion: "v1", kind: "Pod", name: "theirs", uid: "uid-theirs" };
     const standing = sightedCopy(source, { digest: "old", immutable: true, ownerReferences: [owner], annotations: { [annotations.syncError]: "why" } });
     const over = { ...standing, metadata: { ...standing.metadata, finalizers: ["theirs"] } };
-    const manifest = copyManifest(source, target, over);
-    expect(manifest).toMatchObject({ immutable: true, data: source.secret.data });
+    const manifest = copyManifest({ source, data }, target, over);
+    expect(manifest).toMatchObject({ immutable: true, data: data });
     expect(manifest.metadata).toEqual({
       ...target,
       uid: "uid-copy",
@@ -78,8 +81,36 @@ describe("a copy is written", () => {
   });
 
   test("over a plain one without fields that are empty", () => {
-    const manifest = copyManifest(source, target, sightedCopy(source, { digest: "old" }));
+    const manifest = copyManifest({ source, data }, target, sightedCopy(source, { digest: "old" }));
     expect(Object.keys(manifest.metadata).toSorted()).toEqual(["annotations", "labels", "name", "namespace", "resourceVersion", "uid"]);
     expect(manifest).not.toHaveProperty("immutable");
+  });
+});
+
+describe("of a SharedSecret is held", () => {
+  const read = (values: readonly string[]) =>
+    sourceOf(parseSharedSecret({ metadata: { ...sightedMetadata(), annotations: { theirs: "x" }, labels: { theirs: "x" } }, spec: { data: Object.fromEntries(values.map((value, index) => [`k${index}`, value])) } }), "digest");
+
+  test.for<[string, readonly string[], boolean]>([
+    ["its data where that is small", ["YQ=="], true],
+    ["its data up to 8 kB", ["A".repeat(8 * 1024 - 102)], true],
+    ["no data of more", ["A".repeat(8 * 1024 - 101)], false],
+    ["no data of a hundred keys, which cost something themselves", new Array(100).fill(""), false],
+    ["data that is empty", [], true],
+  ])("%s", ([, values, isHeld]) => {
+    const source = read(values);
+    expect(source).toMatchObject({ keys: values.length, digest: "digest" });
+    expect("data" in source).toBe(isHeld);
+    expect(source.secret).not.toHaveProperty("data");
+  });
+
+  test("no label or annotation of others", () => {
+    expect(read([]).secret.metadata).toMatchObject({ labels: {}, annotations: {} });
+  });
+
+  test("whether its data fits a Secret, though it is not held itself", () => {
+    const metadata = { ...sightedMetadata(), annotations: { [annotations.syncToProjects]: "web" } };
+    const source = sourceOf(parseSharedSecret({ metadata, spec: { data: { a: "AAAA".repeat(400_000) } } }), "digest");
+    expect([source.data, source.options.problem?.reason]).toEqual([undefined, "TooLarge"]);
   });
 });

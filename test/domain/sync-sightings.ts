@@ -23,14 +23,15 @@ export function sightedSource({ metadata, options, secret, data = "new" }: Sourc
   return {
     secret: {
       metadata: sightedMetadata({ namespace: "team", name: "db", uid: "uid-db", ...metadata }),
-      data: { password: new SecretText(data) },
       owner: {},
       access: [],
       status: {},
       conditions: [],
       ...secret,
     },
+    keys: 1,
     digest: data,
+    data: { password: new SecretText(data) },
     options: { projects: ["*"], secretName: "db", secretType: "Opaque", paused: false, ...options },
   };
 }

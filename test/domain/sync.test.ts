@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { CopySeen, Source, StrangerSeen } from "../../src/domain/copy.ts";
-import { type TargetSeen, type TargetState, targetState, targetSteps } from "../../src/domain/sync.ts";
+import { type TargetSeen, type TargetState, targetState, targetSteps, writtenSource } from "../../src/domain/sync.ts";
 import { SecretPlace, digestOf } from "./sync-model.ts";
 import { sightedCopy, sightedStranger, target } from "./sync-sightings.ts";
 import { deleting, elsewhere, isOurs, live, misspelt, older, paused, putStanding, retyped, situations, type StandingSecret, standingSecrets } from "./sync-situations.ts";
@@ -71,9 +71,9 @@ describe("a target that one source wants", () => {
   test("in another type is made anew, in one pass, if the API server would take it", () => {
     const state = stateAt("a current copy", { candidates: [retyped], holder: retyped });
     expect(verbs(state)).toEqual([["probe"], ["delete"], ["create"]]);
-    expect(targetSteps(target, state)[0]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
-    expect(targetSteps(target, state)[1]?.[0]).toMatchObject({ uid: "uid-copy", resourceVersion: "7", ref: target });
-    expect(targetSteps(target, state)[2]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
+    expect(targetSteps(target, state, retyped.data)[0]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
+    expect(targetSteps(target, state, retyped.data)[1]?.[0]).toMatchObject({ uid: "uid-copy", resourceVersion: "7", ref: target });
+    expect(targetSteps(target, state, retyped.data)[2]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
   });
 });
 
@@ -155,6 +155,17 @@ describe("a target that no source wants", () => {
   });
 });
 
+test("no copy is written without the data of its source", () => {
+  for (const standing of ["nothing", "a copy of old data", "an immutable copy of old data"] as const) {
+    const state = stateAt(standing, { candidates: [live], holder: live });
+    expect(writtenSource(state)).toBe(live);
+    expect(() => targetSteps(target, state)).toThrow("the data of its source is not there");
+  }
+  for (const standing of ["a current copy", "a copy without its label", "somebody else's Secret"] as const) {
+    expect(writtenSource(stateAt(standing, { candidates: [live], holder: live }))).toBeUndefined();
+  }
+});
+
 test("a lost label is put back without touching anything else", () => {
   const steps = targetSteps(target, stateAt("a copy without its label", { candidates: [live] }));
   expect(steps).toMatchObject([[{ do: "patch", ref: target, body: { metadata: { resourceVersion: "7", labels: { [labels.sourceUid]: "uid-db" } } } }]]);
@@ -174,7 +185,8 @@ test("a Secret that is no copy, by its own word or by the label of the source th
 test("pass after pass ends in a state that asks for nothing", () => {
   fc.assert(
     fc.property(situations, ({ standing, around }) => {
-      expect(targetSteps(target, settle(placeWith(standing), around))).toEqual([]);
+      const state = settle(placeWith(standing), around);
+      expect(targetSteps(target, state, writtenSource(state)?.data)).toEqual([]);
     }),
     { numRuns: 1000 },
   );
@@ -219,14 +231,14 @@ function placeWith(standing: StandingSecret | undefined): SecretPlace {
 function settle(place: SecretPlace, around: Omit<TargetSeen, "copy" | "stranger">): TargetState {
   for (let pass = 1; ; pass++) {
     const state = targetState({ ...around, ...place.seen() });
-    const steps = targetSteps(target, state);
+    const steps = targetSteps(target, state, writtenSource(state)?.data);
     if (steps.length === 0 || pass === 4) return state;
     for (const write of steps.flat()) place.apply(write);
   }
 }
 
 function verbs(state: TargetState): readonly (readonly string[])[] {
-  return targetSteps(target, state).map((step) => step.map((write) => write.do));
+  return targetSteps(target, state, writtenSource(state)?.data).map((step) => step.map((write) => write.do));
 }
 
 function names<T extends object>(table: T): readonly (keyof T)[] {

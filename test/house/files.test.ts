@@ -12,8 +12,6 @@ const otherKeys = [
   // Who reports Events.
   "controllers/assemble.ts: ${group}/latchkey",
   "webhooks/assemble.ts: ${group}/latchkey",
-  // The beginning of all of Latchkey's annotations.
-  "controllers/informers.ts: ${group}/",
 ];
 
 describe("files of src", () => {

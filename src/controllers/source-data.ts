@@ -1,0 +1,79 @@
+import { resources } from "../api/resources.ts";
+import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
+import type { Source } from "../domain/copy.ts";
+import type { Client } from "../kube/client.ts";
+import { isKubeError } from "../kube/errors.ts";
+import type { DataDigest } from "../tokens/data-digest.ts";
+
+/** What the data of sources is read with. */
+export interface SourceDataDeps {
+  readonly client: Pick<Client, "get">;
+  /** The digest that the stores have. */
+  readonly digestOf: DataDigest;
+}
+
+/** Characters of values that are remembered. */
+const mostRemembered = 16 * 1024 * 1024;
+
+/**
+ * The data of SharedSecrets that is too big to be held in the stores, read from the API server when copies are written: once for
+ * all targets of a fan-out. What was read last is remembered up to 16 MB.
+ */
+export class SourceData {
+  readonly #deps: SourceDataDeps;
+  readonly #mostRemembered: number;
+  readonly #reading = new Map<string, Promise<SecretData | undefined>>();
+  /** The least recently used first. */
+  readonly #remembered = new Map<string, { readonly data: SecretData; readonly size: number }>();
+  #size = 0;
+
+  constructor(deps: SourceDataDeps, most = mostRemembered) {
+    this.#deps = deps;
+    this.#mostRemembered = most;
+  }
+
+  /** The data that has the digest of `source`; undefined when the SharedSecret holds other data by now, or is gone. */
+  async of(source: Source): Promise<SecretData | undefined> {
+    if (source.data !== undefined) return source.data;
+    const key = keyOf(source.secret.metadata.uid, source.digest);
+    const found = this.#remembered.get(key);
+    if (found !== undefined) {
+      this.#remembered.delete(key);
+      this.#remembered.set(key, found);
+      return found.data;
+    }
+    const standing = this.#reading.get(key);
+    if (standing !== undefined) return standing;
+    const reading = this.#read(source).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    return reading;
+  }
+
+  async #read({ secret, digest }: Source): Promise<SecretData | undefined> {
+    try {
+      const { metadata, data } = parseSharedSecret(await this.#deps.client.get(resources.sharedSecrets, secret.metadata));
+      const found = this.#deps.digestOf(data);
+      // Newer data is remembered, too: the change that makes it count is on its way.
+      this.#remember(keyOf(metadata.uid, found), data);
+      return metadata.uid === secret.metadata.uid && found === digest ? data : undefined;
+    } catch (error) {
+      if (!isKubeError(error, "NotFound")) throw error;
+      return undefined;
+    }
+  }
+
+  #remember(key: string, data: SecretData): void {
+    const size = Object.values(data).reduce((sum, value) => sum + value.length, 0);
+    this.#size += size - (this.#remembered.get(key)?.size ?? 0);
+    this.#remembered.set(key, { data, size });
+    for (const [oldest, { size: its }] of this.#remembered) {
+      if (this.#size <= this.#mostRemembered) return;
+      this.#remembered.delete(oldest);
+      this.#size -= its;
+    }
+  }
+}
+
+function keyOf(uid: string, digest: string): string {
+  return `${uid} ${digest}`;
+}

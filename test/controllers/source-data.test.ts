@@ -1,0 +1,86 @@
+import { describe, expect, test } from "vitest";
+import { parseSharedSecret } from "../../src/api/shared-secret.ts";
+import { SourceData } from "../../src/controllers/source-data.ts";
+import { type Source, sourceOf } from "../../src/domain/copy.ts";
+import { createDataDigest } from "../../src/tokens/data-digest.ts";
+import { refusal, ScriptedClient } from "./scripted-client.ts";
+import { raw } from "./told-list-watch.ts";
+
+const digestOf = createDataDigest();
+const value = (word: string): string => Buffer.from(word.repeat(10_000)).toString("base64");
+const shared = (name: string, word: string) => raw({ namespace: "team", name }, { spec: { data: { password: value(word) } } });
+
+/** What the store holds of it. */
+function sourceAs(name: string, word: string): Source {
+  const read = parseSharedSecret(shared(name, word));
+  return sourceOf(read, digestOf(read.data));
+}
+
+/** The words are what the API server holds, by name. */
+function reading(words: Readonly<Record<string, string>>, most?: number) {
+  const held = new Map(Object.entries(words));
+  const client = new ScriptedClient(({ ref }) => shared(ref.name, held.get(ref.name) ?? ""));
+  return { held, client, data: new SourceData({ client, digestOf }, most) };
+}
+
+describe("the data of a big source", () => {
+  test("is read once for all who ask at the same time, and for those who ask later", async () => {
+    const { client, data } = reading({ db: "word" });
+    const asked = await Promise.all(Array.from({ length: 1000 }, () => data.of(sourceAs("db", "word"))));
+    expect(new Set(asked).size).toBe(1);
+    expect(asked[0]?.["password"]?.length).toBe(value("word").length);
+    expect(await data.of(sourceAs("db", "word"))).toBe(asked[0]);
+    expect(client.lines).toEqual(["get sharedsecrets team/db"]);
+  });
+
+  test("is not that of another digest, which is remembered until its change arrives", async () => {
+    const { client, data } = reading({ db: "newer" });
+    expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
+    expect(await data.of(sourceAs("db", "newer"))).toBeDefined();
+    expect(client.lines).toHaveLength(1);
+  });
+
+  test("is read anew for who asks for newer data while older is on its way", async () => {
+    const { held, client, data } = reading({ db: "word" });
+    const older = data.of(sourceAs("db", "word"));
+    held.set("db", "newer");
+    expect(await data.of(sourceAs("db", "newer"))).toBeDefined();
+    expect(await older).toBeDefined();
+    expect(client.lines).toHaveLength(2);
+  });
+
+  test("is not there where the SharedSecret is gone", async () => {
+    const data = new SourceData({ client: new ScriptedClient(() => refusal("NotFound", { objectName: "db" })), digestOf });
+    expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
+  });
+
+  test("is asked for again after a failure, which every one who waits gets", async () => {
+    let fails = true;
+    const client = new ScriptedClient(() => (fails ? refusal("ServerError") : shared("db", "word")));
+    const data = new SourceData({ client, digestOf });
+    const asked = await Promise.allSettled([data.of(sourceAs("db", "word")), data.of(sourceAs("db", "word"))]);
+    expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    fails = false;
+    expect(await data.of(sourceAs("db", "word"))).toBeDefined();
+    expect(client.lines).toHaveLength(2);
+  });
+
+  test("is forgotten when there is more than may be remembered, the least recently used first", async () => {
+    const { client, data } = reading({ a: "a", b: "b", c: "c" }, 2 * value("a").length);
+    for (const name of ["a", "b", "a", "c", "a", "c", "b"]) await data.of(sourceAs(name, name));
+    expect(client.lines.map((line) => line.slice(-1))).toEqual(["a", "b", "c", "b"]);
+  });
+
+  test("is not remembered where it alone is more than that", async () => {
+    const { client, data } = reading({ a: "a" }, 10);
+    for (let round = 0; round < 2; round += 1) expect(await data.of(sourceAs("a", "a"))).toBeDefined();
+    expect(client.lines).toHaveLength(2);
+  });
+});
+
+test("data that is held is not read", async () => {
+  const { client, data } = reading({});
+  const small = { ...sourceAs("a", "a"), data: {} };
+  expect(await data.of(small)).toBe(small.data);
+  expect(client.lines).toEqual([]);
+});
