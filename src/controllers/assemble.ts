@@ -1,7 +1,8 @@
 import { fieldManager, group, ownObjects } from "../api/names.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
-import { createClient } from "../kube/http-client.ts";
+import { ByteBudget } from "../kube/byte-budget.ts";
+import { createClient, type SizeOf } from "../kube/http-client.ts";
 import { type CandidacyEnd, LeaderElection, type LeaseTimes } from "../kube/lease.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
@@ -10,11 +11,14 @@ import type { Logger } from "../runtime/log.ts";
 import type { Metrics, RequestPool } from "../runtime/metrics.ts";
 import { type ControllerOptions, createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
+import { sizeOfIn } from "./object-size.ts";
 
 /** How a controller process behaves; `identity` names it in the Lease. */
 export interface AssemblyOptions extends ControllerOptions {
   readonly identity: string;
   readonly lease: LeaseTimes;
+  /** The most bytes of bodies of single requests, and of their answers, that are in memory at a time. */
+  readonly maximumBodyBytesInFlight: number;
 }
 
 /** What a controller process is made of. */
@@ -43,7 +47,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const { credentials, clock, random, log, metrics } = deps;
   const host = new URL(credentials.server).host;
   const transports: Transport[] = [];
-  const open = (rest: Pick<TransportOptions, "connections" | "fence" | "onLimit"> & { readonly timeoutMs?: number }): Transport => {
+  const open = (rest: Pick<TransportOptions, "bodies" | "connections" | "fence" | "onLimit"> & { readonly timeoutMs?: number }): Transport => {
     const transport = createTransport({ credentials, clock, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }), ...rest });
     transports.push(transport);
     return transport;
@@ -56,14 +60,16 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const election = new LeaderElection({ client: leaseClient, clock, random, log, metrics, lease, identity: options.identity, times: options.lease });
 
   // Copies have connections of their own: kube-apiserver may take 100 ms over one write of a RoleBinding, and a hundredth over a Secret's.
+  const bodies = new ByteBudget(options.maximumBodyBytesInFlight);
   const openFenced = (pool: RequestPool): Transport => {
     metrics.requestLimit(pool, options.writers);
-    return open({ connections: options.writers, fence: () => election.remainingMs(), onLimit: (limit) => metrics.requestLimit(pool, limit) });
+    return open({ bodies, connections: options.writers, fence: () => election.remainingMs(), onLimit: (limit) => metrics.requestLimit(pool, limit) });
   };
   const [copies, rest] = [openFenced("copies"), openFenced("rest")];
   const eventClient = createClient(open({ connections: 2 }), fieldManager);
   const events = new EventRecorder({ client: eventClient, clock, log, reporter: `${group}/latchkey`, identity: options.identity });
-  const controller = createController(options, { client: createClient(rest, fieldManager), copyClient: createClient(copies, fieldManager), listWatch: createListWatch(rest, clock), events, clock, random, log, metrics });
+  const sizeOf: SizeOf = (resource, ref) => sizeOfIn(controller.informers.stores)(resource, ref);
+  const controller = createController(options, { client: createClient(rest, fieldManager, sizeOf), copyClient: createClient(copies, fieldManager, sizeOf), listWatch: createListWatch(rest, clock), events, clock, random, log, metrics });
 
   let followed = Promise.resolve();
   return {

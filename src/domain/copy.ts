@@ -9,6 +9,8 @@ export interface Source {
   readonly secret: SharedSecret;
   /** How many keys the data has. */
   readonly keys: number;
+  /** Characters of its keys and values. */
+  readonly size: number;
   /** Tells whether two sets of data are the same. */
   readonly digest: string;
   /** The data; absent where it is too big to be held, and read again when a copy is written. */
@@ -22,9 +24,10 @@ const held = { most: 8 * 1024, perKey: 100 } as const;
 /** What is held of a SharedSecret whose data has this digest. */
 export function sourceOf({ data, ...secret }: SharedSecret & { readonly data: SecretData }, digest: string): Source {
   const entries = Object.entries(data);
-  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length + held.perKey, 0);
+  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   const options = syncOptionsOf({ metadata: secret.metadata, data });
-  return { secret, keys: entries.length, digest, ...(size <= held.most ? { data } : {}), options };
+  const isHeld = size + entries.length * held.perKey <= held.most;
+  return { secret, keys: entries.length, size, digest, ...(isHeld ? { data } : {}), options };
 }
 
 /** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */

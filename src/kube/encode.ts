@@ -9,6 +9,18 @@ export function encodeBody(body: unknown): string {
   });
 }
 
+/** About how many bytes {@link encodeBody} makes of a body, without making them. */
+export function bodySize(body: unknown): number {
+  if (typeof body === "string" || body instanceof SecretText) return body.length + perValue;
+  if (typeof body !== "object" || body === null) return perValue;
+  let size = perValue;
+  for (const [field, value] of Object.entries(body)) size += field.length + perValue + bodySize(value);
+  return size;
+}
+
+/** Quotes and a comma or colon. */
+const perValue = 3;
+
 /** `text` without any secret of `body`, neither as it was sent nor decoded from base64, nor as either looks inside quotes. */
 export function redact(text: string, body: unknown): string {
   return secretsIn(body)

@@ -8,6 +8,11 @@ export class Fifo<T> {
     return this.#items.length - this.#head;
   }
 
+  /** The item that `shift` would take out. */
+  get first(): T | undefined {
+    return this.#items[this.#head];
+  }
+
   /** Puts an item last. */
   push(item: T): void {
     this.#items.push(item);

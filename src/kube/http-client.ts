@@ -7,21 +7,20 @@ import type { Call, Transport } from "./transport.ts";
 
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
+/** About how many bytes an object has that is read, or comes back whole after a patch of a part of it. */
+export type SizeOf = (resource: Resource, ref: ObjectRef) => number;
+
 /** A client that writes as `fieldManager` with strict field validation (Kubernetes API concepts, "Field validation"). */
-export function createClient(transport: Transport, fieldManager: string): Client {
+export function createClient(transport: Transport, fieldManager: string, sizeOf: SizeOf = () => 0): Client {
   const writing = { fieldManager, fieldValidation: "Strict" };
 
   async function send(call: Call): Promise<unknown> {
     return bodyOf(call, await transport.request(call));
   }
 
-  function read(resource: Resource, ref: ObjectRef, accept?: string): Promise<unknown> {
-    return send({ method: "GET", path: objectPath(resource, ref), ...(accept === undefined ? {} : { accept }) });
-  }
-
   return {
-    get: (resource, ref) => read(resource, ref),
-    getMetadata: (resource, ref) => read(resource, ref, metadataOnly),
+    get: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref), answerBytes: sizeOf(resource, ref) }),
+    getMetadata: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref), accept: metadataOnly }),
     create(resource, object, options) {
       const dryRun = options?.dryRun === true ? "All" : undefined;
       const path = withQuery(collectionPath(resource, object.metadata.namespace), { ...writing, dryRun });
@@ -33,7 +32,7 @@ export function createClient(transport: Transport, fieldManager: string): Client
     },
     patch(resource, ref, { subresource, body }) {
       const path = withQuery(objectPath(resource, ref, subresource), writing);
-      return send({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
+      return send({ method: "PATCH", path, body, contentType: "application/merge-patch+json", answerBytes: sizeOf(resource, ref) });
     },
     async delete(resource, ref, preconditions) {
       const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, propagationPolicy: "Background" };

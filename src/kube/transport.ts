@@ -1,7 +1,8 @@
 import { type Dispatcher, Pool } from "undici";
 import type { Clock } from "../runtime/clock.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import type { Credentials } from "./credentials.ts";
-import { encodeBody } from "./encode.ts";
+import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
 import { Gate } from "./gate.ts";
 
@@ -12,6 +13,8 @@ export interface Call {
   readonly accept?: string;
   readonly contentType?: string;
   readonly body?: unknown;
+  /** About how many bytes the answer to a single request has; without it a POST or PUT brings back what it sends, and another request little. */
+  readonly answerBytes?: number;
   /** Ends a stream; single requests have a timeout of their own. */
   readonly signal?: AbortSignal;
 }
@@ -40,6 +43,8 @@ export interface Transport {
 export interface TransportOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
+  /** Bounds the bodies of single requests and their answers; transports may share one. */
+  readonly bodies?: ByteBudget;
   /** Connections for single requests, and so the most that are in flight. */
   readonly connections: number;
   /** Longest time a single request may take. */
@@ -93,7 +98,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    request: (call) => observed(call, () => gate.within(() => authorized(() => send(call)))),
+    request: (call) => observed(call, () => gate.within(() => withinBudget(call, () => authorized(() => send(call))))),
     stream(call) {
       return observed(call, () =>
         authorized(async () => {
@@ -115,6 +120,10 @@ export function createTransport(options: TransportOptions): Transport {
     },
   };
 
+  function withinBudget<T>(call: Call, work: () => Promise<T>): Promise<T> {
+    return options.bodies === undefined ? work() : options.bodies.within(bytesOf(call), work);
+  }
+
   /** A 401 means that nothing was done: the credential is read afresh and tried once more. */
   async function authorized<T extends { readonly status: number }>(attempt: () => Promise<T>): Promise<T> {
     const first = await attempt();
@@ -134,6 +143,12 @@ export function createTransport(options: TransportOptions): Transport {
       throw networkError(call, error);
     }
   }
+}
+
+/** The bytes that a request and its answer take. */
+function bytesOf({ method, body, answerBytes }: Call): number {
+  const sent = body === undefined ? 0 : bodySize(body);
+  return sent + (answerBytes ?? (method === "POST" || method === "PUT" ? sent : 0));
 }
 
 const overload = { defaultMs: 1_000, longestMs: 60_000 } as const;

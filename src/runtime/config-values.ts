@@ -88,6 +88,18 @@ export function wholeNumber({ least, most }: { readonly least: number; readonly 
   };
 }
 
+const unitBytes: ReadonlyMap<string, number> = new Map([["", 1], ["Ki", 1024], ["Mi", 1024 ** 2], ["Gi", 1024 ** 3]]);
+
+/** Bytes, such as `65536`, `512Ki` or `16Mi` (Kubernetes resource quantities with binary suffixes). */
+export function byteQuantity({ least, most }: { readonly least: number; readonly most: number }): ParseValue<number> {
+  return (value, option) => {
+    const [, digits, unit = ""] = /^(\d+)([KMG]i)?$/.exec(value) ?? [];
+    const bytes = Number(digits) * (unitBytes.get(unit) ?? 1);
+    if (bytes >= least && bytes <= most) return bytes;
+    throw new ConfigError(option, value, `must be a number of bytes from ${least} to ${most}, such as 512Ki or 16Mi`);
+  };
+}
+
 const unitSeconds: ReadonlyMap<string, number> = new Map([["s", 1], ["m", 60], ["h", 3600], ["d", 86_400]]);
 const mostSeconds = 2 ** 31 - 1;
 

@@ -1,4 +1,4 @@
-import { ConfigError, duration, httpsUrl, optional, text, trueOrFalse, wholeNumber } from "./config-values.ts";
+import { byteQuantity, ConfigError, duration, httpsUrl, optional, text, trueOrFalse, wholeNumber } from "./config-values.ts";
 import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
 
 const second = 1000;
@@ -80,6 +80,12 @@ const options = {
     help: "requests under way at a time for copies, and as many for everything else",
     parse: wholeNumber({ least: 1, most: 256 }),
   }),
+  maximumBodyBytesInFlight: option("max-body-bytes-in-flight", {
+    value: "<bytes>",
+    initial: "16Mi",
+    help: "most bytes of request and response bodies of single requests in memory at a time, lists and watches apart; a bigger request is sent alone",
+    parse: byteQuantity({ least: 1024 * 1024, most: 1024 ** 3 }),
+  }),
 };
 
 const allOptions: readonly Option<unknown>[] = Object.values(options);
@@ -105,6 +111,8 @@ export interface ControllerConfig extends SharedConfig {
   readonly retryPeriod: number;
   readonly workers: number;
   readonly writeConcurrency: number;
+  /** Bytes. */
+  readonly maximumBodyBytesInFlight: number;
 }
 
 /** The sources of options, and the identity if neither names one. */
@@ -131,6 +139,7 @@ export function parseControllerConfig({ defaultIdentity, ...sources }: Controlle
     retryPeriod: read(options.retryPeriod),
     workers: read(options.workers),
     writeConcurrency: read(options.writeConcurrency),
+    maximumBodyBytesInFlight: read(options.maximumBodyBytesInFlight),
   };
   requireOrder(config);
   return config;

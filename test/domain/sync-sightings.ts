@@ -30,6 +30,7 @@ export function sightedSource({ metadata, options, secret, data = "new" }: Sourc
       ...secret,
     },
     keys: 1,
+    size: 8 + data.length,
     digest: data,
     data: { password: new SecretText(data) },
     options: { projects: ["*"], secretName: "db", secretType: "Opaque", paused: false, ...options },

@@ -76,6 +76,7 @@ const controllerSettings = {
   grantSettleTime: 2_000,
   workers: 16,
   writers: 16,
+  maximumBodyBytesInFlight: 16 * 1024 * 1024,
   lease: leaseTimes,
 };
 

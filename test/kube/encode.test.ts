@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { encodeBody, redact } from "../../src/kube/encode.ts";
+import { bodySize, encodeBody, redact } from "../../src/kube/encode.ts";
 
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64");
 
@@ -13,6 +13,14 @@ describe("a body", () => {
 
   test("may be a secret itself", () => {
     expect(encodeBody(new SecretText("one"))).toBe('"one"');
+  });
+
+  test("has a size that is known before it is encoded: what secrets and texts take, and a little for each field", () => {
+    for (const body of [null, 1, "text", { a: new SecretText("x".repeat(1000)), b: [{ c: "y".repeat(1000), d: true }] }]) {
+      const { length } = encodeBody(body);
+      expect(bodySize(body)).toBeGreaterThanOrEqual(length - 20);
+      expect(bodySize(body)).toBeLessThanOrEqual(length + 20);
+    }
   });
 
   test("shows nothing when anything else writes it", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import type { Client } from "../../src/kube/client.ts";
-import { createClient } from "../../src/kube/http-client.ts";
+import { createClient, type SizeOf } from "../../src/kube/http-client.ts";
 import type { Answer, Call } from "../../src/kube/transport.ts";
 
 const ref = { namespace: "ns", name: "one" };
@@ -9,7 +9,7 @@ const object = { apiVersion: "v1", kind: "Secret", metadata: { ...ref, resourceV
 const base = "/api/v1/namespaces/ns/secrets";
 const writing = "fieldManager=tester&fieldValidation=Strict";
 
-function client(answer: Answer) {
+function client(answer: Answer, sizeOf?: SizeOf) {
   const calls: Call[] = [];
   const transport = {
     async request(call: Call) {
@@ -19,12 +19,12 @@ function client(answer: Answer) {
     stream: () => Promise.reject(new Error("no stream")),
     close: async () => {},
   };
-  return { calls, client: createClient(transport, "tester") };
+  return { calls, client: createClient(transport, "tester", sizeOf) };
 }
 
 describe("a call", () => {
   test.for<[string, (client: Client) => Promise<unknown>, Call]>([
-    ["get reads one object", (to) => to.get(resources.secrets, ref), { method: "GET", path: `${base}/one` }],
+    ["get reads one object", (to) => to.get(resources.secrets, ref), { method: "GET", path: `${base}/one`, answerBytes: 0 }],
     [
       "getMetadata reads its metadata alone",
       (to) => to.getMetadata(resources.secrets, ref),
@@ -35,12 +35,12 @@ describe("a call", () => {
     [
       "patch is a merge patch",
       (to) => to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } }),
-      { method: "PATCH", path: `${base}/one?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json" },
+      { method: "PATCH", path: `${base}/one?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json", answerBytes: 0 },
     ],
     [
       "patch of a status goes to the subresource",
       (to) => to.patch(resources.secrets, ref, { subresource: "status", body: { metadata: { resourceVersion: "7" } } }),
-      { method: "PATCH", path: `${base}/one/status?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json" },
+      { method: "PATCH", path: `${base}/one/status?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json", answerBytes: 0 },
     ],
     [
       "delete names what it was decided on",
@@ -55,6 +55,15 @@ describe("a call", () => {
     const { calls, client: to } = client({ status: 200, text: "{}" });
     await send(to);
     expect(calls).toEqual([call]);
+  });
+
+  test("says how much comes back where that is not what was sent", async () => {
+    const { calls, client: to } = client({ status: 200, text: "{}" }, ({ plural }, { name }) => `${plural}/${name}`.length);
+    await to.get(resources.secrets, ref);
+    await to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } });
+    await to.getMetadata(resources.secrets, ref);
+    await to.create(resources.secrets, object);
+    expect(calls.map(({ answerBytes }) => answerBytes)).toEqual([11, 11, undefined, undefined]);
   });
 
   test("answers the object, and throws what a refusal stands for", async () => {

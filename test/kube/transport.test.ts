@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
+import { ByteBudget } from "../../src/kube/byte-budget.ts";
 import { type Call, createTransport, type Transport, type TransportOptions } from "../../src/kube/transport.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { type Arrival, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
@@ -281,3 +282,27 @@ function allOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return [error.stack, JSON.stringify(error), JSON.stringify(Object.getOwnPropertyDescriptors(error)), String(error.cause)].join("\n");
 }
+
+describe("bodies", () => {
+  const big = (characters: number): Call => ({ ...post, body: { a: new SecretText("x".repeat(characters)) } });
+
+  test("of requests and of the answers that they bring back wait for room, whichever transport sends them", async () => {
+    const bodies = new ByteBudget(1_000_000);
+    const [one, other] = [await over(undefined, { bodies }), await over(undefined, { bodies })];
+    const sent = [one.transport.request(big(300_000)), other.transport.request(big(300_000)), one.transport.request({ ...get, answerBytes: 300_000 }), other.transport.request(get), other.transport.request(post)];
+    await one.peer.arrived(1);
+    await other.peer.arrived(2);
+    expect([one.peer.arrivals.length, other.peer.arrivals.length]).toEqual([1, 2]);
+    expect(other.peer.arrivals.map(({ body }) => body.length)).toEqual([0, 7]);
+    one.peer.arrivals[0]?.answer.end("{}");
+    await one.peer.arrived(2);
+    await other.peer.arrived(3);
+    for (const { answer } of [...one.peer.arrivals, ...other.peer.arrivals]) answer.end("{}");
+    await Promise.all(sent);
+  });
+
+  test("of streams do not", async () => {
+    const { transport } = await over(answerWith(200), { bodies: new ByteBudget(1) });
+    expect((await transport.stream(get)).status).toBe(200);
+  });
+});

@@ -30,6 +30,7 @@ test("without options every field has its documented default", () => {
     retryPeriod: 2000,
     workers: 16,
     writeConcurrency: 16,
+    maximumBodyBytesInFlight: 16 * 1024 * 1024,
   });
 });
 
@@ -54,6 +55,8 @@ describe("values", () => {
     ["true", ["--require-sync-from=true"], {}, { requireSyncFrom: true }],
     ["false", [], { LATCHKEY_REQUIRE_SYNC_FROM: "false" }, { requireSyncFrom: false }],
     ["no time at all for grants to settle", ["--grant-settle-time=0"], {}, { grantSettleTime: 0 }],
+    ["bytes", ["--max-body-bytes-in-flight=2097152"], {}, { maximumBodyBytesInFlight: 2 ** 21 }],
+    ["binary units of bytes", ["--max-body-bytes-in-flight=1Gi"], {}, { maximumBodyBytesInFlight: 2 ** 30 }],
     ["durations of the Lease in milliseconds", ["--lease-duration=1m"], {}, { leaseDuration: 60_000 }],
   ])("%s", ([, argv, env, expected]) => {
     expect(parse(argv, env)).toMatchObject(expected);
@@ -72,6 +75,9 @@ describe("a wrong option is an error that names option, value and fix", () => {
     [["--issuer=https://a/?b=c"], {}, "must be an https URL without credentials, query and fragment"],
     [[], { LATCHKEY_WORKERS: "many" }, '--workers (LATCHKEY_WORKERS): "many" must be a whole number from 1 to 256'],
     [["--workers=0"], {}, "must be a whole number from 1 to 256"],
+    [["--max-body-bytes-in-flight=16M"], {}, "must be a number of bytes from 1048576 to 1073741824, such as 512Ki or 16Mi"],
+    [["--max-body-bytes-in-flight=1Ki"], {}, "must be a number of bytes"],
+    [["--max-body-bytes-in-flight=2Gi"], {}, "must be a number of bytes"],
     [["--write-concurrency=1e1"], {}, "must be a whole number"],
     [["--log-level=loud"], {}, '--log-level (LATCHKEY_LOG_LEVEL): "loud" must be one of debug, info, warn, error'],
     [["--http-address=8080"], {}, "must be host:port"],
@@ -96,7 +102,7 @@ test("the help lists every option with its variable and default", () => {
   const help = controllerHelp();
   expect(help).toContain("--delete-expired-keys-after <duration>");
   expect(help).toMatch(/--lease-duration <duration> .*\(default 15s\) \[LATCHKEY_LEASE_DURATION\]/);
-  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(22);
+  expect(help.match(/\[(LATCHKEY_\w+|KUBECONFIG)\]/g)).toHaveLength(23);
 });
 
 test("help is asked for with --help or -h", () => {

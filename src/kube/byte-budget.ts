@@ -1,0 +1,55 @@
+import { Fifo } from "./fifo.ts";
+
+/** Requests of up to this many bytes never wait: what is small must not stand in line behind what is big. */
+const smallBytes = 64 * 1024;
+
+interface Waiting {
+  readonly bytes: number;
+  readonly enter: () => void;
+}
+
+/**
+ * Bounds the bytes of request and response bodies that are in memory at a time. Big requests enter in the order they came; one that is
+ * bigger than the whole budget enters when no other big one is inside.
+ */
+export class ByteBudget {
+  readonly #limit: number;
+  readonly #waiting = new Fifo<Waiting>();
+  #bytes = 0;
+  #bigInside = 0;
+
+  /** `limit` is in bytes. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  /** Runs `work` once there is room for so many bytes. */
+  async within<T>(bytes: number, work: () => Promise<T>): Promise<T> {
+    if (bytes > smallBytes && (this.#waiting.size > 0 || !this.#hasRoom(bytes))) await new Promise<void>((enter) => this.#waiting.push({ bytes, enter }));
+    else this.#admit(bytes);
+    try {
+      return await work();
+    } finally {
+      this.#bytes -= bytes;
+      if (bytes > smallBytes) this.#bigInside -= 1;
+      this.#admitWaiting();
+    }
+  }
+
+  #hasRoom(bytes: number): boolean {
+    return this.#bigInside === 0 || this.#bytes + bytes <= this.#limit;
+  }
+
+  #admit(bytes: number): void {
+    this.#bytes += bytes;
+    if (bytes > smallBytes) this.#bigInside += 1;
+  }
+
+  #admitWaiting(): void {
+    for (let next = this.#waiting.first; next !== undefined && this.#hasRoom(next.bytes); next = this.#waiting.first) {
+      this.#waiting.shift();
+      this.#admit(next.bytes);
+      next.enter();
+    }
+  }
+}
