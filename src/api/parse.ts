@@ -47,10 +47,14 @@ export function stringsAt(value: unknown, field: string): readonly string[] {
   return listAt(value, field).filter((entry) => typeof entry === "string");
 }
 
-/** The string values of the object under `field`. */
+/** The string values of the object under `field`; that very object where it has no others, because a hundred thousand labels take long to copy. */
 export function stringMapAt(value: unknown, field: string): Readonly<Record<string, string>> {
-  const entries = Object.entries(recordAt(value, field));
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  const record = recordAt(value, field);
+  return isStringMap(record) ? record : Object.fromEntries(Object.entries(record).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+function isStringMap(record: Readonly<Record<string, unknown>>): record is Readonly<Record<string, string>> {
+  return Object.values(record).every((value) => typeof value === "string");
 }
 
 /** ObjectMeta as the API server sends it; throws a TypeError that names the missing field. */
@@ -101,6 +105,7 @@ function isCondition(value: unknown): value is Condition {
 
 /** Dropped on arrival, for the secrets that it repeats. */
 function withoutLastApplied(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (!Object.hasOwn(annotations, lastAppliedAnnotation)) return annotations;
   const { [lastAppliedAnnotation]: _, ...rest } = annotations;
   return rest;
 }

@@ -21,6 +21,9 @@ export interface Owner {
 /** The base64 values of a SharedSecret or Secret, under cover. */
 export type SecretData = Readonly<Record<string, SecretText>>;
 
+/** The most keys that data which is synced may have: what reads them must not keep everything else waiting. */
+export const mostDataKeys = 10_000;
+
 /** A SharedSecret without its data; of its labels and annotations it has Latchkey's own. */
 export interface SharedSecret {
   readonly metadata: Metadata;
@@ -30,14 +33,20 @@ export interface SharedSecret {
   readonly conditions: readonly Condition[];
 }
 
+/** A SharedSecret as it is read; of data with more than {@link mostDataKeys} keys it has one key more than that, and how many there are. */
+export interface SharedSecretWithData extends SharedSecret {
+  readonly data: SecretData;
+  readonly keys: number;
+}
+
 /** Reads a SharedSecret, its data included; throws a TypeError that names a missing metadata field. */
-export function parseSharedSecret(raw: unknown): SharedSecret & { readonly data: SecretData } {
+export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   const spec = recordAt(raw, "spec");
   const owner = recordAt(spec, "owner");
   const status = recordAt(raw, "status");
   return {
     metadata: parseOwnMetadata(raw),
-    data: parseData(spec),
+    ...readData(spec),
     owner: { ...optional("user", stringAt(owner, "user")), ...optional("team", stringAt(owner, "team")) },
     access: listAt(spec, "access").map(parseAccessRule),
     status,
@@ -45,10 +54,19 @@ export function parseSharedSecret(raw: unknown): SharedSecret & { readonly data:
   };
 }
 
-/** The base64 values under `data`, under cover. */
+/** The base64 values under `data`, under cover; those of {@link mostDataKeys} keys and one more. */
 export function parseData(holder: unknown): SecretData {
-  const entries = Object.entries(recordAt(holder, "data"));
-  return Object.fromEntries(entries.flatMap(([key, value]) => (typeof value === "string" ? [[key, new SecretText(value)]] : [])));
+  return readData(holder).data;
+}
+
+function readData(holder: unknown): { readonly data: SecretData; readonly keys: number } {
+  const data = recordAt(holder, "data");
+  const keys = Object.keys(data);
+  const read = keys.slice(0, mostDataKeys + 1).flatMap((key) => {
+    const value = stringAt(data, key);
+    return value === undefined ? [] : [[key, new SecretText(value)]];
+  });
+  return { data: Object.fromEntries(read), keys: keys.length };
 }
 
 function parseAccessRule(rule: unknown): AccessRule {

@@ -1,7 +1,7 @@
 import { annotations, labels } from "../api/names.ts";
 import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../api/object.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
-import type { SecretData, SharedSecret } from "../api/shared-secret.ts";
+import type { SecretData, SharedSecret, SharedSecretWithData } from "../api/shared-secret.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
 /** A SharedSecret as it is held in memory: what decisions need, and its data only where that is small. */
@@ -22,12 +22,11 @@ export interface Source {
 const held = { most: 8 * 1024, perKey: 100 } as const;
 
 /** What is held of a SharedSecret whose data has this digest. */
-export function sourceOf({ data, ...secret }: SharedSecret & { readonly data: SecretData }, digest: string): Source {
-  const entries = Object.entries(data);
-  const size = entries.reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest: string): Source {
+  const size = Object.entries(data).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   const options = syncOptionsOf({ metadata: secret.metadata, data });
-  const isHeld = size + entries.length * held.perKey <= held.most;
-  return { secret, keys: entries.length, size, digest, ...(isHeld ? { data } : {}), options };
+  const isHeld = size + keys * held.perKey <= held.most;
+  return { secret, keys, size, digest, ...(isHeld ? { data } : {}), options };
 }
 
 /** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */

@@ -1,4 +1,4 @@
-import { recordAt } from "../api/parse.ts";
+import { ownValue, recordAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
 
 /** A field of an object that is refused, and why in words that follow the field's name. */
@@ -12,20 +12,20 @@ const longestKey = 253;
 /** The first value of `spec.data`, by key, that is new in this write and is not base64, and how many others there are; never a value. */
 export function dataValueProblem(object: unknown, oldObject: unknown): FieldProblem | undefined {
   const [data, stored] = [dataOf(object), dataOf(oldObject)];
-  const wrong = Object.entries(data).filter(([key, value]) => !(Object.hasOwn(stored, key) && stored[key] === value) && !isBase64(value)).sort(byKey);
+  const wrong = Object.keys(data).filter((key) => isNew(ownValue(data, key), ownValue(stored, key))).sort();
   const [first, ...others] = wrong;
   if (first === undefined) return undefined;
-  const [key, value] = first;
+  const value = ownValue(data, first);
   const more = others.length === 0 ? "" : `. ${others.length} more ${others.length === 1 ? "value of spec.data is" : "values of spec.data are"} not base64`;
-  return { field: `spec.data.${key.slice(0, longestKey)}`, message: `${whyNot(value)}${more}` };
+  return { field: `spec.data.${first.slice(0, longestKey)}`, message: `${whyNot(value)}${more}` };
 }
 
 function dataOf(object: unknown): Readonly<Record<string, unknown>> {
   return recordAt(recordAt(object, "spec"), "data");
 }
 
-function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one < other ? -1 : 1;
+function isNew(value: unknown, stored: unknown): boolean {
+  return (stored === undefined || value !== stored) && !isBase64(value);
 }
 
 function isBase64(value: unknown): boolean {

@@ -1,7 +1,7 @@
 import { annotations } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import type { Reason } from "../api/conditions.ts";
-import type { SecretData } from "../api/shared-secret.ts";
+import { mostDataKeys, type SecretData } from "../api/shared-secret.ts";
 import { syncList } from "./sync-list.ts";
 
 /** What the owner of a SharedSecret says about its copies. */
@@ -80,6 +80,7 @@ export function isRefusedType(type: string): boolean {
 }
 
 function dataProblem(data: SecretData): SyncOptions["problem"] {
+  if (Object.keys(data).length > mostDataKeys) return { reason: "TooLarge", message: `spec.data has more than ${mostDataKeys} keys; split it into several SharedSecrets` };
   const badKey = Object.keys(data).find((key) => key.length > longestName || key === "." || key.startsWith(".."));
   if (badKey !== undefined) return { reason: "InvalidKey", message: `spec.data: a Secret cannot hold the key ${quote(badKey)}; rename it` };
   const bytes = Object.values(data).reduce((sum, value) => sum + value.base64Bytes, 0);

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type Hmac, randomBytes } from "node:crypto";
+import { createHmac, createSecretKey, randomBytes } from "node:crypto";
 import { SecretText } from "../api/secret-text.ts";
 
 /** A digest of Secret data (values are base64, RFC 4648 section 4), for comparison within this process only. */
@@ -12,17 +12,30 @@ export function createDataDigest(): DataDigest {
   // Bytes would become a key object anew for every digest, which costs more than the digest.
   const key = createSecretKey(randomBytes(32));
   return (data) => {
-    const hmac = createHmac("sha256", key);
-    for (const [name, value] of Object.entries(data).sort(([one], [other]) => (one < other ? -1 : 1))) {
-      updateWithLength(hmac, Buffer.from(name, "utf8"));
-      updateWithLength(hmac, Buffer.from(SecretText.reveal(value), "base64"));
+    const entries = Object.entries(data).sort(([one], [other]) => (one < other ? -1 : 1));
+    // All in one piece: ten thousand keys are not forty thousand updates.
+    const bytes = Buffer.allocUnsafe(entries.reduce((sum, [name, value]) => sum + mostBytes(name, value), 0));
+    let end = 0;
+    for (const [name, value] of entries) {
+      end = writeWithLength(bytes, end, { text: name, encoding: "utf8" });
+      end = writeWithLength(bytes, end, { text: SecretText.reveal(value), encoding: "base64" });
     }
-    return hmac.digest("base64url");
+    const digest = createHmac("sha256", key).update(bytes.subarray(0, end)).digest("base64url");
+    // The memory is used again as it is.
+    bytes.fill(0);
+    return digest;
   };
 }
 
-function updateWithLength(hmac: Hmac, bytes: Buffer): void {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  hmac.update(length).update(bytes);
+const lengthBytes = 4;
+
+/** A UTF-16 unit has at most 3 bytes in UTF-8, and base64 at most 3 for 4 characters. */
+function mostBytes(name: string, value: SecretText): number {
+  return 2 * lengthBytes + 3 * name.length + value.length;
+}
+
+function writeWithLength(bytes: Buffer, at: number, { text, encoding }: { readonly text: string; readonly encoding: "utf8" | "base64" }): number {
+  const length = bytes.write(text, at + lengthBytes, encoding);
+  bytes.writeUInt32BE(length, at);
+  return at + lengthBytes + length;
 }

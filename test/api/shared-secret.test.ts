@@ -34,6 +34,12 @@ describe("a SharedSecret", () => {
   });
 });
 
+test("of more than 10,000 keys one more is read, and they are counted", () => {
+  const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, "YQ=="]));
+  const seen = parseSharedSecret({ metadata, spec: { data } });
+  expect([seen.keys, Object.keys(seen.data).length]).toEqual([20_000, 10_001]);
+});
+
 test("data that is no text is left out", () => {
   expect(Object.keys(parseData({ data: { a: "YQ==", b: 1, c: null } }))).toEqual(["a"]);
 });

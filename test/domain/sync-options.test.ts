@@ -57,6 +57,8 @@ describe("data that a Secret cannot hold is told when it is to be synced, and on
     ["a key of 253 characters", { ["k".repeat(253)]: text, ".a": text }, undefined],
     ["more than 1 MiB", { a: big }, "TooLarge"],
     ["more than 1 MiB together", { a: fits, b: text }, "TooLarge"],
+    ["more than 10,000 keys", Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`k${index}`, text])), "TooLarge"],
+    ["10,000 keys", Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, text])), undefined],
     ["exactly 1 MiB", { a: fits, b: new SecretText("") }, undefined],
   ])("%s", ([, data, reason]) => {
     expect(read({ [syncToProjects]: "web" }, data).problem?.reason).toBe(reason);

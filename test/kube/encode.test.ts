@@ -44,6 +44,20 @@ describe("a text about a body", () => {
     );
   });
 
+  test("holds no secret of it, whatever stands around", () => {
+    const any = fc.string({ maxLength: 12, unit: fc.constantFrom("Q", "W", "ü", '"') });
+    fc.assert(
+      fc.property(any, secrets, any, (before, secret, after) => {
+        const clean = redact(`${before}${secret}${after}`, { a: new SecretText(secret), b: new SecretText(base64(secret)) });
+        expect(clean).not.toContain(secret);
+      }),
+    );
+  });
+
+  test("is left out where it is as long as a body", () => {
+    expect(redact("visible".repeat(2_000), { a: new SecretText("x") })).toBe("[a message of 14000 characters]");
+  });
+
   test.for<[string, unknown, string]>([
     ["stays where the body has no secret", { a: "visible" }, "visible is bad"],
     ["stays where there is no body", undefined, "visible is bad"],

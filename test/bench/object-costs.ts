@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import { performance } from "node:perf_hooks";
+import { parseSecret } from "../../src/api/secret.ts";
+import { parseSharedSecret } from "../../src/api/shared-secret.ts";
+import { sourceOf } from "../../src/domain/copy.ts";
+import { dataValueProblem } from "../../src/domain/data-values.ts";
+import { encodeBody, redact } from "../../src/kube/encode.ts";
+import { createDataDigest } from "../../src/tokens/data-digest.ts";
+import { median } from "./percentile.ts";
+import type { Row } from "./report.ts";
+
+/** Data of legal sizes: few values that are big, and as many keys as the schema's own rule can look at. */
+const shapes: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
+  "1 value of 1 MiB": () => values(1, 1024 * 1024),
+  "1,000 values, 1 MiB": () => values(1_000, 1048),
+  "10,000 values, 1 MiB": () => values(10_000, 104),
+  "90,000 keys, 0.9 MB": () => values(90_000, 0),
+};
+
+function values(count: number, bytes: number): Readonly<Record<string, string>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index.toString(36)}`, randomBytes(bytes).toString("base64")]));
+}
+
+/** Milliseconds for which one object of each shape keeps the event loop of this process, step by step: what runs without a pause is one row's sum. */
+export function objectCostRows(): readonly Row[] {
+  return Object.entries(shapes).flatMap(([shape, make]) => {
+    const data = make();
+    const digestOf = createDataDigest();
+    const held = (read: ReturnType<typeof parseSharedSecret>): unknown => sourceOf(read, digestOf(read.data));
+    const metadata = { namespace: "team", name: "big", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+    const stored = { metadata, spec: { data } };
+    const copy = { metadata, type: "Opaque", data };
+    const text = JSON.stringify(stored);
+    const source = parseSharedSecret(stored);
+    const manifest = { ...copy, data: source.data };
+    const refusal = `admission webhook "policy.example.com" denied the request: ${"the copy is not wanted here. ".repeat(20)}`;
+    const [parse, take, takeCopy] = [
+      timed(() => JSON.parse(text)),
+      timed(() => held(parseSharedSecret(stored))),
+      timed(() => digestOf(parseSecret(copy).data)),
+    ];
+    const [encode, clean, explain] = [timed(() => encodeBody(manifest)), timed(() => redact(refusal, manifest)), timed(() => dataValueProblem(stored, {}))];
+    const row = (name: string, ms: number, note: string): Row => ({ name: `${shape}: ${name}`, measured: ms, unit: "ms", wanted: "< 50 ms", met: ms < 50, note });
+    return [
+      row("take in a SharedSecret", parse + take, `JSON.parse ${parse.toFixed(1)} ms`),
+      row("take in a copy", parse + takeCopy, `JSON.parse ${parse.toFixed(1)} ms`),
+      row("encode a copy", encode, ""),
+      row("redact a refusal", clean, ""),
+      row("explain refused data", explain, "in the webhook"),
+    ];
+  });
+}
+
+function timed(work: () => unknown): number {
+  const times = Array.from({ length: 7 }, () => {
+    const began = performance.now();
+    work();
+    return performance.now() - began;
+  });
+  return median(times);
+}
