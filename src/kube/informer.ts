@@ -129,14 +129,14 @@ export class Informer<T> {
   }
 
   /**
-   * Takes in the answer of a write of our own, so that what comes next sees it before the watch tells. What the watch
-   * has passed already is left to it: the object may be gone since.
+   * Takes in the answer of a write of our own, so that what comes next sees it before the watch tells. What is not held, and
+   * the watch has passed already, is left to it: the object may be gone since.
    */
   observe(raw: unknown): void {
-    const resourceVersion = rawVersion(raw);
-    if (resourceVersion === undefined || !isOlder(this.#history.resourceVersion, resourceVersion)) return;
-    this.#take(raw);
-    this.#echoes.expect(rawKey(raw), resourceVersion);
+    const [key, resourceVersion] = [rawKey(raw), rawVersion(raw)];
+    const isAhead = isOlder(this.#history.resourceVersion, resourceVersion);
+    if (isAhead || isOlder(this.#store.entry(key)?.resourceVersion, resourceVersion)) this.#take(raw);
+    if (isAhead && resourceVersion !== undefined) this.#echoes.expect(key, resourceVersion);
   }
 
   /**

@@ -24,7 +24,14 @@ export interface StartedPrograms {
   /** Starts it again on its port with these flags beside the first ones, and waits until it serves. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   addApiServer: () => Promise<AddedApiServer>;
+  interrupt: Interrupt;
 }
+
+/**
+ * Kills kube-apiserver, etcd or both (kill -9), does `work` with etcd's data directory, starts them again and waits until kube-apiserver
+ * is ready.
+ */
+export type Interrupt = (down: "kube-apiserver" | "etcd" | "both", work: (etcdData: string) => Promise<void>) => Promise<void>;
 
 /** Another kube-apiserver on the same etcd, with the same users. */
 export interface AddedApiServer extends Pick<ControlPlane, "url" | "certificateAuthority" | "kubeconfigs"> {
@@ -42,7 +49,7 @@ export async function startPrograms(
 ): Promise<StartedPrograms> {
   const { directory, users } = settings;
   const { [controllerManager.name]: managerToken = "", ...tokens } = writeUsers(directory, [...users, controllerManager]);
-  const { cluster, audit, restart, add } = await startApiServer(binaries, programs, settings);
+  const { cluster, audit, restart, add, startEtcd, startServer } = await startApiServer(binaries, programs, settings);
   const kubeconfigs = writeKubeconfigs(directory, cluster, tokens);
   const controlPlane: ControlPlane = {
     kind: "own",
@@ -75,7 +82,15 @@ export async function startPrograms(
     await programs.whileAlive(apiServerReady({ ...controlPlane, ...added.cluster, kubeconfigs: addedKubeconfigs, adminKubeconfig }));
     return { ...added.cluster, kubeconfigs: addedKubeconfigs, signal: (signal: NodeJS.Signals) => programs.signal(name, signal) };
   };
-  return { controlPlane, restartApiServer, addApiServer };
+  const interrupt: Interrupt = async (down, work) => {
+    if (down !== "etcd") await programs.kill("kube-apiserver");
+    if (down !== "kube-apiserver") await programs.kill("etcd");
+    await work(join(directory, "etcd"));
+    if (down !== "kube-apiserver") startEtcd();
+    if (down !== "etcd") startServer();
+    await programs.whileAlive(apiServerReady(controlPlane));
+  };
+  return { controlPlane, restartApiServer, addApiServer, interrupt };
 }
 
 interface StartedApiServer {
@@ -83,6 +98,8 @@ interface StartedApiServer {
   cluster: KubeconfigCluster;
   audit: string | undefined;
   restart: (extraFlags: readonly string[]) => Promise<void>;
+  startEtcd: () => void;
+  startServer: () => void;
 }
 
 async function startApiServer(
@@ -94,9 +111,11 @@ async function startApiServer(
   writeFileSync(join(directory, "audit-policy.json"), auditPolicy);
   const audit = auditLog ? join(programs.logs, "audit.log") : undefined;
   const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
-  programs.run("etcd", binaries.etcd, etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }));
+  const startEtcd = () => programs.run("etcd", binaries.etcd, etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }));
+  startEtcd();
   const flags = (more: readonly string[]) => apiServerFlags({ directory, etcdPort, port, audit }, [...extraApiServerFlags, ...more]);
-  programs.run("kube-apiserver", binaries.apiServer, flags([]));
+  const startServer = () => programs.run("kube-apiserver", binaries.apiServer, flags([]));
+  startServer();
   const certificateAuthority = await programs.whileAlive(certificate(join(directory, "certificates")));
   const restart = (more: readonly string[]) => programs.restart("kube-apiserver", binaries.apiServer, flags(more));
   const add = async (name: string) => {
@@ -106,7 +125,7 @@ async function startApiServer(
     programs.run(name, binaries.apiServer, flags([`--secure-port=${addedPort}`, `--cert-dir=${own}`, ...(audit === undefined ? [] : [`--audit-log-path=${join(programs.logs, `${name}-audit.log`)}`])]));
     return { directory: own, cluster: { url: `https://127.0.0.1:${addedPort}`, certificateAuthority: await programs.whileAlive(certificate(own)) } };
   };
-  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit, restart, add };
+  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit, restart, add, startEtcd, startServer };
 }
 
 function writeUsers(directory: string, users: readonly User[]): Record<string, string> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ControlPlaneSource } from "./binaries.ts";
 import type { ControlPlane, User } from "./control-plane-handle.ts";
-import { type AddedApiServer, startPrograms } from "./control-plane-start.ts";
+import { type AddedApiServer, type Interrupt, startPrograms } from "./control-plane-start.ts";
 import { useExistingCluster } from "./existing-cluster.ts";
 import { Programs } from "./programs.ts";
 
@@ -15,6 +15,8 @@ export interface StartedControlPlane extends ControlPlane {
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   /** Starts another API server on the same etcd; rejects on an existing cluster. */
   addApiServer: () => Promise<AddedApiServer>;
+  /** Breaks the control plane and mends it; rejects on an existing cluster. */
+  interrupt: Interrupt;
 }
 
 /** What can be chosen about a control plane. */
@@ -57,7 +59,8 @@ export async function startControlPlane(
     const controlPlane = await useExistingCluster(source.kubectl, { directory, logs, users: [administrator, ...users] });
     const restartApiServer = () => Promise.reject(new Error("the API server of an existing cluster is not ours to restart"));
     const addApiServer = () => Promise.reject(new Error("an existing cluster gets no API server from tests"));
-    return { ...controlPlane, stop: async () => forget(), restartApiServer, addApiServer };
+    const interrupt = () => Promise.reject(new Error("an existing cluster is not ours to break"));
+    return { ...controlPlane, stop: async () => forget(), restartApiServer, addApiServer, interrupt };
   }
   const programs = new Programs(logs, {
     ...(options.directory === undefined && { removeWithParent: directory }),
@@ -65,12 +68,12 @@ export async function startControlPlane(
   });
   try {
     const settings = { ...options, directory, users: [administrator, ...users] };
-    const { controlPlane, restartApiServer, addApiServer } = await startPrograms(source, programs, settings);
+    const { controlPlane, ...powers } = await startPrograms(source, programs, settings);
     const stop = async () => {
       await programs.stop();
       forget();
     };
-    return { ...controlPlane, stop, restartApiServer, addApiServer };
+    return { ...controlPlane, stop, ...powers };
   } catch (error) {
     await programs.stop();
     throw error;

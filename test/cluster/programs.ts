@@ -46,6 +46,14 @@ export class Programs {
     this.run(name, program, flags);
   }
 
+  /** Kills a program as a power cut does; `run` starts it again. */
+  async kill(name: string): Promise<void> {
+    this.#leaving.add(name);
+    const child = this.#children.get(name);
+    child?.kill("SIGKILL");
+    await child?.exited;
+  }
+
   /** Sends a signal to a program that runs, such as SIGSTOP. */
   signal(name: string, signal: NodeJS.Signals): void {
     this.#children.get(name)?.kill(signal);

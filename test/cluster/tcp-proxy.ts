@@ -7,12 +7,15 @@ export interface TcpProxy {
   swallow(): void;
   /** New connections pass again; what was open while bytes were lost stays silent for ever, as after a lost NAT entry. */
   heal(): void;
+  /** From now on each chunk of bytes breaks its connection with this probability; 0 ends that. */
+  reset(probability: number): void;
   stop(): Promise<void>;
 }
 
 /** Starts a proxy on 127.0.0.1 in front of a port of the same address. */
 export async function startTcpProxy(upstreamPort: number): Promise<TcpProxy> {
   let isSwallowing = false;
+  let resetting = 0;
   const sockets = new Set<Socket>();
   const pairs = new Set<{ isDead: boolean }>();
   const server = createServer((client) => {
@@ -21,7 +24,12 @@ export async function startTcpProxy(upstreamPort: number): Promise<TcpProxy> {
     keep(client);
     const upstream = pair.isDead ? undefined : connect(upstreamPort, "127.0.0.1");
     const pass = (from: Socket, to: Socket | undefined): void => {
-      from.on("data", (bytes) => pair.isDead || to?.write(bytes));
+      from.on("data", (bytes) => {
+        if (Math.random() < resetting) {
+          from.resetAndDestroy();
+          to?.resetAndDestroy();
+        } else if (!pair.isDead) to?.write(bytes);
+      });
       from.on("close", () => {
         if (!pair.isDead) to?.destroy();
       });
@@ -45,6 +53,7 @@ export async function startTcpProxy(upstreamPort: number): Promise<TcpProxy> {
       for (const pair of pairs) pair.isDead = true;
     },
     heal: () => void (isSwallowing = false),
+    reset: (probability) => void (resetting = probability),
     stop() {
       for (const socket of sockets) socket.destroy();
       return new Promise((resolve) => server.close(() => resolve()));

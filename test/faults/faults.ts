@@ -103,6 +103,21 @@ export const faults: readonly Fault[] = [
     },
   },
   {
+    name: "swallowed-request",
+    moments: atCalls,
+    allowance: usual,
+    call: ({ instance }, run) => unanswered(instance, run),
+  },
+  {
+    name: "swallowed-answer",
+    moments: atCalls,
+    allowance: usual,
+    async call({ instance, forward }, run) {
+      await forward();
+      return unanswered(instance, run);
+    },
+  },
+  {
     name: "delayed-request",
     moments: atCalls,
     allowance: usual,
@@ -228,6 +243,18 @@ export const faults: readonly Fault[] = [
     },
   },
 ];
+
+/** The connection looks open, and no byte comes: the client gives up by its own clock. */
+function unanswered({ proxy }: Instance, run: Run): Promise<"drop"> {
+  const over = Promise.withResolvers<"drop">();
+  run.strikeWith({
+    finish: once(async () => {
+      await run.pass(60_000);
+      over.resolve("drop");
+    }),
+  });
+  return proxy.aside(() => over.promise);
+}
 
 function once(work: () => Promise<void>): () => Promise<boolean> {
   let isDone = false;

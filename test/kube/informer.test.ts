@@ -301,6 +301,13 @@ describe("the answer to a write of our own", () => {
     expect(news()).toEqual(changes);
   });
 
+  test("is taken in where an older state is held, however far the watch is: an API server may have lost writes, and counts anew", async () => {
+    const { informer, news } = await following([listed(70, [thing("a", 5, { size: 1 })])]);
+    news();
+    informer.observe(thing("a", 8, { size: 2 }));
+    expect(news()).toEqual(["ns/a: 1 -> 2"]);
+  });
+
   test("is not told again by the watch", async () => {
     const { informer, listWatch, news } = await following([listed(7)]);
     informer.observe(thing("b", 8, { size: 2 }));
