@@ -19,7 +19,7 @@ walks: node_modules/.package-lock.json ## objects edited again and again: SEED=<
 check: node_modules/.package-lock.json ## types and lint
 	@$(run) check
 
-bench: node_modules/.package-lock.json ## speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys,reviews, JSON=<file>
+bench: node_modules/.package-lock.json ## speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys,reviews,sizes, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
 
 soak: node_modules/.package-lock.json ## half an hour of changes and broken watches: MINUTES=<number>, SEED=<number>, JSON=<file>

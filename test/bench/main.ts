@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { cpus, release } from "node:os";
 import { performance } from "node:perf_hooks";
 import { accessRows } from "./access.ts";
+import { bigObjectRows } from "./big-objects.ts";
 import { tokenCeiling, warmBareClient } from "./ceiling.ts";
 import { expiryRows, seedKeys, takeInKeys } from "./expiry.ts";
 import { fanOutRows } from "./fan-out.ts";
@@ -94,8 +95,12 @@ async function start({ stage, size, tell }: Bench): Promise<void> {
   await running.stop();
 }
 
+async function sizes({ stage, size, tell }: Bench): Promise<void> {
+  await bigObjectRows(stage, size.big, tell);
+}
+
 /** What can be measured apart from the rest, in this order. */
-const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = { "fan-out": fanOut, latency, newcomer, mint, start, keys, reviews };
+const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = { "fan-out": fanOut, latency, newcomer, mint, start, keys, reviews, sizes };
 
 function partsNamed(text: string | undefined): readonly string[] {
   const named = text ? text.split(",") : Object.keys(parts);

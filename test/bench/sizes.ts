@@ -7,6 +7,8 @@ export interface Size {
   readonly samples: number;
   readonly newcomers: { readonly atLeast: number; readonly beside: number };
   readonly many: { readonly sources: number; readonly targets: number; readonly foreign: number };
+  /** Copies of one big SharedSecret each, and big SharedSecrets that are not synced; kilobytes of data before base64. */
+  readonly big: { readonly fanOuts: readonly { readonly targets: number; readonly kilobytes: number }[]; readonly unsynced: { readonly count: number; readonly kilobytes: number } };
   readonly idleSeconds: number;
   readonly tokens: number;
   readonly keys: { readonly lasting: number; readonly expiring: number; readonly withinSeconds: number; readonly requesters: number; readonly reviews: number };
@@ -18,6 +20,7 @@ const tiny: Size = {
   samples: 20,
   newcomers: { atLeast: 10, beside: 500 },
   many: { sources: 50, targets: 4, foreign: 100 },
+  big: { fanOuts: [{ targets: 20, kilobytes: 220 }, { targets: 20, kilobytes: 900 }], unsynced: { count: 10, kilobytes: 1000 } },
   idleSeconds: 10,
   tokens: 100,
   keys: { lasting: 90, expiring: 10, withinSeconds: 5, requesters: 2, reviews: 400 },
@@ -29,6 +32,7 @@ const small: Size = {
   samples: 100,
   newcomers: { atLeast: 60, beside: 5000 },
   many: { sources: 500, targets: 10, foreign: 2500 },
+  big: { fanOuts: [{ targets: 100, kilobytes: 220 }, { targets: 100, kilobytes: 900 }], unsynced: { count: 50, kilobytes: 1000 } },
   idleSeconds: 30,
   tokens: 1000,
   keys: { lasting: 1950, expiring: 50, withinSeconds: 15, requesters: 10, reviews: 10_000 },
@@ -40,6 +44,7 @@ const full: Size = {
   samples: 500,
   newcomers: { atLeast: 200, beside: 5000 },
   many: { sources: 10_000, targets: 10, foreign: 50_000 },
+  big: { fanOuts: [{ targets: 500, kilobytes: 220 }, { targets: 600, kilobytes: 900 }], unsynced: { count: 300, kilobytes: 1000 } },
   idleSeconds: 30,
   tokens: 1000,
   keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, requesters: 100, reviews: 40_000 },

@@ -37,8 +37,8 @@ export interface Stage {
   /** A bare client as Latchkey's own account, to which the same policies apply. */
   readonly account: BareClient;
   readonly say: (line: string) => void;
-  /** Starts the controller's bundle with the flags of the image. */
-  start(): Promise<Running>;
+  /** Starts the controller's bundle with the flags of the image, and with NODE_OPTIONS. */
+  start(nodeOptions?: string): Promise<Running>;
   /** Starts the webhook's bundle with the flags of the image, and waits until it is ready. */
   startWebhook(): Promise<RunningWebhook>;
   close(): Promise<void>;
@@ -66,7 +66,7 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
       admin,
       account,
       say,
-      start: () => run(controlPlane, program, running),
+      start: (nodeOptions) => run({ controlPlane, program, ...(nodeOptions === undefined ? {} : { nodeOptions }) }, running),
       async startWebhook() {
         const webhook = await startWebhook({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", env: imageEnvironment });
         running.add(webhook);
@@ -86,15 +86,16 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
 }
 
 function bundle(directory: string): string {
-  execFileSync("npm", ["run", "--silent", "build"], { cwd: repository, stdio: "inherit" });
+  const given = process.env.BENCH_PROGRAM;
+  if (given === undefined) execFileSync("npm", ["run", "--silent", "build"], { cwd: repository, stdio: "inherit" });
   const program = join(directory, "latchkey.mjs");
-  copyFileSync(join(repository, "dist", "latchkey.mjs"), program);
+  copyFileSync(given ?? join(repository, "dist", "latchkey.mjs"), program);
   return program;
 }
 
-async function run(controlPlane: StartedControlPlane, program: string, running: Set<LatchkeyProcess>): Promise<Running> {
+async function run({ controlPlane, program, nodeOptions }: { readonly controlPlane: StartedControlPlane; readonly program: string; readonly nodeOptions?: string }, running: Set<LatchkeyProcess>): Promise<Running> {
   const startedAt = performance.now();
-  const controller = await startController({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", identity: "bench", env: imageEnvironment });
+  const controller = await startController({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", identity: "bench", env: { ...imageEnvironment, ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }) } });
   running.add(controller);
   return {
     pid: controller.pid,
