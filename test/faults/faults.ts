@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Instance } from "./instance.ts";
 import { leaseTimes } from "./lease-times.ts";
 import { type OpenWatch, subjectOf } from "./open-watch.ts";
-import type { ProxyAnswer } from "./proxy.ts";
+import type { NoAnswer, ProxyAnswer } from "./proxy.ts";
 import type { Call, Run, Striking } from "./run.ts";
 
 /**
@@ -26,7 +26,7 @@ export interface Fault {
   readonly moments: readonly Moment["at"][];
   readonly allowance: Allowance;
   /** What strikes when the moment is a write. */
-  readonly call?: (call: Call, run: Run) => Promise<ProxyAnswer | "drop">;
+  readonly call?: (call: Call, run: Run) => Promise<ProxyAnswer | NoAnswer>;
   /** What strikes beside a write, or before a change; what it answers goes on from then on. */
   readonly begin?: (instance: Instance, run: Run) => Striking | Promise<Striking>;
   /** Lists of an earlier time are kept for it. */
@@ -106,15 +106,15 @@ export const faults: readonly Fault[] = [
     name: "swallowed-request",
     moments: atCalls,
     allowance: usual,
-    call: ({ instance }, run) => unanswered(instance, run),
+    call: async () => "swallow",
   },
   {
     name: "swallowed-answer",
     moments: atCalls,
     allowance: usual,
-    async call({ instance, forward }, run) {
+    async call({ forward }) {
       await forward();
-      return unanswered(instance, run);
+      return "swallow";
     },
   },
   {
@@ -243,15 +243,6 @@ export const faults: readonly Fault[] = [
     },
   },
 ];
-
-/** The connection looks open, and no byte comes: the client gives up by its own clock. */
-function unanswered({ proxy }: Instance, run: Run): Promise<"drop"> {
-  const over = Promise.withResolvers<"drop">();
-  run.strikeWith({
-    finish: once(async () => over.resolve("drop")),
-  });
-  return proxy.aside(() => over.promise);
-}
 
 function once(work: () => Promise<void>): () => Promise<boolean> {
   let isDone = false;

@@ -14,10 +14,13 @@ export interface ProxyAnswer {
   readonly retryAfter?: number;
 }
 
+/** The connection breaks, or stays open without a byte until the client gives up. */
+export type NoAnswer = "drop" | "swallow";
+
 /** What a test does to the traffic of one controller. Everything passes unharmed unless it says otherwise. */
 export interface Steering {
-  /** Decides about a write (the Lease's excepted): what is answered, `drop` breaks the connection without an answer. */
-  write?(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer | "drop">;
+  /** Decides about a write (the Lease's excepted): what is answered, if anything. */
+  write?(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer | NoAnswer>;
   /** Decides about a request of any kind; true breaks its connection. */
   refuses?(request: ApiRequest): boolean;
   /** An answer to give to a list instead of the API server's. */
@@ -56,6 +59,7 @@ export class FaultProxy {
   readonly #ended = new AbortController();
   #inFlight = 0;
   #renewing = 0;
+  #swallowed = 0;
   #hold = Promise.withResolvers<void>();
 
   private constructor(options: ProxyOptions) {
@@ -87,6 +91,11 @@ export class FaultProxy {
   /** Renewals of the Lease that wait for an answer. */
   get renewing(): number {
     return this.#renewing;
+  }
+
+  /** Requests whose clients wait for what will never come. */
+  get swallowed(): number {
+    return this.#swallowed;
   }
 
   /** Lets nothing through in either direction until `release`. */
@@ -139,6 +148,7 @@ export class FaultProxy {
       const answer = await this.#decide(request, incoming, sent);
       await this.#open();
       if (answer === "drop") outgoing.destroy();
+      else if (answer === "swallow") await this.#swallow(outgoing);
       else reply(outgoing, answer);
     } finally {
       if (isLease) this.#renewing -= 1;
@@ -146,7 +156,13 @@ export class FaultProxy {
     }
   }
 
-  async #decide(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer | "drop"> {
+  async #swallow(outgoing: ServerResponse): Promise<void> {
+    this.#swallowed += 1;
+    await this.aside(() => new Promise<void>((resolve) => void outgoing.once("close", resolve)));
+    this.#swallowed -= 1;
+  }
+
+  async #decide(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer | NoAnswer> {
     const { steering, events } = this.#options;
     const forward = () => this.#forward(request, incoming, sent);
     if (request.kind === "list") return this.#list(request, incoming);

@@ -7,7 +7,7 @@ import { Instance } from "./instance.ts";
 import { Ledger } from "./ledger.ts";
 import type { OpenWatch } from "./open-watch.ts";
 import { type Program, type ProgramName, programsWith } from "./programs.ts";
-import type { ProxyAnswer, Steering } from "./proxy.ts";
+import type { NoAnswer, ProxyAnswer, Steering } from "./proxy.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { isVisible, type View } from "./visible.ts";
 import type { World } from "./world.ts";
@@ -22,7 +22,7 @@ export interface Call {
 /** What strikes a run; see the table of faults. */
 export interface Striking {
   /** Asked before each write is sent; undefined lets it pass. */
-  onCall?(call: Call): Promise<ProxyAnswer | "drop"> | undefined;
+  onCall?(call: Call): Promise<ProxyAnswer | NoAnswer> | undefined;
   readonly steering?: Steering;
   /** Ends what lasts: asked when nothing moves any more; true when that may have set something in motion. */
   finish?(): Promise<boolean>;
@@ -213,7 +213,7 @@ export class Run {
 
   #isCalm(): boolean {
     const running = [...this.instances].filter(({ isStanding }) => !isStanding);
-    const isIdle = running.length > 0 && running.every((instance) => instance.isIdle());
+    const isIdle = running.length > 0 && running.every((instance) => instance.isIdle() && instance.proxy.swallowed === 0);
     return isIdle && this.pendingEvents === 0 && performance.now() - this.#movedAt >= times.calm;
   }
 
