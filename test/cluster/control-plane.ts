@@ -43,6 +43,11 @@ export const defaultUsers: readonly User[] = [
 
 const administrator: User = { name: "admin", groups: ["system:masters"] };
 
+/** What of a control plane can be handed to test workers. */
+export function asData({ stop: _stop, restartApiServer: _restart, addApiServer: _add, interrupt: _interrupt, ...controlPlane }: StartedControlPlane): ControlPlane {
+  return controlPlane;
+}
+
 /** Starts a control plane on free ports and waits until it serves; an existing cluster is only looked up. */
 export async function startControlPlane(
   source: ControlPlaneSource,

@@ -86,6 +86,9 @@ describe.concurrent("a namespace that cannot be written", () => {
     const other = await makeTarget(unique("none"));
     await letIn(target);
     await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: "yes" } } });
+    // A new policy takes effect with a delay, on a busy machine a long one.
+    const probe = { method: "POST", path: `/api/v1/namespaces/${target}/secrets?dryRun=All`, body: { metadata: { generateName: "probe-" }, data: dataOf("rejected") } } as const;
+    await becomes("the policy to take effect", () => ask({}, probe), { code: 422 });
     const fresh = await makeSharedSecret({ namespace: source.namespace, annotations: to(String((await look(`/api/v1/namespaces/${target}`)).metadata.labels?.[labels.project])), spec: { data: dataOf("rejected") } });
     const note = expect.stringContaining(`is not synced to Secret ${target}/${fresh.name}: `);
     await becomes("the refusal to be told", () => eventsIn(target), [{ regarding: `Namespace ${target}`, type: "Warning", reason: "Failed", note }]);

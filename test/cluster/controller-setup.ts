@@ -1,6 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane } from "./control-plane.ts";
+import { asData, startControlPlane } from "./control-plane.ts";
 import { startController } from "./latchkey-process.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 
@@ -32,7 +32,9 @@ const stops: (() => Promise<unknown>)[] = [];
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   try {
-    const { stop, restartApiServer: _restart, addApiServer: _add, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
+    const started = await startControlPlane(await findOrBuildControlPlane(report));
+    const { stop } = started;
+    const controlPlane = asData(started);
     stops.unshift(stop);
     const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
     stops.unshift(stopStamping);

@@ -1,7 +1,7 @@
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
 import type { ControlPlane } from "./control-plane-handle.ts";
-import { startControlPlane } from "./control-plane.ts";
+import { asData, startControlPlane } from "./control-plane.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 
 declare module "vitest" {
@@ -18,7 +18,9 @@ let stopControlPlane = async () => {};
 /** Starts one control plane for the run and installs Latchkey's CRDs, RBAC and policies. */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
-  const { stop, restartApiServer: _restart, addApiServer: _add, ...controlPlane } = await startControlPlane(await findOrBuildControlPlane(report));
+  const started = await startControlPlane(await findOrBuildControlPlane(report));
+  const { stop } = started;
+  const controlPlane = asData(started);
   stopControlPlane = stop;
   try {
     const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);

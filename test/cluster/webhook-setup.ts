@@ -1,6 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane } from "./control-plane.ts";
+import { asData, startControlPlane } from "./control-plane.ts";
 import { applyLatchkey, policiesCount } from "./install.ts";
 import { stampByWebhook } from "./install-latchkey.ts";
 import { startController, startWebhook } from "./latchkey-process.ts";
@@ -37,7 +37,7 @@ export async function setup(project: TestProject): Promise<void> {
   try {
     const started = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(() => started.stop());
-    const { stop: _stop, restartApiServer: _restart, addApiServer: _add, ...controlPlane } = started;
+    const controlPlane = asData(started);
     const { stampedBy } = await applyLatchkey(controlPlane, report);
     const program = bundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });
