@@ -23,6 +23,8 @@ export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
     `--advertise-client-urls=http://127.0.0.1:${port}`,
     `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
     "--unsafe-no-fsync",
+    // Every change of an object of 1 MB is another megabyte until the history is compacted.
+    `--quota-backend-bytes=${8 * 1024 ** 3}`,
     "--heartbeat-interval=10",
     "--election-timeout=100",
   ];
