@@ -5,6 +5,7 @@ import { accessRows } from "./access.ts";
 import { bigObjectRows } from "./big-objects.ts";
 import { tokenCeiling, warmBareClient } from "./ceiling.ts";
 import { expiryRows, seedKeys, takeInKeys } from "./expiry.ts";
+import { keyStatusCeiling, togetherRows } from "./expiry-together.ts";
 import { fanOutRows } from "./fan-out.ts";
 import { idleRows } from "./idle.ts";
 import { fillMany, seedMany, startOverMany } from "./many.ts";
@@ -69,10 +70,12 @@ async function mint({ stage, size, tell }: Bench): Promise<void> {
 }
 
 async function keys({ stage, size, tell }: Bench): Promise<void> {
+  const before = await keyStatusCeiling(stage, size.keys);
   await seedKeys(stage, size.keys);
   const { rows, running } = await takeInKeys(stage, size.keys);
   tell(rows);
   tell(await expiryRows(stage, running, size.keys));
+  tell(await togetherRows(stage, running, { size: size.keys, ceiling: before }));
   await running.stop();
 }
 

@@ -11,7 +11,7 @@ export interface Size {
   readonly big: { readonly fanOuts: readonly { readonly targets: number; readonly kilobytes: number }[]; readonly unsynced: { readonly count: number; readonly kilobytes: number } };
   readonly idleSeconds: number;
   readonly tokens: number;
-  readonly keys: { readonly lasting: number; readonly expiring: number; readonly withinSeconds: number; readonly requesters: number; readonly reviews: number };
+  readonly keys: { readonly lasting: number; readonly expiring: number; readonly withinSeconds: number; readonly together: number; readonly requesters: number; readonly reviews: number };
 }
 
 const tiny: Size = {
@@ -23,7 +23,7 @@ const tiny: Size = {
   big: { fanOuts: [{ targets: 20, kilobytes: 220 }, { targets: 20, kilobytes: 900 }], unsynced: { count: 10, kilobytes: 1000 } },
   idleSeconds: 10,
   tokens: 100,
-  keys: { lasting: 90, expiring: 10, withinSeconds: 5, requesters: 2, reviews: 400 },
+  keys: { lasting: 90, expiring: 10, withinSeconds: 5, together: 100, requesters: 2, reviews: 400 },
 };
 
 const small: Size = {
@@ -35,7 +35,7 @@ const small: Size = {
   big: { fanOuts: [{ targets: 100, kilobytes: 220 }, { targets: 100, kilobytes: 900 }], unsynced: { count: 50, kilobytes: 1000 } },
   idleSeconds: 30,
   tokens: 1000,
-  keys: { lasting: 1950, expiring: 50, withinSeconds: 15, requesters: 10, reviews: 10_000 },
+  keys: { lasting: 1950, expiring: 50, withinSeconds: 15, together: 1000, requesters: 10, reviews: 10_000 },
 };
 
 const full: Size = {
@@ -47,7 +47,7 @@ const full: Size = {
   big: { fanOuts: [{ targets: 500, kilobytes: 220 }, { targets: 600, kilobytes: 900 }], unsynced: { count: 300, kilobytes: 1000 } },
   idleSeconds: 30,
   tokens: 1000,
-  keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, requesters: 100, reviews: 40_000 },
+  keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, together: 1000, requesters: 100, reviews: 40_000 },
 };
 
 const sizes: readonly Size[] = [tiny, small, full];
