@@ -12,6 +12,7 @@ import { isHeld } from "../domain/finalizer.ts";
 import { keyIndexOf } from "../domain/key-digest.ts";
 import { grantedNames, hashInName, namesInForce } from "../domain/granted-names.ts";
 import { isSame } from "../domain/merge-patch.ts";
+import { isEndUnrecorded } from "../domain/owned-access-key.ts";
 import { isPermitted, namesProject, projectOf, targetIn } from "../domain/sync-target.ts";
 import type { Urgency, WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
@@ -131,7 +132,8 @@ export function createChanges({ queues, stores, deletions, clock, turns }: Chang
       }
     },
     key({ key, before, after }) {
-      queues.key.add(key, "fresh");
+      // What follows an end does not hold up those that end now.
+      queues.key.add(key, after !== undefined && isEndUnrecorded(after) ? "soon" : "fresh");
       forgetGone(before, after);
       const seen = [before, after].filter((state) => state !== undefined);
       for (const index of said(seen, ({ keyDigest }) => keyDigest && keyIndexOf(keyDigest))) {

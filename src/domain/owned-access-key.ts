@@ -1,4 +1,6 @@
+import type { ConditionClaim } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { resources } from "../api/resources.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
 import { annotationWrites, beginWrite, isHeld } from "./finalizer.ts";
@@ -7,7 +9,7 @@ import { keyClaims, type KeyConfig, keyLifetime, type KeyView } from "./key-stat
 import { expiringFrom, isOver, type Lifetime } from "./lifetime.ts";
 import { nextLook } from "./next-look.ts";
 import { notices } from "./notices.ts";
-import { nothingToDo, type Plan, removal } from "./plan.ts";
+import { nothingToDo, type Plan, removal, type Write } from "./plan.ts";
 import { statusWrites } from "./status-write.ts";
 
 /** What of the configuration bears on keys; seconds. */
@@ -29,13 +31,39 @@ const secondMs = 1000;
 
 /** Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now` in milliseconds since the epoch. */
 export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan {
-  const { metadata, status, conditions } = view.key;
+  const { metadata } = view.key;
   if (!isHeld(metadata)) return { ...nothingToDo, steps: [[beginWrite(resource, metadata)]] };
   const life = keyLifetime(view);
-  const records = annotationWrites(resource, metadata, dueAnnotations(view, life, now));
-  const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
-  const claims = keyClaims(view, { now, unknownRoles: view.unknownRoles });
+  const due = dueAnnotations(view, life, now);
+  const records = annotationWrites(resource, metadata, due);
+  const { told, writes } = reportOf(view, life, now);
+  const deleteAt = deletionInstant(view, life?.endsAt);
+  if (records.length === 0 && writes.length === 0 && now >= (deleteAt ?? Infinity)) {
+    return { ...nothingToDo, steps: [[removal(resource, view.key)]] };
+  }
+  const isEnding = typeof due[annotations.expiredAt] === "string";
+  if (!isEnding) return { steps: stepsOf(records, told, writes), next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]) };
+  // Thousands may end in one second: each says so by the first write about it, alone. What else is due comes with the pass that this change brings.
+  if (writes.length > 0) return { steps: [writes], next: nextLook(now, [deleteAt]) };
+  // The record comes last: while it is missing, the Event may be.
+  return { steps: stepsOf(endNotices(view, life, now), records), next: nextLook(now, [deleteAt]) };
+}
+
+function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
+  return steps.filter((step) => step.length > 0);
+}
+
+/** Whether a key says that it is over, and nothing else has been done about that yet: no Event, no record. */
+export function isEndUnrecorded({ metadata, conditions }: Pick<OwnedAccessKeySeen, "metadata" | "conditions">): boolean {
+  return metadata.annotations[annotations.expiredAt] === undefined && conditions.some(({ type, status }) => type === "Expired" && status === "True");
+}
+
+/** The status of a key as it should be, and the Events of what changes in it. */
+function reportOf(view: OwnedAccessKeyView, life: Lifetime | undefined, now: number): { readonly told: readonly Write[]; readonly writes: readonly Write[] } {
+  const { metadata, status, conditions } = view.key;
   const { generation } = metadata;
+  const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
+  const claims = claimsOf(view, now);
   const writes = statusWrites(resource, view.key, {
     // What others of Latchkey's processes write, such as lastActivity, stays as it stands.
     ...status,
@@ -44,15 +72,18 @@ export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan 
     expiresAt,
     keyID: metadata.uid,
   });
-  const deleteAt = deletionInstant(view, life?.endsAt);
-  if (records.length === 0 && writes.length === 0 && now >= (deleteAt ?? Infinity)) {
-    return { ...nothingToDo, steps: [[removal(resource, view.key)]] };
-  }
-  const telling = { resource, metadata, standing: conditions, expiresAt };
-  return {
-    steps: [records, notices(telling, claims, "Warning"), writes].filter((step) => step.length > 0),
-    next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]),
-  };
+  return { told: notices({ resource, metadata, standing: conditions, expiresAt }, claims, "Warning"), writes };
+}
+
+function claimsOf(view: OwnedAccessKeyView, now: number): readonly ConditionClaim[] {
+  return keyClaims(view, { now, unknownRoles: view.unknownRoles });
+}
+
+/** The Event of an end that was never recorded, whatever the status says of it by now. */
+function endNotices(view: OwnedAccessKeyView, life: Lifetime | undefined, now: number): readonly Write[] {
+  const { metadata } = view.key;
+  if (life === undefined || metadata.annotations[annotations.expiredAt] !== undefined) return [];
+  return notices({ resource, metadata, standing: [], expiresAt: timestamp(life.endsAt) }, claimsOf(view, now), "Warning");
 }
 
 /** What is to be recorded: an end that has come, no end that is still to come, and no former requester once nobody else is granted the object. */

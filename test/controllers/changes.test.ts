@@ -328,3 +328,14 @@ test("a bundle of permissions that comes or goes asks for passes over keys", asy
   listWatch.tell("clusterroles", "ADDED", raw({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }));
   expect(news()).toEqual(["key k bulk"]);
 });
+
+test("what follows the end of a key waits behind the keys that end now", async () => {
+  const { listWatch, news } = await around({});
+  const ended = { conditions: [{ type: "Expired", status: "True", reason: "Expired", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+  listWatch.tell("ownedaccesskeys", "ADDED", asked("k"));
+  expect(news()).toContain("key k fresh");
+  listWatch.tell("ownedaccesskeys", "MODIFIED", { ...asked("k"), status: ended });
+  expect(news()).toEqual(["key k soon"]);
+  listWatch.tell("ownedaccesskeys", "MODIFIED", { ...asked("k", { metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:00Z" } } }), status: ended });
+  expect(news()).toContain("key k fresh");
+});

@@ -44,6 +44,12 @@ function after(view: OwnedAccessKeyView, plan: Plan): OwnedAccessKeyView {
   return { ...view, key: { ...view.key, metadata: applyAnnotations(view.key.metadata, plan), status, conditions: parseConditions(status) } };
 }
 
+/** The view after its pass, and after the one that follows an end. */
+function settledAt(view: OwnedAccessKeyView, now: number): OwnedAccessKeyView {
+  const first = after(view, planOwnedAccessKey(view, now));
+  return after(first, planOwnedAccessKey(first, now));
+}
+
 function conditionsOf(view: OwnedAccessKeyView, now: number): Record<string, string> {
   const { conditions } = after(view, planOwnedAccessKey(view, now)).key;
   return Object.fromEntries(conditions.map(({ type, status, reason }) => [type, `${status}/${reason}`]));
@@ -130,8 +136,9 @@ describe("the status of a key", () => {
     fc.assert(
       fc.property(views(), fc.integer({ min: 0, max: 20 * day * 1000 }), (view, age) => {
         const first = planOwnedAccessKey(view, born + age);
-        const second = planOwnedAccessKey(after(view, first), born + age);
-        expect(second.steps.flat().filter(({ do: what }) => what !== "delete")).toEqual([]);
+        const settled = settledAt(view, born + age);
+        expect(planOwnedAccessKey(settled, born + age).steps.flat().filter(({ do: what }) => what !== "delete")).toEqual([]);
+        expect(settled.key.status).toEqual(after(view, first).key.status);
         expect(JSON.stringify(first)).not.toContain("digest-of-the-key");
       }),
     );
@@ -143,7 +150,7 @@ describe("the status of a key", () => {
         const view = viewOf({ spec: { ttl } });
         const over = age >= ttl * 1000;
         expect(conditionsOf(view, born + age)["Expired"]).toBe(over ? "True/Expired" : "False/NotExpired");
-        const { next } = planOwnedAccessKey(view, born + age);
+        const { next } = planOwnedAccessKey(settledAt(view, born + age), born + age);
         const wakesInTime = next.kind === "look-again" && next.at > born + age && next.at <= born + ttl * 1000;
         expect(wakesInTime).toBe(!over);
       }),
@@ -170,7 +177,7 @@ function views(): fc.Arbitrary<OwnedAccessKeyView> {
 describe("the records of a key", () => {
   const at = (instant: string) => Date.parse(instant);
   const withAnnotations = (given: Readonly<Record<string, string>>, changes: Changes = {}) => viewOf({ ...changes, key: { ...changes.key, metadata: sightedMetadata({ annotations: given }) } });
-  const recordsOf = (view: OwnedAccessKeyView, now: number) => applyAnnotations(view.key.metadata, planOwnedAccessKey(view, now)).annotations;
+  const recordsOf = (view: OwnedAccessKeyView, now: number) => settledAt(view, now).key.metadata.annotations;
   const [createdAt, expiredAt, former] = [annotations.createdAt, annotations.expiredAt, annotations.formerRequester];
   const [start, earlier] = ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"];
   const taken = { granted: true, named: true, namedByOthers: true };
@@ -212,6 +219,12 @@ describe("the records of a key", () => {
 });
 
 describe("Events about a key", () => {
+  /** Of a pass and the one that follows an end. */
+  const allNotesOf = (view: OwnedAccessKeyView, now: number) => {
+    const first = planOwnedAccessKey(view, now);
+    return [...notesOf(first), ...notesOf(planOwnedAccessKey(after(view, first), now))];
+  };
+
   test.each<[string, Changes, number, readonly string[]]>([
     ["tell nothing of a key that works", {}, born, []],
     ["tell nothing of a disabled key", { spec: { disabled: true } }, born, []],
@@ -219,12 +232,26 @@ describe("Events about a key", () => {
     ["announce the end", { spec: { ttl: 10 * day } }, born + 9 * day * 1000, ["Normal Expiring 2026-01-11T00:00:00Z"]],
     ["warn of another failure, on the occasion of the generation", { duplicate: held }, born, ["Warning DuplicateKey generation 3"]],
   ])("%s", (_rule, changes, now, notes) => {
-    expect(notesOf(planOwnedAccessKey(viewOf(changes), now))).toEqual(notes);
+    expect(allNotesOf(viewOf(changes), now)).toEqual(notes);
   });
 
   test("come before the status that stops them", () => {
-    const { steps } = planOwnedAccessKey(viewOf({ spec: { ttl: 5 } }), born + 5_000);
-    expect(steps.map((step) => step.map((write) => write.do))).toEqual([["patch"], ["tell"], ["patch"]]);
+    const { steps } = planOwnedAccessKey(viewOf({ duplicate: held }), born);
+    expect(steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+  });
+
+  test("of the end come after its status, which is written first and alone, and before the record that stops them", () => {
+    const view = viewOf({ spec: { ttl: 5 } });
+    const first = planOwnedAccessKey(view, born + 5_000);
+    expect(first).toMatchObject({ steps: [[{ do: "patch", subresource: "status" }]], next: { kind: "wait-for-change" } });
+    const { steps } = planOwnedAccessKey(after(view, first), born + 5_000);
+    expect(steps).toMatchObject([[{ do: "tell" }], [{ do: "patch", body: { metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:05Z" } } } }]]);
+  });
+
+  test("of the end are told no more when a recorded end moves", () => {
+    const view = viewOf({ spec: { ttl: 5 }, key: { metadata: sightedMetadata({ annotations: { [annotations.createdAt]: "2026-01-01T00:00:00Z", [annotations.expiredAt]: "2026-01-01T00:00:05Z" } }) } });
+    const ended = settledAt(view, born + 6_000);
+    expect(allNotesOf({ ...ended, key: { ...ended.key, spec: { ...ended.key.spec, ttl: 4 } } }, born + 6_000)).toEqual([]);
   });
 
   test("are told again when the reason changes", () => {
@@ -240,7 +267,7 @@ describe("Events about a key", () => {
   ])("tell once that a key works again after %s", (_rule, changes, notes) => {
     const first = viewOf(changes);
     const now = changes.spec?.ttl === undefined ? born : born + 10_000;
-    const troubled = after(first, planOwnedAccessKey(first, now));
+    const troubled = settledAt(first, now);
     const mended = { ...viewOf(), key: { ...viewOf().key, status: troubled.key.status, conditions: troubled.key.conditions } };
     const plan = planOwnedAccessKey(mended, now);
     expect(notesOf(plan)).toEqual(notes);
@@ -250,8 +277,7 @@ describe("Events about a key", () => {
 
 describe("the stay of a key", () => {
   const settled = (changes: Changes, now: number) => {
-    const view = viewOf(changes);
-    return after(view, planOwnedAccessKey(view, now));
+    return settledAt(viewOf(changes), now);
   };
 
   test("begins with the finalizer and nothing else", () => {
@@ -271,6 +297,8 @@ describe("the stay of a key", () => {
   });
 
   test("is not ended before its end was told", () => {
-    expect(notesOf(planOwnedAccessKey(viewOf(opted), born + 65_000))).toEqual(["Warning Expired 2026-01-01T00:00:05Z"]);
+    const view = viewOf(opted);
+    const said = after(view, planOwnedAccessKey(view, born + 65_000));
+    expect(notesOf(planOwnedAccessKey(said, born + 65_000))).toEqual(["Warning Expired 2026-01-01T00:00:05Z"]);
   });
 });
