@@ -63,6 +63,8 @@ export interface Changes {
   readonly handlers: ChangeHandlers;
   /** Has the status of every source that wants this target counted again. */
   readonly recount: (target: ObjectRef) => void;
+  /** Has the status of every key and token of a requester, by hash, looked at again. */
+  readonly addStampedBy: (hash: Key) => void;
   /** Puts everything there is into the queues: the first thing a leader does. */
   readonly addEverything: () => Promise<void>;
 }
@@ -161,10 +163,15 @@ export function createChanges({ queues, stores, deletions, clock, turns }: Chang
     },
   };
 
-  return { handlers, recount, addEverything };
+  return { handlers, recount, addStampedBy, addEverything };
 
   function forgetGone(before: Described | undefined, after: Described | undefined): void {
     if (before !== undefined && after === undefined) deletions.forget(before.metadata.uid);
+  }
+
+  function addStampedBy(hash: Key): void {
+    for (const key of stores.keys.keysBy(indexes.requester, hash)) queues.key.add(key, "bulk");
+    for (const key of stores.tokens.keysBy(indexes.requester, hash)) queues.token.add(key, "bulk");
   }
 
   /** What was asked for with the key of this uid works no longer than the key does. */

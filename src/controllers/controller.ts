@@ -1,9 +1,8 @@
 import { createKeyViews } from "../access/key-views.ts";
-import { type Key, type ObjectRef, refOf } from "../api/object.ts";
+import type { Key } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import type { Prefixes } from "../domain/access-rules.ts";
 import type { OwnedAccessKeyConfig } from "../domain/owned-access-key.ts";
-import type { Failure } from "../domain/sync-summary.ts";
 import type { EndpointTokenConfig } from "../domain/token-state.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
@@ -20,6 +19,7 @@ import { reconcileConnectorData } from "./connector-data.ts";
 import { reconcileCopy } from "./copy.ts";
 import { Deletions } from "./deletions.ts";
 import { reconcileEndpointToken } from "./endpoint-token.ts";
+import { Failures, type FailuresDeps } from "./failures.ts";
 import { HeldObjects } from "./held-objects.ts";
 import { type ChangeHandlers, createInformers, type Informers } from "./informers.ts";
 import { countingObjects } from "./object-counts.ts";
@@ -28,6 +28,7 @@ import { reconcileRequesterGrant } from "./requester-grant.ts";
 import { reconcileSharedSecret } from "./shared-secret.ts";
 import { reconcileSigningKeys } from "./signing-keys.ts";
 import { SourceData } from "./source-data.ts";
+import { TargetFailures } from "./target-failures.ts";
 import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
 /** How the controller behaves; durations in seconds. */
@@ -81,12 +82,13 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       if (signal.aborted) return;
       const queues = createQueues(deps);
       const deletions = new Deletions(deps.clock);
-      const changes = createChanges({ queues, stores: informers.stores, deletions, clock: deps.clock, turns });
+      const failures = createFailures(queues, deps, () => changes);
+      const changes: Changes = createChanges({ queues, stores: informers.stores, deletions, clock: deps.clock, turns });
       handlers = changes.handlers;
       const stopRetrying = recovery.onRecovered(() => Object.values(queues).forEach((queue) => queue.retryNow()));
       try {
         await changes.addEverything();
-        await runLoops({ options, deps, turns, informers, deletions, queues, changes, signal });
+        await runLoops({ options, deps, turns, informers, deletions, queues, failures, signal });
       } finally {
         stopRetrying();
         handlers = undefined;
@@ -102,14 +104,13 @@ interface Leading {
   readonly informers: Informers;
   readonly deletions: Deletions;
   readonly queues: Queues;
-  readonly changes: Changes;
+  readonly failures: AllFailures;
   readonly signal: AbortSignal;
 }
 
-async function runLoops({ options, deps, turns, informers, deletions, queues, changes, signal }: Leading): Promise<void> {
+async function runLoops({ options, deps, turns, informers, deletions, queues, failures, signal }: Leading): Promise<void> {
   const { client, copyClient, clock, log, metrics, events } = deps;
   const { stores } = informers;
-  const refusals = createRefusals(changes.recount, log);
   const held = new HeldObjects();
   const tokenQuota = new TokenQuota(options);
   // What is valid counts before anything is minted.
@@ -118,9 +119,9 @@ async function runLoops({ options, deps, turns, informers, deletions, queues, ch
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
     informers.observe(resource, answer);
   };
-  const shared = { ...options, config: options, client, clock, turns, log, stores, deletions, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, refresh: informers.refresh, tell: events.tell.bind(events) };
-  const copying = { ...shared, client: copyClient, sourceData: new SourceData({ client, digestOf: informers.digestOf }), setFailure: refusals.set };
-  const sharing = { ...shared, failureAt: refusals.at, waitingSince: new Map<string, number>() };
+  const shared = { ...options, config: options, client, clock, turns, log, stores, deletions, ...failures, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, refresh: informers.refresh, tell: events.tell.bind(events) };
+  const copying = { ...shared, client: copyClient, sourceData: new SourceData({ client, digestOf: informers.digestOf }) };
+  const sharing = { ...shared, failureAt: (target: Key) => failures.copyFailures.at(target), waitingSince: new Map<string, number>() };
   const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
     runLoop({ name, queue, reconcile, workers, signal, clock, turns, log, metrics: metrics.controller(name) });
   await Promise.all([
@@ -134,21 +135,25 @@ async function runLoops({ options, deps, turns, informers, deletions, queues, ch
   ]);
 }
 
-/** Remembers why targets refused their writes, logs each reason once, and has the status of their sources follow. */
-function createRefusals(recount: (target: ObjectRef) => void, log: Pick<Logger, "info">): { readonly at: (target: Key) => Failure | undefined; readonly set: (target: Key, failure: Failure | undefined) => void } {
-  const failures = new Map<Key, Failure>();
+interface AllFailures {
+  readonly copyFailures: TargetFailures;
+  readonly sharedSecretFailures: Failures;
+  readonly keyFailures: Failures;
+  readonly tokenFailures: Failures;
+  readonly grantFailures: Failures;
+}
+
+/** What this leader remembers of failures; `changes` follow what is said of targets and grants. */
+function createFailures(queues: Queues, { clock, log }: Pick<ControllerDeps, "clock" | "log">, changes: () => Pick<Changes, "recount" | "addStampedBy"> | undefined): AllFailures {
+  const again = (queue: WorkQueue): Pick<FailuresDeps, "clock" | "lookAgainAt"> => ({ clock, lookAgainAt: (key, at) => queue.addAt(key, at) });
+  // What is said no longer leaves the status with the next pass; what is said is written by the pass that failed.
+  const own = (queue: WorkQueue): Failures => new Failures({ ...again(queue), onChange: (key, said) => (said === undefined ? queue.add(key, "fresh") : undefined) });
   return {
-    at: (target) => failures.get(target),
-    set(target, failure) {
-      const before = failures.get(target);
-      if (before?.reason === failure?.reason && before?.message === failure?.message) return;
-      if (failure === undefined) failures.delete(target);
-      else {
-        failures.set(target, failure);
-        log.info({ controller: "copy", object: target, reason: failure.reason, why: failure.message }, "target refused the copy");
-      }
-      recount(refOf(target));
-    },
+    copyFailures: new TargetFailures({ ...again(queues.copy), log, recount: (target) => changes()?.recount(target) }),
+    sharedSecretFailures: own(queues.sharedSecret),
+    keyFailures: own(queues.key),
+    tokenFailures: own(queues.token),
+    grantFailures: new Failures({ ...again(queues.grant), onChange: (hash) => changes()?.addStampedBy(hash) }),
   };
 }
 

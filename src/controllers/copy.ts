@@ -1,6 +1,5 @@
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
-import type { Failure } from "../domain/sync-summary.ts";
 import type { SecretData } from "../api/shared-secret.ts";
 import { rejectedSteps, targetState, type TargetState, targetSteps, writtenSource } from "../domain/sync.ts";
 import type { Client } from "../kube/client.ts";
@@ -8,6 +7,7 @@ import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/err
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import type { Failures } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
 import type { SourceData } from "./source-data.ts";
 import { observeTarget, type Stores } from "./stores.ts";
@@ -18,8 +18,7 @@ export interface CopyDeps extends CarryOutDeps {
   readonly clock: Clock;
   readonly stores: Stores;
   readonly sourceData: Pick<SourceData, "of">;
-  /** Remembers why a target refused its write, or that it does no longer. */
-  readonly setFailure: (target: Key, failure: Failure | undefined) => void;
+  readonly copyFailures: Pick<Failures, "note" | "end">;
 }
 
 const waitForChange: Next = { kind: "wait-for-change" };
@@ -28,7 +27,7 @@ const askAgainMs = 5_000;
 /** One pass over one Secret in a project namespace. */
 export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Next> {
   const target = refOf(key);
-  const observed = await observe(target, deps);
+  const observed = await noting(key, observe(target, deps), deps);
   if (observed === undefined) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
   const { state, data } = observed;
   if (state.kind === "orphaned" && !(await isOrphan(state, deps.client))) {
@@ -36,7 +35,7 @@ export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Next> {
   }
   try {
     await carryOut({ steps: targetSteps(target, state, data) }, deps);
-    deps.setFailure(key, undefined);
+    deps.copyFailures.end(key);
   } catch (error) {
     if (!isKubeError(error)) throw error;
     return await afterRefusal({ target, state }, error, deps);
@@ -66,15 +65,26 @@ async function afterRefusal({ target, state }: { readonly target: ObjectRef; rea
   if (error.code === "AlreadyExists") return { kind: "look-again", at: deps.clock.now() + askAgainMs };
   // The namespace is going away, or is gone; its own change brings the next pass.
   if (error.causes.includes("NamespaceTerminating") || isGoneNamespace(error)) {
-    deps.setFailure(keyOf(target), undefined);
+    deps.copyFailures.end(keyOf(target));
     return waitForChange;
   }
-  // A webhook in the way answers 500, again and again.
   const failure = { reason: error.reason ?? error.code, message: error.explanation };
-  if (error.code === "ServerError" || isRefusal(error)) deps.setFailure(keyOf(target), failure);
+  // A webhook in the way answers 500, again and again; whatever else fails may pass.
+  const kind = error.code === "ServerError" || isRefusal(error) ? "refused" : "failed";
+  if (error.code !== "Fenced") deps.copyFailures.note(keyOf(target), { kind, ...failure });
   if (!isRejection(error)) throw error;
   await markRejected(rejectedSteps(state, `${failure.reason}: ${failure.message}`), deps);
   return { kind: "back-off" };
+}
+
+/** What a decision needs of the API server fails as a write does. */
+async function noting<T>(key: Key, reading: Promise<T>, { copyFailures }: Pick<CopyDeps, "copyFailures">): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isKubeError(error)) copyFailures.note(key, { kind: "failed", reason: error.reason ?? error.code, message: error.explanation });
+    throw error;
+  }
 }
 
 /** What rejects the copy may reject the mark, too. */

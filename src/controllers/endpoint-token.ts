@@ -2,7 +2,8 @@ import type { KeyViews } from "../access/key-views.ts";
 import { observeRequester } from "../access/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
-import { planEndpointToken, planMinted, planTooMany } from "../domain/endpoint-token.ts";
+import { planEndpointToken, planMinted, planTokenReport, planTooMany } from "../domain/endpoint-token.ts";
+import type { SaidFailure } from "../domain/failing.ts";
 import type { Plan } from "../domain/plan.ts";
 import type { EndpointTokenConfig, EndpointTokenView } from "../domain/token-state.ts";
 import type { Next } from "../kube/loop.ts";
@@ -10,7 +11,8 @@ import type { Clock } from "../runtime/clock.ts";
 import { mintToken } from "../tokens/jwt.ts";
 import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { type GrantedReleaseDeps, observeGrant, planGrantedRelease } from "./grants.ts";
+import { type Failures, notingFailures } from "./failures.ts";
+import { type GrantedReleaseDeps, grantFailure, observeGrant, planGrantedRelease, planGrantedStuck } from "./grants.ts";
 import type { Stores } from "./stores.ts";
 import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
 
@@ -22,26 +24,35 @@ export interface EndpointTokenDeps extends CarryOutDeps, Omit<GrantedReleaseDeps
   readonly stores: Stores;
   readonly keyViews: Pick<KeyViews, "askedWith">;
   readonly tokenQuota: TokenQuota;
+  readonly tokenFailures: Pick<Failures, "at" | "note" | "end">;
 }
 
 /** One pass over a DirectClusterEndpointToken: mint, erase at its end, delete after, and its farewell. */
 export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Next> {
-  const { stores, keyViews, config, namespace } = deps;
+  const { stores, keyViews, config, namespace, clock, tokenFailures: failures } = deps;
   const token = stores.tokens.get(name);
-  if (token === undefined) return { kind: "wait-for-change" };
+  if (token === undefined) {
+    failures.end(name);
+    return { kind: "wait-for-change" };
+  }
+  const kind = "DirectClusterEndpointToken";
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
   deps.tokenQuota.note(token);
-  if (token.metadata.deletionTimestamp !== undefined) {
-    const plan = await planGrantedRelease(token, { kind: "DirectClusterEndpointToken", requester }, deps);
-    await carryOut(plan, deps);
-    return plan.next;
-  }
+  const grant = observeGrant({ kind, name }, requester, stores);
+  const failure = failures.at(name) ?? grantFailure(token, { grant, requester }, deps);
+  const isGoing = token.metadata.deletionTimestamp !== undefined;
   const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
-  const grant = observeGrant({ kind: "DirectClusterEndpointToken", name }, requester, stores);
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
-  const plan = await decide({ token, requester, grant, knownKids: kids, config, ...keyViews.askedWith(requester) }, keys, deps);
-  await carryOut(plan, deps);
-  return plan.next;
+  const view: EndpointTokenView = { token, requester, grant, knownKids: kids, config, failure, ...keyViews.askedWith(requester) };
+  const attempt = {
+    async apply() {
+      const plan = isGoing ? await planGrantedRelease(token, { kind, requester, failure }, deps) : await decide(view, keys, deps);
+      await carryOut(plan, deps);
+      return plan.next;
+    },
+    report: (said: SaidFailure) => carryOut(isGoing ? planGrantedStuck(token, { kind, failure: said }, deps) : planTokenReport({ ...view, failure: said }, clock.now()), deps),
+  };
+  return await notingFailures(name, attempt, failures);
 }
 
 /** Without signing keys nothing is minted: their arrival brings the next pass. */

@@ -4,23 +4,39 @@ import { type Resource, resources } from "../api/resources.ts";
 import { type FormerGrantee, granteeOfClusterRoleBinding } from "../domain/former-grantee.ts";
 import { grantKey, grantState, type GrantState, requesterHash, shardPrefix } from "../domain/granted-names.ts";
 import type { Plan } from "../domain/plan.ts";
-import { planRelease, type Terminating } from "../domain/release.ts";
+import { planRelease, planStuck, type Terminating } from "../domain/release.ts";
+import type { SaidFailure } from "../domain/failing.ts";
 import { isSystemName } from "../domain/requester.ts";
+import type { Failures } from "./failures.ts";
 import { afterPhase, observeRelease, type ReleaseDeps } from "./release.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What decides about the end of a key or token. */
 export interface GrantedReleaseDeps extends ReleaseDeps {
   readonly stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">;
+  /** Why the grants of a requester, by hash, cannot be written. */
+  readonly grantFailures: Pick<Failures, "at">;
+}
+
+/** Why a key or token waits for its grant, or for the end of it, where the grants of its requester fail again and again. */
+export function grantFailure({ metadata }: Pick<Terminating, "metadata">, { grant, requester }: { readonly grant: GrantState; readonly requester: Requester }, { grantFailures }: Pick<GrantedReleaseDeps, "grantFailures">): SaidFailure | undefined {
+  if (requester.kind === "unknown") return undefined;
+  const isWaiting = metadata.deletionTimestamp === undefined ? !grant.granted || grant.namedByOthers : grant.named;
+  return isWaiting ? grantFailures.at(requesterHash(requester.name)) : undefined;
 }
 
 /** What to do for a key or token that is being deleted; its grants have passes of their own. */
-export async function planGrantedRelease(object: Terminating, { kind, requester }: { readonly kind: GrantedObject["kind"]; readonly requester: Requester }, deps: GrantedReleaseDeps): Promise<Plan> {
+export async function planGrantedRelease(object: Terminating, { kind, requester, failure }: { readonly kind: GrantedObject["kind"]; readonly requester: Requester; readonly failure?: SaidFailure | undefined }, deps: GrantedReleaseDeps): Promise<Plan> {
   const { metadata } = object;
   const resource = grantedResources[kind];
   const { named } = observeGrant({ kind, name: metadata.name }, requester, deps.stores);
   const phase = await observeRelease({ resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) }, deps);
-  return { ...planRelease(resource, object, { phase, now: deps.clock.now() }), next: afterPhase(phase, deps) };
+  return { ...planRelease(resource, object, { phase, now: deps.clock.now(), failure }), next: afterPhase(phase, deps) };
+}
+
+/** What to tell while the end of a key or token fails again and again. */
+export function planGrantedStuck(object: Terminating, { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: SaidFailure }, { clock }: Pick<GrantedReleaseDeps, "clock">): Plan {
+  return planStuck(grantedResources[kind], object, { now: clock.now(), failure });
 }
 
 const grantedResources: Readonly<Record<GrantedObject["kind"], Resource>> = {

@@ -1,11 +1,13 @@
 import type { KeyViews } from "../access/key-views.ts";
 import type { Key } from "../api/object.ts";
-import { type OwnedAccessKeyConfig, planOwnedAccessKey } from "../domain/owned-access-key.ts";
+import type { SaidFailure } from "../domain/failing.ts";
+import { type OwnedAccessKeyConfig, type OwnedAccessKeyView, planKeyReport, planOwnedAccessKey } from "../domain/owned-access-key.ts";
 import { unknownRoles } from "../domain/scope/roles.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
-import { type GrantedReleaseDeps, observeGrant, planGrantedRelease } from "./grants.ts";
+import { type Failures, notingFailures } from "./failures.ts";
+import { type GrantedReleaseDeps, grantFailure, observeGrant, planGrantedRelease, planGrantedStuck } from "./grants.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What the passes over OwnedAccessKeys need. */
@@ -14,19 +16,31 @@ export interface OwnedAccessKeyDeps extends CarryOutDeps, Omit<GrantedReleaseDep
   readonly config: OwnedAccessKeyConfig;
   readonly stores: Stores;
   readonly keyViews: KeyViews;
+  readonly keyFailures: Pick<Failures, "at" | "note" | "end">;
 }
 
 /** One pass over an OwnedAccessKey: its status, its end and its farewell. */
 export async function reconcileOwnedAccessKey(name: Key, deps: OwnedAccessKeyDeps): Promise<Next> {
-  const { stores, keyViews, config } = deps;
+  const { stores, keyViews, config, clock, keyFailures: failures } = deps;
   const key = stores.keys.get(name);
-  if (key === undefined) return { kind: "wait-for-change" };
+  if (key === undefined) {
+    failures.end(name);
+    return { kind: "wait-for-change" };
+  }
   const view = keyViews.viewOf(key);
-  const missing = unknownRoles(key.spec.scope, (role) => stores.scopeRoles.countBy(indexes.scopeRole, role) > 0);
+  const { requester } = view;
+  const grant = observeGrant({ kind: "OwnedAccessKey", name }, requester, stores);
+  const failure = failures.at(name) ?? grantFailure(key, { grant, requester }, deps);
   const isGoing = key.metadata.deletionTimestamp !== undefined;
-  const plan = isGoing
-    ? await planGrantedRelease(key, { kind: "OwnedAccessKey", requester: view.requester }, deps)
-    : planOwnedAccessKey({ ...view, grant: observeGrant({ kind: "OwnedAccessKey", name }, view.requester, stores), unknownRoles: missing, config }, deps.clock.now());
-  await carryOut(plan, deps);
-  return plan.next;
+  const missing = unknownRoles(key.spec.scope, (role) => stores.scopeRoles.countBy(indexes.scopeRole, role) > 0);
+  const seen: OwnedAccessKeyView = { ...view, grant, unknownRoles: missing, config, failure };
+  const attempt = {
+    async apply() {
+      const plan = isGoing ? await planGrantedRelease(key, { kind: "OwnedAccessKey", requester, failure }, deps) : planOwnedAccessKey(seen, clock.now());
+      await carryOut(plan, deps);
+      return plan.next;
+    },
+    report: (said: SaidFailure) => carryOut(isGoing ? planGrantedStuck(key, { kind: "OwnedAccessKey", failure: said }, deps) : planKeyReport({ ...seen, failure: said }, clock.now()), deps),
+  };
+  return await notingFailures(name, attempt, failures);
 }

@@ -9,12 +9,13 @@ import { grantKey, grantedNames, hashInName } from "../domain/granted-names.ts";
 import { requesterOf } from "../domain/requester.ts";
 import { planRequesterGrant } from "../domain/requester-grant.ts";
 import type { Client } from "../kube/client.ts";
-import type { Next } from "../kube/loop.ts";
+import type { Next } from "../domain/plan.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { observePolicies } from "../access/requester-policies.ts";
 import type { Deletions } from "./deletions.ts";
+import { type Failures, notingFailures } from "./failures.ts";
 import type { HeldObjects } from "./held-objects.ts";
 import { stampedHash } from "./informers.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
@@ -31,10 +32,16 @@ export interface RequesterGrantDeps extends CarryOutDeps {
   readonly deletions: Deletions;
   /** How long the grant of an object stays after its deletion, in milliseconds. */
   readonly grantSettleTime: number;
+  readonly grantFailures: Pick<Failures, "note" | "end">;
 }
 
-/** One pass over all that one requester, named by its hash, is granted. */
+/** One pass over all that one requester, named by its hash, is granted; what fails again and again is said by the keys and tokens that wait. */
 export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
+  const report = async (): Promise<void> => {};
+  return await notingFailures(hash, { apply: () => applyGrants(hash, deps), report }, deps.grantFailures);
+}
+
+async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   const { stores } = deps;
   const policies = observePolicies(stores.requesterPolicies);
   const roles = stores.clusterRoles.by(indexes.requester, hash);

@@ -7,16 +7,19 @@ import { type AccessSeen, revokeSteps } from "../domain/access.ts";
 import type { Source } from "../domain/copy.ts";
 import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan.ts";
-import { granteesOf, isProgressDue, planRefused, planSharedSecret, planTermination, type SharedSecretSeen } from "../domain/shared-secret.ts";
-import { type Failure, type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
+import { granteesOf, isProgressDue, planReport, planSharedSecret, planTermination, type SharedSecretSeen } from "../domain/shared-secret.ts";
+import { type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
 import { targetState, type TargetSeen } from "../domain/sync.ts";
+import type { Failure } from "../domain/failing.ts";
 import { isHeld } from "../domain/finalizer.ts";
+import { planStuck } from "../domain/release.ts";
 import type { Client } from "../kube/client.ts";
-import { isRefusal, isRejection } from "../kube/errors.ts";
+import { isKubeError, isRejection, isTooLarge } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { accessFailureOf, type Failures, notingFailures, type Try } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
 import { afterPhase, observeRelease, type ReleaseDeps } from "./release.ts";
 import { copiesOf, emptyProjectsOf, indexes, observeTarget, type Stores, targetsOf } from "./stores.ts";
@@ -32,42 +35,63 @@ export interface SharedSecretDeps extends CarryOutDeps, Omit<ReleaseDeps, "clien
   readonly failureAt: (target: Key) => Failure | undefined;
   /** Since when the status of a source (by uid) has been waiting for its targets, in milliseconds since the epoch. */
   readonly waitingSince: Map<string, number>;
+  readonly sharedSecretFailures: Pick<Failures, "at" | "note" | "end">;
 }
 
 /** One pass over a SharedSecret: its access, its farewell and its status; its copies have passes of their own. */
 export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): Promise<Next> {
   const source = deps.stores.sharedSecrets.get(key);
-  const derived = await observeDerived(refOf(key), source, deps);
   if (source === undefined) {
-    await carryOut(leftoverPlan(derived), deps);
+    deps.sharedSecretFailures.end(key);
+    await carryOut(leftoverPlan(await observeDerived(refOf(key), source, deps)), deps);
     return nothingToDo.next;
   }
-  if (source.secret.metadata.deletionTimestamp !== undefined) return await terminate(source, derived, deps);
-  const summary = await observeSync(source, deps);
-  const now = deps.clock.now();
-  const seen = observe(source, derived, { ...deps, summary, now });
-  const plan = planSharedSecret(seen, now);
+  const isGoing = source.secret.metadata.deletionTimestamp !== undefined;
   try {
-    await carryOut(plan, deps);
+    return await notingFailures(key, isGoing ? termination(source, deps) : life(source, deps), deps.sharedSecretFailures);
   } catch (error) {
-    if (!isRefusal(error) || !isHeld(source.secret.metadata)) throw error;
-    await carryOut(planRefused(seen, error.explanation, now), deps);
-    if (!isRejection(error)) throw error;
+    const isFinal = isRejection(error) || (isKubeError(error) && isTooLarge(error));
+    if (!isFinal || isGoing || !isHeld(source.secret.metadata)) throw error;
     return { kind: "back-off" };
   }
-  return plan.next;
 }
 
-/** One pass over a SharedSecret that is being deleted. Where its namespace goes, too, nothing follows under its name: there it does not wait. */
-async function terminate(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps): Promise<Next> {
+/** One try to apply a SharedSecret that is not being deleted. */
+function life(source: Source, deps: SharedSecretDeps): Try {
+  let seen: SharedSecretSeen | undefined;
+  return {
+    async apply() {
+      const derived = await observeDerived(source.secret.metadata, source, deps);
+      const summary = await observeSync(source, deps);
+      const now = deps.clock.now();
+      seen = observe(source, derived, { ...deps, summary, now });
+      const plan = planSharedSecret(seen, now);
+      await carryOut(plan, deps);
+      return plan.next;
+    },
+    async report(failure) {
+      if (seen !== undefined) await carryOut(planReport({ ...seen, failure }, deps.clock.now()), deps);
+    },
+    ...(isHeld(source.secret.metadata) ? { failureOf: accessFailureOf } : {}),
+  };
+}
+
+/** One try on a SharedSecret that is being deleted. Where its namespace goes, too, nothing follows under its name: there it does not wait. */
+function termination(source: Source, deps: SharedSecretDeps): Try {
   const { stores, prefixes, clock } = deps;
   const { metadata } = source.secret;
   const isWithNamespace = stores.namespaces.get(metadata.namespace ?? "")?.deletionTimestamp !== undefined;
-  const seen = { source, access, prefixes, copies: copiesOf(source, stores) };
-  const deleting = { resource: resources.sharedSecrets, ref: metadata, grantsStand: access.bindings.length + access.roles.length > 0, grantees: granteesOf(seen) };
-  const phase = await observeRelease(deleting, isWithNamespace ? { ...deps, grantSettleTime: 0 } : deps);
-  await carryOut(planTermination(seen, { phase, now: clock.now() }), deps);
-  return afterPhase(phase, deps);
+  return {
+    async apply() {
+      const access = await observeDerived(metadata, source, deps);
+      const seen = { source, access, prefixes, copies: copiesOf(source, stores), failure: deps.sharedSecretFailures.at(keyOf(metadata)) };
+      const deleting = { resource: resources.sharedSecrets, ref: metadata, grantsStand: access.bindings.length + access.roles.length > 0, grantees: granteesOf(seen) };
+      const phase = await observeRelease(deleting, isWithNamespace ? { ...deps, grantSettleTime: 0 } : deps);
+      await carryOut(planTermination(seen, { phase, now: clock.now() }), deps);
+      return afterPhase(phase, deps);
+    },
+    report: (failure) => carryOut(planStuck(resources.sharedSecrets, source.secret, { now: clock.now(), failure }), deps),
+  };
 }
 
 function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly summary: SyncSummary; readonly now: number }): SharedSecretSeen {
@@ -80,6 +104,7 @@ function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: Share
     prefixes,
     namespaceIsTerminating: stores.namespaces.get(namespace)?.deletionTimestamp !== undefined,
     summary,
+    failure: deps.sharedSecretFailures.at(keyOf(source.secret.metadata)),
     ...(waitingSince === undefined ? {} : { waitingSince }),
   };
 }

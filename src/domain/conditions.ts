@@ -34,6 +34,14 @@ export function stalled(reason: ConditionClaim["reason"], message: string): read
   ];
 }
 
+/** Ready=False with Reconciling=True: time or Latchkey mends it (kstatus reads it as InProgress). */
+export function atWork(reason: ConditionClaim["reason"], message: string): readonly ConditionClaim[] {
+  return [
+    { type: "Ready", status: "False", reason, message },
+    { type: "Reconciling", status: "True", reason, message },
+  ];
+}
+
 /** RFC 3339 in UTC with whole seconds, the form of metav1.Time; `ms` is since the epoch. */
 export function timestamp(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;

@@ -2,6 +2,7 @@ import type { ConditionClaim } from "../api/conditions.ts";
 import { resources } from "../api/resources.ts";
 import type { Scope, ScopeLimit } from "../api/scope.ts";
 import type { SecretText } from "../api/secret-text.ts";
+import { withApplyFailure } from "./apply-failure.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
 import { beginWrite, isHeld } from "./finalizer.ts";
 import { limitsOf } from "./key-state.ts";
@@ -75,6 +76,28 @@ export function planMinted(view: EndpointTokenView, minted: MintedToken | undefi
   return planStatus(view, { life, claims, token: minted?.token ?? token, keyID: minted?.kid ?? keyId }, now);
 }
 
+/** What to tell while the plan of a token that is not being deleted fails: what can be told without a mint. */
+export function planTokenReport(view: EndpointTokenView, now: number): Plan {
+  const life = tokenLife(view);
+  const { steps } = planStatus(view, { life, ...standingOutcome(view, life, now) }, now);
+  return { ...nothingToDo, steps };
+}
+
+function standingOutcome(view: EndpointTokenView, life: TokenLife, now: number): Omit<Outcome, "life"> {
+  const { token, keyId: keyID } = view.token;
+  const state = tokenState(view, now);
+  switch (state.kind) {
+    case "expired":
+      return { claims: expiredClaims(life), keyID };
+    case "refused":
+      return { claims: refusedClaims(life, state) };
+    case "minted":
+      return { claims: mintedClaims(life, view.config), token, keyID };
+    case "wanted":
+      return { claims: waitingClaims(life) };
+  }
+}
+
 /** Why a requester may have no more tokens: as many as its quota are valid, the next until `nextEnd`, in milliseconds since the epoch. */
 export interface QuotaReached {
   readonly requester: string;
@@ -113,7 +136,8 @@ interface Outcome {
   readonly keyID?: string | undefined;
 }
 
-function planStatus(view: EndpointTokenView, { life, claims, token, keyID }: Outcome, now: number): Plan {
+function planStatus(view: EndpointTokenView, { life, claims: found, token, keyID }: Outcome, now: number): Plan {
+  const claims = withApplyFailure(found, view.failure);
   const { metadata, conditions } = view.token;
   const { generation } = metadata;
   const expiresAt = timestamp(life.endsAt);

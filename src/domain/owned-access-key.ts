@@ -2,7 +2,9 @@ import type { ConditionClaim } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { resources } from "../api/resources.ts";
+import { withApplyFailure } from "./apply-failure.ts";
 import { settleConditions, timestamp } from "./conditions.ts";
+import type { SaidFailure } from "./failing.ts";
 import { annotationWrites, beginWrite, isHeld } from "./finalizer.ts";
 import type { GrantState } from "./granted-names.ts";
 import { keyClaims, type KeyConfig, keyLifetime, type KeyView } from "./key-state.ts";
@@ -24,6 +26,8 @@ export interface OwnedAccessKeyView extends KeyView {
   readonly config: OwnedAccessKeyConfig;
   /** Roles that its scope names and that are not there. */
   readonly unknownRoles: readonly string[];
+  /** What fails again and again when the key or the grant of its requester is written. */
+  readonly failure?: SaidFailure | undefined;
 }
 
 const resource = resources.ownedAccessKeys;
@@ -47,6 +51,12 @@ export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan 
   if (writes.length > 0) return { steps: [writes], next: nextLook(now, [deleteAt]) };
   // The record comes last: while it is missing, the Event may be.
   return { steps: stepsOf(endNotices(view, life, now), records), next: nextLook(now, [deleteAt]) };
+}
+
+/** What to tell while the plan of a key fails. */
+export function planKeyReport(view: OwnedAccessKeyView, now: number): Plan {
+  const { told, writes } = reportOf(view, keyLifetime(view), now);
+  return { ...nothingToDo, steps: stepsOf(told, writes) };
 }
 
 function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
@@ -76,7 +86,7 @@ function reportOf(view: OwnedAccessKeyView, life: Lifetime | undefined, now: num
 }
 
 function claimsOf(view: OwnedAccessKeyView, now: number): readonly ConditionClaim[] {
-  return keyClaims(view, { now, unknownRoles: view.unknownRoles });
+  return withApplyFailure(keyClaims(view, { now, unknownRoles: view.unknownRoles }), view.failure);
 }
 
 /** The Event of an end that was never recorded, whatever the status says of it by now. */

@@ -2,7 +2,9 @@ import type { Condition, ConditionClaim } from "../api/conditions.ts";
 import { cleanupFinalizer } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
+import { withApplyFailure } from "./apply-failure.ts";
 import { settleConditions } from "./conditions.ts";
+import type { SaidFailure } from "./failing.ts";
 import { releaseWrite, isHeld } from "./finalizer.ts";
 import { nothingToDo, type Plan, type Write } from "./plan.ts";
 import { statusWrites } from "./status-write.ts";
@@ -59,23 +61,36 @@ export interface Terminating {
   readonly conditions: readonly Condition[];
 }
 
+/** Where an object is on its way out, `now` in milliseconds since the epoch, and what fails again and again on that way. */
+export interface ReleaseAt {
+  readonly phase: ReleasePhase;
+  readonly now: number;
+  readonly failure?: SaidFailure | undefined;
+}
+
+/** What to tell while the end of an object fails again and again. */
+export function planStuck(resource: Resource, object: Terminating, { now, failure }: Omit<ReleaseAt, "phase">): Plan {
+  return { ...nothingToDo, steps: [terminatingStatus(resource, object, { isDone: false, now, failure })].filter((step) => step.length > 0) };
+}
+
 /**
  * Lets an object go once its phase says so; until then, and while finalizers of others hold it, its status says that it is going.
  * `now` is in milliseconds since the epoch.
  */
-export function planRelease(resource: Resource, object: Terminating, { phase, now }: { readonly phase: ReleasePhase; readonly now: number }): Plan {
+export function planRelease(resource: Resource, object: Terminating, { phase, now, failure }: ReleaseAt): Plan {
   const { metadata } = object;
   const isDone = phase.kind === "release" || !isHeld(metadata);
   const release = isDone && isHeld(metadata) ? [releaseWrite(resource, metadata)] : [];
   // What no other finalizer holds is gone at once: its status is not worth a write.
   const stays = !isDone || metadata.finalizers.some((finalizer) => finalizer !== cleanupFinalizer);
-  const status = stays ? terminatingStatus(resource, object, { isDone, now }) : [];
+  const status = stays ? terminatingStatus(resource, object, { isDone, now, failure }) : [];
   return { ...nothingToDo, steps: [status, release].filter((step) => step.length > 0) };
 }
 
-function terminatingStatus(resource: Resource, { metadata, status, conditions }: Terminating, { isDone, now }: { readonly isDone: boolean; readonly now: number }): readonly Write[] {
+function terminatingStatus(resource: Resource, { metadata, status, conditions }: Terminating, { isDone, now, failure }: Omit<ReleaseAt, "phase"> & { readonly isDone: boolean }): readonly Write[] {
   const { generation } = metadata;
-  const claims = terminatingClaims(conditions, isDone);
+  // What is said to fail is not said to have finished before it has succeeded.
+  const claims = withApplyFailure(terminatingClaims(conditions, isDone && failure === undefined), failure);
   const replaced = new Set<string>([...claims.map(({ type }) => type), "Reconciling", "Stalled"]);
   const kept = conditions.filter(({ type }) => !replaced.has(type));
   const settled = [...kept, ...settleConditions(conditions, claims, { generation, now })];

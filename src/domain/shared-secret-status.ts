@@ -1,9 +1,11 @@
 import type { ConditionClaim, Reason } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
-import { stalled } from "./conditions.ts";
+import { applyFailureSentence } from "./apply-failure.ts";
+import { atWork, stalled } from "./conditions.ts";
 import type { Source } from "./copy.ts";
 import type { DerivedRole } from "./derived-role.ts";
+import type { SaidFailure } from "./failing.ts";
 import { emptyProjectsSentence, type SyncSummary } from "./sync-summary.ts";
 
 /** What a pass knows about a SharedSecret when it writes the status. */
@@ -17,8 +19,8 @@ export interface Findings {
   /** Derived names that somebody else holds. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
-  /** What the API server said when it refused a Role or RoleBinding of this pass. */
-  readonly refusal?: string;
+  /** What fails again and again, or is refused, when Roles and RoleBindings are written. */
+  readonly failure?: SaidFailure | undefined;
 }
 
 interface Problem {
@@ -34,12 +36,23 @@ export function sharedSecretClaims(found: Findings): readonly ConditionClaim[] {
   return [accessClaim(found, access), syncClaim(found), ...readyClaims(found, problems)];
 }
 
-function accessProblem({ ruleProblems, nameConflicts, refusal }: Findings): Problem | undefined {
+function accessProblem({ ruleProblems, nameConflicts, failure }: Findings): Problem | undefined {
   const conflicts = nameConflicts.map((name) => `a Role or RoleBinding ${name} is not Latchkey's; delete it`);
-  const refusals = refusal === undefined ? [] : [`the API server refused a Role or RoleBinding: ${refusal}`];
-  const reason = ruleProblems.length > 0 ? "InvalidAccessRule" : conflicts.length > 0 ? "NameConflict" : "AccessRefused";
-  const sentences = [...ruleProblems, ...conflicts, ...refusals];
+  const failed = failure === undefined ? undefined : writeProblem(failure);
+  const reason = ruleProblems.length > 0 ? "InvalidAccessRule" : conflicts.length > 0 ? "NameConflict" : (failed?.reason ?? "ApplyFailed");
+  const sentences = [...ruleProblems, ...conflicts, ...(failed === undefined ? [] : [failed.message])];
   return sentences.length === 0 ? undefined : { reason, message: sentences.join("; ") };
+}
+
+function writeProblem(failure: SaidFailure): Problem {
+  switch (failure.kind) {
+    case "refused":
+      return { reason: "AccessRefused", message: `the API server refused a Role or RoleBinding: ${failure.message}` };
+    case "too-large":
+      return { reason: "TooLarge", message: `the API server cannot store a RoleBinding as large as spec.access asks for: ${failure.message}. Name fewer users and teams, or shorter ones, in rules of the same verbs` };
+    case "failed":
+      return { reason: "ApplyFailed", message: applyFailureSentence(failure) };
+  }
 }
 
 function accessClaim(found: Findings, problem: Problem | undefined): ConditionClaim {
@@ -62,17 +75,14 @@ function syncClaim({ source, summary }: Findings): ConditionClaim {
 
 function readyClaims(found: Findings, problems: readonly Problem[]): readonly ConditionClaim[] {
   const { source, summary } = found;
-  const [first] = problems;
-  if (first !== undefined) {
+  if (problems.length > 0) {
     const message = problems.map((problem) => problem.message).join("; ");
-    return stalled(first.reason, message);
+    const lasting = problems.find(({ reason }) => reason !== "ApplyFailed");
+    return lasting === undefined ? atWork("ApplyFailed", message) : stalled(lasting.reason, message);
   }
   const message = [accessSentence(found), ...(source.options.projects.length === 0 ? [] : [syncSentence(source, summary)])].join("; ");
   if (summary.pending === 0 || source.options.paused) return [{ type: "Ready", status: "True", reason: "Ready", message }];
-  return [
-    { type: "Ready", status: "False", reason: "Progressing", message },
-    { type: "Reconciling", status: "True", reason: "Progressing", message },
-  ];
+  return atWork("Progressing", message);
 }
 
 function accessSentence({ wanted, emptyRules }: Findings): string {

@@ -4,6 +4,7 @@ import { type AccessSeen, accessSteps, narrowingSteps, revokeSteps } from "./acc
 import { settleConditions } from "./conditions.ts";
 import type { CopySeen, Source, StrangerSeen } from "./copy.ts";
 import { type DerivedRole, derivedRoles } from "./derived-role.ts";
+import type { SaidFailure } from "./failing.ts";
 import { holdWrite, isHeld } from "./finalizer.ts";
 import { type FormerGrantee, granteeOfRoleBinding } from "./former-grantee.ts";
 import { healthNotices } from "./notices.ts";
@@ -24,6 +25,8 @@ export interface SharedSecretSeen {
   readonly summary: SyncSummary;
   /** Since when the status has been waiting for targets to be written, in milliseconds since the epoch. */
   readonly waitingSince?: number;
+  /** What fails again and again, or is refused, when this object is applied. */
+  readonly failure?: SaidFailure | undefined;
 }
 
 /** How long the status waits for a fan-out before it tells of its progress, and between two such tellings. */
@@ -43,15 +46,15 @@ export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
 }
 
 /** All that a pass over a SharedSecret that is being deleted looks at. */
-export interface SharedSecretGoing extends Pick<SharedSecretSeen, "source" | "access" | "prefixes"> {
+export interface SharedSecretGoing extends Pick<SharedSecretSeen, "source" | "access" | "prefixes" | "failure"> {
   readonly copies: readonly (CopySeen | StrangerSeen)[];
 }
 
 /** What to do for a SharedSecret that is being deleted: its copies go at once, its grants and itself when its phase says so. */
 export function planTermination(seen: SharedSecretGoing, at: { readonly phase: ReleasePhase; readonly now: number }): Plan {
-  const { source, access, copies } = seen;
+  const { source, access, copies, failure } = seen;
   const { secret } = source;
-  const release = planRelease(resources.sharedSecrets, secret, at);
+  const release = planRelease(resources.sharedSecrets, secret, { ...at, failure });
   if (!isHeld(secret.metadata)) return release;
   const isKept = at.phase.kind === "keep-grants";
   const steps = [
@@ -79,9 +82,9 @@ function wantedRoles({ source, prefixes }: Pick<SharedSecretSeen, "source" | "pr
   return derivedRoles(source.secret.metadata, accessOf(source.secret, prefixes).grants);
 }
 
-/** What to tell when the API server refused a Role or RoleBinding; `why` holds no secret. */
-export function planRefused(seen: SharedSecretSeen, why: string, now: number): Plan {
-  return { ...nothingToDo, steps: reportSteps({ ...findingsOf(seen), refusal: why }, now) };
+/** What to tell while the plan of a SharedSecret fails, or its Roles and RoleBindings are refused. */
+export function planReport(seen: SharedSecretSeen, now: number): Plan {
+  return { ...nothingToDo, steps: reportSteps(findingsOf(seen), now) };
 }
 
 function planLife(seen: SharedSecretSeen, now: number): Plan {
@@ -95,11 +98,11 @@ function planLife(seen: SharedSecretSeen, now: number): Plan {
   return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };
 }
 
-function findingsOf({ source, access, prefixes, summary }: SharedSecretSeen): Findings {
+function findingsOf({ source, access, prefixes, summary, failure }: SharedSecretSeen): Findings {
   const { grants, problems, emptyRules } = accessOf(source.secret, prefixes);
   const wanted = derivedRoles(source.secret.metadata, grants);
   const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.strangers.has(name));
-  return { source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary };
+  return { source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary, failure };
 }
 
 function reportSteps(found: Findings, now: number): readonly (readonly Write[])[] {

@@ -1,14 +1,9 @@
 import { annotations, labels } from "../api/names.ts";
 import { type Key, keyOf, type ObjectRef } from "../api/object.ts";
 import type { Source } from "./copy.ts";
+import type { Failure } from "./failing.ts";
 import type { Notice } from "./plan.ts";
 import type { TargetState } from "./sync.ts";
-
-/** A target whose write the API server refused; `message` holds no secret. */
-export interface Failure {
-  readonly reason: string;
-  readonly message: string;
-}
 
 /** A project that a source names, by name or glob, without a namespace for its copies. */
 export interface EmptyProject {
@@ -93,7 +88,7 @@ function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
   if (state.kind === "conflict") {
     return { kind: "conflict", reason: "NotOurs", message: "a Secret of this name already exists and is not managed by Latchkey; it was not changed. Rename or delete it" };
   }
-  return failure === undefined ? { kind: "pending" } : { kind: "failed", ...failure };
+  return failure === undefined ? { kind: "pending" } : { kind: "failed", reason: failure.reason, message: failure.message };
 }
 
 function lostTo({ namespace = "", name }: ObjectRef): Verdict {

@@ -1,7 +1,8 @@
 import type { ConditionClaim } from "../api/conditions.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import type { Requester, RequesterStamp } from "../api/requester.ts";
-import { stalled, timestamp } from "./conditions.ts";
+import { atWork, stalled, timestamp } from "./conditions.ts";
+import type { SaidFailure } from "./failing.ts";
 import type { GrantState } from "./granted-names.ts";
 import { parentInvalidReason, endOfAsked, type KeyView } from "./key-state.ts";
 import { clampedLife, createdAt, instantOf, lifetimeStart } from "./lifetime.ts";
@@ -26,6 +27,8 @@ export interface EndpointTokenView {
   readonly config: EndpointTokenConfig;
   /** The key that its request came with, which it never outlives nor exceeds; absent when it came with none. */
   readonly askedWith?: KeyView | "gone";
+  /** What fails again and again when the object or the grant that it waits for is written. */
+  readonly failure?: SaidFailure | undefined;
 }
 
 /** The life of a token; `endsAt` in milliseconds since the epoch, `asked` in seconds. */
@@ -99,11 +102,7 @@ export function refusedClaims(life: TokenLife, { reason, message }: Extract<Toke
 /** Conditions of a token whose grant does not come. */
 export function waitingClaims(life: TokenLife): readonly ConditionClaim[] {
   const message = "The token is issued as soon as its requester alone is granted access to the object.";
-  return [
-    { type: "Ready", status: "False", reason: "WaitingForGrant", message },
-    { type: "Reconciling", status: "True", reason: "WaitingForGrant", message },
-    notExpired(life),
-  ];
+  return [...atWork("WaitingForGrant", message), notExpired(life)];
 }
 
 /** Conditions of a token whose requester has too many valid tokens. */
@@ -111,11 +110,7 @@ export function tooManyClaims(life: TokenLife, requester: string, quota: number)
   const message =
     `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; a deleted token counts until it expires.` +
     " The token is issued when one of them has expired.";
-  return [
-    { type: "Ready", status: "False", reason: "TooManyTokens", message },
-    { type: "Reconciling", status: "True", reason: "TooManyTokens", message },
-    notExpired(life),
-  ];
+  return [...atWork("TooManyTokens", message), notExpired(life)];
 }
 
 /** Conditions of a token that is valid. */

@@ -67,6 +67,11 @@ export function isRejection(error: unknown): error is KubeError {
   return isRefusal(error) && !error.lacksPermission;
 }
 
+/** Whether the API server or etcd cannot take an object because of its size. */
+export function isTooLarge({ status, code, explanation }: KubeError): boolean {
+  return status === 413 || (code === "ServerError" && /request is too large|message larger than max/.test(explanation));
+}
+
 /** Whether `error` is a KubeError of one of these codes. */
 export function isKubeError(error: unknown, ...codes: KubeErrorCode[]): error is KubeError {
   return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));

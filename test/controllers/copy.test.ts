@@ -4,6 +4,7 @@ import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import { reconcileCopy } from "../../src/controllers/copy.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
+import { RecordingFailures } from "./recording-failures.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw } from "./told-list-watch.ts";
@@ -14,7 +15,8 @@ const orphan = { namespaces: [projectNamespace("pay")], secrets: [copied("db", "
 async function around(listed: Parameters<typeof told>[0], answer?: (request: Request) => unknown) {
   const { informers, clock, listWatch } = await told(listed);
   const client = new ScriptedClient(answer);
-  const [failures, refreshed] = [new Array<string>(), new Array<string>()];
+  const refreshed = new Array<string>();
+  const copyFailures = new RecordingFailures(clock);
   const deps = {
     client,
     clock,
@@ -22,15 +24,17 @@ async function around(listed: Parameters<typeof told>[0], answer?: (request: Req
     sourceData: new SourceData({ client, digestOf: informers.digestOf }),
     observe: () => {},
     tell: async () => {},
-    setFailure: (target: string, failure: { reason: string; message: string } | undefined) => void failures.push(`${target}: ${failure === undefined ? "none" : `${failure.reason} ${failure.message}`}`),
+    copyFailures,
     refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),
   };
-  return { client, clock, listWatch, failures, refreshed, pass: () => reconcileCopy("pay/db", deps) };
+  return { client, clock, listWatch, copyFailures, failures: copyFailures.lines, refreshed, pass: () => reconcileCopy("pay/db", deps) };
 }
 
 describe("a pass over a target", () => {
   test("creates a copy that is missing, and forgets why it failed before", async () => {
-    const { client, failures, pass } = await around(wanted);
+    const { client, copyFailures, failures, pass } = await around(wanted);
+    copyFailures.note("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
+    failures.length = 0;
     expect(await pass()).toEqual({ kind: "wait-for-change" });
     expect([client.lines, failures]).toEqual([["create secrets pay/db"], ["pay/db: none"]]);
   });
@@ -86,10 +90,10 @@ describe("a source whose data is too big to be held", () => {
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
-  test("is a failure of the machine where it cannot be read, and says nothing about the target", async () => {
+  test("is a failure of the machine where it cannot be read, and says nothing about the target before it has repeated", async () => {
     const { failures, pass } = await around(listed, () => refusal("Forbidden"));
     await expect(pass()).rejects.toMatchObject({ code: "Forbidden" });
-    expect(failures).toEqual([]);
+    expect(failures).toEqual(["pay/db again in 30000 ms"]);
   });
 });
 
@@ -128,9 +132,10 @@ describe("a write that is refused", () => {
     ["goes away", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
     ["is gone", refusal("NotFound", { message: "POST /api/v1/namespaces/pay/secrets: 404", objectName: "pay" })],
   ])("because the namespace %s is left to its change", async ([, error]) => {
-    const { failures, pass } = await around(wanted, () => error);
+    const { copyFailures, failures, pass } = await around(wanted, () => error);
+    copyFailures.note("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
     expect(await pass()).toEqual({ kind: "wait-for-change" });
-    expect(failures).toEqual(["pay/db: none"]);
+    expect(failures.at(-1)).toEqual("pay/db: none");
   });
 
   test.for(["Forbidden", "Invalid", "BadRequest"] as const)("with %s is remembered, is no failure, and is tried again ever more seldom", async (code) => {
@@ -171,9 +176,23 @@ describe("a write that is refused", () => {
     expect(failures).toEqual(["pay/db: InternalError webhook failed"]);
   });
 
-  test.for(["Conflict", "TooManyRequests", "Network", "Fenced", "Unauthorized", "NotFound"] as const)("with %s says nothing about the target", async (code) => {
-    const { failures, pass } = await around(wanted, () => refusal(code));
+  test.for(["Conflict", "TooManyRequests", "Network", "Unauthorized", "NotFound"] as const)("with %s says nothing about the target before it has repeated for 30 s", async (code) => {
+    const { failures, clock, pass } = await around(wanted, () => refusal(code));
     await expect(pass()).rejects.toMatchObject({ code });
+    clock.advance(29_999);
+    await expect(pass()).rejects.toMatchObject({ code });
+    expect(failures).toEqual(["pay/db again in 30000 ms", "pay/db again in 1 ms"]);
+    clock.advance(1);
+    await expect(pass()).rejects.toMatchObject({ code });
+    expect(failures.slice(2)).toEqual([`pay/db: ${code} refused: ${code}`]);
+  });
+
+  test("for want of the Lease says nothing about the target, ever", async () => {
+    const { failures, clock, pass } = await around(wanted, () => refusal("Fenced"));
+    for (let tries = 0; tries < 3; tries += 1) {
+      await expect(pass()).rejects.toMatchObject({ code: "Fenced" });
+      clock.advance(30_000);
+    }
     expect(failures).toEqual([]);
   });
 

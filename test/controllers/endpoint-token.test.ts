@@ -8,6 +8,7 @@ import { reconcileEndpointToken } from "../../src/controllers/endpoint-token.ts"
 import { TokenQuota } from "../../src/controllers/token-quota.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
+import { allFailures } from "./recording-failures.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { ScriptedClient } from "./scripted-client.ts";
 import { ownNamespace, told } from "./told-controller.ts";
@@ -23,7 +24,7 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
   const { stores } = informers;
   const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } } });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileEndpointToken("t", { ...releasing, client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {}, refresh: async () => {} });
+  const next = await reconcileEndpointToken("t", { ...releasing, ...allFailures(clock), client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {}, refresh: async () => {} });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   return { next, lines: client.lines, status };
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createKeyViews } from "../../src/access/key-views.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
+import { allFailures } from "./recording-failures.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { ScriptedClient } from "./scripted-client.ts";
 import { told } from "./told-controller.ts";
@@ -15,7 +16,7 @@ async function passOver(listed: Parameters<typeof told>[0], name = "k") {
   const { stores } = informers;
   const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileOwnedAccessKey(name, { ...releasing, client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {}, refresh: async () => {} });
+  const next = await reconcileOwnedAccessKey(name, { ...releasing, ...allFailures(clock), client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {}, refresh: async () => {} });
   return { next, written: JSON.stringify(client.requests.map(({ body }) => body)), lines: client.lines };
 }
 

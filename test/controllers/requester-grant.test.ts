@@ -3,6 +3,7 @@ import { annotations } from "../../src/api/names.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.ts";
 import { requesterHash } from "../../src/domain/granted-names.ts";
+import { allFailures } from "./recording-failures.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
@@ -24,7 +25,7 @@ async function passOver(listed: Parameters<typeof told>[0], answer?: () => unkno
   const deletions = new Deletions(clock);
   if (isDue) deletions.seenAt("uid-k");
   clock.advance(isDue ? 2_000 : 1);
-  const next = await reconcileRequesterGrant(hash, { deletions, grantSettleTime: 2_000, client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {}, refresh: async () => {} });
+  const next = await reconcileRequesterGrant(hash, { ...allFailures(clock), deletions, grantSettleTime: 2_000, client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {}, refresh: async () => {} });
   return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
 }
 

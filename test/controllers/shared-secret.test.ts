@@ -3,9 +3,10 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
 import { derivedName } from "../../src/domain/derived-role.ts";
-import type { Failure } from "../../src/domain/sync-summary.ts";
-import { recordAt } from "../../src/api/parse.ts";
+import type { Failure } from "../../src/domain/failing.ts";
+import { parseConditions, recordAt } from "../../src/api/parse.ts";
 import { Turns } from "../../src/kube/turns.ts";
+import { RecordingFailures } from "./recording-failures.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw, type RawObject } from "./told-list-watch.ts";
@@ -14,6 +15,7 @@ async function around(listed: Parameters<typeof told>[0], { answer, failures = {
   const { informers, clock, listWatch } = await told(listed);
   const client = new ScriptedClient(answer);
   const waitingSince = new Map<string, number>();
+  const sharedSecretFailures = new RecordingFailures(clock);
   const deps = {
     client,
     clock,
@@ -25,11 +27,12 @@ async function around(listed: Parameters<typeof told>[0], { answer, failures = {
     tell: async () => {},
     failureAt: (target: string) => failures[target],
     waitingSince,
+    sharedSecretFailures,
     deletions: new Deletions(clock),
     grantSettleTime: 2_000,
   };
   const status = () => recordAt(recordAt(client.requests.find(({ verb }) => verb === "patch")?.body, "body"), "status");
-  return { client, clock, listWatch, waitingSince, status, pass: (key = "team/db") => reconcileSharedSecret(key, deps) };
+  return { client, clock, listWatch, waitingSince, sharedSecretFailures, status, pass: (key = "team/db") => reconcileSharedSecret(key, deps) };
 }
 
 const goneAnswer = ({ verb, ref }: Request): unknown => (verb === "getMetadata" ? refusal("NotFound", { objectName: ref.name }) : {});
@@ -180,5 +183,49 @@ describe("what is left of a SharedSecret that is gone", () => {
     const { client, pass } = await around({ sharedsecrets: [offered("db")], roles: [derived("role", "latchkey-a-0123456789abcdef", { uid: "uid-db" })] });
     await pass("team/gone");
     expect(client.lines).toEqual([]);
+  });
+});
+
+describe("Roles that cannot be written", () => {
+  const opened = offered("db", { access: [{ users: ["ann"], verbs: ["get"] }] });
+  const away = (count: number) => refusal("ServerError", { reason: "InternalError", message: `POST roles: 500 webhook is away (${count})` });
+
+  /** The source as it stands after the status that was written last. */
+  const withStatus = (source: RawObject, status: unknown): RawObject => raw({ ...source.metadata, resourceVersion: "99999" }, { spec: source.spec, status });
+
+  test("are said once after 30 s, and no more with the pass after the next success", async () => {
+    let [tries, isAway] = [0, true];
+    const { client, clock, listWatch, pass } = await around(
+      { sharedsecrets: [opened] },
+      { answer: ({ verb }) => (verb === "create" && isAway ? away((tries += 1)) : {}) },
+    );
+    const statuses = () => client.requests.filter(({ verb }) => verb === "patch").map(({ body }) => recordAt(recordAt(body, "body"), "status"));
+    for (const ms of [0, 29_999]) {
+      clock.advance(ms);
+      await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    }
+    expect(statuses()).toEqual([]);
+    clock.advance(1);
+    await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    const failed = { status: "False", reason: "ApplyFailed", message: expect.stringContaining("webhook is away (3)") };
+    const types = (status: unknown) => Object.fromEntries(parseConditions(status).map((condition) => [condition.type, condition]));
+    expect(types(statuses()[0])).toMatchObject({ Ready: failed, AccessApplied: failed, Reconciling: { status: "True" }, Synced: { status: "False", reason: "NoTargets" } });
+    listWatch.tell("sharedsecrets", "MODIFIED", withStatus(opened, statuses()[0]));
+    for (let count = 0; count < 5; count += 1) {
+      clock.advance(60_000);
+      await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
+    }
+    expect(statuses()).toHaveLength(1);
+    isAway = false;
+    await pass();
+    expect(statuses()).toHaveLength(1);
+    await pass();
+    expect(types(statuses()[1])).toMatchObject({ Ready: { status: "True" }, AccessApplied: { status: "True" } });
+  });
+
+  test("because etcd cannot store them are a mistake of the spec, at once", async () => {
+    const { status, pass } = await around({ sharedsecrets: [opened] }, { answer: ({ verb }) => (verb === "create" ? refusal("ServerError", { explanation: "etcdserver: request is too large" }) : {}) });
+    expect(await pass()).toEqual({ kind: "back-off" });
+    expect(parseConditions(status())).toContainEqual(expect.objectContaining({ type: "Stalled", reason: "TooLarge", message: expect.stringContaining("Name fewer users") }));
   });
 });

@@ -6,7 +6,7 @@ import { parseConditions, stringAt } from "../../src/api/parse.ts";
 import type { Requester } from "../../src/api/requester.ts";
 import { parseScopeLimit, type ScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { type EndpointTokenDecision, planEndpointToken, planMinted, planTooMany } from "../../src/domain/endpoint-token.ts";
+import { type EndpointTokenDecision, planEndpointToken, planMinted, planTokenReport, planTooMany } from "../../src/domain/endpoint-token.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { tokenClaims } from "../../src/domain/token-claims.ts";
 import type { EndpointTokenView } from "../../src/domain/token-state.ts";
@@ -71,6 +71,37 @@ function summary(conditions: readonly Condition[]): Record<string, string> {
 function messageOf(view: EndpointTokenView, type = "Ready"): string | undefined {
   return view.token.conditions.find((condition) => condition.type === type)?.message;
 }
+
+describe("what is told while a token cannot be applied", () => {
+  const failure = { kind: "failed", reason: "InternalError", message: "POST /x: 500", since: born } as const;
+  const waiting = { granted: false, named: false, namedByOthers: false };
+  const lacking = { Expired: "False/NotExpired", Ready: "False/ApplyFailed", Reconciling: "True/ApplyFailed" };
+
+  test.each<[string, EndpointTokenView, number, Record<string, string>]>([
+    ["why it waits for its grant", viewOf({ failure, grant: waiting }), born, lacking],
+    ["why it is not minted", viewOf({ failure }), born, lacking],
+    ["that a token that is there is not all there is", { ...mintedView(), failure }, born, lacking],
+    ["its end, as before", { ...mintedView(), failure }, born + hour, { Expired: "True/Expired", Ready: "False/Expired", Stalled: "True/Expired" }],
+    ["why it is refused, as before", viewOf({ failure, requester: unknown }), born, { Expired: "False/NotExpired", Ready: "False/UnknownRequester", Stalled: "True/UnknownRequester" }],
+  ])("%s", (_rule, view, now, expected) => {
+    const told = after(view, planTokenReport(view, now));
+    expect(summary(told.token.conditions)).toEqual(expected);
+    expect(messageOf(told)).toContain("POST /x: 500");
+    expect(planTokenReport(told, now + 1).steps).toEqual([]);
+  });
+
+  test("keeps a token that is there and erases it at its end", () => {
+    const view = { ...mintedView(), failure };
+    expect(after(view, planTokenReport(view, born)).token).toMatchObject({ token: minted.token, keyId: "kid-1" });
+    expect(after(view, planTokenReport(view, born + hour)).token.token).toBeUndefined();
+  });
+
+  test("is said by the pass that waits for the grant, too", () => {
+    const view = viewOf({ failure, grant: waiting });
+    const { conditions } = after(view, planOf(planEndpointToken(view, born + 10_000))).token;
+    expect(summary(conditions)).toEqual(lacking);
+  });
+});
 
 describe("a token of a requester with too many", () => {
   const reached = { requester: "alice", quota: 3, nextEnd: born + 60_000 };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { parseConditions } from "../../src/api/parse.ts";
 import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
-import { type OwnedAccessKeyView, planOwnedAccessKey } from "../../src/domain/owned-access-key.ts";
+import { type OwnedAccessKeyView, planKeyReport, planOwnedAccessKey } from "../../src/domain/owned-access-key.ts";
 import type { Plan } from "../../src/domain/plan.ts";
 import { applyAnnotations, applyStatus, notesOf, statusPatch } from "./plan-model.ts";
 import { born, sightedMetadata } from "./sightings.ts";
@@ -60,6 +60,7 @@ const lasting = { Expired: "False/NotExpired", Expiring: "False/NotExpiring" };
 const active = { Ready: "True/Active", Active: "True/Active", ...lasting };
 const ended = { ...failed("Expired"), Expired: "True/Expired", Expiring: "False/Expired" };
 const held = { kind: "held", by: "two" } as const;
+const failure = { kind: "failed", reason: "InternalError", message: "POST /x: 500", since: born } as const;
 const unknown = { kind: "unknown", why: "nobody knows" } as const;
 
 describe("the conditions of a key", () => {
@@ -81,6 +82,8 @@ describe("the conditions of a key", () => {
     ["say DuplicateKey", { duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
     ["put Expired before all else", { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate: held }, born + 5_000, ended],
     ["put UnknownRequester before a missing key", { requester: unknown, key: { keyDigest: undefined } }, born, { ...lasting, ...failed("UnknownRequester") }],
+    ["say ApplyFailed while it cannot be applied, and stay Active", { failure }, born, { ...active, Ready: "False/ApplyFailed", Reconciling: "True/ApplyFailed" }],
+    ["put what its user has to mend before what cannot be applied", { failure, duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
     ["put a failure before Disabled", { spec: { disabled: true }, duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
   ])("%s", (_rule, changes, now, conditions) => {
     expect(conditionsOf(viewOf(changes), now)).toEqual(conditions);
@@ -110,6 +113,28 @@ describe("the conditions of a key", () => {
   ])("the message %s", (_rule, changes, message) => {
     const view = viewOf(changes);
     expect(after(view, planOwnedAccessKey(view, born)).key.conditions.find(({ type }) => type === "Ready")?.message).toBe(message);
+  });
+});
+
+describe("what is told while a key cannot be applied", () => {
+  const held = viewOf({ failure });
+
+  test("is its status and the Event of it, once", () => {
+    const plan = planKeyReport(held, born);
+    expect(plan.steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+    expect(notesOf(plan)).toEqual(["Warning ApplyFailed generation 3"]);
+    expect(planKeyReport(after(held, plan), born + 60_000).steps).toEqual([]);
+  });
+
+  test("is told of a key that has no finalizer yet, too, which stays without", () => {
+    const unheld = viewOf({ failure, key: { metadata: sightedMetadata({ finalizers: [] }) } });
+    expect(statusPatch(planKeyReport(unheld, born))).toMatchObject({ keyID: "uid-one" });
+    expect(planKeyReport(unheld, born).steps.flat().filter((write) => write.do === "patch")).toHaveLength(1);
+  });
+
+  test("says Expired of a key that is over", () => {
+    const { conditions } = after(viewOf({ failure, spec: { ttl: 5 } }), planKeyReport(viewOf({ failure, spec: { ttl: 5 } }), born + 5_000)).key;
+    expect(conditions.find(({ type }) => type === "Ready")).toMatchObject({ reason: "Expired", message: expect.stringContaining("POST /x: 500") });
   });
 });
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
-import { planRelease, releasePhase, type ReleasePhase, type ReleaseSeen } from "../../src/domain/release.ts";
+import { planRelease, planStuck, releasePhase, type ReleasePhase, type ReleaseSeen } from "../../src/domain/release.ts";
 import { statusPatch } from "./plan-model.ts";
 import { born, goingMetadata } from "./sightings.ts";
 
@@ -80,6 +80,18 @@ describe("its status", () => {
     const { conditions: told } = JSON.parse(JSON.stringify(patch));
     const again = { ...object, status: { ...object.status, ...patch }, conditions: told };
     for (const kind of ["revoke", "review"] as const) expect(planRelease(resource, again, { phase: { kind }, now: born + 1 }).steps).toEqual([]);
+  });
+
+  test("says what fails on the way, until it has succeeded", () => {
+    const failure = { kind: "failed", reason: "InternalError", message: "DELETE /x: 500", since: born } as const;
+    const patch = statusPatch(planStuck(resource, object, { now: born, failure }));
+    const failed = { reason: "ApplyFailed", message: expect.stringMatching(/^The object is being deleted\..*DELETE \/x: 500/) };
+    expect(patch).toMatchObject({ conditions: [{ type: "Active", reason: "Terminating" }, { type: "Expired" }, { type: "Ready", status: "False", ...failed }, { type: "Reconciling", status: "True", ...failed }] });
+    const { conditions } = JSON.parse(JSON.stringify(patch));
+    const said = { ...object, metadata: { ...goingMetadata, finalizers: [cleanupFinalizer, "theirs"] }, status: { ...object.status, ...patch }, conditions };
+    // The last try that fails and the one after it say the same, though the phase says that all is done.
+    expect(planRelease(resource, said, { phase: { kind: "release" }, now: born + 1, failure }).steps).toMatchObject([[{ body: { metadata: { finalizers: ["theirs"] } } }]]);
+    expect(planStuck(resource, said, { now: born + 1, failure }).steps).toEqual([]);
   });
 
   test("is not worth a write when the object goes with the finalizer", () => {

@@ -1,0 +1,41 @@
+import { type Key, type ObjectRef, refOf } from "../api/object.ts";
+import type { SaidFailure } from "../domain/failing.ts";
+import type { Logger } from "../runtime/log.ts";
+import { Failures, type FailuresDeps } from "./failures.ts";
+
+/** What remembering the failures of targets needs. */
+export interface TargetFailuresDeps extends Omit<FailuresDeps, "onChange"> {
+  /** Has the status of every source of a target follow. */
+  readonly recount: (target: ObjectRef) => void;
+  readonly log: Pick<Logger, "info">;
+}
+
+/** Why the writes of targets fail, found again by namespace; each reason is logged once. */
+export class TargetFailures extends Failures {
+  readonly #byNamespace = new Map<string, Set<Key>>();
+
+  constructor({ recount, log, ...rest }: TargetFailuresDeps) {
+    super({
+      ...rest,
+      onChange: (target, said) => {
+        this.#index(target, said);
+        if (said !== undefined) log.info({ controller: "copy", object: target, reason: said.reason, why: said.message }, "target refused the copy");
+        recount(refOf(target));
+      },
+    });
+  }
+
+  /** The targets in a namespace whose failure is said. */
+  in(namespace: string): readonly Key[] {
+    return [...(this.#byNamespace.get(namespace) ?? [])];
+  }
+
+  #index(target: Key, said: SaidFailure | undefined): void {
+    const { namespace = "" } = refOf(target);
+    const named = this.#byNamespace.get(namespace) ?? new Set();
+    if (said === undefined) named.delete(target);
+    else named.add(target);
+    if (named.size === 0) this.#byNamespace.delete(namespace);
+    else this.#byNamespace.set(namespace, named);
+  }
+}

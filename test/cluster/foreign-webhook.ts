@@ -1,0 +1,38 @@
+import { arrange, ask, admin, unique } from "./policy-request.ts";
+import { remove } from "./shared-secret-requests.ts";
+
+const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+/** What somebody else's webhook is asked about. */
+export interface WebhookScope {
+  readonly group: string;
+  readonly resources: readonly string[];
+  readonly operations: readonly ("CREATE" | "UPDATE" | "DELETE")[];
+  /** The one namespace that it looks at; every namespace and none without it. */
+  readonly namespace?: string;
+  /** CEL that narrows it further. */
+  readonly expression?: string;
+}
+
+/** Registers a webhook of somebody else's at which nobody listens: kube-apiserver answers 500. Answers how to take it away. */
+export async function putDeadWebhook({ group, resources, operations, namespace, expression }: WebhookScope): Promise<() => Promise<unknown>> {
+  const name = unique("dead");
+  const webhook = {
+    name: `${name}.test.example`,
+    clientConfig: { url: "https://127.0.0.1:1/" },
+    rules: [{ apiGroups: [group], apiVersions: ["*"], operations, resources }],
+    ...(namespace !== undefined && { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } }),
+    ...(expression !== undefined && { matchConditions: [{ name: "mine", expression }] }),
+    failurePolicy: "Fail",
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+  };
+  await arrange({ method: "POST", path: configurations, body: { metadata: { name }, webhooks: [webhook] } });
+  return () => remove(`${configurations}/${name}`);
+}
+
+/** Whether the API server answers a request with 500 because of a webhook that is away. */
+export async function isRefusedByDead(path: string, body: object): Promise<boolean> {
+  const { code, message } = await ask(admin, { method: "POST", path: `${path}?dryRun=All`, body });
+  return code === 500 && message.includes("failed calling webhook");
+}

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { accessFailureOf, notingFailures, type Try } from "../../src/controllers/failures.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+import { RecordingFailures } from "./recording-failures.ts";
+import { refusal } from "./scripted-client.ts";
+
+function around() {
+  const clock = new TestClock();
+  const failures = new RecordingFailures(clock);
+  const reports: string[] = [];
+  const attempt = (error: Error | undefined, rest: Partial<Try> = {}) =>
+    notingFailures(
+      "ns/a",
+      {
+        apply: () => (error === undefined ? Promise.resolve({ kind: "wait-for-change" }) : Promise.reject(error)),
+        report: async ({ reason, message }) => void reports.push(`${reason} ${message}`),
+        ...rest,
+      },
+      failures,
+    );
+  return { clock, failures, reports, attempt };
+}
+
+describe("one try after another", () => {
+  test.for(["ServerError", "Conflict", "TooManyRequests", "Forbidden", "Network", "NotFound"] as const)("that fails with %s is reported once it has failed for 30 s, and thrown each time", async (code) => {
+    const { clock, failures, reports, attempt } = around();
+    await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
+    expect([reports, failures.lines]).toEqual([[], ["ns/a again in 30000 ms"]]);
+    clock.advance(30_000);
+    await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
+    expect(reports).toEqual([`${code} refused: ${code}`]);
+  });
+
+  test("is reported in the same words, however they vary", async () => {
+    const { clock, reports, attempt } = around();
+    for (let count = 0; count < 5; count += 1) {
+      await expect(attempt(refusal("ServerError", { message: `request ${count}` }))).rejects.toMatchObject({ name: "KubeError" });
+      clock.advance(30_000);
+    }
+    expect(new Set(reports)).toEqual(new Set(["ServerError request 1"]));
+  });
+
+  test("begins anew with a success, and nothing is remembered", async () => {
+    const { clock, failures, reports, attempt } = around();
+    await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
+    clock.advance(20_000);
+    expect(await attempt(undefined)).toEqual({ kind: "wait-for-change" });
+    expect(failures.size).toBe(0);
+    await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
+    clock.advance(20_000);
+    await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
+    expect(reports).toEqual([]);
+  });
+
+  test("says that what was said is over", async () => {
+    const { failures, attempt } = around();
+    await expect(attempt(refusal("Forbidden"), { failureOf: accessFailureOf })).rejects.toMatchObject({ name: "KubeError" });
+    failures.lines.length = 0;
+    await attempt(undefined);
+    expect(failures.lines).toEqual(["ns/a: none"]);
+  });
+
+  test.for<[string, Error]>([
+    ["without the Lease", refusal("Fenced")],
+    ["for a bug", new TypeError("bug")],
+  ])("%s is no failure of the object", async ([, error]) => {
+    const { failures, attempt } = around();
+    await expect(attempt(error)).rejects.toBe(error);
+    expect(failures.size).toBe(0);
+  });
+
+  test("whose report fails, too, throws what failed first", async () => {
+    const { attempt } = around();
+    const failing = { failureOf: accessFailureOf, report: () => Promise.reject(refusal("Network")) };
+    await expect(attempt(refusal("Invalid"), failing)).rejects.toMatchObject({ code: "Invalid" });
+    await expect(attempt(refusal("Invalid"), { ...failing, report: () => Promise.reject(new TypeError("bug")) })).rejects.toThrow(new TypeError("bug"));
+  });
+});
+
+describe("a failure of Roles and RoleBindings", () => {
+  test.for<[string, ReturnType<typeof refusal>]>([
+    ["too-large", refusal("ServerError", { explanation: "etcdserver: request is too large" })],
+    ["too-large", refusal("ServerError", { explanation: "rpc error: trying to send message larger than max (3 vs. 2)" })],
+    ["too-large", refusal("BadRequest", { status: 413, explanation: "Request entity too large" })],
+    ["refused", refusal("Forbidden", { explanation: "exceeded quota" })],
+    ["refused", refusal("Invalid")],
+    ["failed", refusal("ServerError", { explanation: "failed calling webhook" })],
+    ["failed", refusal("Conflict")],
+    ["failed", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
+  ])("is %s: %s", ([kind, error]) => {
+    expect(accessFailureOf(error).kind).toBe(kind);
+  });
+});

@@ -1,0 +1,25 @@
+import type { Key } from "../../src/api/object.ts";
+import { Failures } from "../../src/controllers/failures.ts";
+import type { SaidFailure } from "../../src/domain/failing.ts";
+import type { TestClock } from "../runtime/test-clock.ts";
+
+/** Failures that record what is said, and at which instants another try is asked for. */
+export class RecordingFailures extends Failures {
+  readonly lines: string[];
+
+  constructor(clock: TestClock) {
+    const lines: string[] = [];
+    super({
+      clock,
+      lookAgainAt: (key: Key, at: number) => void lines.push(`${key} again in ${at - clock.now()} ms`),
+      onChange: (key: Key, said: SaidFailure | undefined) => void lines.push(`${key}: ${said === undefined ? "none" : `${said.reason} ${said.message}`}`),
+    });
+    this.lines = lines;
+  }
+}
+
+/** Failures of each kind, none of which is looked at. */
+export function allFailures(clock: TestClock): Readonly<Record<"copyFailures" | "sharedSecretFailures" | "keyFailures" | "tokenFailures" | "grantFailures", RecordingFailures>> {
+  const failures = (): RecordingFailures => new RecordingFailures(clock);
+  return { copyFailures: failures(), sharedSecretFailures: failures(), keyFailures: failures(), tokenFailures: failures(), grantFailures: failures() };
+}
