@@ -24,6 +24,7 @@ export const resources = {
     namespaced: false,
   },
   namespaces: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
+  resourceQuotas: { group: "", version: "v1", plural: "resourcequotas", kind: "ResourceQuota", namespaced: true },
   secrets: { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true },
   services: { group: "", version: "v1", plural: "services", kind: "Service", namespaced: true },
   roles: { ...rbac, plural: "roles", kind: "Role", namespaced: true },

@@ -11,16 +11,19 @@ import { sourceUidOf } from "../domain/derived-role.ts";
 import { isHeld } from "../domain/finalizer.ts";
 import { keyIndexOf } from "../domain/key-digest.ts";
 import { grantedNames, hashInName, namesInForce } from "../domain/granted-names.ts";
-import { isSame } from "../domain/merge-patch.ts";
 import { isEndUnrecorded } from "../domain/owned-access-key.ts";
+import { quotaRelief } from "../domain/quota-relief.ts";
 import { isPermitted, namesProject, projectOf, targetIn } from "../domain/sync-target.ts";
 import type { Urgency, WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
 import type { Turns } from "../kube/turns.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { concernsCopies, concernsSync } from "./concerns.ts";
 import type { Deletions } from "./deletions.ts";
 import { type ChangeHandlers, stampedHash } from "./informers.ts";
 import { candidatesFor, copyKeysOf, indexes, type Stores, targetsOf } from "./stores.ts";
+import { createRefused } from "./refused.ts";
+import type { TargetFailures } from "./target-failures.ts";
 
 /** One queue for each kind of pass. */
 export interface Queues {
@@ -50,6 +53,7 @@ export interface ChangeDeps {
   readonly queues: Queues;
   readonly stores: Stores;
   readonly deletions: Pick<Deletions, "forget">;
+  readonly copyFailures: Pick<TargetFailures, "in" | "at">;
   readonly clock: Pick<Clock, "now">;
   readonly turns: Turns;
 }
@@ -70,12 +74,13 @@ export interface Changes {
 }
 
 /** Puts the keys of all passes that a change concerns into their queues. */
-export function createChanges({ queues, stores, deletions, clock, turns }: ChangeDeps): Changes {
+export function createChanges({ queues, stores, deletions, copyFailures, clock, turns }: ChangeDeps): Changes {
   const addTarget = (target: ObjectRef, urgency: Urgency): void => queues.copy.add(keyOf(target), urgency);
   const count = ({ secret }: Source): void => {
     const delayMs = queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
     queues.sharedSecret.addAt(keyOf(secret.metadata), clock.now() + delayMs);
   };
+  const refused = createRefused({ queues, stores, copyFailures });
   const recount = (target: ObjectRef): void => candidatesFor(target, stores).forEach(count);
 
   function onSecret({ key, before, after }: Change<CopySeen | StrangerSeen>): void {
@@ -102,8 +107,10 @@ export function createChanges({ queues, stores, deletions, clock, turns }: Chang
       }
     },
     namespace({ before, after }) {
-      if (!concernsSync(before, after)) return;
       const name = (after ?? before)?.name ?? "";
+      // Policies, Pod Security and webhooks select by labels, of which only Latchkey's own are held: any change may be the one.
+      if (before !== undefined && after !== undefined) refused.retryAll(name);
+      if (!concernsSync(before, after)) return;
       for (const source of stores.sharedSecrets.values()) {
         const states = [before, after].filter((namespace) => namespace !== undefined);
         // The status says how many namespaces of a project do not ask.
@@ -158,6 +165,7 @@ export function createChanges({ queues, stores, deletions, clock, turns }: Chang
       for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "bulk");
     },
     connectorData: ({ key }) => queues.connectorData.add(refOf(key).name, "fresh"),
+    resourceQuota: ({ key, before, after }) => refused.retryWithin(refOf(key).namespace ?? "", quotaRelief(before, after)),
     scopeRole() {
       for (const key of stores.keys.keys()) queues.key.add(key, "bulk");
     },
@@ -261,12 +269,6 @@ export function createChanges({ queues, stores, deletions, clock, turns }: Chang
   }
 }
 
-function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
-  if (before === undefined || after === undefined) return true;
-  const same = before.digest === after.digest && isSame(before.options, after.options);
-  return !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp;
-}
-
 /** What the states of a change say, each once. */
 function said<T>(states: readonly T[], of: (state: T) => string | undefined): ReadonlySet<string> {
   return new Set(states.map(of).filter((text) => text !== undefined));
@@ -279,16 +281,4 @@ function inOneAlone(one: readonly string[], other: readonly string[]): readonly 
 
 function isLasting(metadata: Metadata): boolean {
   return isHeld(metadata) && metadata.deletionTimestamp === undefined;
-}
-
-function concernsSync(before: Metadata | undefined, after: Metadata | undefined): boolean {
-  const relevant = (namespace: Metadata | undefined): unknown =>
-    namespace && {
-      project: namespace.labels[labels.project],
-      sync: namespace.annotations[annotations.sync],
-      from: namespace.annotations[annotations.syncFrom],
-      deleting: namespace.deletionTimestamp !== undefined,
-      uid: namespace.uid,
-    };
-  return !isSame(relevant(before), relevant(after));
 }

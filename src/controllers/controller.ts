@@ -83,7 +83,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       const queues = createQueues(deps);
       const deletions = new Deletions(deps.clock);
       const failures = createFailures(queues, deps, () => changes);
-      const changes: Changes = createChanges({ queues, stores: informers.stores, deletions, clock: deps.clock, turns });
+      const changes: Changes = createChanges({ queues, stores: informers.stores, deletions, copyFailures: failures.copyFailures, clock: deps.clock, turns });
       handlers = changes.handlers;
       const stopRetrying = recovery.onRecovered(() => Object.values(queues).forEach((queue) => queue.retryNow()));
       try {
@@ -185,5 +185,6 @@ function forwardTo(current: () => ChangeHandlers | undefined): ChangeHandlers {
     signingKeys: () => current()?.signingKeys(),
     connectorData: (change) => current()?.connectorData(change),
     scopeRole: () => current()?.scopeRole(),
+    resourceQuota: (change) => current()?.resourceQuota(change),
   };
 }

@@ -6,18 +6,18 @@ import { apiVersion, components, labels, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { listAt, parseOwnMetadata, recordAt, stringAt } from "../api/parse.ts";
-import { type GrantBinding, type GrantRole, parseGrantBinding, parseGrantRole } from "../api/requester-grant.ts";
+import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import { stampOf } from "../api/requester.ts";
+import type { ResourceQuotaSeen } from "../api/resource-quota.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../api/role.ts";
+import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
 import { connectorClaim } from "../domain/connector-claim.ts";
 import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
 import { claimedSource, type CopySeen, type Source, sourceOf, type StrangerSeen } from "../domain/copy.ts";
 import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
-import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
-import { grantedNames, hashInName, requesterHash } from "../domain/granted-names.ts";
+import { requesterHash } from "../domain/granted-names.ts";
 import { projectOf, readNamespace } from "../domain/sync-target.ts";
 import { untilProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
@@ -26,6 +26,8 @@ import { aborted } from "../runtime/sleep.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
 import { slimOwnedAccessKey } from "../tokens/access-key.ts";
 import { parseSigningKeys, type SigningKeysSeen } from "../tokens/signing-keys.ts";
+import { resourceQuotaInformer } from "./quota-informer.ts";
+import { rbacInformers } from "./rbac-informers.ts";
 import { candidatesFor, indexes, type Stores } from "./stores.ts";
 
 /** What is told of each kind; every handler only puts keys into queues. */
@@ -42,6 +44,7 @@ export interface ChangeHandlers {
   readonly signingKeys: () => void;
   readonly connectorData: (change: Change<ConnectorSecretSeen>) => void;
   readonly scopeRole: () => void;
+  readonly resourceQuota: (change: Change<ResourceQuotaSeen>) => void;
 }
 
 /** All informers of the controller. */
@@ -129,42 +132,8 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     },
     deps,
   );
-  const derived = <T extends RoleSeen | RoleBindingSeen>(resource: Resource, parse: (raw: unknown) => T): Informer<T> =>
-    new Informer<T>(
-      {
-        selection: { resource },
-        parse(raw) {
-          const seen = parse(raw);
-          return seen.metadata.name.startsWith(derivedPrefix) ? seen : undefined;
-        },
-        indexers: {
-          [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
-          [indexes.sourceUid]: (seen) => optional(sourceUidOf(seen)),
-        },
-        onChange: on.role,
-      },
-      deps,
-    );
-  const roles = derived(resources.roles, parseRole);
-  const roleBindings = derived(resources.roleBindings, parseRoleBinding);
-  const clusterRoles = new Informer<GrantRole>(
-    {
-      selection: { resource: resources.clusterRoles },
-      parse: (raw) => grantOnly(parseGrantRole(raw)),
-      indexers: { [indexes.requester]: (role) => optional(hashInName(role)), [indexes.grantedName]: grantedNames },
-      onChange: on.grant,
-    },
-    deps,
-  );
-  const clusterRoleBindings = new Informer<GrantBinding>(
-    {
-      selection: { resource: resources.clusterRoleBindings },
-      parse: (raw) => grantOnly(parseGrantBinding(raw)),
-      indexers: { [indexes.requester]: (binding) => optional(hashInName(binding)) },
-      onChange: on.grant,
-    },
-    deps,
-  );
+  const { roles, roleBindings, clusterRoles, clusterRoleBindings } = rbacInformers(deps, on);
+  const quotas = resourceQuotaInformer(deps, on.resourceQuota);
   const keys = new Informer<OwnedAccessKeySeen>(
     {
       selection: { resource: resources.ownedAccessKeys },
@@ -220,7 +189,7 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     connectorData: connectorData.store,
     scopeRoles: scopeRoles.store,
   };
-  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, keys, tokens, ...policies.informers, signingKeys, connectorData, scopeRoles];
+  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, quotas, keys, tokens, ...policies.informers, signingKeys, connectorData, scopeRoles];
   const all = [...first, strangers];
   const byResource = new Map<Resource, Pick<Informer<unknown>, "observe" | "refresh">>([
     [resources.sharedSecrets, sharedSecrets],
@@ -276,10 +245,6 @@ function ownerOf(raw: unknown): ConnectorSecretSeen["tiedTo"] {
 function claimedKey(metadata: Metadata): string | undefined {
   const claimed = claimedSource(metadata);
   return claimed === undefined ? undefined : keyOf(claimed);
-}
-
-function grantOnly<T extends GrantRole | GrantBinding>(seen: T): T | undefined {
-  return hashInName(seen) === undefined ? undefined : seen;
 }
 
 /** Who asked, and with which key. */

@@ -20,8 +20,14 @@ export interface WorkQueueOptions {
   readonly metrics?: QueueMetrics;
 }
 
-/** First and longest wait after a failure, in milliseconds, before jitter (client-go, DefaultTypedControllerRateLimiter). */
-const backoff = { first: 5, longest: 1_000_000, jitter: 0.2 } as const;
+/**
+ * First and longest wait after a failure, in milliseconds, before jitter: the first is client-go's, the longest is not its 1,000 s, so that
+ * whatever refused a write is noticed to be gone within a minute.
+ */
+const backoff = { first: 5, longest: 50_000, jitter: 0.2 } as const;
+
+/** After what seems to have mended a key, its next failure waits no longer than after so many: 0.64 s. */
+const easedFailures = 7;
 
 interface Ticket {
   readonly key: Key;
@@ -77,7 +83,7 @@ export class WorkQueue {
     if (!this.#closed) this.#instants.set(key, at);
   }
 
-  /** Adds `key` again after its back-off: 5 ms doubling to 1,000 s with each failure, and no less than `atLeastMs`. */
+  /** Adds `key` again after its back-off: 5 ms doubling to 50 s with each failure and up to a fifth more, and no less than `atLeastMs`. */
   addAfterFailure(key: Key, atLeastMs = 0): void {
     if (this.#closed) return;
     const failures = this.#failures.get(key) ?? 0;
@@ -93,6 +99,13 @@ export class WorkQueue {
       this.forget(key);
       this.add(key, "soon");
     }
+  }
+
+  /** What made `key` fail may be gone: it is worked on now and, should it be too early, again within seconds. */
+  retry(key: Key): void {
+    const failures = this.#failures.get(key) ?? 0;
+    if (failures > easedFailures) this.#failures.set(key, easedFailures);
+    this.add(key, "fresh");
   }
 
   /** The key succeeded: its next failure waits 5 ms again. */

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { annotations, cleanupFinalizer, labels } from "../../src/api/names.ts";
 import { createChanges, type Queues } from "../../src/controllers/changes.ts";
+import { TargetFailures } from "../../src/controllers/target-failures.ts";
+import { recordAt } from "../../src/api/parse.ts";
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { type Urgency, WorkQueue } from "../../src/kube/queue.ts";
 import { Turns } from "../../src/kube/turns.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
 import type { TestClock } from "../runtime/test-clock.ts";
 import { asked } from "./requester-sightings.ts";
 import { copied, deaf, offered, projectNamespace, told } from "./told-controller.ts";
@@ -30,6 +33,10 @@ class HeardQueue extends WorkQueue {
     this.#heard(`${key} ${urgency}`);
   }
 
+  override retry(key: string): void {
+    this.#heard(`${key} retried`);
+  }
+
   override addAt(key: string, at: number): void {
     this.#heard(`${key} in ${at - this.#clock.now()} ms`);
   }
@@ -50,19 +57,21 @@ async function around(listed: Parameters<typeof told>[0]) {
     policy: () => handlers.policy(),
     connectorData: (change) => handlers.connectorData(change),
     scopeRole: () => handlers.scopeRole(),
+    resourceQuota: (change) => handlers.resourceQuota(change),
   });
   const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
   const copyQueue = queue("copy");
   const forgotten: string[] = [];
+  const copyFailures = new TargetFailures({ clock, lookAgainAt: () => {}, recount: () => {}, log: recordingLog() });
   const queues: Queues = { sharedSecret: queue("source"), copy: copyQueue, key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing"), connectorData: queue("connector") };
-  const changes = createChanges({ queues, stores: informers.stores, deletions: { forget: (uid) => void forgotten.push(uid) }, clock, turns: new Turns(clock) });
+  const changes = createChanges({ queues, stores: informers.stores, deletions: { forget: (uid) => void forgotten.push(uid) }, copyFailures, clock, turns: new Turns(clock) });
   handlers = changes.handlers;
   const news = (): readonly string[] => {
     const lines = [...heard].toSorted();
     heard.clear();
     return lines;
   };
-  return { listWatch, changes, copyQueue, forgotten, news, heard: () => [...heard] };
+  return { listWatch, changes, copyQueue, copyFailures, forgotten, news, heard: () => [...heard] };
 }
 
 const pay = projectNamespace("pay");
@@ -327,6 +336,46 @@ test("a bundle of permissions that comes or goes asks for passes over keys", asy
   const { listWatch, news } = await around({ ownedaccesskeys: [asked("k")] });
   listWatch.tell("clusterroles", "ADDED", raw({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }));
   expect(news()).toEqual(["key k bulk"]);
+});
+
+describe("what was refused in a namespace", () => {
+  const counts = (count: string) => ({ secrets: count, "count/roles.rbac.authorization.k8s.io": count });
+  const quota = (hard: string, used: string) => raw({ namespace: "pay", name: "few" }, { status: { hard: counts(hard), used: counts(used) } });
+  const refused = (message: string) => ({ kind: "refused", reason: "Forbidden", message }) as const;
+  const refusedAccess = { conditions: [{ type: "AccessApplied", status: "False", reason: "AccessRefused", message: "exceeded quota: few", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+
+  async function refusedIn() {
+    const found = await around({ namespaces: [pay], resourcequotas: [quota("5", "5")], sharedsecrets: [{ ...offered("own", { metadata: { namespace: "pay", annotations: {} } }), status: refusedAccess }] });
+    for (const name of ["a", "b"]) found.copyFailures.note(`pay/${name}`, refused("exceeded quota: few"));
+    found.copyFailures.note("pay/c", refused("denied by policy"));
+    found.copyFailures.note("play/d", refused("exceeded quota: few"));
+    return found;
+  }
+
+  test("by its quota is tried again as far as there is room", async () => {
+    const { listWatch, news } = await refusedIn();
+    listWatch.tell("resourcequotas", "MODIFIED", quota("6", "5"));
+    expect(news()).toEqual(["copy pay/a retried", "source pay/own retried"]);
+    listWatch.tell("resourcequotas", "MODIFIED", quota("6", "6"));
+    expect(news()).toEqual([]);
+    listWatch.tell("resourcequotas", "DELETED", quota("6", "6"));
+    expect(news()).toEqual(["copy pay/a retried", "copy pay/b retried", "source pay/own retried"]);
+  });
+
+  test("is tried again when the namespace changes, whatever the change is", async () => {
+    const { listWatch, news } = await refusedIn();
+    const { metadata } = projectNamespace("pay");
+    listWatch.tell("namespaces", "MODIFIED", raw({ ...metadata, labels: { ...recordAt(metadata, "labels"), strict: "no" } }));
+    expect(news()).toEqual(["copy pay/a retried", "copy pay/b retried", "copy pay/c retried", "source pay/own retried"]);
+  });
+
+  test("and is written since is tried no more", async () => {
+    const { listWatch, news, copyFailures } = await refusedIn();
+    for (const name of ["a", "b"]) copyFailures.end(`pay/${name}`);
+    listWatch.tell("resourcequotas", "MODIFIED", quota("9", "5"));
+    expect(news()).toEqual(["source pay/own retried"]);
+    expect(copyFailures.size).toBe(2);
+  });
 });
 
 test("what follows the end of a key waits behind the keys that end now", async () => {

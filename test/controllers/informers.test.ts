@@ -20,7 +20,7 @@ const names = (values: Iterable<{ readonly metadata: { readonly name: string } }
 
 test("every kind is waited for, and none any more once all are listed", async () => {
   const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 };
-  expect(createInformers(deps, { namespace: ownNamespace, requireSyncFrom: false, on: deaf }).unprovenBecause()).toHaveLength(20);
+  expect(createInformers(deps, { namespace: ownNamespace, requireSyncFrom: false, on: deaf }).unprovenBecause()).toHaveLength(21);
   const { informers } = await told({});
   expect(informers.unprovenBecause()).toEqual([]);
 });

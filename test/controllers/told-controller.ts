@@ -27,6 +27,7 @@ export const deaf: ChangeHandlers = {
   policy: () => {},
   connectorData: () => {},
   scopeRole: () => {},
+  resourceQuota: () => {},
   signingKeys: () => {},
 };
 

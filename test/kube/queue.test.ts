@@ -220,9 +220,30 @@ describe("failures", () => {
     });
   }
 
-  test("the wait doubles from 5 ms to 1,000 s", () => {
-    const expected = [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960, 81_920, 163_840, 327_680, 655_360];
-    expect(waits(20, 0)).toEqual([...expected, 1_000_000, 1_000_000]);
+  test("the wait doubles from 5 ms to 50 s", () => {
+    const expected = [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960];
+    expect(waits(16, 0)).toEqual([...expected, 50_000, 50_000]);
+  });
+
+  test("no wait is longer than a minute, whatever chance adds", () => {
+    expect(waits(20, 0.999_999).at(-1)).toBeLessThanOrEqual(60_000);
+  });
+
+  test("what may be mended is worked on now, and again after 0.64 s should it fail", () => {
+    const { queue, clock } = makeQueue();
+    for (let count = 0; count < 14; count++) queue.addAfterFailure("a");
+    clock.advance(5);
+    void queue.take();
+    queue.done("a");
+    queue.retry("a");
+    expect(queue.depth).toBe(1);
+    void queue.take();
+    queue.addAfterFailure("a");
+    queue.done("a");
+    clock.advance(639);
+    expect(queue.depth).toBe(0);
+    clock.advance(1);
+    expect(queue.depth).toBe(1);
   });
 
   test("chance lengthens a wait by a fifth at most", () => {
