@@ -6,8 +6,9 @@ import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
 import { patchTypes } from "./cluster-connection.ts";
 import { eventually } from "./eventually.ts";
-import type { LatchkeyProcess } from "./latchkey-process.ts";
+import { type LatchkeyProcess, startWebhook, type WebhookProcess } from "./latchkey-process.ts";
 import { hasLoneClusters, type LoneCluster, settled, startLoneCluster } from "./lone-cluster.ts";
+import { type ReviewClient, reviewClient } from "./review-client.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 /** TARGETS=1000 ROUNDS=20 OUTAGE=60 is the whole proof; `make test` plays a small one. */
@@ -15,12 +16,15 @@ const [targets, rounds, outageSeconds] = [Number(process.env.TARGETS ?? 60), Num
 /** Dead connections were found out after 143 to 153 s, and a restored etcd never: what takes as long fails. */
 const patience = { within: 110_000, every: 100 };
 
+const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const home = "/apis/management.service/v1/namespaces/home/sharedsecrets";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 let cluster: LoneCluster;
 let controller: LatchkeyProcess;
 let proxy: TcpProxy;
+let webhook: WebhookProcess;
+let reviews: ReviewClient;
 
 /** The values that the copies of a SharedSecret hold, each once. */
 async function held(name = "db"): Promise<readonly string[]> {
@@ -73,11 +77,16 @@ beforeAll(async () => {
   for (let number = 0; number < targets; number += 1) await makeTarget(`web-${number}`, "web");
   controller = await cluster.run({ controlPlane: { ...cluster.controlPlane, url: `https://127.0.0.1:${proxy.port}` }, restart: "at-once" });
   await controller.waitReady();
+  webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never" });
+  await webhook.waitReady();
+  reviews = await reviewClient(webhook.webhookUrl, "kube-apiserver", (request) => cluster.arrange(request));
   await makeSource("db", base64("first"));
   await allHold(base64("first"));
 });
 
 afterAll(async () => {
+  reviews?.close();
+  await webhook?.stop();
   await cluster?.stop();
   await proxy?.stop();
 });
@@ -109,7 +118,7 @@ describe.skipIf(!hasLoneClusters)("a fan-out", () => {
   });
 
   it("goes on when the API server is back, and what ended meanwhile is said to have", async () => {
-    await cluster.arrange({ method: "POST", path: `/apis/${apiVersion}/ownedaccesskeys`, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name: "short" }, spec: { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") } } });
+    await cluster.arrange({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name: "short" }, spec: { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") } } });
     await settled(controller);
     const value = base64("after the outage");
     await cluster.controlPlane.interrupt("kube-apiserver", () => pause(outageSeconds * 1_000));
@@ -118,7 +127,7 @@ describe.skipIf(!hasLoneClusters)("a fan-out", () => {
     await eventually(patched, { what: "the API server to take a change" });
     await allHold(value);
     const synced = Date.now() - began;
-    const isExpired = async () => parseConditions((await cluster.arrange({ method: "GET", path: `/apis/${apiVersion}/ownedaccesskeys/short` })).status).some(({ type, status }) => type === "Expired" && status === "True");
+    const isExpired = async () => parseConditions((await cluster.arrange({ method: "GET", path: `${keys}/short` })).status).some(({ type, status }) => type === "Expired" && status === "True");
     expect(await held()).toEqual([value]);
     await eventually(isExpired, { ...patience, what: "the key to be Expired" });
     say(`after an outage of ${outageSeconds} s: copies right ${synced} ms and the key Expired ${Date.now() - began} ms after kube-apiserver's readyz`);
@@ -132,7 +141,17 @@ describe.skipIf(!hasLoneClusters)("an etcd of an earlier time", () => {
     cpSync(saved(), data, { recursive: true });
   };
 
+  /** Makes a key that the webhook lets in, and answers its text. */
+  async function letIn(name: string): Promise<string> {
+    const key = randomBytes(24).toString("hex");
+    await cluster.arrange({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user: "admin", key } } });
+    await eventually(async () => await isLetIn(key), { ...patience, what: `key ${name} to be let in` });
+    return key;
+  }
+  const isLetIn = async (key: string): Promise<boolean> => (await reviews.tokenReview(key)).authenticated === true;
+
   it("that was restored is found out: what it holds becomes true, and what changes from then on", async () => {
+    const kept = await letIn("kept");
     const value = base64("in the backup");
     await setPassword("db", value);
     await allHold(value);
@@ -141,12 +160,17 @@ describe.skipIf(!hasLoneClusters)("an etcd of an earlier time", () => {
     for (let times = 0; times < 20; times += 1) await update();
     await makeSource("later", base64("later"));
     await allHold(base64("later"), "later");
+    const gone = await letIn("gone");
     await cluster.controlPlane.interrupt("both", restore);
     const began = Date.now();
     await allHold(value);
     say(`after a restored etcd: a change is synced ${await update(began)} ms after kube-apiserver's readyz`);
     await eventually(async () => (await held("later")).join() === `0 of ${targets}`, { ...patience, what: "the copies of what is not in the backup to be gone" });
     expect((await cluster.ask({}, { method: "GET", path: `${home}/later` })).code).toBe(404);
+    await eventually(async () => !(await isLetIn(gone)), { ...patience, what: "the key that is not in the backup to be refused" });
+    await eventually(() => isLetIn(kept), { ...patience, what: "the key in the backup to be let in" });
+    await cluster.arrange({ method: "PATCH", path: `${keys}/kept`, type: patchTypes.merge, body: { spec: { disabled: true } } });
+    await eventually(async () => !(await isLetIn(kept)), { ...patience, what: "a key that is disabled afterwards to be refused" });
   });
 
   it("that lost its last writes in a crash is found out, though lists and watches tell of them", async () => {

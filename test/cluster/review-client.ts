@@ -3,7 +3,7 @@ import { ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { webhookPaths } from "../../src/domain/webhook-paths.ts";
 import { parseWebhookCertificates, tlsOf } from "../../src/tokens/webhook-certificates.ts";
-import { arrange } from "./policy-request.ts";
+import { type Answer, arrange, type Ask } from "./policy-request.ts";
 
 /** What a webhook answers: the HTTP status and the body. */
 export interface ReviewAnswer {
@@ -22,8 +22,8 @@ export interface ReviewClient {
 }
 
 /** Asks the webhook at `url` as kube-apiserver does, with the client certificate, or as a stranger from inside the cluster. */
-export async function reviewClient(url: string, who: "kube-apiserver" | "stranger"): Promise<ReviewClient> {
-  const raw = await arrange({ method: "GET", path: `/api/v1/namespaces/latchkey-system/secrets/${ownObjects.webhookCertificates}` });
+export async function reviewClient(url: string, who: "kube-apiserver" | "stranger", ask: (request: Ask) => Promise<Answer> = arrange): Promise<ReviewClient> {
+  const raw = await ask({ method: "GET", path: `/api/v1/namespaces/latchkey-system/secrets/${ownObjects.webhookCertificates}` });
   const certificates = parseWebhookCertificates(raw);
   const shown = who === "stranger" ? {} : { cert: certificates.client.certificate, key: SecretText.reveal(certificates.client.privateKey) };
   const agent = new Agent({ keepAlive: true, ca: tlsOf(certificates).clientAuthority, servername: "latchkey-webhook.latchkey-system.svc", ...shown });
