@@ -43,7 +43,13 @@ export function movedConnectorData({ client, key, book, clock, namespace }: Conn
     if (problem !== undefined) return refused(429, problem);
     // Counted before it is written: other requests go on meanwhile.
     written = [...written, { name: claim.secret, user: user.username, writtenAt: now }];
-    await client.create(resources.secrets, connectorSecret(claim, data, namespace));
+    try {
+      await client.create(resources.secrets, connectorSecret(claim, data, namespace));
+    } catch (error) {
+      // An outage is no user's doing: whoever retries meanwhile would be refused long after it.
+      written = written.filter(({ name }) => name !== claim.secret);
+      throw error;
+    }
     return kept(claim);
   };
 }

@@ -69,7 +69,7 @@ export class Instance {
 
   /** Whether it leads, where it has to, follows everything and has nothing to do. */
   isIdle(): boolean {
-    const following = this.proxy.watches.length >= this.#program.watches;
+    const following = this.proxy.watches.length >= this.#running.watches;
     return (!this.#program.leads || this.#metrics.isLeading()) && following && this.#metrics.busy() === 0 && this.proxy.inFlight === 0;
   }
 

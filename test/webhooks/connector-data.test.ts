@@ -6,7 +6,7 @@ import { connectorClaim } from "../../src/domain/connector-claim.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { movedConnectorData } from "../../src/webhooks/connector-data.ts";
-import { ScriptedClient } from "../controllers/scripted-client.ts";
+import { refusal, ScriptedClient } from "../controllers/scripted-client.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
@@ -14,9 +14,9 @@ const keyWith = (connectorData?: string, given?: object) => ({ metadata: { name:
 const marks = parseConnectorKey(JSON.parse(encodeBody(connectorKeySecret("latchkey-system"))));
 
 /** A webhook that has loaded its key of marks, or has not; keys claim what a test says. */
-function moving({ isLoaded = true }: { readonly isLoaded?: boolean } = {}) {
+function moving({ isLoaded = true, isServing = () => true }: { readonly isLoaded?: boolean; readonly isServing?: () => boolean } = {}) {
   const [clock, claimed] = [new TestClock(), new Set<string>()];
-  const client = new ScriptedClient(() => ({}));
+  const client = new ScriptedClient(() => (isServing() ? {} : refusal("Network")));
   const step = movedConnectorData({ client, key: { current: () => (isLoaded ? marks : undefined) }, book: { claims: (secret) => claimed.has(secret) }, clock, namespace: "latchkey-system" });
   async function sent(object: AdmissionRequest["object"], { oldObject, isDryRun = false, username = "alice" }: { readonly oldObject?: AdmissionRequest["object"]; readonly isDryRun?: boolean; readonly username?: string } = {}) {
     const ruling = await step({ uid: "r", user: { ...user, username }, isDryRun, namespace: "", object, oldObject });
@@ -60,6 +60,14 @@ describe("connector data", () => {
   test("is refused until the key of marks is loaded, and nothing is fetched for it", async () => {
     const { sent, client } = moving({ isLoaded: false });
     expect([(await sent(keyWith("canary"))).code, client.lines]).toEqual([503, []]);
+  });
+
+  test("that could not be written counts for nothing: retries during an outage lock nobody out", async () => {
+    let isServing = false;
+    const { sent } = moving({ isServing: () => isServing });
+    for (let tries = 0; tries < 40; tries += 1) await expect(sent(keyWith("canary"))).rejects.toMatchObject({ code: "Network" });
+    isServing = true;
+    expect((await sent(keyWith("canary"))).code).toBe(200);
   });
 
   test("is refused when too much of it was not stored, and admitted again when keys claim it, or after ten minutes", async () => {
