@@ -161,6 +161,20 @@ export const faults: readonly Fault[] = [
     },
   },
   {
+    name: "foreign-webhook",
+    moments: ["change"],
+    // What fails for 30 s is said, and that it ended.
+    allowance: { ...usual, statuses: 6 },
+    losesEvents: true,
+    begin(_, run) {
+      const end = run.now() + 40_000;
+      const failing = refused(500, "InternalError");
+      const write: NonNullable<Striking["steering"]>["write"] = async (request, forward) => (run.now() < end && request.plural.endsWith("bindings") ? failing : forward());
+      // The longest wait after a failure is a minute.
+      return { steering: { write }, finish: once(() => run.pass(100_000)) };
+    },
+  },
+  {
     name: "cut-watches",
     moments: anywhere,
     allowance: usual,
