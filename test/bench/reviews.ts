@@ -47,7 +47,7 @@ export async function reviewRows(stage: Stage, webhook: RunningWebhook, { lastin
   const certificates = parseWebhookCertificates(parsed(await admin.send({ method: "GET", path: secretPath("latchkey-system", ownObjects.webhookCertificates) })));
   const idle = await startIdleWebhook(stage, certificates);
   const ids = listAt(parsed(await admin.send({ method: "GET", path: `${ownPath("ownedaccesskeys")}?limit=500` })), "items").map((key) => metadataOf(key).uid);
-  const spread = (index: number): number => (index % used) * Math.max(1, Math.floor(lasting / used));
+  const spread = (index: number): number => ((index % used) * Math.max(1, Math.floor(lasting / used))) % lasting;
   const questions: readonly Question[] = [
     { name: "TokenReview", path: webhookPaths.tokenReview, bodyOf: (index) => tokenReview(plainKeyOf(`scoped-${spread(index)}`)), expects: '"authenticated":true' },
     { name: "TokenReview of garbage", path: webhookPaths.tokenReview, bodyOf: (index) => tokenReview(`garbage ${index} `), expects: '"authenticated":false' },
