@@ -220,9 +220,13 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
       else signingKeys.observe(answer);
     },
     async refresh(resource, ref) {
-      const own = ref.namespace === namespace ? [connectorData, signingKeys] : [];
-      const informers = resource === resources.secrets ? [copies, strangers, ...own] : [byResource.get(resource) ?? []].flat();
-      await Promise.all(informers.map(async (informer) => informer.refresh(keyOf(ref))));
+      const key = keyOf(ref);
+      if (resource !== resources.secrets) return byResource.get(resource)?.refresh(key);
+      const isOwn = ref.namespace === namespace;
+      if (isOwn) await (ref.name === ownObjects.signingKeys ? signingKeys : connectorData).refresh(key);
+      // As metadata first: a Secret of others that stands in the way is never read whole.
+      await strangers.refresh(key);
+      if (copies.store.has(key) || (!isOwn && !strangers.store.has(key))) await copies.refresh(key);
     },
   };
 }

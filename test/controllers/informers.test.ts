@@ -14,7 +14,7 @@ import { sightedMetadata } from "../domain/sightings.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { copied, deaf, offered, ownNamespace, projectNamespace, told } from "./told-controller.ts";
-import { raw, ToldListWatch } from "./told-list-watch.ts";
+import { raw, type RawObject, ToldListWatch } from "./told-list-watch.ts";
 
 const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) => [...values].map(({ metadata }) => metadata.name).toSorted();
 
@@ -152,4 +152,35 @@ test("it ends when told to, before Secrets of others are followed, too", async (
   expect(informers.unprovenBecause()).toEqual(["namespaces not listed yet", "secrets not listed yet"]);
   stop.abort();
   await ended;
+});
+
+describe("what the API server itself says of", () => {
+  const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
+  const foreign = raw({ namespace: "pay", name: "db" }, { data: { password: "Y2FuYXJ5" } });
+
+  test.for<[string, readonly RawObject[], readonly string[]]>([
+    ["a Secret of others is read as metadata alone", [foreign], ["secrets metadata pay/db"]],
+    ["a copy is read whole", [copied("db", "pay")], ["secrets metadata pay/db", "secrets whole pay/db"]],
+    ["a Secret that is not there is asked for in both ways", [], ["secrets metadata pay/db", "secrets whole pay/db"]],
+  ])("%s", async ([, secrets, reads]) => {
+    const { informers, listWatch } = await told({ ...wanted, secrets });
+    await informers.refresh(resources.secrets, { namespace: "pay", name: "db" });
+    expect(listWatch.reads).toEqual(reads);
+  });
+
+  test.for<[string, readonly string[]]>([
+    ["connector-1", ["metadata", "metadata"]],
+    [ownObjects.signingKeys, ["whole", "metadata"]],
+  ])("Latchkey's own Secret %s is read as it is held", async ([name, reads]) => {
+    const { informers, listWatch } = await told(wanted);
+    await informers.refresh(resources.secrets, { namespace: ownNamespace, name });
+    expect(listWatch.reads).toEqual(reads.map((read) => `secrets ${read} ${ownNamespace}/${name}`));
+  });
+
+  test("an object of another kind is read once, and one of a kind that is not kept never", async () => {
+    const { informers, listWatch } = await told(wanted);
+    await informers.refresh(resources.sharedSecrets, { namespace: "team", name: "db" });
+    await informers.refresh(resources.leases, { namespace: "team", name: "db" });
+    expect(listWatch.reads).toEqual(["sharedsecrets whole team/db"]);
+  });
 });

@@ -25,7 +25,11 @@ export class ToldListWatch implements ListWatch {
     return "100";
   }
 
-  async get({ resource }: Selection, { namespace, name }: ObjectRef): Promise<unknown> {
+  /** What was read of single objects, such as `secrets metadata pay/db`. */
+  readonly reads: string[] = [];
+
+  async get({ resource, metadataOnly }: Selection, { namespace, name }: ObjectRef): Promise<unknown> {
+    this.reads.push(`${resource.plural} ${metadataOnly === true ? "metadata" : "whole"} ${namespace === undefined ? name : `${namespace}/${name}`}`);
     return this.#listed[resource.plural]?.find(({ metadata }) => metadata["namespace"] === namespace && metadata["name"] === name);
   }
 
