@@ -1,7 +1,7 @@
 import { fieldManager, group, ownObjects } from "../api/names.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
-import { ByteBudget } from "../kube/byte-budget.ts";
+import { BodyLimiter } from "../kube/body-limiter.ts";
 import { createClient, type SizeOf } from "../kube/http-client.ts";
 import { type CandidacyEnd, LeaderElection, type LeaseTimes } from "../kube/lease.ts";
 import { createListWatch } from "../kube/list-watch.ts";
@@ -60,7 +60,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const election = new LeaderElection({ client: leaseClient, clock, random, log, metrics, lease, identity: options.identity, times: options.lease });
 
   // Copies have connections of their own: kube-apiserver may take 100 ms over one write of a RoleBinding, and a hundredth over a Secret's.
-  const bodies = new ByteBudget(options.maximumBodyBytesInFlight);
+  const bodies = new BodyLimiter(options.maximumBodyBytesInFlight);
   const openFenced = (pool: RequestPool): Transport => {
     metrics.requestLimit(pool, options.writers);
     return open({ bodies, connections: options.writers, fence: () => election.remainingMs(), onLimit: (limit) => metrics.requestLimit(pool, limit) });

@@ -12,7 +12,7 @@ interface Waiting {
  * Bounds the bytes of request and response bodies that are in memory at a time. Big requests enter in the order they came; one that is
  * bigger than the whole budget enters when no other big one is inside.
  */
-export class ByteBudget {
+export class BodyLimiter {
   readonly #limit: number;
   readonly #waiting = new Fifo<Waiting>();
   #bytes = 0;

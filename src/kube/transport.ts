@@ -1,6 +1,6 @@
 import { type Dispatcher, Pool } from "undici";
 import type { Clock } from "../runtime/clock.ts";
-import type { ByteBudget } from "./byte-budget.ts";
+import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
@@ -44,7 +44,7 @@ export interface TransportOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   /** Bounds the bodies of single requests and their answers; transports may share one. */
-  readonly bodies?: ByteBudget;
+  readonly bodies?: BodyLimiter;
   /** Connections for single requests, and so the most that are in flight. */
   readonly connections: number;
   /** Longest time a single request may take. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ByteBudget } from "../../src/kube/byte-budget.ts";
+import { BodyLimiter } from "../../src/kube/body-limiter.ts";
 import { settled } from "../runtime/test-clock.ts";
 
 const kilobytes = 1024;
@@ -7,7 +7,7 @@ const limit = 1000 * kilobytes;
 
 /** Requests of these sizes, in kilobytes, all sent at once; each is inside until it leaves. */
 function requests(sizes: readonly number[]) {
-  const budget = new ByteBudget(limit);
+  const budget = new BodyLimiter(limit);
   const inside: number[] = [];
   const leaving = sizes.map(() => Promise.withResolvers<void>());
   const ended = sizes.map((size, index) =>

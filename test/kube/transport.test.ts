@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { ByteBudget } from "../../src/kube/byte-budget.ts";
+import { BodyLimiter } from "../../src/kube/body-limiter.ts";
 import { type Call, createTransport, type Transport, type TransportOptions } from "../../src/kube/transport.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { type Arrival, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
@@ -287,7 +287,7 @@ describe("bodies", () => {
   const big = (characters: number): Call => ({ ...post, body: { a: new SecretText("x".repeat(characters)) } });
 
   test("of requests and of the answers that they bring back wait for room, whichever transport sends them", async () => {
-    const bodies = new ByteBudget(1_000_000);
+    const bodies = new BodyLimiter(1_000_000);
     const [one, other] = [await over(undefined, { bodies }), await over(undefined, { bodies })];
     const sent = [one.transport.request(big(300_000)), other.transport.request(big(300_000)), one.transport.request({ ...get, answerBytes: 300_000 }), other.transport.request(get), other.transport.request(post)];
     await one.peer.arrived(1);
@@ -302,7 +302,7 @@ describe("bodies", () => {
   });
 
   test("of streams do not", async () => {
-    const { transport } = await over(answerWith(200), { bodies: new ByteBudget(1) });
+    const { transport } = await over(answerWith(200), { bodies: new BodyLimiter(1) });
     expect((await transport.stream(get)).status).toBe(200);
   });
 });
