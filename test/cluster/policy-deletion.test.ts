@@ -74,19 +74,23 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)("who may update but not dele
 describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)("the garbage collector", () => {
   it("deletes with its owner, and lets go of its owner, what nobody else may", async () => {
     const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
-    const places = await Promise.all(
-      (["Background", "Orphan"] as const).map(async (propagationPolicy) => {
-        const { metadata: owner } = await arrange({ method: "POST", path: configMaps, body: { metadata: { name: unique("owner") } } });
-        const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: owner.name, uid: owner.uid }];
-        const path = `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`;
-        const { metadata } = await arrange({ method: "POST", path, body: { apiVersion, kind: "SharedSecret", metadata: { name: unique("owned"), ownerReferences }, spec: {} } });
-        await arrange({ method: "DELETE", path: `${configMaps}/${owner.name}`, body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy } });
-        return `${path}/${metadata.name}`;
-      }),
-    );
-    const [deleted = "", orphaned = ""] = places;
-    await eventually(async () => (await ask({}, { method: "GET", path: deleted })).code === 404, { what: "the SharedSecret to be deleted with its owner", within: 120_000 });
-    const lone = () => arrange({ method: "GET", path: orphaned });
+    const owned = async (what: string) => {
+      const { metadata: owner } = await arrange({ method: "POST", path: configMaps, body: { metadata: { name: unique("owner") } } });
+      const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: owner.name, uid: owner.uid }];
+      const path = `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`;
+      const { metadata } = await arrange({ method: "POST", path, body: { apiVersion, kind: "SharedSecret", metadata: { name: unique(what), ownerReferences }, spec: {} } });
+      return { owner: `${configMaps}/${owner.name}`, path: `${path}/${metadata.name}` };
+    };
+    const remove = (path: string, propagationPolicy: "Background" | "Orphan") =>
+      arrange({ method: "DELETE", path, body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy } });
+    // The collector orphans only the dependents that it knows by then and deletes the others. It reads events of one
+    // resource in order: once it has deleted the younger SharedSecret, it knows the older one.
+    const orphaned = await owned("orphaned");
+    const deleted = await owned("deleted");
+    await remove(deleted.owner, "Background");
+    await eventually(async () => (await ask({}, { method: "GET", path: deleted.path })).code === 404, { what: "the SharedSecret to be deleted with its owner", within: 120_000 });
+    await remove(orphaned.owner, "Orphan");
+    const lone = () => arrange({ method: "GET", path: orphaned.path });
     await eventually(async () => (await lone()).metadata.ownerReferences === undefined, { what: "the SharedSecret to be orphaned", within: 120_000 });
     expect(await lone()).toMatchObject({ code: 200 });
   });
