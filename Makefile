@@ -2,7 +2,7 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test faults walks check bench soak fuzz mutants generate build
+.PHONY: dev test faults walks check format bench soak fuzz mutants generate build
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
@@ -16,8 +16,11 @@ faults: node_modules/.package-lock.json ## every fault at every write: SEED=<num
 walks: node_modules/.package-lock.json ## objects edited again and again: SEED=<number> WALKS=<number>
 	@SEED=$(SEED) WALKS=$(WALKS) $(run) walks -- $(WALKS_FLAGS)
 
-check: node_modules/.package-lock.json ## types and lint
+check: node_modules/.package-lock.json ## format, types and lint
 	@$(run) check
+
+format: node_modules/.package-lock.json ## source, documents and manifests in the project's format
+	@$(run) format
 
 bench: node_modules/.package-lock.json ## speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys,reviews,sizes, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench

@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-// The projects take turns: each has the machine's two cores, and most have a control plane of their own.
+// The projects take turns: each has the machine's two cores, and most have a control plane of their
+// own.
 export default defineConfig({
   test: {
     projects: [
@@ -8,7 +9,9 @@ export default defineConfig({
         test: {
           name: "unit",
           sequence: { groupOrder: 0 },
-          include: ["test/{api,domain,tokens,kube,runtime,access,controllers,webhooks,cli,house,bench,mutants,fuzz}/**/*.test.ts"],
+          include: [
+            "test/{api,domain,tokens,kube,runtime,access,controllers,webhooks,cli,house,bench,mutants,fuzz}/**/*.test.ts",
+          ],
           testTimeout: 60_000,
         },
       },
@@ -17,7 +20,11 @@ export default defineConfig({
           name: "cluster",
           sequence: { groupOrder: 1 },
           include: ["test/cluster/**/*.test.ts"],
-          exclude: ["test/cluster/controller-*.test.ts", "test/cluster/crash-*.test.ts", "test/cluster/webhook-*.test.ts"],
+          exclude: [
+            "test/cluster/controller-*.test.ts",
+            "test/cluster/crash-*.test.ts",
+            "test/cluster/webhook-*.test.ts",
+          ],
           globalSetup: ["test/cluster/global-setup.ts"],
           testTimeout: 300_000,
           hookTimeout: 600_000,

@@ -14,9 +14,14 @@ export const generatedDirectory = new URL("../src/api/generated/", import.meta.u
 
 const sources = new URL("./", import.meta.url);
 
-/** The TypeScript of every CustomResourceDefinition in this directory; throws when one cannot be read. */
+/**
+ * The TypeScript of every CustomResourceDefinition in this directory; throws when one cannot be
+ * read.
+ */
 export async function generateTypes(): Promise<readonly GeneratedFile[]> {
-  const names = (await readdir(sources)).filter((name) => name.endsWith(".yaml") && name !== "kustomization.yaml");
+  const names = (await readdir(sources)).filter(
+    (name) => name.endsWith(".yaml") && name !== "kustomization.yaml",
+  );
   return Promise.all(names.toSorted().map(async (name) => generateFile(name)));
 }
 
@@ -56,12 +61,19 @@ function jsonSchemaOf(definition: unknown, kind: string) {
 /** What limits a value without having a counterpart in its type. */
 const limits: readonly string[] = ["not", "minItems", "maxItems"];
 
-/** A structural schema as plain JSON schema: what the API server keeps although unknown is an index signature. */
+/**
+ * A structural schema as plain JSON schema: what the API server keeps although unknown is an index
+ * signature.
+ */
 function withoutKubernetes(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const kept = Object.entries(value).filter(([key]) => !key.startsWith("x-kubernetes-") && !limits.includes(key));
+  const kept = Object.entries(value).filter(
+    ([key]) => !key.startsWith("x-kubernetes-") && !limits.includes(key),
+  );
   const plain = Object.fromEntries(kept);
-  return value["x-kubernetes-preserve-unknown-fields"] === true ? { ...plain, additionalProperties: true } : plain;
+  return value["x-kubernetes-preserve-unknown-fields"] === true
+    ? { ...plain, additionalProperties: true }
+    : plain;
 }
 
 function dashed(kind: string): string {
@@ -69,5 +81,6 @@ function dashed(kind: string): string {
 }
 
 if (import.meta.main) {
-  for (const file of await generateTypes()) await writeFile(new URL(file.name, generatedDirectory), file.text);
+  for (const file of await generateTypes())
+    await writeFile(new URL(file.name, generatedDirectory), file.text);
 }

@@ -9,7 +9,11 @@ import { createClient } from "./kube/http-client.ts";
 import { createTransport } from "./kube/transport.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { ConfigError } from "./runtime/config-values.ts";
-import { readControllerConfig, readTrustConfigOptions, readWebhookConfig } from "./runtime/config.ts";
+import {
+  readControllerConfig,
+  readTrustConfigOptions,
+  readWebhookConfig,
+} from "./runtime/config.ts";
 import { type ControllerConfig, controllerHelp } from "./runtime/controller-config.ts";
 import { wantsHelp } from "./runtime/flags.ts";
 import { followCertificateFiles } from "./runtime/certificate-files.ts";
@@ -25,7 +29,10 @@ import type { SigningKeysSeen } from "./tokens/signing-keys.ts";
 import { assembleWebhook } from "./webhooks/assemble.ts";
 
 const closeGraceMs = 2_000;
-/** A load balancer or kube-proxy that learns of the end of a replica later than this finds nobody listening. */
+/**
+ * A load balancer or kube-proxy that learns of the end of a replica later than this finds nobody
+ * listening.
+ */
 const leastDrainMs = 5_000;
 const requestTimeoutMs = 30_000;
 
@@ -38,15 +45,43 @@ async function runController(config: ControllerConfig): Promise<number> {
     ...config,
     prefixes: { user: config.userPrefix, team: config.teamPrefix },
     writers: config.writeConcurrency,
-    lease: { leaseDuration: config.leaseDuration, renewDeadline: config.renewDeadline, retryPeriod: config.retryPeriod },
+    lease: {
+      leaseDuration: config.leaseDuration,
+      renewDeadline: config.renewDeadline,
+      retryPeriod: config.retryPeriod,
+    },
   };
-  const assembly = assembleController(options, { credentials, clock, random: Math.random, log, metrics });
+  const assembly = assembleController(options, {
+    credentials,
+    clock,
+    random: Math.random,
+    log,
+    metrics,
+  });
   const { stores, unprovenBecause } = assembly.informers;
-  const readiness = (): Readiness => ({ ready: unprovenBecause().length === 0, reasons: unprovenBecause() });
-  const ownKeys = (): SigningKeysSeen | undefined => stores.signingKeys.get(keyOf({ namespace: config.namespace, name: ownObjects.signingKeys }));
-  const routes = [healthRoute(), readyRoute(readiness), metricsRoute(metrics), ...publishedKeyRoutes(config.issuer, ownKeys)];
-  const server = await startHttpServer({ ...config.httpAddress, ...served(routes), onRefused: (reason) => metrics.refusedHttp("http", reason), clock, log });
-  log.info({ url: server.url, identity: config.identity, apiServer: credentials.server }, "controller started");
+  const readiness = (): Readiness => ({
+    ready: unprovenBecause().length === 0,
+    reasons: unprovenBecause(),
+  });
+  const ownKeys = (): SigningKeysSeen | undefined =>
+    stores.signingKeys.get(keyOf({ namespace: config.namespace, name: ownObjects.signingKeys }));
+  const routes = [
+    healthRoute(),
+    readyRoute(readiness),
+    metricsRoute(metrics),
+    ...publishedKeyRoutes(config.issuer, ownKeys),
+  ];
+  const server = await startHttpServer({
+    ...config.httpAddress,
+    ...served(routes),
+    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    clock,
+    log,
+  });
+  log.info(
+    { url: server.url, identity: config.identity, apiServer: credentials.server },
+    "controller started",
+  );
 
   const end = await assembly.run(signal);
   log.info({ end }, "controller stops");
@@ -61,17 +96,44 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   const signal = shutdownSignal({ process, clock, log, exitHard: (code) => process.exit(code) });
   const credentials = await loadCredentials(config.kubeconfig, clock);
   const options = { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } };
-  const assembly = assembleWebhook(options, { credentials, clock, random: Math.random, log, metrics });
+  const assembly = assembleWebhook(options, {
+    credentials,
+    clock,
+    random: Math.random,
+    log,
+    metrics,
+  });
   let answering: Promise<HttpServer> | undefined;
   let isAnswering = false;
   const onTls = (tls: ServerTls): void => {
     if (answering !== undefined) return void answering.then((server) => server.useTls(tls));
-    answering = startHttpServer({ ...config.webhookAddress, ...served(assembly.routes, assembly.isAdmissionSegment), onRefused: (reason) => metrics.refusedHttp("webhook", reason), clock, log, tls });
+    answering = startHttpServer({
+      ...config.webhookAddress,
+      ...served(assembly.routes, assembly.isAdmissionSegment),
+      onRefused: (reason) => metrics.refusedHttp("webhook", reason),
+      clock,
+      log,
+      tls,
+    });
     void answering.then(() => (isAnswering = true));
   };
-  const missing = (): readonly string[] => [...(signal.aborted ? ["shutting down"] : []), ...assembly.book.unprovenBecause(), ...(isAnswering ? [] : ["no certificate yet"])];
-  const readiness = (): Readiness => ({ ready: missing().length === 0, reasons: missing(), warnings: assembly.warnings() });
-  const server = await startHttpServer({ ...config.httpAddress, ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]), onRefused: (reason) => metrics.refusedHttp("http", reason), clock, log });
+  const missing = (): readonly string[] => [
+    ...(signal.aborted ? ["shutting down"] : []),
+    ...assembly.book.unprovenBecause(),
+    ...(isAnswering ? [] : ["no certificate yet"]),
+  ];
+  const readiness = (): Readiness => ({
+    ready: missing().length === 0,
+    reasons: missing(),
+    warnings: assembly.warnings(),
+  });
+  const server = await startHttpServer({
+    ...config.httpAddress,
+    ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
+    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    clock,
+    log,
+  });
   log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
 
   // Answers need what is followed: it ends when nobody is answered any more.
@@ -80,12 +142,19 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   const certificates =
     directory === undefined
       ? assembly.keepCertificates(following.signal, onTls)
-      : followCertificateFiles(directory, { clock, log, signal: following.signal, onChange: onTls });
+      : followCertificateFiles(directory, {
+          clock,
+          log,
+          signal: following.signal,
+          onChange: onTls,
+        });
   const followed = Promise.all([assembly.run(following.signal), certificates]);
   await Promise.race([aborted(signal), followed]);
   log.info({}, "webhook stops");
   const { drainTimeout: mostMs } = config;
-  await (await answering)?.drain({ leastMs: Math.min(leastDrainMs, mostMs), mostMs, graceMs: closeGraceMs });
+  await (
+    await answering
+  )?.drain({ leastMs: Math.min(leastDrainMs, mostMs), mostMs, graceMs: closeGraceMs });
   following.abort();
   await followed;
   await Promise.all([server.close(closeGraceMs), assembly.close()]);
@@ -95,10 +164,23 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
 async function runTrustConfig(argv: readonly string[]): Promise<number> {
   const options = readTrustConfigOptions(argv);
   const credentials = await loadCredentials(options.kubeconfig, clock);
-  const transport = createTransport({ credentials, clock, connections: 1, timeoutMs: requestTimeoutMs });
-  const serverVersion = async (): Promise<string> => stringAt(JSON.parse((await transport.request({ method: "GET", path: "/version" })).text), "gitVersion") ?? "";
+  const transport = createTransport({
+    credentials,
+    clock,
+    connections: 1,
+    timeoutMs: requestTimeoutMs,
+  });
+  const serverVersion = async (): Promise<string> =>
+    stringAt(
+      JSON.parse((await transport.request({ method: "GET", path: "/version" })).text),
+      "gitVersion",
+    ) ?? "";
   try {
-    await printTrustConfig(options, { client: createClient(transport, fieldManager), serverVersion, print: (text) => process.stdout.write(text) });
+    await printTrustConfig(options, {
+      client: createClient(transport, fieldManager),
+      serverVersion,
+      print: (text) => process.stdout.write(text),
+    });
   } finally {
     await transport.close();
   }
@@ -130,9 +212,12 @@ async function main([command, ...argv]: readonly string[]): Promise<number> {
   }
   if (command === "controller") return runController(readControllerConfig(argv));
   if (command === "webhook") return runWebhook(readWebhookConfig(argv));
-  if (command === "trust-config" && argv[0] === "--authorization") return runTrustConfig(argv.slice(1));
+  if (command === "trust-config" && argv[0] === "--authorization")
+    return runTrustConfig(argv.slice(1));
   const asked = command === undefined || command === "--help" || command === "help";
-  (asked ? process.stdout : process.stderr).write(asked ? usage : `latchkey: unknown command ${JSON.stringify(command)}\n\n${usage}`);
+  (asked ? process.stdout : process.stderr).write(
+    asked ? usage : `latchkey: unknown command ${JSON.stringify(command)}\n\n${usage}`,
+  );
   return command === undefined || !asked ? 2 : 0;
 }
 
@@ -140,6 +225,8 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   const isUserError = error instanceof ConfigError || error instanceof CredentialsError;
-  process.stderr.write(`latchkey: ${error instanceof Error ? (isUserError ? error.message : (error.stack ?? error.message)) : String(error)}\n`);
+  process.stderr.write(
+    `latchkey: ${error instanceof Error ? (isUserError ? error.message : (error.stack ?? error.message)) : String(error)}\n`,
+  );
   process.exitCode = isUserError ? 2 : 1;
 }

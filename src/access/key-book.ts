@@ -28,7 +28,10 @@ export interface KeyBook {
   /** Follows the API server until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
-  /** Whether the book is proven to be that of the last 30 s, by the monotonic clock; else nothing that it says counts. */
+  /**
+   * Whether the book is proven to be that of the last 30 s, by the monotonic clock; else nothing
+   * that it says counts.
+   */
   isProven(): boolean;
   /** Why it is not, in one sentence for each kind; empty when it is. */
   unprovenBecause(): readonly string[];
@@ -42,7 +45,9 @@ export interface KeyBook {
   byId(uid: string): KeyView | undefined;
   /** All objects whose digests begin with this index. */
   ofIndex(index: string): readonly OwnedAccessKeySeen[];
-  /** The objects whose digests begin like that of a presented key, whether it is their key or not. */
+  /**
+   * The objects whose digests begin like that of a presented key, whether it is their key or not.
+   */
   sharingIndex(presented: SecretText): readonly OwnedAccessKeySeen[];
   /** How many keys a requester has, by the annotation; whatever their state. */
   countOf(requester: string): number;
@@ -75,7 +80,14 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     },
     deps,
   );
-  const namespaces = new Informer<Metadata>({ selection: { resource: resources.namespaces, metadataOnly: true }, parse: parseMetadata, onChange: () => {} }, deps);
+  const namespaces = new Informer<Metadata>(
+    {
+      selection: { resource: resources.namespaces, metadataOnly: true },
+      parse: parseMetadata,
+      onChange: () => {},
+    },
+    deps,
+  );
   let roles: ScopeRoles | undefined;
   const clusterRoles = new Informer<RoleSeen>(
     {
@@ -89,12 +101,14 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
   const policies = requesterPolicyInformers(deps, () => {});
   const all = [keys, namespaces, clusterRoles, ...policies.informers];
 
-  const ofIndex = (index: string): readonly OwnedAccessKeySeen[] => keys.store.by(keyIndexes.keyIndex, index);
+  const ofIndex = (index: string): readonly OwnedAccessKeySeen[] =>
+    keys.store.by(keyIndexes.keyIndex, index);
   const views = createKeyViews({ keys: keys.store, policies: policies.stores, config });
 
   function rolesByName(): ScopeRoles {
     const { store } = clusterRoles;
-    const rulesOf = (name: string): readonly PolicyRule[] => store.by(roleIndex, name).flatMap(({ rules }) => rules);
+    const rulesOf = (name: string): readonly PolicyRule[] =>
+      store.by(roleIndex, name).flatMap(({ rules }) => rules);
     return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
   }
 
@@ -107,7 +121,9 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
     },
     unprovenBecause() {
       const now = deps.clock.monotonic();
-      return all.flatMap(({ resource, watchState }) => unprovenBecause(resource.plural, watchState, now) ?? []);
+      return all.flatMap(
+        ({ resource, watchState }) => unprovenBecause(resource.plural, watchState, now) ?? [],
+      );
     },
     watches: () => watchReadings(all, deps.clock),
     isFollowing: () => keys.isFollowing,

@@ -12,7 +12,10 @@ export const keyIndexes = { keyIndex: "key-index", uid: "uid" } as const;
 /** The indexers of those names. */
 export const keyIndexers: Readonly<Record<string, Indexer<OwnedAccessKeySeen>>> = {
   // A copy: a part of a text keeps the whole text in memory.
-  [keyIndexes.keyIndex]: ({ keyDigest }) => (keyDigest === undefined ? [] : [Buffer.from(keyIndexOf(keyDigest), "latin1").toString("latin1")]),
+  [keyIndexes.keyIndex]: ({ keyDigest }) =>
+    keyDigest === undefined
+      ? []
+      : [Buffer.from(keyIndexOf(keyDigest), "latin1").toString("latin1")],
   [keyIndexes.uid]: ({ metadata }) => [metadata.uid],
 };
 
@@ -25,17 +28,30 @@ export interface KeyViews {
   askedWith(requester: Requester): Pick<KeyView, "askedWith">;
 }
 
-/** Keys that were asked for with a key that was asked for with a key, and so on; more is taken for a mistake, and the eldest for gone. */
+/**
+ * Keys that were asked for with a key that was asked for with a key, and so on; more is taken for a
+ * mistake, and the eldest for gone.
+ */
 const mostGenerations = 8;
 
 /** Views of the keys in a store. */
-export function createKeyViews(deps: { readonly keys: ReadStore<OwnedAccessKeySeen>; readonly policies: PolicyStores; readonly config: KeyConfig }): KeyViews {
+export function createKeyViews(deps: {
+  readonly keys: ReadStore<OwnedAccessKeySeen>;
+  readonly policies: PolicyStores;
+  readonly config: KeyConfig;
+}): KeyViews {
   const { keys, policies, config } = deps;
 
   function viewOf(key: OwnedAccessKeySeen, generations: number): KeyView {
     const requester = observeRequester(key.metadata, policies);
     const duplicate = duplicateOf(key, sameIndex(key));
-    return { key, config, requester, ...(duplicate === undefined ? {} : { duplicate }), ...askedWith(requester, generations - 1) };
+    return {
+      key,
+      config,
+      requester,
+      ...(duplicate === undefined ? {} : { duplicate }),
+      ...askedWith(requester, generations - 1),
+    };
   }
 
   /** Nearly every index is that of one object, which need not be looked at again. */
@@ -47,7 +63,9 @@ export function createKeyViews(deps: { readonly keys: ReadStore<OwnedAccessKeySe
 
   function askedWith(requester: Requester, generations: number): Pick<KeyView, "askedWith"> {
     if (requester.kind === "unknown" || requester.keyId === undefined) return {};
-    return { askedWith: (generations > 0 ? byId(requester.keyId, generations) : undefined) ?? "gone" };
+    return {
+      askedWith: (generations > 0 ? byId(requester.keyId, generations) : undefined) ?? "gone",
+    };
   }
 
   function byId(uid: string, generations: number): KeyView | undefined {

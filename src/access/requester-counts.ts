@@ -1,7 +1,10 @@
 import type { Metadata } from "../api/object.ts";
 import { stampOf } from "../api/requester.ts";
 
-/** How many objects each requester has. An index of their names would cost more memory than this for each object. */
+/**
+ * How many objects each requester has. An index of their names would cost more memory than this for
+ * each object.
+ */
 export class RequesterCounts {
   readonly #counts = new Map<string, number>();
 

@@ -14,13 +14,21 @@ export interface ScopedRequestDeps {
 }
 
 /**
- * A request to the central cluster as scopes are asked about it. It is there at once, but for a resource that discovery does not know
- * yet: that waits for one refresh, and rejects with a KubeError when the API server does not answer.
+ * A request to the central cluster as scopes are asked about it. It is there at once, but for a
+ * resource that discovery does not know yet: that waits for one refresh, and rejects with a
+ * KubeError when the API server does not answer.
  */
-export function scopedRequest(request: ReviewedRequest, { book, discovery, isScoped }: ScopedRequestDeps): ScopedRequest | Promise<ScopedRequest> {
+export function scopedRequest(
+  request: ReviewedRequest,
+  { book, discovery, isScoped }: ScopedRequestDeps,
+): ScopedRequest | Promise<ScopedRequest> {
   if (request.kind === "path") return { ...request, ...book.placeOf("") };
   const { group, resource } = request;
-  const within = (resourceScope: ResourceScope): ScopedRequest => ({ ...request, ...book.placeOf(request.namespace), resourceScope });
+  const within = (resourceScope: ResourceScope): ScopedRequest => ({
+    ...request,
+    ...book.placeOf(request.namespace),
+    resourceScope,
+  });
   const known = discovery.known(group, resource) ?? authorizationOnlyScope(group, resource);
   if (known !== undefined || !isScoped) return within(known ?? "Unknown");
   return discovery.find(group, resource).then(within);

@@ -3,7 +3,9 @@ import { isRecord, recordAt, stringAt, stringsAt } from "./parse.ts";
 /** `apiVersion` of the reviews that are answered. */
 export const accessReviewVersion = "authorization.k8s.io/v1";
 
-/** A request for a resource, in the words of a SubjectAccessReview; empty texts where there is none. */
+/**
+ * A request for a resource, in the words of a SubjectAccessReview; empty texts where there is none.
+ */
 export interface ReviewedResource {
   readonly kind: "resource";
   readonly verb: string;
@@ -24,7 +26,10 @@ export interface ReviewedPath {
 /** What is asked for. */
 export type ReviewedRequest = ReviewedResource | ReviewedPath;
 
-/** A SubjectAccessReview (Kubernetes API reference, authorization.k8s.io/v1): what is asked for, and the extras of who asks. */
+/**
+ * A SubjectAccessReview (Kubernetes API reference, authorization.k8s.io/v1): what is asked for, and
+ * the extras of who asks.
+ */
 export interface AccessReview {
   readonly extra: Readonly<Record<string, unknown>>;
   readonly request: ReviewedRequest;
@@ -32,14 +37,23 @@ export interface AccessReview {
 
 /** Reads a SubjectAccessReview; undefined when it is none, or asks for nothing. */
 export function parseAccessReview(raw: unknown): AccessReview | undefined {
-  if (stringAt(raw, "apiVersion") !== accessReviewVersion || stringAt(raw, "kind") !== "SubjectAccessReview") return undefined;
+  if (
+    stringAt(raw, "apiVersion") !== accessReviewVersion ||
+    stringAt(raw, "kind") !== "SubjectAccessReview"
+  )
+    return undefined;
   const spec = recordAt(raw, "spec");
-  const request = isRecord(spec["resourceAttributes"]) ? resourceRequest(spec["resourceAttributes"]) : pathRequest(spec["nonResourceAttributes"]);
+  const request = isRecord(spec["resourceAttributes"])
+    ? resourceRequest(spec["resourceAttributes"])
+    : pathRequest(spec["nonResourceAttributes"]);
   return request === undefined ? undefined : { extra: recordAt(spec, "extra"), request };
 }
 
 /** The one value of an extra; undefined when it has none or several. */
-export function soleExtra({ extra }: { readonly extra: Readonly<Record<string, unknown>> }, name: string): string | undefined {
+export function soleExtra(
+  { extra }: { readonly extra: Readonly<Record<string, unknown>> },
+  name: string,
+): string | undefined {
   const values = stringsAt(extra, name);
   return values.length === 1 ? values[0] : undefined;
 }
@@ -59,5 +73,9 @@ function resourceRequest(attributes: unknown): ReviewedRequest {
 
 function pathRequest(attributes: unknown): ReviewedRequest | undefined {
   if (!isRecord(attributes)) return undefined;
-  return { kind: "path", verb: stringAt(attributes, "verb") ?? "", path: stringAt(attributes, "path") ?? "" };
+  return {
+    kind: "path",
+    verb: stringAt(attributes, "verb") ?? "",
+    path: stringAt(attributes, "path") ?? "",
+  };
 }

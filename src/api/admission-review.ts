@@ -11,7 +11,10 @@ export interface AdmissionUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A write that the API server asks about before it stores it (Kubernetes API reference, AdmissionRequest). */
+/**
+ * A write that the API server asks about before it stores it (Kubernetes API reference,
+ * AdmissionRequest).
+ */
 export interface AdmissionRequest {
   /** Names the review, not an object. */
   readonly uid: string;
@@ -28,10 +31,20 @@ export interface AdmissionRequest {
 
 /** Reads an AdmissionReview of a create or an update; undefined when it is none. */
 export function parseAdmissionReview(raw: unknown): AdmissionRequest | undefined {
-  if (stringAt(raw, "apiVersion") !== admissionReviewVersion || stringAt(raw, "kind") !== "AdmissionReview") return undefined;
+  if (
+    stringAt(raw, "apiVersion") !== admissionReviewVersion ||
+    stringAt(raw, "kind") !== "AdmissionReview"
+  )
+    return undefined;
   const request = recordAt(raw, "request");
-  const [uid, operation, object, oldObject] = [stringAt(request, "uid"), stringAt(request, "operation"), request["object"], request["oldObject"]];
-  if (uid === undefined || (operation !== "CREATE" && operation !== "UPDATE") || !isRecord(object)) return undefined;
+  const [uid, operation, object, oldObject] = [
+    stringAt(request, "uid"),
+    stringAt(request, "operation"),
+    request["object"],
+    request["oldObject"],
+  ];
+  if (uid === undefined || (operation !== "CREATE" && operation !== "UPDATE") || !isRecord(object))
+    return undefined;
   return {
     uid,
     user: parseUser(recordAt(request, "userInfo")),

@@ -54,17 +54,21 @@ export const reasons = {
   Expired: "The life-time is over.",
   InvalidAccessRule: "An access rule cannot be granted as written.",
   AccessRefused: "The API server refused a Role or RoleBinding.",
-  ApplyFailed: "What Latchkey writes for the object has failed for 30 s or longer, whatever the API server's answer.",
+  ApplyFailed:
+    "What Latchkey writes for the object has failed for 30 s or longer, whatever the API server's answer.",
   NameConflict: "A Role or RoleBinding of a derived name is somebody else's.",
   InvalidSyncOption: "A sync annotation cannot be followed as written.",
   InvalidKey: "A Secret cannot hold one of the data keys.",
-  TooLarge: "The data does not fit into a Secret, or the subjects of an access rule into a RoleBinding.",
+  TooLarge:
+    "The data does not fit into a Secret, or the subjects of an access rule into a RoleBinding.",
   MissingKey: "spec.key is empty.",
   MissingSubject: "None of spec.user, spec.team and spec.subject is set.",
   UnsupportedSubject: "No key can act as this user, subject or group.",
   InvalidScope: "spec.scope cannot be read, or names a role that is not there.",
-  DuplicateKey: "An older object holds the same key, or the requester has too many keys with one index.",
-  KeyMismatch: "A presented key has the index of spec.key, and its digest is another one; only in Events.",
+  DuplicateKey:
+    "An older object holds the same key, or the requester has too many keys with one index.",
+  KeyMismatch:
+    "A presented key has the index of spec.key, and its digest is another one; only in Events.",
   ParentKeyInvalid: "The access key that the request was made with is not valid any more.",
   UnknownRequester: "Who asked for the object is not certain.",
   UnsupportedRequester: "No token can be issued to this requester.",

@@ -1,6 +1,9 @@
 import { listAt, recordAt, stringAt } from "./parse.ts";
 
-/** Whether the objects of a resource are in namespaces (Kubernetes API reference, APIResourceDiscovery `scope`); Unknown: the API server does not serve it. */
+/**
+ * Whether the objects of a resource are in namespaces (Kubernetes API reference,
+ * APIResourceDiscovery `scope`); Unknown: the API server does not serve it.
+ */
 export type ResourceScope = "Namespaced" | "Cluster" | "Unknown";
 
 /** A resource that the API server serves; the empty group is the core group. */
@@ -12,21 +15,42 @@ export interface ServedResource {
   readonly scope: Exclude<ResourceScope, "Unknown">;
 }
 
-/** What aggregated discovery is asked for (Kubernetes API concepts, "Aggregated discovery"; served since 1.30). */
-export const aggregatedDiscovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/**
+ * What aggregated discovery is asked for (Kubernetes API concepts, "Aggregated discovery"; served
+ * since 1.30).
+ */
+export const aggregatedDiscovery =
+  "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** The resources of an APIGroupDiscoveryList without their subresources; undefined when it is none. */
+/**
+ * The resources of an APIGroupDiscoveryList without their subresources; undefined when it is none.
+ */
 export function parseGroupDiscovery(raw: unknown): readonly ServedResource[] | undefined {
   if (stringAt(raw, "kind") !== "APIGroupDiscoveryList") return undefined;
   return listAt(raw, "items").flatMap((item) => {
     const group = stringAt(recordAt(item, "metadata"), "name") ?? "";
-    return listAt(item, "versions").flatMap((version) => listAt(version, "resources").flatMap((resource) => served(resource, { group, version: stringAt(version, "version") ?? "" })));
+    return listAt(item, "versions").flatMap((version) =>
+      listAt(version, "resources").flatMap((resource) =>
+        served(resource, { group, version: stringAt(version, "version") ?? "" }),
+      ),
+    );
   });
 }
 
-function served(raw: unknown, { group, version }: Pick<ServedResource, "group" | "version">): readonly ServedResource[] {
+function served(
+  raw: unknown,
+  { group, version }: Pick<ServedResource, "group" | "version">,
+): readonly ServedResource[] {
   const plural = stringAt(raw, "resource");
   if (plural === undefined) return [];
   const kind = stringAt(recordAt(raw, "responseKind"), "kind") ?? "";
-  return [{ group, version, plural, kind, scope: stringAt(raw, "scope") === "Cluster" ? "Cluster" : "Namespaced" }];
+  return [
+    {
+      group,
+      version,
+      plural,
+      kind,
+      scope: stringAt(raw, "scope") === "Cluster" ? "Cluster" : "Namespaced",
+    },
+  ];
 }

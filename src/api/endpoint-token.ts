@@ -11,7 +11,10 @@ export interface EndpointToken {
   readonly spec: {
     /** Seconds. */
     readonly ttl?: number;
-    /** JSON text of `spec.scope`; absent only when the spec has none, and `null`, which no credential is minted for, where it cannot be read. */
+    /**
+     * JSON text of `spec.scope`; absent only when the spec has none, and `null`, which no
+     * credential is minted for, where it cannot be read.
+     */
     readonly scope?: string;
     /** What that text limits the token to. */
     readonly limit: ScopeLimit;
@@ -27,7 +30,10 @@ export interface EndpointToken {
   readonly expiresAt: string | undefined;
 }
 
-/** A DirectClusterEndpointToken as the API server sends it; throws a TypeError that names the missing field of metadata. */
+/**
+ * A DirectClusterEndpointToken as the API server sends it; throws a TypeError that names the
+ * missing field of metadata.
+ */
 export function parseEndpointToken(raw: unknown): EndpointToken {
   const spec = recordAt(raw, "spec");
   const sent = recordAt(raw, "status");
@@ -40,7 +46,9 @@ export function parseEndpointToken(raw: unknown): EndpointToken {
     metadata: parseStampedMetadata(raw),
     spec: {
       ...(ttl === undefined ? {} : { ttl }),
-      ...(scope === undefined ? {} : { scope: limit === "unreadable" ? "null" : JSON.stringify(scope) }),
+      ...(scope === undefined
+        ? {}
+        : { scope: limit === "unreadable" ? "null" : JSON.stringify(scope) }),
       limit,
     },
     status: token === undefined ? sent : { ...sent, token },

@@ -16,7 +16,9 @@ export const fieldManager = "latchkey-controller";
 /** The field manager of everything the webhook writes. */
 export const webhookFieldManager = "latchkey-webhook";
 
-/** The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace. */
+/**
+ * The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace.
+ */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
@@ -25,9 +27,9 @@ export const ownObjects = {
 } as const;
 
 /**
- * Names of the policies that make certain who asked for a key or token, and that a key acts as nobody whom its requester may
- * not act as; on servers before 1.36, a MutatingWebhookConfiguration has the name of the first. Their age decides whether an
- * object can be trusted.
+ * Names of the policies that make certain who asked for a key or token, and that a key acts as
+ * nobody whom its requester may not act as; on servers before 1.36, a MutatingWebhookConfiguration
+ * has the name of the first. Their age decides whether an object can be trusted.
  */
 export const requesterPolicies = {
   stamp: "latchkey-requester-stamp",
@@ -36,9 +38,14 @@ export const requesterPolicies = {
 } as const;
 
 /** Usernames of Latchkey's own service accounts, as the policies name them. */
-export const ownAccounts: readonly string[] = ["controller", "webhook", "gateway"].map((name) => `system:serviceaccount:latchkey-system:latchkey-${name}`);
+export const ownAccounts: readonly string[] = ["controller", "webhook", "gateway"].map(
+  (name) => `system:serviceaccount:latchkey-system:latchkey-${name}`,
+);
 
-/** Names of the MutatingWebhookConfigurations whose webhooks are Latchkey's, on servers before 1.36 one more. */
+/**
+ * Names of the MutatingWebhookConfigurations whose webhooks are Latchkey's, on servers before 1.36
+ * one more.
+ */
 export const webhookConfigurations: readonly string[] = ["latchkey", requesterPolicies.stamp];
 
 /** Extras of a user who came in with an access key (Kubernetes API reference, UserInfo). */
@@ -71,7 +78,10 @@ export const components = {
 /** Client-side apply keeps a copy of the whole object, secrets included, in this annotation. */
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Beginnings of annotation keys that decide where the copies of a SharedSecret go, and what they are. */
+/**
+ * Beginnings of annotation keys that decide where the copies of a SharedSecret go, and what they
+ * are.
+ */
 export const annotationPrefixes = { sync: `${group}/sync-`, copy: `${group}/copy-` } as const;
 
 /** Every annotation key Latchkey reads or writes. */

@@ -4,7 +4,10 @@ export interface ObjectRef {
   readonly name: string;
 }
 
-/** The part of ObjectMeta that Latchkey reads (Kubernetes API reference, ObjectMeta). Times are RFC 3339 strings. */
+/**
+ * The part of ObjectMeta that Latchkey reads (Kubernetes API reference, ObjectMeta). Times are RFC
+ * 3339 strings.
+ */
 export interface Metadata extends ObjectRef {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -56,5 +59,7 @@ export function keyOf(ref: ObjectRef): Key {
 /** The object that a key names; the inverse of {@link keyOf}. */
 export function refOf(key: Key): ObjectRef {
   const slash = key.indexOf("/");
-  return slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+  return slash === -1
+    ? { name: key }
+    : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }

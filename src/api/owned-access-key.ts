@@ -5,7 +5,10 @@ import { parseStampedMetadata } from "./requester.ts";
 import { type ScopeLimit, parseScopeLimit } from "./scope.ts";
 import { SecretText } from "./secret-text.ts";
 
-/** What decides whose an OwnedAccessKey is and how long it lives (specification, OwnedAccessKey); `ttl` in seconds. */
+/**
+ * What decides whose an OwnedAccessKey is and how long it lives (specification, OwnedAccessKey);
+ * `ttl` in seconds.
+ */
 export interface OwnedAccessKeyTerms {
   readonly user?: string;
   readonly team?: string;
@@ -18,7 +21,10 @@ export interface OwnedAccessKeyTerms {
   readonly scope: ScopeLimit;
 }
 
-/** An OwnedAccessKey without its key; `status` is as the API server sent it, `lastActivity` is RFC 3339. */
+/**
+ * An OwnedAccessKey without its key; `status` is as the API server sent it, `lastActivity` is RFC
+ * 3339.
+ */
 interface OwnedAccessKeyBase {
   readonly metadata: Metadata;
   readonly spec: OwnedAccessKeyTerms;
@@ -33,15 +39,19 @@ export interface OwnedAccessKey extends OwnedAccessKeyBase {
 }
 
 /**
- * An OwnedAccessKey as it is held in memory. `keyDigest`, in lower-case hex, is the SHA-256 of its key, or its digest bound to what
- * the key acts as: `<first 16 digits of the SHA-256>.<SHA-256 of key, newline and subject>`; undefined without a key. The digest is for
- * look-ups in memory only: never in a status, a log or a label.
+ * An OwnedAccessKey as it is held in memory. `keyDigest`, in lower-case hex, is the SHA-256 of its
+ * key, or its digest bound to what the key acts as: `<first 16 digits of the SHA-256>.<SHA-256 of
+ * key, newline and subject>`; undefined without a key. The digest is for look-ups in memory only:
+ * never in a status, a log or a label.
  */
 export interface OwnedAccessKeySeen extends OwnedAccessKeyBase {
   readonly keyDigest: string | undefined;
 }
 
-/** An OwnedAccessKey as the API server sends it; throws a TypeError that names the missing field of metadata. */
+/**
+ * An OwnedAccessKey as the API server sends it; throws a TypeError that names the missing field of
+ * metadata.
+ */
 export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
   const spec = recordAt(raw, "spec");
   const status = recordAt(raw, "status");
@@ -76,11 +86,17 @@ export function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccess
 const noGroups: readonly string[] = [];
 
 function groupsOf(spec: Readonly<Record<string, unknown>>): readonly string[] {
-  const named = [...stringsAt(spec, "groups"), ...stringsAt(recordAt(spec, "identity"), "groups")].filter((name) => name !== "");
+  const named = [
+    ...stringsAt(spec, "groups"),
+    ...stringsAt(recordAt(spec, "identity"), "groups"),
+  ].filter((name) => name !== "");
   return named.length === 0 ? noGroups : [...new Set(named)];
 }
 
-function nonEmpty(spec: Readonly<Record<string, unknown>>, field: "user" | "team" | "subject"): Record<string, string> {
+function nonEmpty(
+  spec: Readonly<Record<string, unknown>>,
+  field: "user" | "team" | "subject",
+): Record<string, string> {
   const text = stringAt(spec, field) ?? "";
   return text === "" ? {} : { [field]: text };
 }

@@ -1,14 +1,26 @@
 import type { Condition } from "./conditions.ts";
-import { annotations as ownAnnotations, labels as ownLabels, lastAppliedAnnotation } from "./names.ts";
+import {
+  annotations as ownAnnotations,
+  labels as ownLabels,
+  lastAppliedAnnotation,
+} from "./names.ts";
 import type { Metadata } from "./object.ts";
 import { SecretText } from "./secret-text.ts";
 
 /** Whether a value is a JSON object; a SecretText is a string with a coat, not an object. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof SecretText);
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof SecretText)
+  );
 }
 
-/** The value of a field that an object has itself: fields may be called like what every object inherits, such as `constructor`. */
+/**
+ * The value of a field that an object has itself: fields may be called like what every object
+ * inherits, such as `constructor`.
+ */
 export function ownValue(record: Readonly<Record<string, unknown>>, field: string): unknown {
   return Object.hasOwn(record, field) ? record[field] : undefined;
 }
@@ -47,38 +59,73 @@ export function stringsAt(value: unknown, field: string): readonly string[] {
   return listAt(value, field).filter((entry) => typeof entry === "string");
 }
 
-/** The string values of the object under `field`; that very object where it has no others, because a hundred thousand labels take long to copy. */
+/**
+ * The string values of the object under `field`; that very object where it has no others, because a
+ * hundred thousand labels take long to copy.
+ */
 export function stringMapAt(value: unknown, field: string): Readonly<Record<string, string>> {
   const record = recordAt(value, field);
-  return isStringMap(record) ? record : Object.fromEntries(Object.entries(record).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+  return isStringMap(record)
+    ? record
+    : Object.fromEntries(
+        Object.entries(record).filter(
+          (entry): entry is [string, string] => typeof entry[1] === "string",
+        ),
+      );
 }
 
-function isStringMap(record: Readonly<Record<string, unknown>>): record is Readonly<Record<string, string>> {
+function isStringMap(
+  record: Readonly<Record<string, unknown>>,
+): record is Readonly<Record<string, string>> {
   return Object.values(record).every((value) => typeof value === "string");
 }
 
 /** ObjectMeta as the API server sends it; throws a TypeError that names the missing field. */
 export function parseMetadata(raw: unknown): Metadata {
   const metadata = recordAt(raw, "metadata");
-  return { ...parseIdentity(metadata), labels: stringMapAt(metadata, "labels"), annotations: withoutLastApplied(stringMapAt(metadata, "annotations")) };
+  return {
+    ...parseIdentity(metadata),
+    labels: stringMapAt(metadata, "labels"),
+    annotations: withoutLastApplied(stringMapAt(metadata, "annotations")),
+  };
 }
 
-/** {@link parseMetadata} with no labels and annotations but those that Latchkey reads: what others put on an object may be a megabyte. */
+/**
+ * {@link parseMetadata} with no labels and annotations but those that Latchkey reads: what others
+ * put on an object may be a megabyte.
+ */
 export function parseOwnMetadata(raw: unknown): Metadata {
   const metadata = recordAt(raw, "metadata");
-  return { ...parseIdentity(metadata), labels: stringsUnder(metadata, "labels", ownLabelKeys), annotations: stringsUnder(metadata, "annotations", ownAnnotationKeys) };
+  return {
+    ...parseIdentity(metadata),
+    labels: stringsUnder(metadata, "labels", ownLabelKeys),
+    annotations: stringsUnder(metadata, "annotations", ownAnnotationKeys),
+  };
 }
 
 const ownLabelKeys: readonly string[] = Object.values(ownLabels);
 const ownAnnotationKeys: readonly string[] = Object.values(ownAnnotations);
 
-/** The strings of the object under `field` that have one of these keys, however many others there are. */
-function stringsUnder(value: unknown, field: string, keys: readonly string[]): Readonly<Record<string, string>> {
+/**
+ * The strings of the object under `field` that have one of these keys, however many others there
+ * are.
+ */
+function stringsUnder(
+  value: unknown,
+  field: string,
+  keys: readonly string[],
+): Readonly<Record<string, string>> {
   const record = recordAt(value, field);
-  return Object.fromEntries(keys.flatMap((key) => (typeof ownValue(record, key) === "string" ? [[key, stringAt(record, key) ?? ""]] : [])));
+  return Object.fromEntries(
+    keys.flatMap((key) =>
+      typeof ownValue(record, key) === "string" ? [[key, stringAt(record, key) ?? ""]] : [],
+    ),
+  );
 }
 
-function parseIdentity(metadata: Readonly<Record<string, unknown>>): Omit<Metadata, "labels" | "annotations"> {
+function parseIdentity(
+  metadata: Readonly<Record<string, unknown>>,
+): Omit<Metadata, "labels" | "annotations"> {
   const namespace = stringAt(metadata, "namespace");
   const deletionTimestamp = stringAt(metadata, "deletionTimestamp");
   return {
@@ -104,7 +151,9 @@ function isCondition(value: unknown): value is Condition {
 }
 
 /** Dropped on arrival, for the secrets that it repeats. */
-function withoutLastApplied(annotations: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function withoutLastApplied(
+  annotations: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
   if (!Object.hasOwn(annotations, lastAppliedAnnotation)) return annotations;
   const { [lastAppliedAnnotation]: _, ...rest } = annotations;
   return rest;

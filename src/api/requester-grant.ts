@@ -1,7 +1,10 @@
 import { isRecord } from "./parse.ts";
 import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "./role.ts";
 
-/** A ClusterRole as it stands; `aggregated` when its rules are gathered from others (Kubernetes RBAC, "Aggregated ClusterRoles"). */
+/**
+ * A ClusterRole as it stands; `aggregated` when its rules are gathered from others (Kubernetes
+ * RBAC, "Aggregated ClusterRoles").
+ */
 export interface GrantRole extends RoleSeen {
   readonly aggregated: boolean;
 }

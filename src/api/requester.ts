@@ -17,8 +17,14 @@ export type Requester =
   | ({ readonly kind: "known" } & RequesterStamp)
   | { readonly kind: "unknown"; readonly why: string };
 
-/** The annotations that record when a lifetime began and ended, over restores: written by the controller, kept on create. */
-export const lifetimeAnnotations: readonly string[] = [annotations.createdAt, annotations.expiredAt];
+/**
+ * The annotations that record when a lifetime began and ended, over restores: written by the
+ * controller, kept on create.
+ */
+export const lifetimeAnnotations: readonly string[] = [
+  annotations.createdAt,
+  annotations.expiredAt,
+];
 
 /** The annotations that nobody writes but Latchkey and its policies. */
 export const lockedAnnotations: readonly string[] = [
@@ -32,7 +38,10 @@ export const lockedAnnotations: readonly string[] = [
 
 const keptAnnotations: readonly string[] = [...lockedAnnotations, annotations.connectorData];
 
-/** The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked here. */
+/**
+ * The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked
+ * here.
+ */
 export function stampOf(metadata: Pick<Metadata, "annotations">): RequesterStamp | undefined {
   const name = metadata.annotations[annotations.requester] ?? "";
   if (name === "") return undefined;
@@ -47,11 +56,14 @@ export function stampOf(metadata: Pick<Metadata, "annotations">): RequesterStamp
 }
 
 /**
- * ObjectMeta with no annotation but what Latchkey and its policies write, and no label: `last-applied-configuration`
- * repeats the whole object, its key or token included. Throws a TypeError that names the missing field.
+ * ObjectMeta with no annotation but what Latchkey and its policies write, and no label:
+ * `last-applied-configuration` repeats the whole object, its key or token included. Throws a
+ * TypeError that names the missing field.
  */
 export function parseStampedMetadata(raw: unknown): Metadata {
   const metadata = parseMetadata(raw);
-  const kept = Object.entries(metadata.annotations).filter(([name]) => keptAnnotations.includes(name));
+  const kept = Object.entries(metadata.annotations).filter(([name]) =>
+    keptAnnotations.includes(name),
+  );
   return { ...metadata, labels: {}, annotations: Object.fromEntries(kept) };
 }

@@ -1,16 +1,27 @@
 import { recordAt, stringAt } from "./parse.ts";
 
 /** What is counted of what Latchkey writes into a namespace. */
-export const countedResources = ["secrets", "count/secrets", "count/roles.rbac.authorization.k8s.io", "count/rolebindings.rbac.authorization.k8s.io"] as const;
+export const countedResources = [
+  "secrets",
+  "count/secrets",
+  "count/roles.rbac.authorization.k8s.io",
+  "count/rolebindings.rbac.authorization.k8s.io",
+] as const;
 
-/** A ResourceQuota that limits something of {@link countedResources}; admission judges by its status alone. */
+/**
+ * A ResourceQuota that limits something of {@link countedResources}; admission judges by its status
+ * alone.
+ */
 export interface ResourceQuotaSeen {
   /** Of each counted resource, as `status.hard` and `status.used` say it. */
   readonly hard: ReadonlyMap<string, string>;
   readonly used: ReadonlyMap<string, string>;
 }
 
-/** Reads a ResourceQuota as the API server sends it; undefined when it limits nothing that Latchkey writes. */
+/**
+ * Reads a ResourceQuota as the API server sends it; undefined when it limits nothing that Latchkey
+ * writes.
+ */
 export function parseResourceQuota(raw: unknown): ResourceQuotaSeen | undefined {
   const status = recordAt(raw, "status");
   const [hard, used] = [counted(recordAt(status, "hard")), counted(recordAt(status, "used"))];
@@ -18,5 +29,9 @@ export function parseResourceQuota(raw: unknown): ResourceQuotaSeen | undefined 
 }
 
 function counted(given: unknown): ReadonlyMap<string, string> {
-  return new Map(countedResources.flatMap((name) => (stringAt(given, name) === undefined ? [] : [[name, stringAt(given, name) ?? ""]])));
+  return new Map(
+    countedResources.flatMap((name) =>
+      stringAt(given, name) === undefined ? [] : [[name, stringAt(given, name) ?? ""]],
+    ),
+  );
 }

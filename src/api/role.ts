@@ -1,5 +1,13 @@
 import type { Metadata, OwnerReference } from "./object.ts";
-import { isRecord, isTrueAt, listAt, parseMetadata, recordAt, stringAt, stringsAt } from "./parse.ts";
+import {
+  isRecord,
+  isTrueAt,
+  listAt,
+  parseMetadata,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from "./parse.ts";
 
 /** Kubernetes API reference, PolicyRule; absent lists are empty. */
 export interface PolicyRule {
@@ -42,7 +50,11 @@ export interface RoleBindingSeen {
 
 /** Reads a Role or ClusterRole; throws a TypeError that names a missing field. */
 export function parseRole(raw: unknown): RoleSeen {
-  return { metadata: parseMetadata(raw), ownerReferences: parseOwners(raw), rules: listAt(raw, "rules").map(parseRule) };
+  return {
+    metadata: parseMetadata(raw),
+    ownerReferences: parseOwners(raw),
+    rules: listAt(raw, "rules").map(parseRule),
+  };
 }
 
 /** Reads a RoleBinding or ClusterRoleBinding; throws a TypeError that names a missing field. */

@@ -1,11 +1,17 @@
 import { isRecord, ownValue } from "./parse.ts";
 
-/** A scope as the rules read it (specification, Scope): every list is there, `allowServiceCli` has become a role. */
+/**
+ * A scope as the rules read it (specification, Scope): every list is there, `allowServiceCli` has
+ * become a role.
+ */
 export interface Scope {
   readonly roles: readonly ScopeRole[];
   readonly projects: readonly string[];
   readonly spaces: readonly { readonly project: string; readonly space: string }[];
-  readonly virtualClusters: readonly { readonly project: string; readonly virtualCluster: string }[];
+  readonly virtualClusters: readonly {
+    readonly project: string;
+    readonly virtualCluster: string;
+  }[];
   readonly clusters: readonly string[];
   readonly rules: readonly ScopeRule[];
 }
@@ -17,7 +23,10 @@ export interface ScopeRole {
   readonly virtualClusters: readonly string[];
 }
 
-/** Requests described one by one (specification, rules entry); an empty list or text does not restrict. */
+/**
+ * Requests described one by one (specification, rules entry); an empty list or text does not
+ * restrict.
+ */
 export interface ScopeRule {
   readonly verbs: readonly string[];
   readonly resources: readonly ScopeResources[];
@@ -42,8 +51,8 @@ export type ScopeLimit = Scope | "none" | "unreadable";
 export const serviceCLI = "serviceCLI";
 
 /**
- * A scope as it was sent; undefined when any part of it cannot be read: a value of another type, or a field that is not
- * known here and might narrow. Such a scope allows nothing.
+ * A scope as it was sent; undefined when any part of it cannot be read: a value of another type, or
+ * a field that is not known here and might narrow. Such a scope allows nothing.
  */
 export function parseScope(raw: unknown): Scope | undefined {
   try {
@@ -59,21 +68,38 @@ export function parseScopeLimit(raw: unknown): ScopeLimit {
   return raw === undefined ? "none" : (parseScope(raw) ?? "unreadable");
 }
 
-/** A scope as a spec writes it, without what is empty: what {@link parseScope} reads as the same scope. */
-export function writeScope({ projects, clusters, ...others }: Scope): Readonly<Record<string, unknown>> {
-  const whole = { ...others, projects: projects.map((project) => ({ project })), clusters: clusters.map((cluster) => ({ cluster })) };
+/**
+ * A scope as a spec writes it, without what is empty: what {@link parseScope} reads as the same
+ * scope.
+ */
+export function writeScope({
+  projects,
+  clusters,
+  ...others
+}: Scope): Readonly<Record<string, unknown>> {
+  const whole = {
+    ...others,
+    projects: projects.map((project) => ({ project })),
+    clusters: clusters.map((cluster) => ({ cluster })),
+  };
   return withoutEmpty(whole);
 }
 
 function withoutEmpty(fields: object): Readonly<Record<string, unknown>> {
-  const entries = Object.entries(fields).filter(([, value]: [string, unknown]) => value !== "" && !(Array.isArray(value) && value.length === 0));
-  const lean = (value: unknown): unknown => (isRecord(value) ? withoutEmpty(value) : Array.isArray(value) ? value.map(lean) : value);
+  const entries = Object.entries(fields).filter(
+    ([, value]: [string, unknown]) => value !== "" && !(Array.isArray(value) && value.length === 0),
+  );
+  const lean = (value: unknown): unknown =>
+    isRecord(value) ? withoutEmpty(value) : Array.isArray(value) ? value.map(lean) : value;
   return Object.fromEntries(entries.map(([name, value]: [string, unknown]) => [name, lean(value)]));
 }
 
 class UnreadableScope extends Error {}
 
-/** What a scope may hold in all of its lists and texts (config/policies/bounds.yaml): what is larger is compared and asked about at a stranger's price. */
+/**
+ * What a scope may hold in all of its lists and texts (config/policies/bounds.yaml): what is larger
+ * is compared and asked about at a stranger's price.
+ */
 export const scopeBounds = { rules: 64, entries: 1_000, characters: 65_536 } as const;
 
 function readScope(raw: unknown): Scope {
@@ -86,13 +112,25 @@ class ScopeReader {
   #characters = 0;
 
   scope(raw: unknown): Scope {
-    const fields = readFields(raw, ["roles", "projects", "spaces", "virtualClusters", "clusters", "rules", "allowServiceCli"]);
+    const fields = readFields(raw, [
+      "roles",
+      "projects",
+      "spaces",
+      "virtualClusters",
+      "clusters",
+      "rules",
+      "allowServiceCli",
+    ]);
     const roles = this.#list(fields.roles, (entry) => this.#role(entry));
     const rules = this.#list(fields.rules, (entry) => this.#rule(entry));
     if (rules.length > scopeBounds.rules) throw new UnreadableScope();
     return {
-      roles: readFlag(fields.allowServiceCli) ? [...roles, { role: serviceCLI, projects: [], virtualClusters: [] }] : roles,
-      projects: this.#list(fields.projects, (entry) => this.#text(readFields(entry, ["project"]).project)),
+      roles: readFlag(fields.allowServiceCli)
+        ? [...roles, { role: serviceCLI, projects: [], virtualClusters: [] }]
+        : roles,
+      projects: this.#list(fields.projects, (entry) =>
+        this.#text(readFields(entry, ["project"]).project),
+      ),
       spaces: this.#list(fields.spaces, (entry) => {
         const { project, space } = readFields(entry, ["project", "space"]);
         return { project: this.#text(project), space: this.#text(space) };
@@ -101,18 +139,37 @@ class ScopeReader {
         const { project, virtualCluster } = readFields(entry, ["project", "virtualCluster"]);
         return { project: this.#text(project), virtualCluster: this.#text(virtualCluster) };
       }),
-      clusters: this.#list(fields.clusters, (entry) => this.#text(readFields(entry, ["cluster"]).cluster)),
+      clusters: this.#list(fields.clusters, (entry) =>
+        this.#text(readFields(entry, ["cluster"]).cluster),
+      ),
       rules,
     };
   }
 
   #role(raw: unknown): ScopeRole {
-    const { role, projects, virtualClusters } = readFields(raw, ["role", "projects", "virtualClusters"]);
-    return { role: this.#text(role), projects: this.#texts(projects), virtualClusters: this.#texts(virtualClusters) };
+    const { role, projects, virtualClusters } = readFields(raw, [
+      "role",
+      "projects",
+      "virtualClusters",
+    ]);
+    return {
+      role: this.#text(role),
+      projects: this.#texts(projects),
+      virtualClusters: this.#texts(virtualClusters),
+    };
   }
 
   #rule(raw: unknown): ScopeRule {
-    const fields = readFields(raw, ["verbs", "resources", "resourceNames", "namespaces", "nonResourceURLs", "requestTargets", "cluster", "virtualClusters"]);
+    const fields = readFields(raw, [
+      "verbs",
+      "resources",
+      "resourceNames",
+      "namespaces",
+      "nonResourceURLs",
+      "requestTargets",
+      "cluster",
+      "virtualClusters",
+    ]);
     return {
       verbs: this.#texts(fields.verbs),
       resources: this.#list(fields.resources, (entry) => this.#resources(entry)),
@@ -159,7 +216,10 @@ function charactersOf(text: string): number {
   return text.length > 2 * scopeBounds.characters ? text.length / 2 : Array.from(text).length;
 }
 
-function readFields<Field extends string>(raw: unknown, known: readonly Field[]): Readonly<Partial<Record<Field, unknown>>> {
+function readFields<Field extends string>(
+  raw: unknown,
+  known: readonly Field[],
+): Readonly<Partial<Record<Field, unknown>>> {
   if (!isRecord(raw)) throw new UnreadableScope();
   const names: ReadonlySet<string> = new Set(known);
   if (Object.keys(raw).some((name) => !names.has(name))) throw new UnreadableScope();

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 
 /**
- * A string that refuses to be printed: `toString`, `JSON.stringify` and `console.log` show `[secret]`.
- * Only `tokens` and kube's body encoder take the coat off, with {@link reveal}.
+ * A string that refuses to be printed: `toString`, `JSON.stringify` and `console.log` show
+ * `[secret]`. Only `tokens` and kube's body encoder take the coat off, with {@link reveal}.
  */
 export class SecretText {
   readonly #value: string;
@@ -24,7 +24,10 @@ export class SecretText {
     return (length / 4) * 3 - padding;
   }
 
-  /** Whether the text is padded base64 without line breaks, as the CRD wants it (RFC 4648 section 4). */
+  /**
+   * Whether the text is padded base64 without line breaks, as the CRD wants it (RFC 4648 section
+   * 4).
+   */
   get isBase64(): boolean {
     return this.#value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(this.#value);
   }

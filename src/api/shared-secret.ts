@@ -1,6 +1,13 @@
 import type { Condition } from "./conditions.ts";
 import type { Metadata } from "./object.ts";
-import { listAt, parseConditions, parseOwnMetadata, recordAt, stringAt, stringsAt } from "./parse.ts";
+import {
+  listAt,
+  parseConditions,
+  parseOwnMetadata,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from "./parse.ts";
 import { SecretText } from "./secret-text.ts";
 
 /** An entry of `spec.access` (specification, SharedSecret); absent lists are empty. */
@@ -21,7 +28,10 @@ export interface Owner {
 /** The base64 values of a SharedSecret or Secret, under cover. */
 export type SecretData = Readonly<Record<string, SecretText>>;
 
-/** The most keys that data which is synced may have: what reads them must not keep everything else waiting. */
+/**
+ * The most keys that data which is synced may have: what reads them must not keep everything else
+ * waiting.
+ */
 export const mostDataKeys = 10_000;
 
 /** A SharedSecret without its data; of its labels and annotations it has Latchkey's own. */
@@ -33,13 +43,18 @@ export interface SharedSecret {
   readonly conditions: readonly Condition[];
 }
 
-/** A SharedSecret as it is read; of data with more than {@link mostDataKeys} keys it has one key more than that, and how many there are. */
+/**
+ * A SharedSecret as it is read; of data with more than {@link mostDataKeys} keys it has one key
+ * more than that, and how many there are.
+ */
 export interface SharedSecretWithData extends SharedSecret {
   readonly data: SecretData;
   readonly keys: number;
 }
 
-/** Reads a SharedSecret, its data included; throws a TypeError that names a missing metadata field. */
+/**
+ * Reads a SharedSecret, its data included; throws a TypeError that names a missing metadata field.
+ */
 export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   const spec = recordAt(raw, "spec");
   const owner = recordAt(spec, "owner");
@@ -47,7 +62,10 @@ export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   return {
     metadata: parseOwnMetadata(raw),
     ...readData(spec),
-    owner: { ...optional("user", stringAt(owner, "user")), ...optional("team", stringAt(owner, "team")) },
+    owner: {
+      ...optional("user", stringAt(owner, "user")),
+      ...optional("team", stringAt(owner, "team")),
+    },
     access: listAt(spec, "access").map(parseAccessRule),
     status,
     conditions: parseConditions(status),
@@ -79,7 +97,10 @@ function parseAccessRule(rule: unknown): AccessRule {
   };
 }
 
-function optional<K extends string>(field: K, value: string | undefined): { readonly [field in K]?: string } {
+function optional<K extends string>(
+  field: K,
+  value: string | undefined,
+): { readonly [field in K]?: string } {
   const empty: { readonly [field in K]?: string } = {};
   return value === undefined ? empty : { ...empty, [field]: value };
 }

@@ -4,9 +4,13 @@ import { SecretText } from "./secret-text.ts";
 /** `apiVersion` of the reviews that are answered. */
 export const tokenReviewVersion = "authentication.k8s.io/v1";
 
-/** The token of a TokenReview (Kubernetes API reference, authentication.k8s.io/v1); undefined when it is none. */
+/**
+ * The token of a TokenReview (Kubernetes API reference, authentication.k8s.io/v1); undefined when
+ * it is none.
+ */
 export function parseTokenReview(raw: unknown): SecretText | undefined {
-  const isReview = stringAt(raw, "apiVersion") === tokenReviewVersion && stringAt(raw, "kind") === "TokenReview";
+  const isReview =
+    stringAt(raw, "apiVersion") === tokenReviewVersion && stringAt(raw, "kind") === "TokenReview";
   const token = stringAt(recordAt(raw, "spec"), "token");
   return isReview && token !== undefined ? new SecretText(token) : undefined;
 }

@@ -4,7 +4,13 @@ import { dump } from "js-yaml";
 import { ownObjects } from "../api/names.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { authorizationConfiguration, oldestMinor, trustFiles, trustFlags, webhookKubeconfig } from "../domain/trust-config.ts";
+import {
+  authorizationConfiguration,
+  oldestMinor,
+  trustFiles,
+  trustFlags,
+  webhookKubeconfig,
+} from "../domain/trust-config.ts";
 import { webhookPaths } from "../domain/webhook-paths.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Client } from "../kube/client.ts";
@@ -20,17 +26,36 @@ export interface TrustConfigDeps {
   readonly print: (text: string) => void;
 }
 
-/** Prints or writes what kube-apiserver needs to ask the webhook: three files, one of them with a private key, and flags. */
-export async function printTrustConfig(options: TrustConfigOptions, { client, serverVersion, print }: TrustConfigDeps): Promise<void> {
+/**
+ * Prints or writes what kube-apiserver needs to ask the webhook: three files, one of them with a
+ * private key, and flags.
+ */
+export async function printTrustConfig(
+  options: TrustConfigOptions,
+  { client, serverVersion, print }: TrustConfigDeps,
+): Promise<void> {
   const { namespace, serviceName, directory, output } = options;
   const minor = options.kubernetesVersion ?? minorOf(await serverVersion());
   if (minor < oldestMinor) {
-    throw new ConfigError("--kubernetes-version", `1.${minor}`, `is too old: kube-apiserver reads an AuthorizationConfiguration from 1.${oldestMinor} on`);
+    throw new ConfigError(
+      "--kubernetes-version",
+      `1.${minor}`,
+      `is too old: kube-apiserver reads an AuthorizationConfiguration from 1.${oldestMinor} on`,
+    );
   }
   const url = options.webhookUrl ?? (await serviceUrl(options, client));
-  const certificates = parseWebhookCertificates(await client.get(resources.secrets, { namespace, name: ownObjects.webhookCertificates }).catch(explained(options)));
+  const certificates = parseWebhookCertificates(
+    await client
+      .get(resources.secrets, { namespace, name: ownObjects.webhookCertificates })
+      .catch(explained(options)),
+  );
   const serverName = `${serviceName}.${namespace}.svc`;
-  const kubeconfig = (path: string): object => webhookKubeconfig({ url: url.replace(/\/$/, "") + path, serverName, ...clientDataOf(certificates) });
+  const kubeconfig = (path: string): object =>
+    webhookKubeconfig({
+      url: url.replace(/\/$/, "") + path,
+      serverName,
+      ...clientDataOf(certificates),
+    });
   const files = [
     { name: trustFiles.authorization, content: authorizationConfiguration({ minor, directory }) },
     { name: trustFiles.tokenReview, content: kubeconfig(webhookPaths.tokenReview) },
@@ -39,25 +64,46 @@ export async function printTrustConfig(options: TrustConfigOptions, { client, se
   if (output !== undefined) write(output, files);
   else for (const { name, text } of files) print(`# ${directory}/${name}\n${text}---\n`);
   const flags = trustFlags({ minor, directory });
-  print(["# Flags of kube-apiserver; take --authorization-mode away.", ...flags.map((flag) => `# ${flag}`), ""].join("\n"));
+  print(
+    [
+      "# Flags of kube-apiserver; take --authorization-mode away.",
+      ...flags.map((flag) => `# ${flag}`),
+      "",
+    ].join("\n"),
+  );
 }
 
-function write(output: string, files: readonly { readonly name: string; readonly text: string }[]): void {
+function write(
+  output: string,
+  files: readonly { readonly name: string; readonly text: string }[],
+): void {
   mkdirSync(output, { recursive: true });
   for (const { name, text } of files) writeFileSync(join(output, name), text, { mode: 0o600 });
 }
 
-async function serviceUrl({ namespace, serviceName }: TrustConfigOptions, client: Pick<Client, "get">): Promise<string> {
+async function serviceUrl(
+  { namespace, serviceName }: TrustConfigOptions,
+  client: Pick<Client, "get">,
+): Promise<string> {
   const service = await client.get(resources.services, { namespace, name: serviceName });
   const address = stringAt(recordAt(service, "spec"), "clusterIP") ?? "";
-  if (address === "" || address === "None") throw new ConfigError("--webhook-url", "", `must be set: the Service ${namespace}/${serviceName} has no address of its own`);
+  if (address === "" || address === "None")
+    throw new ConfigError(
+      "--webhook-url",
+      "",
+      `must be set: the Service ${namespace}/${serviceName} has no address of its own`,
+    );
   return `https://${address.includes(":") ? `[${address}]` : address}`;
 }
 
 function explained({ namespace }: TrustConfigOptions): (error: unknown) => never {
   return (error) => {
     if (!isKubeError(error, "NotFound")) throw error;
-    throw new ConfigError("--namespace", namespace, `has no Secret ${ownObjects.webhookCertificates} yet: start latchkey webhook, which makes it`);
+    throw new ConfigError(
+      "--namespace",
+      namespace,
+      `has no Secret ${ownObjects.webhookCertificates} yet: start latchkey webhook, which makes it`,
+    );
   };
 }
 

@@ -17,7 +17,10 @@ import { sizeOfIn } from "./object-size.ts";
 export interface AssemblyOptions extends ControllerOptions {
   readonly identity: string;
   readonly lease: LeaseTimes;
-  /** The most bytes of bodies of single requests, and of their answers, that are in memory at a time. */
+  /**
+   * The most bytes of bodies of single requests, and of their answers, that are in memory at a
+   * time.
+   */
   readonly maximumBodyBytesInFlight: number;
 }
 
@@ -34,7 +37,10 @@ export interface AssemblyDeps {
 /** A controller with its ways to the API server and its Lease. */
 export interface Assembly {
   readonly informers: Informers;
-  /** Follows the API server, waits for the Lease and leads, until the signal aborts or the Lease is lost. */
+  /**
+   * Follows the API server, waits for the Lease and leads, until the signal aborts or the Lease is
+   * lost.
+   */
   run(signal: AbortSignal): Promise<CandidacyEnd>;
   /** Ends every connection, whatever is in flight. */
   close(): Promise<void>;
@@ -47,29 +53,72 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const { credentials, clock, random, log, metrics } = deps;
   const host = new URL(credentials.server).host;
   const transports: Transport[] = [];
-  const open = (rest: Pick<TransportOptions, "bodies" | "connections" | "fence" | "onLimit"> & { readonly timeoutMs?: number }): Transport => {
-    const transport = createTransport({ credentials, clock, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }), ...rest });
+  const open = (
+    rest: Pick<TransportOptions, "bodies" | "connections" | "fence" | "onLimit"> & {
+      readonly timeoutMs?: number;
+    },
+  ): Transport => {
+    const transport = createTransport({
+      credentials,
+      clock,
+      timeoutMs: requestTimeoutMs,
+      onAnswer: (seen) => metrics.request({ ...seen, host }),
+      ...rest,
+    });
     transports.push(transport);
     return transport;
   };
 
-  // Renewals have a connection of their own: they must neither be fenced nor wait behind anything. A socket that hangs
-  // may use up half of the deadline, so that another try is left.
-  const leaseClient = createClient(open({ connections: 1, timeoutMs: options.lease.renewDeadline / 2 }), fieldManager);
+  // Renewals have a connection of their own: they must neither be fenced nor wait behind anything.
+  // A socket that hangs may use up half of the deadline, so that another try is left.
+  const leaseClient = createClient(
+    open({ connections: 1, timeoutMs: options.lease.renewDeadline / 2 }),
+    fieldManager,
+  );
   const lease = { namespace: options.namespace, name: ownObjects.lease };
-  const election = new LeaderElection({ client: leaseClient, clock, random, log, metrics, lease, identity: options.identity, times: options.lease });
+  const election = new LeaderElection({
+    client: leaseClient,
+    clock,
+    random,
+    log,
+    metrics,
+    lease,
+    identity: options.identity,
+    times: options.lease,
+  });
 
-  // Copies have connections of their own: kube-apiserver may take 100 ms over one write of a RoleBinding, and a hundredth over a Secret's.
+  // Copies have connections of their own: kube-apiserver may take 100 ms over one write of a
+  // RoleBinding, and a hundredth over a Secret's.
   const bodies = new BodyLimiter(options.maximumBodyBytesInFlight);
   const openFenced = (pool: RequestPool): Transport => {
     metrics.requestLimit(pool, options.writers);
-    return open({ bodies, connections: options.writers, fence: () => election.remainingMs(), onLimit: (limit) => metrics.requestLimit(pool, limit) });
+    return open({
+      bodies,
+      connections: options.writers,
+      fence: () => election.remainingMs(),
+      onLimit: (limit) => metrics.requestLimit(pool, limit),
+    });
   };
   const [copies, rest] = [openFenced("copies"), openFenced("rest")];
   const eventClient = createClient(open({ connections: 2 }), fieldManager);
-  const events = new EventRecorder({ client: eventClient, clock, log, reporter: `${group}/latchkey`, identity: options.identity });
+  const events = new EventRecorder({
+    client: eventClient,
+    clock,
+    log,
+    reporter: `${group}/latchkey`,
+    identity: options.identity,
+  });
   const sizeOf: SizeOf = (resource, ref) => sizeOfIn(controller.informers.stores)(resource, ref);
-  const controller = createController(options, { client: createClient(rest, fieldManager, sizeOf), copyClient: createClient(copies, fieldManager, sizeOf), listWatch: createListWatch(rest, clock), events, clock, random, log, metrics });
+  const controller = createController(options, {
+    client: createClient(rest, fieldManager, sizeOf),
+    copyClient: createClient(copies, fieldManager, sizeOf),
+    listWatch: createListWatch(rest, clock),
+    events,
+    clock,
+    random,
+    log,
+    metrics,
+  });
 
   let followed = Promise.resolve();
   return {

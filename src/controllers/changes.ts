@@ -40,12 +40,16 @@ export interface Queues {
 export const signingKeysKey: Key = "signing-keys";
 
 /**
- * A SharedSecret's status follows its copies at this distance, so that a fan-out does not count them a thousand times;
- * while copies wait for their turn the count cannot be final, and tells of progress only.
+ * A SharedSecret's status follows its copies at this distance, so that a fan-out does not count
+ * them a thousand times; while copies wait for their turn the count cannot be final, and tells of
+ * progress only.
  */
 const statusDelayMs = { final: 100, progress: 1_000 } as const;
 
-/** A grant follows the keys of its requester at this distance for each of them, or at once: ten times what a pass takes to look at them. */
+/**
+ * A grant follows the keys of its requester at this distance for each of them, or at once: ten
+ * times what a pass takes to look at them.
+ */
 const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
 
 /** Which passes a change asks for. */
@@ -74,8 +78,16 @@ export interface Changes {
 }
 
 /** Puts the keys of all passes that a change concerns into their queues. */
-export function createChanges({ queues, stores, deletions, copyFailures, clock, turns }: ChangeDeps): Changes {
-  const addTarget = (target: ObjectRef, urgency: Urgency): void => queues.copy.add(keyOf(target), urgency);
+export function createChanges({
+  queues,
+  stores,
+  deletions,
+  copyFailures,
+  clock,
+  turns,
+}: ChangeDeps): Changes {
+  const addTarget = (target: ObjectRef, urgency: Urgency): void =>
+    queues.copy.add(keyOf(target), urgency);
   const count = ({ secret }: Source): void => {
     const delayMs = queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
     queues.sharedSecret.addAt(keyOf(secret.metadata), clock.now() + delayMs);
@@ -86,7 +98,9 @@ export function createChanges({ queues, stores, deletions, copyFailures, clock, 
   function onSecret({ key, before, after }: Change<CopySeen | StrangerSeen>): void {
     queues.copy.add(key, "fresh");
     recount(refOf(key));
-    for (const uid of new Set([before, after].map((seen) => seen?.metadata.labels[labels.sourceUid]))) {
+    for (const uid of new Set(
+      [before, after].map((seen) => seen?.metadata.labels[labels.sourceUid]),
+    )) {
       const holder = uid === undefined ? undefined : stores.sharedSecrets.by(indexes.uid, uid)[0];
       if (holder !== undefined) count(holder);
     }
@@ -103,21 +117,26 @@ export function createChanges({ queues, stores, deletions, copyFailures, clock, 
         const wanted = new Set(targets.map(keyOf));
         for (const key of wanted) queues.copy.add(key, stores.copies.has(key) ? "bulk" : "soon");
         for (const target of targets) recountRivals(source, target);
-        for (const key of copyKeysOf(source, stores)) queues.copy.add(key, wanted.has(key) ? "bulk" : "soon");
+        for (const key of copyKeysOf(source, stores))
+          queues.copy.add(key, wanted.has(key) ? "bulk" : "soon");
       }
     },
     namespace({ before, after }) {
       const name = (after ?? before)?.name ?? "";
-      // Policies, Pod Security and webhooks select by labels, of which only Latchkey's own are held: any change may be the one.
+      // Policies, Pod Security and webhooks select by labels, of which only Latchkey's own are
+      // held: any change may be the one.
       if (before !== undefined && after !== undefined) refused.retryAll(name);
       if (!concernsSync(before, after)) return;
       for (const source of stores.sharedSecrets.values()) {
         const states = [before, after].filter((namespace) => namespace !== undefined);
         // The status says how many namespaces of a project do not ask.
-        if (states.some((namespace) => namesProject(source, projectOf(namespace) ?? ""))) count(source);
-        if (states.some((namespace) => isPermitted(source, namespace))) addTarget(targetIn(name, source), "fresh");
+        if (states.some((namespace) => namesProject(source, projectOf(namespace) ?? "")))
+          count(source);
+        if (states.some((namespace) => isPermitted(source, namespace)))
+          addTarget(targetIn(name, source), "fresh");
       }
-      for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name)) queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
+      for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name))
+        queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
       for (const store of [stores.copies, stores.strangers]) {
         for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "fresh");
       }
@@ -137,7 +156,12 @@ export function createChanges({ queues, stores, deletions, copyFailures, clock, 
       }
       for (const name of concernedBy(before, after)) {
         addGranted(name);
-        addWaiting(name, [before, after].flatMap((state) => (state === undefined ? [] : (hashInName(state) ?? []))));
+        addWaiting(
+          name,
+          [before, after].flatMap((state) =>
+            state === undefined ? [] : (hashInName(state) ?? []),
+          ),
+        );
       }
     },
     key({ key, before, after }) {
@@ -146,10 +170,15 @@ export function createChanges({ queues, stores, deletions, copyFailures, clock, 
       forgetGone(before, after);
       const seen = [before, after].filter((state) => state !== undefined);
       for (const index of said(seen, ({ keyDigest }) => keyDigest && keyIndexOf(keyDigest))) {
-        for (const twin of stores.keys.keysBy(keyIndexes.keyIndex, index)) queues.key.add(twin, "fresh");
+        for (const twin of stores.keys.keysBy(keyIndexes.keyIndex, index))
+          queues.key.add(twin, "fresh");
       }
       for (const uid of said(seen, ({ metadata }) => metadata.uid)) addAskedWith(uid);
-      for (const claim of said(seen, ({ metadata }) => connectorClaim(metadata.annotations)?.secret)) queues.connectorData.add(claim, "fresh");
+      for (const claim of said(
+        seen,
+        ({ metadata }) => connectorClaim(metadata.annotations)?.secret,
+      ))
+        queues.connectorData.add(claim, "fresh");
       addRequesters(before, after);
     },
     token({ key, before, after }) {
@@ -165,7 +194,8 @@ export function createChanges({ queues, stores, deletions, copyFailures, clock, 
       for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "bulk");
     },
     connectorData: ({ key }) => queues.connectorData.add(refOf(key).name, "fresh"),
-    resourceQuota: ({ key, before, after }) => refused.retryWithin(refOf(key).namespace ?? "", quotaRelief(before, after)),
+    resourceQuota: ({ key, before, after }) =>
+      refused.retryWithin(refOf(key).namespace ?? "", quotaRelief(before, after)),
     scopeRole() {
       for (const key of stores.keys.keys()) queues.key.add(key, "bulk");
     },
@@ -193,21 +223,32 @@ export function createChanges({ queues, stores, deletions, copyFailures, clock, 
       queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
       for (const target of targetsOf(source, stores)) addTarget(target, "bulk");
     });
-    for (const store of [stores.copies, stores.strangers]) await turns.each(store.keys(), (key) => queues.copy.add(key, "bulk"));
-    for (const store of [stores.roles, stores.roleBindings]) await turns.each(store.values(), addOwners);
+    for (const store of [stores.copies, stores.strangers])
+      await turns.each(store.keys(), (key) => queues.copy.add(key, "bulk"));
+    for (const store of [stores.roles, stores.roleBindings])
+      await turns.each(store.values(), addOwners);
     await turns.each(allStamped(), ({ queue, key }) => queue.add(key, "bulk"));
-    for (const key of stores.connectorData.keys()) queues.connectorData.add(refOf(key).name, "bulk");
-    for (const claim of stores.keys.namesIn(indexes.connectorData)) queues.connectorData.add(claim, "bulk");
+    for (const key of stores.connectorData.keys())
+      queues.connectorData.add(refOf(key).name, "bulk");
+    for (const claim of stores.keys.namesIn(indexes.connectorData))
+      queues.connectorData.add(claim, "bulk");
     handlers.signingKeys();
   }
 
   function addOwners(seen: RoleSeen | RoleBindingSeen): void {
     const { namespace = "", name, annotations: given } = seen.metadata;
     const uid = sourceUidOf(seen);
-    const owners = uid === undefined ? stores.sharedSecrets.by(indexes.namespace, namespace) : stores.sharedSecrets.by(indexes.uid, uid);
+    const owners =
+      uid === undefined
+        ? stores.sharedSecrets.by(indexes.namespace, namespace)
+        : stores.sharedSecrets.by(indexes.uid, uid);
     for (const { secret } of owners) queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
     // Nobody's: any key of the namespace brings the pass that takes leftovers away.
-    if (owners.length === 0 && uid !== undefined) queues.sharedSecret.add(keyOf({ namespace, name: given[annotations.source] ?? name }), "fresh");
+    if (owners.length === 0 && uid !== undefined)
+      queues.sharedSecret.add(
+        keyOf({ namespace, name: given[annotations.source] ?? name }),
+        "fresh",
+      );
   }
 
   /** `granted` is `<plural>/<name>`. */
@@ -226,45 +267,85 @@ export function createChanges({ queues, stores, deletions, copyFailures, clock, 
   }
 
   /** What a grant or the end of one changes, by key of a queue's kind and name. */
-  function concernedBy(before: GrantRole | GrantBinding | undefined, after: GrantRole | GrantBinding | undefined): ReadonlySet<string> {
-    const [old, young] = [before, after].map((seen) => (seen === undefined || "rules" in seen ? seen : stores.clusterRoles.get(seen.metadata.name)));
-    const isRoleUpdate = old !== undefined && young !== undefined && old !== young && hashInName(old) === hashInName(young);
-    if (isRoleUpdate) return new Set([grantedNames, namesInForce].flatMap((namesOf) => inOneAlone(namesOf(old), namesOf(young))));
+  function concernedBy(
+    before: GrantRole | GrantBinding | undefined,
+    after: GrantRole | GrantBinding | undefined,
+  ): ReadonlySet<string> {
+    const [old, young] = [before, after].map((seen) =>
+      seen === undefined || "rules" in seen ? seen : stores.clusterRoles.get(seen.metadata.name),
+    );
+    const isRoleUpdate =
+      old !== undefined &&
+      young !== undefined &&
+      old !== young &&
+      hashInName(old) === hashInName(young);
+    if (isRoleUpdate)
+      return new Set(
+        [grantedNames, namesInForce].flatMap((namesOf) => inOneAlone(namesOf(old), namesOf(young))),
+      );
     return new Set([old, young].flatMap((role) => (role === undefined ? [] : grantedNames(role))));
   }
 
-  /** Grants name what will stay until Latchkey lets it go: no other change of a key or token concerns them. */
-  function addRequesters(...seen: readonly (OwnedAccessKeySeen | EndpointToken | undefined)[]): void {
-    const [before, after] = seen.map((object) => object !== undefined && isLasting(object.metadata) && stampedHash(object.metadata)[0]);
+  /**
+   * Grants name what will stay until Latchkey lets it go: no other change of a key or token
+   * concerns them.
+   */
+  function addRequesters(
+    ...seen: readonly (OwnedAccessKeySeen | EndpointToken | undefined)[]
+  ): void {
+    const [before, after] = seen.map(
+      (object) =>
+        object !== undefined && isLasting(object.metadata) && stampedHash(object.metadata)[0],
+    );
     if (before === after) return;
-    const hashes = new Set(seen.flatMap((object) => (object === undefined ? [] : stampedHash(object.metadata))));
+    const hashes = new Set(
+      seen.flatMap((object) => (object === undefined ? [] : stampedHash(object.metadata))),
+    );
     hashes.forEach(addGrant);
   }
 
-  /** A pass looks at all keys of a requester: where they are many, what comes together is granted together. */
+  /**
+   * A pass looks at all keys of a requester: where they are many, what comes together is granted
+   * together.
+   */
   function addGrant(hash: Key): void {
-    const delayMs = Math.min(stores.keys.countBy(indexes.requester, hash) * grantDelayMs.each, grantDelayMs.most);
+    const delayMs = Math.min(
+      stores.keys.countBy(indexes.requester, hash) * grantDelayMs.each,
+      grantDelayMs.most,
+    );
     if (delayMs < grantDelayMs.least) queues.grant.add(hash, "fresh");
     else queues.grant.addAt(hash, clock.now() + delayMs);
   }
 
-  /** Everything about requesters, and the queue of each; what one of them asked for comes together, so that it is granted in batches. */
+  /**
+   * Everything about requesters, and the queue of each; what one of them asked for comes together,
+   * so that it is granted in batches.
+   */
   function* allStamped(): Iterable<{ readonly queue: WorkQueue; readonly key: Key }> {
-    for (const [queue, store] of [[queues.key, stores.keys], [queues.token, stores.tokens]] as const) {
+    for (const [queue, store] of [
+      [queues.key, stores.keys],
+      [queues.token, stores.tokens],
+    ] as const) {
       for (const hash of store.namesIn(indexes.requester)) {
         for (const key of store.keysBy(indexes.requester, hash)) yield { queue, key };
       }
       // What has no stamp; the others are waiting already.
       for (const key of store.keys()) yield { queue, key };
     }
-    for (const store of [stores.keys, stores.tokens, stores.clusterRoles, stores.clusterRoleBindings]) {
+    for (const store of [
+      stores.keys,
+      stores.tokens,
+      stores.clusterRoles,
+      stores.clusterRoleBindings,
+    ]) {
       for (const key of store.namesIn(indexes.requester)) yield { queue: queues.grant, key };
     }
   }
 
   function recountRivals(source: Source, target: ObjectRef): void {
     for (const { secret } of candidatesFor(target, stores)) {
-      if (secret.metadata.uid !== source.secret.metadata.uid) queues.sharedSecret.add(keyOf(secret.metadata), "bulk");
+      if (secret.metadata.uid !== source.secret.metadata.uid)
+        queues.sharedSecret.add(keyOf(secret.metadata), "bulk");
     }
   }
 }

@@ -7,7 +7,9 @@ import { isSame } from "../domain/merge-patch.ts";
 export function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
   if (before === undefined || after === undefined) return true;
   const same = before.digest === after.digest && isSame(before.options, after.options);
-  return !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp;
+  return (
+    !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp
+  );
 }
 
 /** Whether a change of a namespace bears on who receives what. */

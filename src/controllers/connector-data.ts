@@ -33,20 +33,40 @@ export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps)
   return plan.next;
 }
 
-/** What is removed on a mistake is somebody's data: the API server itself says whether its key still claims it. */
-async function confirmed({ key, ifGone, otherwise }: { readonly key: { readonly name: string; readonly uid: string }; readonly ifGone: Plan; readonly otherwise: Plan }, name: Key, { client, clock }: ConnectorDataDeps): Promise<Plan> {
+/**
+ * What is removed on a mistake is somebody's data: the API server itself says whether its key still
+ * claims it.
+ */
+async function confirmed(
+  {
+    key,
+    ifGone,
+    otherwise,
+  }: {
+    readonly key: { readonly name: string; readonly uid: string };
+    readonly ifGone: Plan;
+    readonly otherwise: Plan;
+  },
+  name: Key,
+  { client, clock }: ConnectorDataDeps,
+): Promise<Plan> {
   const live = await readLive(resources.ownedAccessKeys, { name: key.name }, client);
   if (live.kind === "gone") return ifGone;
-  if (live.kind === "unknown") return { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } };
+  if (live.kind === "unknown")
+    return { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } };
   if (live.metadata.uid !== key.uid) return ifGone;
   const claims = connectorClaim(live.metadata.annotations)?.secret === name;
-  return claims ? { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } } : otherwise;
+  return claims
+    ? { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } }
+    : otherwise;
 }
 
 /** A claim on a Secret that is not there: the watch of keys may be faster than that of Secrets. */
 async function disclaim(name: Key, deps: ConnectorDataDeps): Promise<Next> {
   const { stores, clock, client, namespace } = deps;
-  const keys = stores.keys.by(indexes.connectorData, name).filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const keys = stores.keys
+    .by(indexes.connectorData, name)
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (keys.length === 0) return waitForChange;
   const live = await readLive(resources.secrets, { namespace, name }, client);
   if (live.kind !== "gone") return { kind: "look-again", at: clock.now() + askAgainMs };

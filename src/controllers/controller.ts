@@ -32,7 +32,8 @@ import { TargetFailures } from "./target-failures.ts";
 import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
 /** How the controller behaves; durations in seconds. */
-export interface ControllerOptions extends OwnedAccessKeyConfig, EndpointTokenConfig, TokenQuotaConfig {
+export interface ControllerOptions
+  extends OwnedAccessKeyConfig, EndpointTokenConfig, TokenQuotaConfig {
   readonly namespace: string;
   readonly prefixes: Prefixes;
   /** Whether namespaces without `sync-from` take no copies. */
@@ -58,12 +59,17 @@ export interface ControllerDeps {
   readonly metrics: Metrics;
 }
 
-/** The controller: its informers follow the API server in every process, its loops run in the leader's. */
+/**
+ * The controller: its informers follow the API server in every process, its loops run in the
+ * leader's.
+ */
 export interface Controller {
   readonly informers: Informers;
   /** Follows the API server until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>;
-  /** Keeps everything true until the signal aborts; resolves when the passes in flight have ended. */
+  /**
+   * Keeps everything true until the signal aborts; resolves when the passes in flight have ended.
+   */
   lead(signal: AbortSignal): Promise<void>;
 }
 
@@ -72,7 +78,16 @@ export function createController(options: ControllerOptions, deps: ControllerDep
   let handlers: ChangeHandlers | undefined;
   const turns = new Turns(deps.clock);
   const recovery = new Recovery();
-  const informers = createInformers({ ...deps, turns, recovery }, { ...options, on: countingObjects(forwardTo(() => handlers), deps.metrics) });
+  const informers = createInformers(
+    { ...deps, turns, recovery },
+    {
+      ...options,
+      on: countingObjects(
+        forwardTo(() => handlers),
+        deps.metrics,
+      ),
+    },
+  );
   deps.metrics.watches(informers.watches);
   return {
     informers,
@@ -83,9 +98,18 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       const queues = createQueues(deps);
       const deletions = new Deletions(deps.clock);
       const failures = createFailures(queues, deps, () => changes);
-      const changes: Changes = createChanges({ queues, stores: informers.stores, deletions, copyFailures: failures.copyFailures, clock: deps.clock, turns });
+      const changes: Changes = createChanges({
+        queues,
+        stores: informers.stores,
+        deletions,
+        copyFailures: failures.copyFailures,
+        clock: deps.clock,
+        turns,
+      });
       handlers = changes.handlers;
-      const stopRetrying = recovery.onRecovered(() => Object.values(queues).forEach((queue) => queue.retryNow()));
+      const stopRetrying = recovery.onRecovered(() =>
+        Object.values(queues).forEach((queue) => queue.retryNow()),
+      );
       try {
         await changes.addEverything();
         await runLoops({ options, deps, turns, informers, deletions, queues, failures, signal });
@@ -108,7 +132,16 @@ interface Leading {
   readonly signal: AbortSignal;
 }
 
-async function runLoops({ options, deps, turns, informers, deletions, queues, failures, signal }: Leading): Promise<void> {
+async function runLoops({
+  options,
+  deps,
+  turns,
+  informers,
+  deletions,
+  queues,
+  failures,
+  signal,
+}: Leading): Promise<void> {
   const { client, copyClient, clock, log, metrics, events } = deps;
   const { stores } = informers;
   const held = new HeldObjects();
@@ -116,14 +149,58 @@ async function runLoops({ options, deps, turns, informers, deletions, queues, fa
   // What is valid counts before anything is minted.
   await turns.each(stores.tokens.values(), (token) => tokenQuota.note(token));
   const observe = (resource: Resource, answer: unknown): void => {
-    if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens) held.note(answer);
+    if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)
+      held.note(answer);
     informers.observe(resource, answer);
   };
-  const shared = { ...options, config: options, client, clock, turns, log, stores, deletions, ...failures, keyViews: createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: options }), held, tokenQuota, observe, refresh: informers.refresh, tell: events.tell.bind(events) };
-  const copying = { ...shared, client: copyClient, sourceData: new SourceData({ client, digestOf: informers.digestOf }) };
-  const sharing = { ...shared, failureAt: (target: Key) => failures.copyFailures.at(target), waitingSince: new Map<string, number>() };
-  const loop = (name: string, queue: WorkQueue, reconcile: (key: Key) => Promise<Next>, workers = options.workers): Promise<void> =>
-    runLoop({ name, queue, reconcile, workers, signal, clock, turns, log, metrics: metrics.controller(name) });
+  const shared = {
+    ...options,
+    config: options,
+    client,
+    clock,
+    turns,
+    log,
+    stores,
+    deletions,
+    ...failures,
+    keyViews: createKeyViews({
+      keys: stores.keys,
+      policies: stores.requesterPolicies,
+      config: options,
+    }),
+    held,
+    tokenQuota,
+    observe,
+    refresh: informers.refresh,
+    tell: events.tell.bind(events),
+  };
+  const copying = {
+    ...shared,
+    client: copyClient,
+    sourceData: new SourceData({ client, digestOf: informers.digestOf }),
+  };
+  const sharing = {
+    ...shared,
+    failureAt: (target: Key) => failures.copyFailures.at(target),
+    waitingSince: new Map<string, number>(),
+  };
+  const loop = (
+    name: string,
+    queue: WorkQueue,
+    reconcile: (key: Key) => Promise<Next>,
+    workers = options.workers,
+  ): Promise<void> =>
+    runLoop({
+      name,
+      queue,
+      reconcile,
+      workers,
+      signal,
+      clock,
+      turns,
+      log,
+      metrics: metrics.controller(name),
+    });
   await Promise.all([
     loop("sharedsecret", queues.sharedSecret, (key) => reconcileSharedSecret(key, sharing)),
     loop("copy", queues.copy, (key) => reconcileCopy(key, copying), options.writers),
@@ -144,21 +221,41 @@ interface AllFailures {
 }
 
 /** What this leader remembers of failures; `changes` follow what is said of targets and grants. */
-function createFailures(queues: Queues, { clock, log }: Pick<ControllerDeps, "clock" | "log">, changes: () => Pick<Changes, "recount" | "addStampedBy"> | undefined): AllFailures {
-  const again = (queue: WorkQueue): Pick<FailuresDeps, "clock" | "lookAgainAt"> => ({ clock, lookAgainAt: (key, at) => queue.addAt(key, at) });
-  // What is said no longer leaves the status with the next pass; what is said is written by the pass that failed.
-  const own = (queue: WorkQueue): Failures => new Failures({ ...again(queue), onChange: (key, said) => (said === undefined ? queue.add(key, "fresh") : undefined) });
+function createFailures(
+  queues: Queues,
+  { clock, log }: Pick<ControllerDeps, "clock" | "log">,
+  changes: () => Pick<Changes, "recount" | "addStampedBy"> | undefined,
+): AllFailures {
+  const again = (queue: WorkQueue): Pick<FailuresDeps, "clock" | "lookAgainAt"> => ({
+    clock,
+    lookAgainAt: (key, at) => queue.addAt(key, at),
+  });
+  // What is said no longer leaves the status with the next pass; what is said is written by the
+  // pass that failed.
+  const own = (queue: WorkQueue): Failures =>
+    new Failures({
+      ...again(queue),
+      onChange: (key, said) => (said === undefined ? queue.add(key, "fresh") : undefined),
+    });
   return {
-    copyFailures: new TargetFailures({ ...again(queues.copy), log, recount: (target) => changes()?.recount(target) }),
+    copyFailures: new TargetFailures({
+      ...again(queues.copy),
+      log,
+      recount: (target) => changes()?.recount(target),
+    }),
     sharedSecretFailures: own(queues.sharedSecret),
     keyFailures: own(queues.key),
     tokenFailures: own(queues.token),
-    grantFailures: new Failures({ ...again(queues.grant), onChange: (hash) => changes()?.addStampedBy(hash) }),
+    grantFailures: new Failures({
+      ...again(queues.grant),
+      onChange: (hash) => changes()?.addStampedBy(hash),
+    }),
   };
 }
 
 function createQueues({ clock, random, metrics }: ControllerDeps): Queues {
-  const queue = (name: string): WorkQueue => new WorkQueue({ clock, random, metrics: metrics.queue(name) });
+  const queue = (name: string): WorkQueue =>
+    new WorkQueue({ clock, random, metrics: metrics.queue(name) });
   return {
     sharedSecret: queue("sharedsecret"),
     copy: queue("copy"),

@@ -1,7 +1,13 @@
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
 import type { SecretData } from "../api/shared-secret.ts";
-import { rejectedSteps, targetState, type TargetState, targetSteps, writtenSource } from "../domain/sync.ts";
+import {
+  rejectedSteps,
+  targetState,
+  type TargetState,
+  targetSteps,
+  writtenSource,
+} from "../domain/sync.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
@@ -43,26 +49,45 @@ export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Next> {
   return waitForChange;
 }
 
-/** The state of a target, with the data that a write of it needs; undefined where that data is not what the decision was made on: the watch will say so. */
-async function observe(target: ObjectRef, { stores, sourceData }: CopyDeps): Promise<{ readonly state: TargetState; readonly data?: SecretData } | undefined> {
+/**
+ * The state of a target, with the data that a write of it needs; undefined where that data is not
+ * what the decision was made on: the watch will say so.
+ */
+async function observe(
+  target: ObjectRef,
+  { stores, sourceData }: CopyDeps,
+): Promise<{ readonly state: TargetState; readonly data?: SecretData } | undefined> {
   const state = targetState(observeTarget(target, stores));
   const source = writtenSource(state);
   if (source === undefined) return { state };
   if (source.data !== undefined) return { state, data: source.data };
   const data = await sourceData.of(source);
   const since = targetState(observeTarget(target, stores));
-  const isSame = writtenSource(since)?.digest === source.digest && writtenSource(since)?.secret.metadata.uid === source.secret.metadata.uid;
+  const isSame =
+    writtenSource(since)?.digest === source.digest &&
+    writtenSource(since)?.secret.metadata.uid === source.secret.metadata.uid;
   return data !== undefined && isSame ? { state: since, data } : undefined;
 }
 
-function isOrphan({ copy, source }: Extract<TargetState, { kind: "orphaned" }>, client: Client): Promise<boolean> {
+function isOrphan(
+  { copy, source }: Extract<TargetState, { kind: "orphaned" }>,
+  client: Client,
+): Promise<boolean> {
   return isSourceGone(source, copy.metadata.labels[labels.sourceUid], client);
 }
 
-/** A machine's failure is thrown; what somebody at the target has to change is an outcome, and is looked at again ever more seldom. */
-async function afterRefusal({ target, state }: { readonly target: ObjectRef; readonly state: TargetState }, error: KubeError, deps: CopyDeps): Promise<Next> {
+/**
+ * A machine's failure is thrown; what somebody at the target has to change is an outcome, and is
+ * looked at again ever more seldom.
+ */
+async function afterRefusal(
+  { target, state }: { readonly target: ObjectRef; readonly state: TargetState },
+  error: KubeError,
+  deps: CopyDeps,
+): Promise<Next> {
   // What stands in the way has been read; where that failed it is looked at again.
-  if (error.code === "AlreadyExists") return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+  if (error.code === "AlreadyExists")
+    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
   // The namespace is going away, or is gone; its own change brings the next pass.
   if (error.causes.includes("NamespaceTerminating") || isGoneNamespace(error)) {
     deps.copyFailures.end(keyOf(target));
@@ -78,17 +103,29 @@ async function afterRefusal({ target, state }: { readonly target: ObjectRef; rea
 }
 
 /** What a decision needs of the API server fails as a write does. */
-async function noting<T>(key: Key, reading: Promise<T>, { copyFailures }: Pick<CopyDeps, "copyFailures">): Promise<T> {
+async function noting<T>(
+  key: Key,
+  reading: Promise<T>,
+  { copyFailures }: Pick<CopyDeps, "copyFailures">,
+): Promise<T> {
   try {
     return await reading;
   } catch (error) {
-    if (isKubeError(error)) copyFailures.note(key, { kind: "failed", reason: error.reason ?? error.code, message: error.explanation });
+    if (isKubeError(error))
+      copyFailures.note(key, {
+        kind: "failed",
+        reason: error.reason ?? error.code,
+        message: error.explanation,
+      });
     throw error;
   }
 }
 
 /** What rejects the copy may reject the mark, too. */
-async function markRejected(steps: ReturnType<typeof rejectedSteps>, deps: CopyDeps): Promise<void> {
+async function markRejected(
+  steps: ReturnType<typeof rejectedSteps>,
+  deps: CopyDeps,
+): Promise<void> {
   try {
     await carryOut({ steps }, deps);
   } catch (error) {

@@ -1,7 +1,10 @@
 import type { Clock } from "../runtime/clock.ts";
 import type { FormerGrantee } from "../domain/former-grantee.ts";
 
-/** What this leader remembers of an object that is being deleted; instants are monotonic milliseconds. */
+/**
+ * What this leader remembers of an object that is being deleted; instants are monotonic
+ * milliseconds.
+ */
 export interface Deletion {
   readonly seenAt: number;
   /** When no grant was left; undefined while one stands. */
@@ -13,7 +16,8 @@ export interface Deletion {
 }
 
 /**
- * When this leader first saw each deletion, by uid. A new leader begins anew: that an object goes later is the only consequence.
+ * When this leader first saw each deletion, by uid. A new leader begins anew: that an object goes
+ * later is the only consequence.
  */
 export class Deletions {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -23,13 +27,19 @@ export class Deletions {
     this.#clock = clock;
   }
 
-  /** The instant at which the deletion of this object was first seen: now, unless it was seen before. */
+  /**
+   * The instant at which the deletion of this object was first seen: now, unless it was seen
+   * before.
+   */
   seenAt(uid: string): number {
     return this.#get(uid).seenAt;
   }
 
   /** Takes in how the grants of an object stand now, and answers what is known of its deletion. */
-  note(uid: string, { stand, grantees }: { readonly stand: boolean; readonly grantees: readonly FormerGrantee[] }): Deletion {
+  note(
+    uid: string,
+    { stand, grantees }: { readonly stand: boolean; readonly grantees: readonly FormerGrantee[] },
+  ): Deletion {
     const before = this.#get(uid);
     const met = new Set(grantees.map(({ allowedBy }) => allowedBy));
     const deletion = {
@@ -48,7 +58,12 @@ export class Deletions {
   }
 
   #get(uid: string): Deletion {
-    const known = this.#known.get(uid) ?? { seenAt: this.#clock.monotonic(), grantsGoneAt: undefined, hadGrants: false, grantees: [] };
+    const known = this.#known.get(uid) ?? {
+      seenAt: this.#clock.monotonic(),
+      grantsGoneAt: undefined,
+      hadGrants: false,
+      grantees: [],
+    };
     this.#known.set(uid, known);
     return known;
   }

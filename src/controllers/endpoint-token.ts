@@ -2,7 +2,12 @@ import type { KeyViews } from "../access/key-views.ts";
 import { observeRequester } from "../access/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
-import { planEndpointToken, planMinted, planTokenReport, planTooMany } from "../domain/endpoint-token.ts";
+import {
+  planEndpointToken,
+  planMinted,
+  planTokenReport,
+  planTooMany,
+} from "../domain/endpoint-token.ts";
 import type { SaidFailure } from "../domain/failing.ts";
 import type { Plan } from "../domain/plan.ts";
 import type { EndpointTokenConfig, EndpointTokenView } from "../domain/token-state.ts";
@@ -12,12 +17,19 @@ import { mintToken } from "../tokens/jwt.ts";
 import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { type Failures, notingFailures } from "./failures.ts";
-import { type GrantedReleaseDeps, grantFailure, observeGrant, planGrantedRelease, planGrantedStuck } from "./grants.ts";
+import {
+  type GrantedReleaseDeps,
+  grantFailure,
+  observeGrant,
+  planGrantedRelease,
+  planGrantedStuck,
+} from "./grants.ts";
 import type { Stores } from "./stores.ts";
 import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
 
 /** What the passes over DirectClusterEndpointTokens need; `namespace` is Latchkey's own. */
-export interface EndpointTokenDeps extends CarryOutDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
+export interface EndpointTokenDeps
+  extends CarryOutDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
   readonly clock: Clock;
   readonly config: EndpointTokenConfig & TokenQuotaConfig;
   readonly namespace: string;
@@ -27,7 +39,10 @@ export interface EndpointTokenDeps extends CarryOutDeps, Omit<GrantedReleaseDeps
   readonly tokenFailures: Pick<Failures, "at" | "note" | "end">;
 }
 
-/** One pass over a DirectClusterEndpointToken: mint, erase at its end, delete after, and its farewell. */
+/**
+ * One pass over a DirectClusterEndpointToken: mint, erase at its end, delete after, and its
+ * farewell.
+ */
 export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Next> {
   const { stores, keyViews, config, namespace, clock, tokenFailures: failures } = deps;
   const token = stores.tokens.get(name);
@@ -43,26 +58,51 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
   const isGoing = token.metadata.deletionTimestamp !== undefined;
   const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
-  const view: EndpointTokenView = { token, requester, grant, knownKids: kids, config, failure, ...keyViews.askedWith(requester) };
+  const view: EndpointTokenView = {
+    token,
+    requester,
+    grant,
+    knownKids: kids,
+    config,
+    failure,
+    ...keyViews.askedWith(requester),
+  };
   const attempt = {
     async apply() {
-      const plan = isGoing ? await planGrantedRelease(token, { kind, requester, failure }, deps) : await decide(view, keys, deps);
+      const plan = isGoing
+        ? await planGrantedRelease(token, { kind, requester, failure }, deps)
+        : await decide(view, keys, deps);
       await carryOut(plan, deps);
       return plan.next;
     },
-    report: (said: SaidFailure) => carryOut(isGoing ? planGrantedStuck(token, { kind, failure: said }, deps) : planTokenReport({ ...view, failure: said }, clock.now()), deps),
+    report: (said: SaidFailure) =>
+      carryOut(
+        isGoing
+          ? planGrantedStuck(token, { kind, failure: said }, deps)
+          : planTokenReport({ ...view, failure: said }, clock.now()),
+        deps,
+      ),
   };
   return await notingFailures(name, attempt, failures);
 }
 
 /** Without signing keys nothing is minted: their arrival brings the next pass. */
-async function decide(view: EndpointTokenView, keys: SigningKeysSeen | undefined, { clock, config, tokenQuota }: EndpointTokenDeps): Promise<Plan> {
+async function decide(
+  view: EndpointTokenView,
+  keys: SigningKeysSeen | undefined,
+  { clock, config, tokenQuota }: EndpointTokenDeps,
+): Promise<Plan> {
   const now = clock.now();
   const decision = planEndpointToken(view, now);
   if (decision.kind === "plan") return decision.plan;
   if (keys === undefined) return decision.otherwise;
   const { requester, endsAt, claims } = decision;
   const isFree = tokenQuota.take({ requester, uid: view.token.metadata.uid, endsAt }, now);
-  if (!isFree) return planTooMany(view, { requester, quota: config.quotaTokens, nextEnd: tokenQuota.nextEnd(requester) }, now);
+  if (!isFree)
+    return planTooMany(
+      view,
+      { requester, quota: config.quotaTokens, nextEnd: tokenQuota.nextEnd(requester) },
+      now,
+    );
   return planMinted(view, await mintToken(claims, keys), now);
 }

@@ -1,5 +1,11 @@
 import type { Key } from "../api/object.ts";
-import { failAgain, type Failing, type FailureSeen, patienceMs, type SaidFailure } from "../domain/failing.ts";
+import {
+  failAgain,
+  type Failing,
+  type FailureSeen,
+  patienceMs,
+  type SaidFailure,
+} from "../domain/failing.ts";
 import type { Next } from "../domain/plan.ts";
 import { isKubeError, isRefusal, isTooLarge, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -7,13 +13,19 @@ import type { Clock } from "../runtime/clock.ts";
 /** What remembering failures needs. */
 export interface FailuresDeps {
   readonly clock: Pick<Clock, "now" | "monotonic">;
-  /** Asks for another try at an instant in milliseconds since the epoch, so that what repeats is said in time. */
+  /**
+   * Asks for another try at an instant in milliseconds since the epoch, so that what repeats is
+   * said in time.
+   */
   readonly lookAgainAt: (key: Key, at: number) => void;
   /** Told when what is said of a key changes, and when it ends. */
   readonly onChange: (key: Key, said: SaidFailure | undefined) => void;
 }
 
-/** What fails now, by key of its queue: nothing is kept of what has succeeded since. A new leader begins anew. */
+/**
+ * What fails now, by key of its queue: nothing is kept of what has succeeded since. A new leader
+ * begins anew.
+ */
 export class Failures {
   readonly #deps: FailuresDeps;
   readonly #failing = new Map<Key, Failing>();
@@ -39,7 +51,8 @@ export class Failures {
     const monotonic = clock.monotonic();
     const after = failAgain(before, failure, { monotonic, time: clock.now() });
     this.#failing.set(key, after);
-    if (after.said === undefined) lookAgainAt(key, clock.now() + after.since + patienceMs - monotonic);
+    if (after.said === undefined)
+      lookAgainAt(key, clock.now() + after.since + patienceMs - monotonic);
     if (after.said !== before?.said) onChange(key, after.said?.failure);
     return after.said?.failure;
   }
@@ -61,7 +74,11 @@ export interface Try {
 }
 
 /** Runs one try; a KubeError is noted, said in the status when it is time to, and thrown. */
-export async function notingFailures(key: Key, { apply, report, failureOf = passingFailureOf }: Try, failures: Pick<Failures, "note" | "end">): Promise<Next> {
+export async function notingFailures(
+  key: Key,
+  { apply, report, failureOf = passingFailureOf }: Try,
+  failures: Pick<Failures, "note" | "end">,
+): Promise<Next> {
   try {
     const next = await apply();
     failures.end(key);
@@ -75,15 +92,22 @@ export async function notingFailures(key: Key, { apply, report, failureOf = pass
   }
 }
 
-/** What refuses the writes of an object itself or of a requester's grants is none of its user's mistakes, and may go away. */
+/**
+ * What refuses the writes of an object itself or of a requester's grants is none of its user's
+ * mistakes, and may go away.
+ */
 function passingFailureOf({ reason, code, message }: KubeError): FailureSeen {
   return { kind: "failed", reason: reason ?? code, message };
 }
 
-/** What the API server refuses or cannot store of Roles and RoleBindings, somebody has to change. */
+/**
+ * What the API server refuses or cannot store of Roles and RoleBindings, somebody has to change.
+ */
 export function accessFailureOf(error: KubeError): FailureSeen {
-  if (isTooLarge(error)) return { kind: "too-large", reason: "TooLarge", message: error.explanation };
-  if (isRefusal(error)) return { kind: "refused", reason: error.reason ?? error.code, message: error.explanation };
+  if (isTooLarge(error))
+    return { kind: "too-large", reason: "TooLarge", message: error.explanation };
+  if (isRefusal(error))
+    return { kind: "refused", reason: error.reason ?? error.code, message: error.explanation };
   return passingFailureOf(error);
 }
 

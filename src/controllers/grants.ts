@@ -2,7 +2,13 @@ import type { Requester } from "../api/requester.ts";
 import type { GrantedObject } from "../api/requester-grant.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { type FormerGrantee, granteeOfClusterRoleBinding } from "../domain/former-grantee.ts";
-import { grantKey, grantState, type GrantState, requesterHash, shardPrefix } from "../domain/granted-names.ts";
+import {
+  grantKey,
+  grantState,
+  type GrantState,
+  requesterHash,
+  shardPrefix,
+} from "../domain/granted-names.ts";
 import type { Plan } from "../domain/plan.ts";
 import { planRelease, planStuck, type Terminating } from "../domain/release.ts";
 import type { SaidFailure } from "../domain/failing.ts";
@@ -18,24 +24,54 @@ export interface GrantedReleaseDeps extends ReleaseDeps {
   readonly grantFailures: Pick<Failures, "at">;
 }
 
-/** Why a key or token waits for its grant, or for the end of it, where the grants of its requester fail again and again. */
-export function grantFailure({ metadata }: Pick<Terminating, "metadata">, { grant, requester }: { readonly grant: GrantState; readonly requester: Requester }, { grantFailures }: Pick<GrantedReleaseDeps, "grantFailures">): SaidFailure | undefined {
+/**
+ * Why a key or token waits for its grant, or for the end of it, where the grants of its requester
+ * fail again and again.
+ */
+export function grantFailure(
+  { metadata }: Pick<Terminating, "metadata">,
+  { grant, requester }: { readonly grant: GrantState; readonly requester: Requester },
+  { grantFailures }: Pick<GrantedReleaseDeps, "grantFailures">,
+): SaidFailure | undefined {
   if (requester.kind === "unknown") return undefined;
-  const isWaiting = metadata.deletionTimestamp === undefined ? !grant.granted || grant.namedByOthers : grant.named;
+  const isWaiting =
+    metadata.deletionTimestamp === undefined ? !grant.granted || grant.namedByOthers : grant.named;
   return isWaiting ? grantFailures.at(requesterHash(requester.name)) : undefined;
 }
 
 /** What to do for a key or token that is being deleted; its grants have passes of their own. */
-export async function planGrantedRelease(object: Terminating, { kind, requester, failure }: { readonly kind: GrantedObject["kind"]; readonly requester: Requester; readonly failure?: SaidFailure | undefined }, deps: GrantedReleaseDeps): Promise<Plan> {
+export async function planGrantedRelease(
+  object: Terminating,
+  {
+    kind,
+    requester,
+    failure,
+  }: {
+    readonly kind: GrantedObject["kind"];
+    readonly requester: Requester;
+    readonly failure?: SaidFailure | undefined;
+  },
+  deps: GrantedReleaseDeps,
+): Promise<Plan> {
   const { metadata } = object;
   const resource = grantedResources[kind];
   const { named } = observeGrant({ kind, name: metadata.name }, requester, deps.stores);
-  const phase = await observeRelease({ resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) }, deps);
-  return { ...planRelease(resource, object, { phase, now: deps.clock.now(), failure }), next: afterPhase(phase, deps) };
+  const phase = await observeRelease(
+    { resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) },
+    deps,
+  );
+  return {
+    ...planRelease(resource, object, { phase, now: deps.clock.now(), failure }),
+    next: afterPhase(phase, deps),
+  };
 }
 
 /** What to tell while the end of a key or token fails again and again. */
-export function planGrantedStuck(object: Terminating, { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: SaidFailure }, { clock }: Pick<GrantedReleaseDeps, "clock">): Plan {
+export function planGrantedStuck(
+  object: Terminating,
+  { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: SaidFailure },
+  { clock }: Pick<GrantedReleaseDeps, "clock">,
+): Plan {
   return planStuck(grantedResources[kind], object, { now: clock.now(), failure });
 }
 
@@ -47,11 +83,20 @@ const grantedResources: Readonly<Record<GrantedObject["kind"], Resource>> = {
 function granteesOf(requester: Requester): readonly FormerGrantee[] {
   if (requester.kind === "unknown" || isSystemName(requester.name)) return [];
   const subject = { kind: "User", name: requester.name };
-  return [granteeOfClusterRoleBinding(shardPrefix(requesterHash(requester.name)), { subject, verb: "get" })];
+  return [
+    granteeOfClusterRoleBinding(shardPrefix(requesterHash(requester.name)), {
+      subject,
+      verb: "get",
+    }),
+  ];
 }
 
 /** How the grants of one key or token stand. */
-export function observeGrant(object: GrantedObject, requester: Requester, stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">): GrantState {
+export function observeGrant(
+  object: GrantedObject,
+  requester: Requester,
+  stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">,
+): GrantState {
   const roles = stores.clusterRoles.by(indexes.grantedName, grantKey(object));
   return grantState(object, {
     requester: requester.kind === "known" ? requester.name : undefined,

@@ -15,11 +15,22 @@ import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
 import { connectorClaim } from "../domain/connector-claim.ts";
 import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
-import { claimedSource, type CopySeen, type Source, sourceOf, type StrangerSeen } from "../domain/copy.ts";
+import {
+  claimedSource,
+  type CopySeen,
+  type Source,
+  sourceOf,
+  type StrangerSeen,
+} from "../domain/copy.ts";
 import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
 import { requesterHash } from "../domain/granted-names.ts";
 import { projectOf, readNamespace } from "../domain/sync-target.ts";
-import { untilProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
+import {
+  untilProven,
+  unprovenBecause,
+  type WatchReading,
+  watchReadings,
+} from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change, Indexer } from "../kube/store.ts";
 import { aborted } from "../runtime/sleep.ts";
@@ -68,7 +79,14 @@ export interface Informers {
 }
 
 /** The informers of the controller; `namespace` is Latchkey's own. */
-export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom, on }: { readonly namespace: string; readonly requireSyncFrom: boolean; readonly on: ChangeHandlers }): Informers {
+export function createInformers(
+  deps: InformerDeps,
+  {
+    namespace,
+    requireSyncFrom,
+    on,
+  }: { readonly namespace: string; readonly requireSyncFrom: boolean; readonly on: ChangeHandlers },
+): Informers {
   const digestOf = createDataDigest();
   const selectOwn = { namespace, fieldSelector: `metadata.name=${ownObjects.signingKeys}` };
   const labelled = labels.sourceUid;
@@ -113,7 +131,11 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
         pack: ({ value }) => packCopy(value),
         unpack(text, key) {
           const value = unpackCopy(text, refOf(key));
-          return { uid: value.metadata.uid, resourceVersion: value.metadata.resourceVersion, value };
+          return {
+            uid: value.metadata.uid,
+            resourceVersion: value.metadata.resourceVersion,
+            value,
+          };
         },
       },
       onChange: on.copy,
@@ -138,7 +160,12 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     {
       selection: { resource: resources.ownedAccessKeys },
       parse: slimOwnedAccessKey,
-      indexers: { ...keyIndexers, ...stampIndexers, [indexes.connectorData]: ({ metadata }) => optional(connectorClaim(metadata.annotations)?.secret) },
+      indexers: {
+        ...keyIndexers,
+        ...stampIndexers,
+        [indexes.connectorData]: ({ metadata }) =>
+          optional(connectorClaim(metadata.annotations)?.secret),
+      },
       packing: keyPacking,
       onChange: on.key,
     },
@@ -154,10 +181,22 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     deps,
   );
   const policies = requesterPolicyInformers(deps, on.policy);
-  const signingKeys = new Informer<SigningKeysSeen>({ selection: { resource: resources.secrets, ...selectOwn }, parse: parseSigningKeys, onChange: on.signingKeys }, deps);
+  const signingKeys = new Informer<SigningKeysSeen>(
+    {
+      selection: { resource: resources.secrets, ...selectOwn },
+      parse: parseSigningKeys,
+      onChange: on.signingKeys,
+    },
+    deps,
+  );
   const connectorData = new Informer<ConnectorSecretSeen>(
     {
-      selection: { resource: resources.secrets, namespace, labelSelector: `${labels.component}=${components.connectorData}`, metadataOnly: true },
+      selection: {
+        resource: resources.secrets,
+        namespace,
+        labelSelector: `${labels.component}=${components.connectorData}`,
+        metadataOnly: true,
+      },
       parse: (raw) => ({ metadata: parseOwnMetadata(raw), tiedTo: ownerOf(raw) }),
       onChange: on.connectorData,
     },
@@ -165,7 +204,11 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   );
   const scopeRoles = new Informer<Metadata>(
     {
-      selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole, metadataOnly: true },
+      selection: {
+        resource: resources.clusterRoles,
+        labelSelector: labels.scopeRole,
+        metadataOnly: true,
+      },
       parse: parseOwnMetadata,
       indexers: { [indexes.scopeRole]: ({ labels: given }) => optional(given[labels.scopeRole]) },
       onChange: on.scopeRole,
@@ -189,7 +232,22 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     connectorData: connectorData.store,
     scopeRoles: scopeRoles.store,
   };
-  const first = [sharedSecrets, namespaces, copies, roles, roleBindings, clusterRoles, clusterRoleBindings, quotas, keys, tokens, ...policies.informers, signingKeys, connectorData, scopeRoles];
+  const first = [
+    sharedSecrets,
+    namespaces,
+    copies,
+    roles,
+    roleBindings,
+    clusterRoles,
+    clusterRoleBindings,
+    quotas,
+    keys,
+    tokens,
+    ...policies.informers,
+    signingKeys,
+    connectorData,
+    scopeRoles,
+  ];
   const all = [...first, strangers];
   const byResource = new Map<Resource, Pick<Informer<unknown>, "observe" | "refresh">>([
     [resources.sharedSecrets, sharedSecrets],
@@ -207,10 +265,19 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
     current: (signal) => untilProven(all, { clock: deps.clock, signal }),
     async run(signal) {
       // Which other Secrets are worth keeping follows from namespaces and SharedSecrets.
-      const later = Promise.all([sharedSecrets.synced, namespaces.synced]).then(() => strangers.run(signal));
-      await Promise.all([...first.map((informer) => informer.run(signal)), Promise.race([later, aborted(signal)])]);
+      const later = Promise.all([sharedSecrets.synced, namespaces.synced]).then(() =>
+        strangers.run(signal),
+      );
+      await Promise.all([
+        ...first.map((informer) => informer.run(signal)),
+        Promise.race([later, aborted(signal)]),
+      ]);
     },
-    unprovenBecause: () => all.flatMap(({ resource, watchState }) => unprovenBecause(resource.plural, watchState, deps.clock.monotonic()) ?? []),
+    unprovenBecause: () =>
+      all.flatMap(
+        ({ resource, watchState }) =>
+          unprovenBecause(resource.plural, watchState, deps.clock.monotonic()) ?? [],
+      ),
     watches: () => watchReadings(all, deps.clock),
     observe(resource, answer) {
       if (resource !== resources.secrets) return byResource.get(resource)?.observe(answer);
@@ -223,7 +290,8 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
       const key = keyOf(ref);
       if (resource !== resources.secrets) return byResource.get(resource)?.refresh(key);
       const isOwn = ref.namespace === namespace;
-      if (isOwn) await (ref.name === ownObjects.signingKeys ? signingKeys : connectorData).refresh(key);
+      if (isOwn)
+        await (ref.name === ownObjects.signingKeys ? signingKeys : connectorData).refresh(key);
       // As metadata first: a Secret of others that stands in the way is never read whole.
       await strangers.refresh(key);
       if (copies.store.has(key) || (!isOwn && !strangers.store.has(key))) await copies.refresh(key);
@@ -231,7 +299,10 @@ export function createInformers(deps: InformerDeps, { namespace, requireSyncFrom
   };
 }
 
-/** Kept only where a copy is wanted, or where the Secret says that it is Latchkey's copy; without what others put on it. */
+/**
+ * Kept only where a copy is wanted, or where the Secret says that it is Latchkey's copy; without
+ * what others put on it.
+ */
 function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
   const metadata = parseOwnMetadata(raw);
   if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
@@ -241,7 +312,11 @@ function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
 
 /** The key that a Secret belongs to. */
 function ownerOf(raw: unknown): ConnectorSecretSeen["tiedTo"] {
-  const owner = listAt(recordAt(raw, "metadata"), "ownerReferences").find((reference) => stringAt(reference, "kind") === resources.ownedAccessKeys.kind && stringAt(reference, "apiVersion") === apiVersion);
+  const owner = listAt(recordAt(raw, "metadata"), "ownerReferences").find(
+    (reference) =>
+      stringAt(reference, "kind") === resources.ownedAccessKeys.kind &&
+      stringAt(reference, "apiVersion") === apiVersion,
+  );
   const [name, uid] = [stringAt(owner, "name"), stringAt(owner, "uid")];
   return name === undefined || uid === undefined ? undefined : { name, uid };
 }

@@ -5,8 +5,14 @@ import type { Change } from "../kube/store.ts";
 import { type Metrics, type ObjectGroup, syncTargetStates } from "../runtime/metrics.ts";
 import type { ChangeHandlers } from "./informers.ts";
 
-/** Handlers that count objects by what they say of themselves, from change to change, and pass each change on. */
-export function countingObjects(on: ChangeHandlers, metrics: Pick<Metrics, "objects" | "syncTargets">): ChangeHandlers {
+/**
+ * Handlers that count objects by what they say of themselves, from change to change, and pass each
+ * change on.
+ */
+export function countingObjects(
+  on: ChangeHandlers,
+  metrics: Pick<Metrics, "objects" | "syncTargets">,
+): ChangeHandlers {
   const counts = new Map<string, number>();
   const targets = { synced: 0, conflict: 0, failed: 0, pending: 0 };
 
@@ -18,13 +24,24 @@ export function countingObjects(on: ChangeHandlers, metrics: Pick<Metrics, "obje
     metrics.objects(group, count);
   }
 
-  function moved(kind: string, before: readonly Condition[] | undefined, after: readonly Condition[] | undefined): void {
-    for (const state of before === undefined ? [] : objectStates(before)) add({ kind, ...state }, -1);
+  function moved(
+    kind: string,
+    before: readonly Condition[] | undefined,
+    after: readonly Condition[] | undefined,
+  ): void {
+    for (const state of before === undefined ? [] : objectStates(before))
+      add({ kind, ...state }, -1);
     for (const state of after === undefined ? [] : objectStates(after)) add({ kind, ...state }, 1);
   }
 
-  function retarget({ before, after }: Change<{ readonly secret: { readonly status: Readonly<Record<string, unknown>> } }>): void {
-    const [former, next] = [syncTargetsOf(before?.secret.status ?? {}), syncTargetsOf(after?.secret.status ?? {})];
+  function retarget({
+    before,
+    after,
+  }: Change<{ readonly secret: { readonly status: Readonly<Record<string, unknown>> } }>): void {
+    const [former, next] = [
+      syncTargetsOf(before?.secret.status ?? {}),
+      syncTargetsOf(after?.secret.status ?? {}),
+    ];
     for (const state of syncTargetStates) {
       targets[state] += next[state] - former[state];
       metrics.syncTargets(state, targets[state]);
@@ -34,7 +51,11 @@ export function countingObjects(on: ChangeHandlers, metrics: Pick<Metrics, "obje
   return {
     ...on,
     sharedSecret(change) {
-      moved(resources.sharedSecrets.kind, change.before?.secret.conditions, change.after?.secret.conditions);
+      moved(
+        resources.sharedSecrets.kind,
+        change.before?.secret.conditions,
+        change.after?.secret.conditions,
+      );
       retarget(change);
       on.sharedSecret(change);
     },

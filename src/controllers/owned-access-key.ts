@@ -1,17 +1,29 @@
 import type { KeyViews } from "../access/key-views.ts";
 import type { Key } from "../api/object.ts";
 import type { SaidFailure } from "../domain/failing.ts";
-import { type OwnedAccessKeyConfig, type OwnedAccessKeyView, planKeyReport, planOwnedAccessKey } from "../domain/owned-access-key.ts";
+import {
+  type OwnedAccessKeyConfig,
+  type OwnedAccessKeyView,
+  planKeyReport,
+  planOwnedAccessKey,
+} from "../domain/owned-access-key.ts";
 import { unknownRoles } from "../domain/scope/roles.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { type Failures, notingFailures } from "./failures.ts";
-import { type GrantedReleaseDeps, grantFailure, observeGrant, planGrantedRelease, planGrantedStuck } from "./grants.ts";
+import {
+  type GrantedReleaseDeps,
+  grantFailure,
+  observeGrant,
+  planGrantedRelease,
+  planGrantedStuck,
+} from "./grants.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What the passes over OwnedAccessKeys need. */
-export interface OwnedAccessKeyDeps extends CarryOutDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
+export interface OwnedAccessKeyDeps
+  extends CarryOutDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
   readonly clock: Clock;
   readonly config: OwnedAccessKeyConfig;
   readonly stores: Stores;
@@ -32,15 +44,26 @@ export async function reconcileOwnedAccessKey(name: Key, deps: OwnedAccessKeyDep
   const grant = observeGrant({ kind: "OwnedAccessKey", name }, requester, stores);
   const failure = failures.at(name) ?? grantFailure(key, { grant, requester }, deps);
   const isGoing = key.metadata.deletionTimestamp !== undefined;
-  const missing = unknownRoles(key.spec.scope, (role) => stores.scopeRoles.countBy(indexes.scopeRole, role) > 0);
+  const missing = unknownRoles(
+    key.spec.scope,
+    (role) => stores.scopeRoles.countBy(indexes.scopeRole, role) > 0,
+  );
   const seen: OwnedAccessKeyView = { ...view, grant, unknownRoles: missing, config, failure };
   const attempt = {
     async apply() {
-      const plan = isGoing ? await planGrantedRelease(key, { kind: "OwnedAccessKey", requester, failure }, deps) : planOwnedAccessKey(seen, clock.now());
+      const plan = isGoing
+        ? await planGrantedRelease(key, { kind: "OwnedAccessKey", requester, failure }, deps)
+        : planOwnedAccessKey(seen, clock.now());
       await carryOut(plan, deps);
       return plan.next;
     },
-    report: (said: SaidFailure) => carryOut(isGoing ? planGrantedStuck(key, { kind: "OwnedAccessKey", failure: said }, deps) : planKeyReport({ ...seen, failure: said }, clock.now()), deps),
+    report: (said: SaidFailure) =>
+      carryOut(
+        isGoing
+          ? planGrantedStuck(key, { kind: "OwnedAccessKey", failure: said }, deps)
+          : planKeyReport({ ...seen, failure: said }, clock.now()),
+        deps,
+      ),
   };
   return await notingFailures(name, attempt, failures);
 }

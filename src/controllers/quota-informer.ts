@@ -4,6 +4,12 @@ import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change } from "../kube/store.ts";
 
 /** ResourceQuotas that limit what Latchkey writes; of each, eight numbers at most are held. */
-export function resourceQuotaInformer(deps: InformerDeps, onChange: (change: Change<ResourceQuotaSeen>) => void): Informer<ResourceQuotaSeen> {
-  return new Informer<ResourceQuotaSeen>({ selection: { resource: resources.resourceQuotas }, parse: parseResourceQuota, onChange }, deps);
+export function resourceQuotaInformer(
+  deps: InformerDeps,
+  onChange: (change: Change<ResourceQuotaSeen>) => void,
+): Informer<ResourceQuotaSeen> {
+  return new Informer<ResourceQuotaSeen>(
+    { selection: { resource: resources.resourceQuotas }, parse: parseResourceQuota, onChange },
+    deps,
+  );
 }

@@ -1,4 +1,9 @@
-import { type GrantBinding, type GrantRole, parseGrantBinding, parseGrantRole } from "../api/requester-grant.ts";
+import {
+  type GrantBinding,
+  type GrantRole,
+  parseGrantBinding,
+  parseGrantRole,
+} from "../api/requester-grant.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../api/role.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
@@ -23,7 +28,10 @@ export interface RbacInformers {
 
 /** The informers of RBAC objects; what has nothing to do with Latchkey is not held. */
 export function rbacInformers(deps: InformerDeps, on: RbacHandlers): RbacInformers {
-  const derived = <T extends RoleSeen | RoleBindingSeen>(resource: Resource, parse: (raw: unknown) => T): Informer<T> =>
+  const derived = <T extends RoleSeen | RoleBindingSeen>(
+    resource: Resource,
+    parse: (raw: unknown) => T,
+  ): Informer<T> =>
     new Informer<T>(
       {
         selection: { resource },
@@ -45,7 +53,10 @@ export function rbacInformers(deps: InformerDeps, on: RbacHandlers): RbacInforme
     {
       selection: { resource: resources.clusterRoles },
       parse: (raw) => grantOnly(parseGrantRole(raw)),
-      indexers: { [indexes.requester]: (role) => optional(hashInName(role)), [indexes.grantedName]: grantedNames },
+      indexers: {
+        [indexes.requester]: (role) => optional(hashInName(role)),
+        [indexes.grantedName]: grantedNames,
+      },
       onChange: on.grant,
     },
     deps,

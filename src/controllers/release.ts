@@ -27,31 +27,65 @@ export interface Deleting {
   readonly grantees: readonly FormerGrantee[];
 }
 
-/** No more answers are worth a question: API servers learn of bindings in the order of their deletion. */
+/**
+ * No more answers are worth a question: API servers learn of bindings in the order of their
+ * deletion.
+ */
 const mostReviews = 16;
 
-/** Where an object is on its way out; asks the API server about former grantees when it is time to. */
-export async function observeRelease({ resource, ref, grantsStand, grantees: seen }: Deleting, deps: ReleaseDeps): Promise<ReleasePhase> {
+/**
+ * Where an object is on its way out; asks the API server about former grantees when it is time to.
+ */
+export async function observeRelease(
+  { resource, ref, grantsStand, grantees: seen }: Deleting,
+  deps: ReleaseDeps,
+): Promise<ReleasePhase> {
   const { deletions, clock, client, grantSettleTime: settleMs } = deps;
-  const { seenAt, grantsGoneAt, hadGrants, grantees } = deletions.note(ref.uid, { stand: grantsStand, grantees: seen });
-  const facts = { hasGrantees: hadGrants || grantees.length > 0, now: clock.monotonic(), seenAt, grantsGoneAt, settleMs };
+  const { seenAt, grantsGoneAt, hadGrants, grantees } = deletions.note(ref.uid, {
+    stand: grantsStand,
+    grantees: seen,
+  });
+  const facts = {
+    hasGrantees: hadGrants || grantees.length > 0,
+    now: clock.monotonic(),
+    seenAt,
+    grantsGoneAt,
+    settleMs,
+  };
   const phase = releasePhase({ ...facts, isStillHonoured: undefined });
   if (phase.kind !== "review") return phase;
-  const answers = await Promise.all(grantees.slice(0, mostReviews).map((grantee) => isStillHonoured(grantee, { resource, ref }, client)));
+  const answers = await Promise.all(
+    grantees
+      .slice(0, mostReviews)
+      .map((grantee) => isStillHonoured(grantee, { resource, ref }, client)),
+  );
   return releasePhase({ ...facts, isStillHonoured: answers.includes(true) });
 }
 
 /** When to look at the object again: a grant that goes is a change. */
 export function afterPhase(phase: ReleasePhase, { clock }: Pick<ReleaseDeps, "clock">): Next {
-  return phase.kind === "keep-grants" || phase.kind === "settle" ? { kind: "look-again", at: clock.now() + phase.until - clock.monotonic() } : { kind: "wait-for-change" };
+  return phase.kind === "keep-grants" || phase.kind === "settle"
+    ? { kind: "look-again", at: clock.now() + phase.until - clock.monotonic() }
+    : { kind: "wait-for-change" };
 }
 
-async function isStillHonoured(grantee: FormerGrantee, { resource, ref }: Pick<Deleting, "resource" | "ref">, client: Pick<Client, "review">): Promise<boolean> {
+async function isStillHonoured(
+  grantee: FormerGrantee,
+  { resource, ref }: Pick<Deleting, "resource" | "ref">,
+  client: Pick<Client, "review">,
+): Promise<boolean> {
   try {
-    const status = recordAt(await client.review(resources.accessReviews, reviewSpec(grantee, resource, ref)), "status");
-    return isHonoured(grantee, { allowed: isTrueAt(status, "allowed"), reason: stringAt(status, "reason") ?? "" });
+    const status = recordAt(
+      await client.review(resources.accessReviews, reviewSpec(grantee, resource, ref)),
+      "status",
+    );
+    return isHonoured(grantee, {
+      allowed: isTrueAt(status, "allowed"),
+      reason: stringAt(status, "reason") ?? "",
+    });
   } catch (error) {
-    // Where the API server refuses the question, the object waits for the longest time rather than for ever.
+    // Where the API server refuses the question, the object waits for the longest time rather than
+    // for ever.
     if (isKubeError(error) && isRefusal(error)) return true;
     throw error;
   }

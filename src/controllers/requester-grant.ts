@@ -1,7 +1,12 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { type Key, refOf } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
-import type { GrantBinding, GrantedKind, GrantedObject, GrantRole } from "../api/requester-grant.ts";
+import type {
+  GrantBinding,
+  GrantedKind,
+  GrantedObject,
+  GrantRole,
+} from "../api/requester-grant.ts";
 import { resources } from "../api/resources.ts";
 import { isHeld } from "../domain/finalizer.ts";
 import type { PoliciesAge } from "../domain/policy-age.ts";
@@ -35,10 +40,17 @@ export interface RequesterGrantDeps extends CarryOutDeps {
   readonly grantFailures: Pick<Failures, "note" | "end">;
 }
 
-/** One pass over all that one requester, named by its hash, is granted; what fails again and again is said by the keys and tokens that wait. */
+/**
+ * One pass over all that one requester, named by its hash, is granted; what fails again and again
+ * is said by the keys and tokens that wait.
+ */
 export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   const report = async (): Promise<void> => {};
-  return await notingFailures(hash, { apply: () => applyGrants(hash, deps), report }, deps.grantFailures);
+  return await notingFailures(
+    hash,
+    { apply: () => applyGrants(hash, deps), report },
+    deps.grantFailures,
+  );
 }
 
 async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
@@ -48,12 +60,22 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   const bindings = stores.clusterRoleBindings.by(indexes.requester, hash);
   const granted = boundNames(roles, bindings);
   const keys = owned("OwnedAccessKey", stores.keys.by(indexes.requester, hash), policies);
-  const tokens = owned("DirectClusterEndpointToken", stores.tokens.by(indexes.requester, hash), policies);
+  const tokens = owned(
+    "DirectClusterEndpointToken",
+    stores.tokens.by(indexes.requester, hash),
+    policies,
+  );
   const all = [...keys, ...tokens].flatMap((object) => staying(object, granted, deps));
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
-  if (await isBehind(dropped, hash, deps)) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
-  // Who has lost an object by a take-over loses the grant first: the change of that role brings the next pass.
-  const free = all.filter(({ key }) => granted.has(key) || stores.clusterRoles.by(indexes.grantedName, key).every((role) => hashInName(role) === hash));
+  if (await isBehind(dropped, hash, deps))
+    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+  // Who has lost an object by a take-over loses the grant first: the change of that role brings the
+  // next pass.
+  const free = all.filter(
+    ({ key }) =>
+      granted.has(key) ||
+      stores.clusterRoles.by(indexes.grantedName, key).every((role) => hashInName(role) === hash),
+  );
   const wanted = await withoutGone(free, granted, deps);
   const plan = planRequesterGrant({
     hash,
@@ -62,7 +84,8 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
     roles,
     bindings,
   });
-  if (plan.conflicts.length > 0) deps.log.warn({ names: plan.conflicts }, "names of requester grants are somebody else's");
+  if (plan.conflicts.length > 0)
+    deps.log.warn({ names: plan.conflicts }, "names of requester grants are somebody else's");
   await carryOut(plan, deps);
   return nextEnd(all, deps);
 }
@@ -72,8 +95,15 @@ const askAgainMs = 1_000;
 /** What ends within this time of each other is taken back in one write. */
 const batchMs = 100;
 
-/** An object that goes on being granted, with the monotonic instant at which that ends: what is being deleted keeps what it has, for the settle time. */
-function staying(object: Owned, granted: ReadonlySet<string>, { deletions, clock, grantSettleTime }: RequesterGrantDeps): readonly (Owned & { readonly until?: number })[] {
+/**
+ * An object that goes on being granted, with the monotonic instant at which that ends: what is
+ * being deleted keeps what it has, for the settle time.
+ */
+function staying(
+  object: Owned,
+  granted: ReadonlySet<string>,
+  { deletions, clock, grantSettleTime }: RequesterGrantDeps,
+): readonly (Owned & { readonly until?: number })[] {
   if (!object.isGoing) return [object];
   const until = deletions.seenAt(object.uid) + grantSettleTime;
   return granted.has(object.key) && clock.monotonic() < until ? [{ ...object, until }] : [];
@@ -89,37 +119,56 @@ function droppedNames(roles: readonly GrantRole[], wanted: ReadonlySet<string>):
   return roles.flatMap(grantedNames).filter((name) => !wanted.has(name));
 }
 
-function boundNames(roles: readonly GrantRole[], bindings: readonly GrantBinding[]): ReadonlySet<string> {
+function boundNames(
+  roles: readonly GrantRole[],
+  bindings: readonly GrantBinding[],
+): ReadonlySet<string> {
   const bound = new Set(bindings.map(({ metadata }) => metadata.name));
   return new Set(roles.filter(({ metadata }) => bound.has(metadata.name)).flatMap(grantedNames));
 }
 
 /**
- * Asks the API server itself before somebody's access is taken away: roles may have arrived before the keys and tokens
- * that they name. What the stores say is being deleted needs no question, and what is not stamped so has no claim.
+ * Asks the API server itself before somebody's access is taken away: roles may have arrived before
+ * the keys and tokens that they name. What the stores say is being deleted needs no question, and
+ * what is not stamped so has no claim.
  */
-async function isBehind(names: readonly string[], hash: Key, { stores, client }: RequesterGrantDeps): Promise<boolean> {
+async function isBehind(
+  names: readonly string[],
+  hash: Key,
+  { stores, client }: RequesterGrantDeps,
+): Promise<boolean> {
   for (const granted of names) {
     const { namespace: plural, name } = refOf(granted);
-    const seen = plural === resources.ownedAccessKeys.plural ? stores.keys.get(name) : stores.tokens.get(name);
+    const seen =
+      plural === resources.ownedAccessKeys.plural ? stores.keys.get(name) : stores.tokens.get(name);
     if (seen?.metadata.deletionTimestamp !== undefined) continue;
     const live = await readGranted(granted, client);
     if (live.kind === "unknown") return true;
-    if (live.kind === "gone" || live.metadata.resourceVersion === seen?.metadata.resourceVersion) continue;
+    if (live.kind === "gone" || live.metadata.resourceVersion === seen?.metadata.resourceVersion)
+      continue;
     if (stampedHash(live.metadata).includes(hash)) return true;
   }
   return false;
 }
 
 /**
- * Leaves out what is gone by now, asking about a name whose grant does not stand yet unless this leader holds the object:
- * the stores may be older than the end of the last grant, and the name may be another requester's next.
+ * Leaves out what is gone by now, asking about a name whose grant does not stand yet unless this
+ * leader holds the object: the stores may be older than the end of the last grant, and the name may
+ * be another requester's next.
  */
-async function withoutGone(all: readonly Owned[], granted: ReadonlySet<string>, { client, held }: RequesterGrantDeps): Promise<readonly Owned[]> {
+async function withoutGone(
+  all: readonly Owned[],
+  granted: ReadonlySet<string>,
+  { client, held }: RequesterGrantDeps,
+): Promise<readonly Owned[]> {
   const isThere = async ({ key, uid }: Owned): Promise<boolean> => {
     if (granted.has(key) || held.has(uid)) return true;
     const live = await readGranted(key, client);
-    return live.kind === "there" && live.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
+    return (
+      live.kind === "there" &&
+      live.metadata.uid === uid &&
+      live.metadata.deletionTimestamp === undefined
+    );
   };
   const there = await Promise.all(all.map(isThere));
   return all.filter((_, index) => there[index]);
@@ -128,7 +177,13 @@ async function withoutGone(all: readonly Owned[], granted: ReadonlySet<string>, 
 /** Asks the API server itself for an object by its {@link grantKey}. */
 function readGranted(granted: string, client: Pick<Client, "getMetadata">): Promise<LiveObject> {
   const { namespace: plural, name } = refOf(granted);
-  return readLive(plural === resources.ownedAccessKeys.plural ? resources.ownedAccessKeys : resources.endpointTokens, { name }, client);
+  return readLive(
+    plural === resources.ownedAccessKeys.plural
+      ? resources.ownedAccessKeys
+      : resources.endpointTokens,
+    { name },
+    client,
+  );
 }
 
 interface Owned {
@@ -141,12 +196,24 @@ interface Owned {
 }
 
 /** The objects whose requester is certain and that cannot go without Latchkey. */
-function owned(kind: GrantedKind, objects: readonly (OwnedAccessKeySeen | EndpointToken)[], policies: PoliciesAge | undefined): readonly Owned[] {
+function owned(
+  kind: GrantedKind,
+  objects: readonly (OwnedAccessKeySeen | EndpointToken)[],
+  policies: PoliciesAge | undefined,
+): readonly Owned[] {
   return objects.flatMap(({ metadata }) => {
     if (!isHeld(metadata)) return [];
     const requester = requesterOf(metadata, policies);
     if (requester.kind !== "known") return [];
     const object = { kind, name: metadata.name };
-    return [{ key: grantKey(object), uid: metadata.uid, object, requester: requester.name, isGoing: metadata.deletionTimestamp !== undefined }];
+    return [
+      {
+        key: grantKey(object),
+        uid: metadata.uid,
+        object,
+        requester: requester.name,
+        isGoing: metadata.deletionTimestamp !== undefined,
+      },
+    ];
   });
 }

@@ -7,7 +7,14 @@ import { type AccessSeen, revokeSteps } from "../domain/access.ts";
 import type { Source } from "../domain/copy.ts";
 import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan.ts";
-import { granteesOf, isProgressDue, planReport, planSharedSecret, planTermination, type SharedSecretSeen } from "../domain/shared-secret.ts";
+import {
+  granteesOf,
+  isProgressDue,
+  planReport,
+  planSharedSecret,
+  planTermination,
+  type SharedSecretSeen,
+} from "../domain/shared-secret.ts";
 import { type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
 import { targetState, type TargetSeen } from "../domain/sync.ts";
 import type { Failure } from "../domain/failing.ts";
@@ -22,7 +29,14 @@ import { type CarryOutDeps, carryOut } from "./carry-out.ts";
 import { accessFailureOf, type Failures, notingFailures, type Try } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
 import { afterPhase, observeRelease, type ReleaseDeps } from "./release.ts";
-import { copiesOf, emptyProjectsOf, indexes, observeTarget, type Stores, targetsOf } from "./stores.ts";
+import {
+  copiesOf,
+  emptyProjectsOf,
+  indexes,
+  observeTarget,
+  type Stores,
+  targetsOf,
+} from "./stores.ts";
 
 /** What the passes over SharedSecrets need. */
 export interface SharedSecretDeps extends CarryOutDeps, Omit<ReleaseDeps, "client"> {
@@ -33,12 +47,18 @@ export interface SharedSecretDeps extends CarryOutDeps, Omit<ReleaseDeps, "clien
   readonly stores: Stores;
   /** Why the last write to a target was refused. */
   readonly failureAt: (target: Key) => Failure | undefined;
-  /** Since when the status of a source (by uid) has been waiting for its targets, in milliseconds since the epoch. */
+  /**
+   * Since when the status of a source (by uid) has been waiting for its targets, in milliseconds
+   * since the epoch.
+   */
   readonly waitingSince: Map<string, number>;
   readonly sharedSecretFailures: Pick<Failures, "at" | "note" | "end">;
 }
 
-/** One pass over a SharedSecret: its access, its farewell and its status; its copies have passes of their own. */
+/**
+ * One pass over a SharedSecret: its access, its farewell and its status; its copies have passes of
+ * their own.
+ */
 export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): Promise<Next> {
   const source = deps.stores.sharedSecrets.get(key);
   if (source === undefined) {
@@ -48,7 +68,11 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
   }
   const isGoing = source.secret.metadata.deletionTimestamp !== undefined;
   try {
-    return await notingFailures(key, isGoing ? termination(source, deps) : life(source, deps), deps.sharedSecretFailures);
+    return await notingFailures(
+      key,
+      isGoing ? termination(source, deps) : life(source, deps),
+      deps.sharedSecretFailures,
+    );
   } catch (error) {
     const isFinal = isRejection(error) || (isKubeError(error) && isTooLarge(error));
     if (!isFinal || isGoing || !isHeld(source.secret.metadata)) throw error;
@@ -70,31 +94,58 @@ function life(source: Source, deps: SharedSecretDeps): Try {
       return plan.next;
     },
     async report(failure) {
-      if (seen !== undefined) await carryOut(planReport({ ...seen, failure }, deps.clock.now()), deps);
+      if (seen !== undefined)
+        await carryOut(planReport({ ...seen, failure }, deps.clock.now()), deps);
     },
     ...(isHeld(source.secret.metadata) ? { failureOf: accessFailureOf } : {}),
   };
 }
 
-/** One try on a SharedSecret that is being deleted. Where its namespace goes, too, nothing follows under its name: there it does not wait. */
+/**
+ * One try on a SharedSecret that is being deleted. Where its namespace goes, too, nothing follows
+ * under its name: there it does not wait.
+ */
 function termination(source: Source, deps: SharedSecretDeps): Try {
   const { stores, prefixes, clock } = deps;
   const { metadata } = source.secret;
-  const isWithNamespace = stores.namespaces.get(metadata.namespace ?? "")?.deletionTimestamp !== undefined;
+  const isWithNamespace =
+    stores.namespaces.get(metadata.namespace ?? "")?.deletionTimestamp !== undefined;
   return {
     async apply() {
       const access = await observeDerived(metadata, source, deps);
-      const seen = { source, access, prefixes, copies: copiesOf(source, stores), failure: deps.sharedSecretFailures.at(keyOf(metadata)) };
-      const deleting = { resource: resources.sharedSecrets, ref: metadata, grantsStand: access.bindings.length + access.roles.length > 0, grantees: granteesOf(seen) };
-      const phase = await observeRelease(deleting, isWithNamespace ? { ...deps, grantSettleTime: 0 } : deps);
+      const seen = {
+        source,
+        access,
+        prefixes,
+        copies: copiesOf(source, stores),
+        failure: deps.sharedSecretFailures.at(keyOf(metadata)),
+      };
+      const deleting = {
+        resource: resources.sharedSecrets,
+        ref: metadata,
+        grantsStand: access.bindings.length + access.roles.length > 0,
+        grantees: granteesOf(seen),
+      };
+      const phase = await observeRelease(
+        deleting,
+        isWithNamespace ? { ...deps, grantSettleTime: 0 } : deps,
+      );
       await carryOut(planTermination(seen, { phase, now: clock.now() }), deps);
       return afterPhase(phase, deps);
     },
-    report: (failure) => carryOut(planStuck(resources.sharedSecrets, source.secret, { now: clock.now(), failure }), deps),
+    report: (failure) =>
+      carryOut(
+        planStuck(resources.sharedSecrets, source.secret, { now: clock.now(), failure }),
+        deps,
+      ),
   };
 }
 
-function observe(source: Source, access: Omit<AccessSeen, "secret">, deps: SharedSecretDeps & { readonly summary: SyncSummary; readonly now: number }): SharedSecretSeen {
+function observe(
+  source: Source,
+  access: Omit<AccessSeen, "secret">,
+  deps: SharedSecretDeps & { readonly summary: SyncSummary; readonly now: number },
+): SharedSecretSeen {
   const { stores, prefixes, summary, now } = deps;
   const { namespace = "", uid } = source.secret.metadata;
   const waitingSince = noteWaiting({ uid, summary, now }, deps.waitingSince);
@@ -133,29 +184,54 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
 }
 
 /** Where somebody at a target looks: at the Secret that stands there, or at the namespace. */
-function regardingOf(target: ObjectRef & { readonly namespace: string }, { copy, stranger }: TargetSeen, { namespaces }: Stores): TargetReport["regarding"] {
+function regardingOf(
+  target: ObjectRef & { readonly namespace: string },
+  { copy, stranger }: TargetSeen,
+  { namespaces }: Stores,
+): TargetReport["regarding"] {
   const standing = copy ?? stranger;
   if (standing !== undefined) return { resource: resources.secrets, subject: standing.metadata };
   const { namespace } = target;
-  // An Event must be in the namespace of what it regards; a Namespace is taken for an object inside itself.
-  return { resource: resources.namespaces, subject: { namespace, name: namespace, uid: namespaces.get(namespace)?.uid ?? "" } };
+  // An Event must be in the namespace of what it regards; a Namespace is taken for an object inside
+  // itself.
+  return {
+    resource: resources.namespaces,
+    subject: { namespace, name: namespace, uid: namespaces.get(namespace)?.uid ?? "" },
+  };
 }
 
-/** Since when the status has been waiting; the wait begins anew when this pass tells of progress. */
-function noteWaiting({ uid, summary, now }: { readonly uid: string; readonly summary: SyncSummary; readonly now: number }, waits: Map<string, number>): number | undefined {
+/**
+ * Since when the status has been waiting; the wait begins anew when this pass tells of progress.
+ */
+function noteWaiting(
+  {
+    uid,
+    summary,
+    now,
+  }: { readonly uid: string; readonly summary: SyncSummary; readonly now: number },
+  waits: Map<string, number>,
+): number | undefined {
   const since = summary.pending === 0 ? undefined : (waits.get(uid) ?? now);
   if (since === undefined) waits.delete(uid);
   else waits.set(uid, isProgressDue(since, now) ? now : since);
   return since;
 }
 
-/** The derived objects of a namespace, sorted by whose they are; what seems to have no source is confirmed. */
-async function observeDerived({ namespace = "" }: ObjectRef, source: Source | undefined, deps: SharedSecretDeps): Promise<Omit<AccessSeen, "secret">> {
+/**
+ * The derived objects of a namespace, sorted by whose they are; what seems to have no source is
+ * confirmed.
+ */
+async function observeDerived(
+  { namespace = "" }: ObjectRef,
+  source: Source | undefined,
+  deps: SharedSecretDeps,
+): Promise<Omit<AccessSeen, "secret">> {
   const { stores } = deps;
   const roles = stores.roles.by(indexes.namespace, namespace);
   const bindings = stores.roleBindings.by(indexes.namespace, namespace);
   const gone = await confirmedGone([...bindings, ...roles], deps);
-  const isLeftover = (seen: RoleSeen | RoleBindingSeen): boolean => gone.has(sourceUidOf(seen) ?? "") && !isMimic(seen);
+  const isLeftover = (seen: RoleSeen | RoleBindingSeen): boolean =>
+    gone.has(sourceUidOf(seen) ?? "") && !isMimic(seen);
   const isOwn = ownedBy(source?.secret.metadata, roles);
   const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
   return {
@@ -167,26 +243,44 @@ async function observeDerived({ namespace = "" }: ObjectRef, source: Source | un
   };
 }
 
-/** Tells what is derived from this object: by its marks, and by a name that follows from its uid. */
-function ownedBy(secret: Metadata | undefined, roles: readonly RoleSeen[]): (seen: RoleSeen | RoleBindingSeen) => boolean {
+/**
+ * Tells what is derived from this object: by its marks, and by a name that follows from its uid.
+ */
+function ownedBy(
+  secret: Metadata | undefined,
+  roles: readonly RoleSeen[],
+): (seen: RoleSeen | RoleBindingSeen) => boolean {
   if (secret === undefined) return () => false;
-  // A Role that stands as written says by its rules from which permission its name follows: the others are not tried.
-  const asWritten = new Set(roles.filter((role) => isAsWritten(secret, role)).map(({ metadata }) => metadata.name));
-  return (seen) => sourceUidOf(seen) === secret.uid && (asWritten.has(seen.metadata.name) || isDerivedName(secret, seen.metadata.name));
+  // A Role that stands as written says by its rules from which permission its name follows: the
+  // others are not tried.
+  const asWritten = new Set(
+    roles.filter((role) => isAsWritten(secret, role)).map(({ metadata }) => metadata.name),
+  );
+  return (seen) =>
+    sourceUidOf(seen) === secret.uid &&
+    (asWritten.has(seen.metadata.name) || isDerivedName(secret, seen.metadata.name));
 }
 
 /** Whether an object carries Latchkey's marks, and a name that cannot follow from them. */
 function isMimic(seen: RoleSeen | RoleBindingSeen): boolean {
   const [uid, name] = [sourceUidOf(seen), seen.metadata.annotations[annotations.source]];
-  return uid !== undefined && name !== undefined && !isDerivedName({ name, uid }, seen.metadata.name);
+  return (
+    uid !== undefined && name !== undefined && !isDerivedName({ name, uid }, seen.metadata.name)
+  );
 }
 
-/** The source uids of derived objects whose SharedSecret neither the store nor the API server knows. */
-async function confirmedGone(derived: readonly (RoleSeen | RoleBindingSeen)[], { stores, client }: SharedSecretDeps): Promise<ReadonlySet<string>> {
+/**
+ * The source uids of derived objects whose SharedSecret neither the store nor the API server knows.
+ */
+async function confirmedGone(
+  derived: readonly (RoleSeen | RoleBindingSeen)[],
+  { stores, client }: SharedSecretDeps,
+): Promise<ReadonlySet<string>> {
   const missing = new Map<string, ObjectRef | undefined>();
   for (const seen of derived) {
     const uid = sourceUidOf(seen);
-    const isMissing = uid !== undefined && stores.sharedSecrets.by(indexes.uid, uid).length === 0 && !isMimic(seen);
+    const isMissing =
+      uid !== undefined && stores.sharedSecrets.by(indexes.uid, uid).length === 0 && !isMimic(seen);
     if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
   }
   const gone = new Set<string>();
@@ -198,6 +292,7 @@ async function confirmedGone(derived: readonly (RoleSeen | RoleBindingSeen)[], {
 
 function sourceRefOf(seen: RoleSeen | RoleBindingSeen): ObjectRef | undefined {
   const { namespace = "", annotations: given }: Metadata = seen.metadata;
-  const name = given[annotations.source] ?? ("rules" in seen ? seen.rules[0]?.resourceNames[0] : undefined);
+  const name =
+    given[annotations.source] ?? ("rules" in seen ? seen.rules[0]?.resourceNames[0] : undefined);
   return name === undefined ? undefined : { namespace, name };
 }

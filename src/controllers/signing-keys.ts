@@ -14,7 +14,10 @@ export interface SigningKeysDeps extends CarryOutDeps {
   readonly stores: Stores;
 }
 
-/** Makes the signing keys where there are none. A Secret that cannot be read is in the way and never overwritten. */
+/**
+ * Makes the signing keys where there are none. A Secret that cannot be read is in the way and never
+ * overwritten.
+ */
 export async function reconcileSigningKeys(deps: SigningKeysDeps): Promise<Next> {
   const { stores, namespace, clock } = deps;
   if (stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys })) === undefined) {

@@ -16,8 +16,9 @@ export interface SourceDataDeps {
 const mostRemembered = 16 * 1024 * 1024;
 
 /**
- * The data of SharedSecrets that is too big to be held in the stores, read from the API server when copies are written: once for
- * all targets of a fan-out. What was read last is remembered up to 16 MB.
+ * The data of SharedSecrets that is too big to be held in the stores, read from the API server when
+ * copies are written: once for all targets of a fan-out. What was read last is remembered up to 16
+ * MB.
  */
 export class SourceData {
   readonly #deps: SourceDataDeps;
@@ -32,7 +33,10 @@ export class SourceData {
     this.#mostRemembered = most;
   }
 
-  /** The data that has the digest of `source`; undefined when the SharedSecret holds other data by now, or is gone. */
+  /**
+   * The data that has the digest of `source`; undefined when the SharedSecret holds other data by
+   * now, or is gone.
+   */
   async of(source: Source): Promise<SecretData | undefined> {
     if (source.data !== undefined) return source.data;
     const key = keyOf(source.secret.metadata.uid, source.digest);
@@ -51,7 +55,9 @@ export class SourceData {
 
   async #read({ secret, digest }: Source): Promise<SecretData | undefined> {
     try {
-      const { metadata, data } = parseSharedSecret(await this.#deps.client.get(resources.sharedSecrets, secret.metadata));
+      const { metadata, data } = parseSharedSecret(
+        await this.#deps.client.get(resources.sharedSecrets, secret.metadata),
+      );
       const found = this.#deps.digestOf(data);
       // Newer data is remembered, too: the change that makes it count is on its way.
       this.#remember(keyOf(metadata.uid, found), data);

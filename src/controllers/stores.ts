@@ -11,7 +11,15 @@ import { claimedSource } from "../domain/copy.ts";
 import { fitsAny } from "../domain/sync-options.ts";
 import type { EmptyProject } from "../domain/sync-summary.ts";
 import type { TargetSeen } from "../domain/sync.ts";
-import { bySeniority, isOffered, isPermitted, isRuledOut, namesProject, takesCopies, targetIn } from "../domain/sync-target.ts";
+import {
+  bySeniority,
+  isOffered,
+  isPermitted,
+  isRuledOut,
+  namesProject,
+  takesCopies,
+  targetIn,
+} from "../domain/sync-target.ts";
 import type { ReadStore } from "../kube/store.ts";
 import type { SigningKeysSeen } from "../tokens/signing-keys.ts";
 
@@ -50,7 +58,10 @@ export const indexes = {
 } as const;
 
 /** Namespaces that a source may copy into, by the projects that its globs name. */
-export function targetsOf(source: Source, { namespaces }: Pick<Stores, "namespaces">): readonly (ObjectRef & { readonly namespace: string })[] {
+export function targetsOf(
+  source: Source,
+  { namespaces }: Pick<Stores, "namespaces">,
+): readonly (ObjectRef & { readonly namespace: string })[] {
   if (!isOffered(source)) return [];
   return [...namespaces.namesIn(indexes.project)]
     .filter((project) => namesProject(source, project))
@@ -60,20 +71,30 @@ export function targetsOf(source: Source, { namespaces }: Pick<Stores, "namespac
 }
 
 /** The projects that a source names and that have no namespace for its copies. */
-export function emptyProjectsOf(source: Source, { namespaces }: Pick<Stores, "namespaces">): readonly EmptyProject[] {
+export function emptyProjectsOf(
+  source: Source,
+  { namespaces }: Pick<Stores, "namespaces">,
+): readonly EmptyProject[] {
   if (!isOffered(source)) return [];
   return source.options.projects.flatMap((glob) => {
-    const projects = glob.includes("*") ? [...namespaces.namesIn(indexes.project)].filter((project) => fitsAny(project, [glob])) : [glob];
+    const projects = glob.includes("*")
+      ? [...namespaces.namesIn(indexes.project)].filter((project) => fitsAny(project, [glob]))
+      : [glob];
     const inProject = projects
       .flatMap((project) => namespaces.by(indexes.project, project))
       .filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
     if (inProject.some((namespace) => isPermitted(source, namespace))) return [];
-    return [{ project: glob, namespaces: inProject.length, asking: inProject.filter(takesCopies).length }];
+    return [
+      { project: glob, namespaces: inProject.length, asking: inProject.filter(takesCopies).length },
+    ];
   });
 }
 
 /** Sources that want the Secret `target`, the senior first. */
-export function candidatesFor(target: ObjectRef, { namespaces, sharedSecrets }: Pick<Stores, "namespaces" | "sharedSecrets">): readonly Source[] {
+export function candidatesFor(
+  target: ObjectRef,
+  { namespaces, sharedSecrets }: Pick<Stores, "namespaces" | "sharedSecrets">,
+): readonly Source[] {
   const namespace = namespaces.get(target.namespace ?? "");
   if (namespace === undefined || !takesCopies(namespace)) return [];
   return sharedSecrets
@@ -89,7 +110,8 @@ export function observeTarget(target: ObjectRef, stores: Stores): TargetSeen {
   const copy = stores.copies.get(key);
   const stranger = copy === undefined ? stores.strangers.get(key) : undefined;
   const holder = holderOf(copy ?? stranger, stores);
-  const holderIsRuledOut = holder !== undefined && namespace !== undefined && isRuledOut(holder, namespace);
+  const holderIsRuledOut =
+    holder !== undefined && namespace !== undefined && isRuledOut(holder, namespace);
   return {
     candidates: candidatesFor(target, stores),
     ...(copy === undefined ? {} : { copy }),
@@ -99,7 +121,10 @@ export function observeTarget(target: ObjectRef, stores: Stores): TargetSeen {
   };
 }
 
-function holderOf(standing: CopySeen | StrangerSeen | undefined, { sharedSecrets }: Stores): Source | undefined {
+function holderOf(
+  standing: CopySeen | StrangerSeen | undefined,
+  { sharedSecrets }: Stores,
+): Source | undefined {
   if (standing === undefined) return undefined;
   const uid = standing.metadata.labels[labels.sourceUid];
   const byUid = uid === undefined ? undefined : sharedSecrets.by(indexes.uid, uid)[0];
@@ -109,13 +134,27 @@ function holderOf(standing: CopySeen | StrangerSeen | undefined, { sharedSecrets
   return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
 }
 
-/** Every Secret that is Latchkey's copy of this source, by label or, where that was lost, by what it says of itself. */
-export function copiesOf({ secret }: Source, { copies, strangers }: Pick<Stores, "copies" | "strangers">): readonly (CopySeen | StrangerSeen)[] {
-  const labelled = copies.by(indexes.sourceUid, secret.metadata.uid).filter(({ metadata }) => claimedSource(metadata) !== undefined);
+/**
+ * Every Secret that is Latchkey's copy of this source, by label or, where that was lost, by what it
+ * says of itself.
+ */
+export function copiesOf(
+  { secret }: Source,
+  { copies, strangers }: Pick<Stores, "copies" | "strangers">,
+): readonly (CopySeen | StrangerSeen)[] {
+  const labelled = copies
+    .by(indexes.sourceUid, secret.metadata.uid)
+    .filter(({ metadata }) => claimedSource(metadata) !== undefined);
   return [...labelled, ...strangers.by(indexes.sourceUid, keyOf(secret.metadata))];
 }
 
 /** The keys of {@link copiesOf}, and of Secrets that carry the source's label alone. */
-export function copyKeysOf({ secret }: Source, { copies, strangers }: Pick<Stores, "copies" | "strangers">): readonly Key[] {
-  return [...copies.keysBy(indexes.sourceUid, secret.metadata.uid), ...strangers.keysBy(indexes.sourceUid, keyOf(secret.metadata))];
+export function copyKeysOf(
+  { secret }: Source,
+  { copies, strangers }: Pick<Stores, "copies" | "strangers">,
+): readonly Key[] {
+  return [
+    ...copies.keysBy(indexes.sourceUid, secret.metadata.uid),
+    ...strangers.keysBy(indexes.sourceUid, keyOf(secret.metadata)),
+  ];
 }

@@ -19,7 +19,11 @@ export class TargetFailures extends Failures {
       ...rest,
       onChange: (target, said) => {
         this.#index(target, said);
-        if (said !== undefined) log.info({ controller: "copy", object: target, reason: said.reason, why: said.message }, "target refused the copy");
+        if (said !== undefined)
+          log.info(
+            { controller: "copy", object: target, reason: said.reason, why: said.message },
+            "target refused the copy",
+          );
         recount(refOf(target));
       },
     });

@@ -20,8 +20,8 @@ export interface CountedToken {
 const sweepMs = 3_600_000;
 
 /**
- * The valid tokens of each requester, in the memory of the leader. A token that was deleted is valid until its end, and counts until then; a
- * new leader knows only of those whose objects exist.
+ * The valid tokens of each requester, in the memory of the leader. A token that was deleted is
+ * valid until its end, and counts until then; a new leader knows only of those whose objects exist.
  */
 export class TokenQuota {
   readonly #config: TokenQuotaConfig;
@@ -34,9 +34,14 @@ export class TokenQuota {
   }
 
   /** Counts a token whose object holds it already, whatever the quota. */
-  note({ metadata, token, expiresAt }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">): void {
+  note({
+    metadata,
+    token,
+    expiresAt,
+  }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">): void {
     const [requester, endsAt] = [stampOf(metadata)?.name, instantOf(expiresAt)];
-    if (token !== undefined && requester !== undefined && endsAt !== undefined) this.#count({ requester, uid: metadata.uid, endsAt });
+    if (token !== undefined && requester !== undefined && endsAt !== undefined)
+      this.#count({ requester, uid: metadata.uid, endsAt });
   }
 
   /** Whether a token may be minted at `now`; it counts from then on. */
@@ -44,7 +49,8 @@ export class TokenQuota {
     const { requester, uid } = token;
     if (now >= this.#sweepAt) this.#sweep(now);
     const ends = this.#ends.get(requester);
-    if (ends !== undefined && ends.size >= this.#config.quotaTokens) this.#forgetEnded(requester, ends, now);
+    if (ends !== undefined && ends.size >= this.#config.quotaTokens)
+      this.#forgetEnded(requester, ends, now);
     if (ends !== undefined && ends.size >= this.#config.quotaTokens && !ends.has(uid)) return false;
     this.#count(token);
     return true;

@@ -1,7 +1,9 @@
 import type { AccessRule, Owner, SharedSecret } from "../api/shared-secret.ts";
 import type { Subject } from "../api/role.ts";
 
-/** What one Role permits on its SharedSecret: sorted verbs, and whether they cover its status too. */
+/**
+ * What one Role permits on its SharedSecret: sorted verbs, and whether they cover its status too.
+ */
 export interface Permission {
   readonly verbs: readonly string[];
   readonly status: boolean;
@@ -29,15 +31,24 @@ export interface Access {
   readonly emptyRules: readonly string[];
 }
 
-/** The verbs that RBAC can limit to one object by name; `*` means exactly these (Kubernetes RBAC, resourceNames). */
+/**
+ * The verbs that RBAC can limit to one object by name; `*` means exactly these (Kubernetes RBAC,
+ * resourceNames).
+ */
 export const grantableVerbs = ["delete", "get", "list", "patch", "update", "watch"] as const;
 
-/** Rules, and users and teams of all rules together, that are granted: each is read again at every reconcile. */
+/**
+ * Rules, and users and teams of all rules together, that are granted: each is read again at every
+ * reconcile.
+ */
 export const accessBounds = { rules: 256, subjects: 2_000 } as const;
 
 const rbacGroup = "rbac.authorization.k8s.io";
 
-/** What the owner and the access rules grant. A rule with any mistake grants nothing; the others are not held up. */
+/**
+ * What the owner and the access rules grant. A rule with any mistake grants nothing; the others are
+ * not held up.
+ */
 export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   const grants: Grant[] = [];
   const problems: string[] = [];
@@ -51,10 +62,17 @@ export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   let subjects = 0;
   for (const [index, rule] of secret.access.slice(0, accessBounds.rules).entries()) {
     subjects += rule.users.length + rule.teams.length;
-    take(subjects > accessBounds.subjects ? { problem: tooManySubjects(index, subjects) } : readRule(rule, index, prefixes));
+    take(
+      subjects > accessBounds.subjects
+        ? { problem: tooManySubjects(index, subjects) }
+        : readRule(rule, index, prefixes),
+    );
     if (subjects > accessBounds.subjects) return { grants, problems, emptyRules };
   }
-  if (secret.access.length > accessBounds.rules) problems.push(`spec.access: has ${secret.access.length} rules; must have at most ${accessBounds.rules}, and the others are not granted`);
+  if (secret.access.length > accessBounds.rules)
+    problems.push(
+      `spec.access: has ${secret.access.length} rules; must have at most ${accessBounds.rules}, and the others are not granted`,
+    );
   return { grants, problems, emptyRules };
 }
 
@@ -74,16 +92,32 @@ function readOwner(owner: Owner, prefixes: Prefixes): Reading {
   const teams = owner.team === undefined ? [] : [owner.team];
   const named = readSubjects({ users, teams }, prefixes);
   if (named.problem !== undefined) return { problem: `spec.owner: ${named.problem}` };
-  return { grant: { permission: { verbs: grantableVerbs, status: true }, subjects: named.subjects, label: "owner" } };
+  return {
+    grant: {
+      permission: { verbs: grantableVerbs, status: true },
+      subjects: named.subjects,
+      label: "owner",
+    },
+  };
 }
 
 function readRule(rule: AccessRule, index: number, prefixes: Prefixes): Reading {
   const named = readSubjects(rule, prefixes);
   const problem = verbProblem(rule) ?? subresourceProblem(rule) ?? named.problem;
-  const place = rule.name === undefined ? `spec.access[${index}]` : `spec.access[${index}] (${quote(rule.name)})`;
+  const place =
+    rule.name === undefined
+      ? `spec.access[${index}]`
+      : `spec.access[${index}] (${quote(rule.name)})`;
   if (problem !== undefined) return { problem: `${place}: ${problem}` };
   const permission = { verbs: verbsOf(rule), status: rule.subresources.length > 0 };
-  return { place, grant: { permission, subjects: named.subjects, ...(rule.name === undefined ? {} : { label: rule.name }) } };
+  return {
+    place,
+    grant: {
+      permission,
+      subjects: named.subjects,
+      ...(rule.name === undefined ? {} : { label: rule.name }),
+    },
+  };
 }
 
 function verbsOf(rule: AccessRule): readonly string[] {
@@ -96,13 +130,18 @@ function verbProblem({ verbs }: AccessRule): string | undefined {
   if (verbs.length === 0) return `verbs is empty; name some of ${known.join(", ")}`;
   const bad = verbs.find((verb) => !known.includes(verb));
   if (bad === undefined) return undefined;
-  const why = bad === "create" || bad === "deletecollection" ? "cannot be limited to one object" : "is no verb";
+  const why =
+    bad === "create" || bad === "deletecollection"
+      ? "cannot be limited to one object"
+      : "is no verb";
   return `verb ${quote(bad)} ${why}; use some of ${known.join(", ")}`;
 }
 
 function subresourceProblem({ subresources }: AccessRule): string | undefined {
   const bad = subresources.find((name) => name !== "status" && name !== "*");
-  return bad === undefined ? undefined : `subresource ${quote(bad)} does not exist; use status or *`;
+  return bad === undefined
+    ? undefined
+    : `subresource ${quote(bad)} does not exist; use status or *`;
 }
 
 function readSubjects(
@@ -125,7 +164,10 @@ const accountForm = new RegExp(`^${dnsLabel}(?:\\.${dnsLabel})*$`);
 const longestNamespace = 63;
 const longestAccount = 253;
 
-/** Undefined for what no ServiceAccount can be called: the API server refuses the whole binding for it. */
+/**
+ * Undefined for what no ServiceAccount can be called: the API server refuses the whole binding for
+ * it.
+ */
 function serviceAccount(user: string): Subject | undefined {
   const [, namespace = "", name = ""] = serviceAccountUser.exec(user) ?? [];
   if (!namespaceForm.test(namespace) || namespace.length > longestNamespace) return undefined;
@@ -152,7 +194,9 @@ export function subjectKey(subject: Subject): string {
 /** Each subject once, in a settled order. */
 export function distinct(subjects: readonly Subject[]): readonly Subject[] {
   const byKey = new Map(subjects.map((subject) => [subjectKey(subject), subject]));
-  return [...byKey.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, subject]) => subject);
+  return [...byKey.entries()]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([, subject]) => subject);
 }
 
 const longestQuote = 64;

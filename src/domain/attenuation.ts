@@ -5,12 +5,18 @@ import { lifetimeOf } from "./lifetime.ts";
 import { narrows } from "./scope/narrows.ts";
 
 /**
- * Why a request that came with the key `asking` may not make a key of these terms, at `now` in milliseconds since the epoch; undefined
- * when it may: its scope lies within that of the key, and its end is fixed and no later. The sentence names the field and the fix.
+ * Why a request that came with the key `asking` may not make a key of these terms, at `now` in
+ * milliseconds since the epoch; undefined when it may: its scope lies within that of the key, and
+ * its end is fixed and no later. The sentence names the field and the fix.
  */
-export function attenuationProblem(terms: OwnedAccessKeyTerms, asking: KeyView | "gone", now: number): string | undefined {
+export function attenuationProblem(
+  terms: OwnedAccessKeyTerms,
+  asking: KeyView | "gone",
+  now: number,
+): string | undefined {
   const dead = parentInvalidReason(asking, now);
-  if (asking === "gone" || dead !== undefined) return `${dead ?? "The parent access key was deleted"}; use a valid credential`;
+  if (asking === "gone" || dead !== undefined)
+    return `${dead ?? "The parent access key was deleted"}; use a valid credential`;
   if (!limitsOf(asking).every((limit) => narrows(terms.scope, limit, asking.config.namespace))) {
     return (
       "spec.scope is not within the scope of the access key that the request came with: " +
@@ -20,10 +26,16 @@ export function attenuationProblem(terms: OwnedAccessKeyTerms, asking: KeyView |
   return endProblem(terms, asking, now);
 }
 
-function endProblem({ ttl = 0, ttlAfterLastActivity }: OwnedAccessKeyTerms, asking: KeyView, now: number): string | undefined {
+function endProblem(
+  { ttl = 0, ttlAfterLastActivity }: OwnedAccessKeyTerms,
+  asking: KeyView,
+  now: number,
+): string | undefined {
   const latest = endOfAsked(asking, now);
   if (latest === Infinity) return undefined;
-  const end = lifetimeOf({ createdAt: now, ttl, maximumTtl: asking.config.maximumKeyTtl })?.endsAt ?? Infinity;
+  const end =
+    lifetimeOf({ createdAt: now, ttl, maximumTtl: asking.config.maximumKeyTtl })?.endsAt ??
+    Infinity;
   const isFixed = !ttlAfterLastActivity || ttl === 0;
   if (isFixed && end <= latest) return undefined;
   const most = Math.floor((latest - now) / 1000);

@@ -17,7 +17,10 @@ export type Authentication =
   | { readonly kind: "authenticated"; readonly user: UserInfo }
   | { readonly kind: "refused"; readonly reason: Reason | "Deleted" };
 
-/** Whom a key lets in at `now`, in milliseconds since the epoch: by the clock, whatever its status says. */
+/**
+ * Whom a key lets in at `now`, in milliseconds since the epoch: by the clock, whatever its status
+ * says.
+ */
 export function authenticate(view: KeyView, now: number): Authentication {
   const { metadata, spec } = view.key;
   if (metadata.deletionTimestamp !== undefined) return { kind: "refused", reason: "Deleted" };
@@ -26,7 +29,10 @@ export function authenticate(view: KeyView, now: number): Authentication {
   const identity = identityOf(spec, view.config.prefixes);
   if (identity.kind === "nobody") return { kind: "refused", reason: identity.reason };
   const extra = { [extras.keyId]: [metadata.uid], [extras.scopeHash]: [scopeHash(limitsOf(view))] };
-  return { kind: "authenticated", user: { username: identity.username, groups: identity.groups, extra } };
+  return {
+    kind: "authenticated",
+    user: { username: identity.username, groups: identity.groups, extra },
+  };
 }
 
 /** Another text for other scopes. */

@@ -7,15 +7,18 @@ export interface CaHistory {
   readonly current: CaFingerprints;
   /** The former CA that the Secret names. */
   readonly recorded: CaFingerprints;
-  /** The CA that this process saw before: in its memory, or published in a webhook configuration. */
+  /**
+   * The CA that this process saw before: in its memory, or published in a webhook configuration.
+   */
   readonly observed: CaFingerprints;
   /** The CA of the client certificate that kube-apiserver showed last. */
   readonly confirmed: string | undefined;
 }
 
 /**
- * The CA that kube-apiserver was told to trust, while it was not told of the one that is used now; empty when both are the same, as after a
- * renewal that keeps the former one in the bundle, and once kube-apiserver has shown a client certificate of the CA of now.
+ * The CA that kube-apiserver was told to trust, while it was not told of the one that is used now;
+ * empty when both are the same, as after a renewal that keeps the former one in the bundle, and
+ * once kube-apiserver has shown a client certificate of the CA of now.
  */
 export function formerCa({ current, recorded, observed, confirmed }: CaHistory): CaFingerprints {
   if (confirmed !== undefined && confirmed === current[0]) return [];

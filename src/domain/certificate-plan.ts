@@ -4,7 +4,10 @@ export interface CertificateLife {
   readonly endsAt: number;
 }
 
-/** The certificates of the webhook: its authority, what it serves with, and what kube-apiserver shows it. */
+/**
+ * The certificates of the webhook: its authority, what it serves with, and what kube-apiserver
+ * shows it.
+ */
 export const certificateNames = ["authority", "serving", "client"] as const;
 
 /** Name of one of the webhook's certificates. */
@@ -14,8 +17,8 @@ export type CertificateName = (typeof certificateNames)[number];
 export type CertificateLives = Readonly<Record<CertificateName, CertificateLife>>;
 
 /**
- * When a certificate is made anew: when a third of its life is left, as cert-manager does, so that somebody who has to carry a
- * client certificate to a control plane has months for it.
+ * When a certificate is made anew: when a third of its life is left, as cert-manager does, so that
+ * somebody who has to carry a client certificate to a control plane has months for it.
  */
 export function renewalInstant({ startsAt, endsAt }: CertificateLife): number {
   return endsAt - (endsAt - startsAt) / 3;

@@ -8,7 +8,8 @@ export type CertificateProblem = (typeof certificateProblems)[number];
 export const certificateProblemSentences: Readonly<Record<CertificateProblem, string>> = {
   "ca-changed":
     "the CA in Secret latchkey-webhook-certificates changed and kube-apiserver has not shown a client certificate of the new CA: access keys are rejected as soon as kube-apiserver opens a new connection; run latchkey trust-config --authorization and restart kube-apiserver with its files",
-  "secret-missing": "Secret latchkey-webhook-certificates does not exist: the webhook serves with the certificates in its memory and creates the Secret again with them",
+  "secret-missing":
+    "Secret latchkey-webhook-certificates does not exist: the webhook serves with the certificates in its memory and creates the Secret again with them",
   "secret-unreadable":
     "Secret latchkey-webhook-certificates is invalid and was not changed: the webhook serves with the certificates in its memory until it stops; restore the Secret, or delete it and the webhook creates it again with the certificates in its memory",
 };

@@ -3,9 +3,9 @@ import type { Condition, ConditionClaim } from "../api/conditions.ts";
 const longestMessage = 1024;
 
 /**
- * The conditions of a status after this pass: exactly the claimed ones, sorted by type. `lastTransitionTime` moves
- * only when the status flips (Kubernetes API conventions, "Typical status properties").
- * `now` is in milliseconds since the epoch.
+ * The conditions of a status after this pass: exactly the claimed ones, sorted by type.
+ * `lastTransitionTime` moves only when the status flips (Kubernetes API conventions, "Typical
+ * status properties"). `now` is in milliseconds since the epoch.
  */
 export function settleConditions(
   standing: readonly Condition[],
@@ -26,16 +26,27 @@ export function settleConditions(
     .sort((one, other) => (one.type < other.type ? -1 : 1));
 }
 
-/** Ready=False with Stalled=True: neither time nor Latchkey can mend it (kstatus reads it as Failed). */
-export function stalled(reason: ConditionClaim["reason"], message: string): readonly ConditionClaim[] {
+/**
+ * Ready=False with Stalled=True: neither time nor Latchkey can mend it (kstatus reads it as
+ * Failed).
+ */
+export function stalled(
+  reason: ConditionClaim["reason"],
+  message: string,
+): readonly ConditionClaim[] {
   return [
     { type: "Ready", status: "False", reason, message },
     { type: "Stalled", status: "True", reason, message },
   ];
 }
 
-/** Ready=False with Reconciling=True: time or Latchkey mends it (kstatus reads it as InProgress). */
-export function atWork(reason: ConditionClaim["reason"], message: string): readonly ConditionClaim[] {
+/**
+ * Ready=False with Reconciling=True: time or Latchkey mends it (kstatus reads it as InProgress).
+ */
+export function atWork(
+  reason: ConditionClaim["reason"],
+  message: string,
+): readonly ConditionClaim[] {
   return [
     { type: "Ready", status: "False", reason, message },
     { type: "Reconciling", status: "True", reason, message },

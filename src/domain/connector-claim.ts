@@ -1,8 +1,9 @@
 import { annotations } from "../api/names.ts";
 
 /**
- * Where the connector data of a key is: the name of its Secret in Latchkey's namespace, and a mark by which the webhook, and nobody else,
- * tells whether data that is sent again is what is there already.
+ * Where the connector data of a key is: the name of its Secret in Latchkey's namespace, and a mark
+ * by which the webhook, and nobody else, tells whether data that is sent again is what is there
+ * already.
  */
 export interface ConnectorClaim {
   readonly secret: string;
@@ -13,7 +14,9 @@ export interface ConnectorClaim {
 const form = /^(latchkey-connector-[0-9a-f]{32})\/([0-9a-f]{64})$/;
 
 /** The claim among these annotations; undefined when there is none, or no such text. */
-export function connectorClaim(given: Readonly<Record<string, string>>): ConnectorClaim | undefined {
+export function connectorClaim(
+  given: Readonly<Record<string, string>>,
+): ConnectorClaim | undefined {
   const [, secret, mark] = form.exec(given[annotations.connectorData] ?? "") ?? [];
   return secret === undefined || mark === undefined ? undefined : { secret, mark };
 }

@@ -4,7 +4,10 @@ import { apiVersionOf, resources } from "../api/resources.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../api/shared-secret.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
-/** A SharedSecret as it is held in memory: what decisions need, and its data only where that is small. */
+/**
+ * A SharedSecret as it is held in memory: what decisions need, and its data only where that is
+ * small.
+ */
 export interface Source {
   readonly secret: SharedSecret;
   /** How many keys the data has. */
@@ -23,7 +26,10 @@ const held = { most: 8 * 1024, perKey: 100 } as const;
 
 /** What is held of a SharedSecret whose data has this digest. */
 export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest: string): Source {
-  const size = Object.entries(data).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
+  const size = Object.entries(data).reduce(
+    (sum, [key, value]) => sum + key.length + value.length,
+    0,
+  );
   const options = syncOptionsOf({ metadata: secret.metadata, data });
   const isHeld = size + keys * held.perKey <= held.most;
   return { secret, keys, size, digest, ...(isHeld ? { data } : {}), options };
@@ -48,7 +54,10 @@ export function copyOfText(source: ObjectRef, target: ObjectRef): string {
   return `${source.namespace ?? ""}/${source.name} -> ${target.namespace ?? ""}/${target.name}`;
 }
 
-/** The SharedSecret that a Secret says it is a copy of; undefined where the text is missing or names another Secret. */
+/**
+ * The SharedSecret that a Secret says it is a copy of; undefined where the text is missing or names
+ * another Secret.
+ */
 export function claimedSource({ annotations: given, ...target }: Metadata): ObjectRef | undefined {
   const claim = readCopyOf(given[annotations.copyOf]);
   return claim?.target === `${target.namespace ?? ""}/${target.name}` ? claim.source : undefined;
@@ -56,12 +65,17 @@ export function claimedSource({ annotations: given, ...target }: Metadata): Obje
 
 /** Whether a Secret carries the `copy-of` text of another Secret: it was pasted. */
 export function isPasted(metadata: Metadata): boolean {
-  return readCopyOf(metadata.annotations[annotations.copyOf]) !== undefined && claimedSource(metadata) === undefined;
+  return (
+    readCopyOf(metadata.annotations[annotations.copyOf]) !== undefined &&
+    claimedSource(metadata) === undefined
+  );
 }
 
 const copyOfForm = /^([^/ ]+)\/([^/ ]+) -> ([^/ ]+\/[^/ ]+)$/;
 
-function readCopyOf(text: string | undefined): { readonly source: ObjectRef; readonly target: string } | undefined {
+function readCopyOf(
+  text: string | undefined,
+): { readonly source: ObjectRef; readonly target: string } | undefined {
   const [, namespace, name, target] = copyOfForm.exec(text ?? "") ?? [];
   if (namespace === undefined || name === undefined || target === undefined) return undefined;
   return { source: { namespace, name }, target };
@@ -79,8 +93,15 @@ export function isCurrent(copy: CopySeen, source: Source): boolean {
   );
 }
 
-/** The copy as it is written with the data of its source; over a standing Secret, what others have put beside stays. */
-export function copyManifest({ source, data }: { readonly source: Source; readonly data: SecretData }, target: ObjectRef, over?: CopySeen): Manifest {
+/**
+ * The copy as it is written with the data of its source; over a standing Secret, what others have
+ * put beside stays.
+ */
+export function copyManifest(
+  { source, data }: { readonly source: Source; readonly data: SecretData },
+  target: ObjectRef,
+  over?: CopySeen,
+): Manifest {
   return {
     apiVersion: apiVersionOf(resources.secrets),
     kind: resources.secrets.kind,
@@ -88,7 +109,10 @@ export function copyManifest({ source, data }: { readonly source: Source; readon
       ...target,
       ...(over === undefined ? {} : standingMetadata(over)),
       labels: { ...over?.metadata.labels, [labels.sourceUid]: source.secret.metadata.uid },
-      annotations: { ...withoutError(over?.metadata.annotations), [annotations.copyOf]: copyOfText(source.secret.metadata, target) },
+      annotations: {
+        ...withoutError(over?.metadata.annotations),
+        [annotations.copyOf]: copyOfText(source.secret.metadata, target),
+      },
     },
     type: source.options.secretType,
     ...(over?.immutable === true ? { immutable: true } : {}),
@@ -106,7 +130,9 @@ function standingMetadata({ metadata, ownerReferences }: CopySeen): Partial<Mani
   };
 }
 
-function withoutError(standing: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+function withoutError(
+  standing: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
   const { [annotations.syncError]: _, ...rest } = standing;
   return rest;
 }

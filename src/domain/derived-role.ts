@@ -20,14 +20,24 @@ export const derivedPrefix = "latchkey-";
 
 const derivedForm = new RegExp(`^${derivedPrefix}.+-[0-9a-f]{16}$`);
 
-/** The names of 256 rules, so shortened, fit into an annotation (the API server takes 256 KiB of annotations). */
+/**
+ * The names of 256 rules, so shortened, fit into an annotation (the API server takes 256 KiB of
+ * annotations).
+ */
 const longestLabel = 64;
 
 const longestPart = 63 - derivedPrefix.length - 1 - 16;
 
 /** Name of the Role for a permission: another permission is another Role, at most 63 characters. */
-export function derivedName(secret: { readonly name: string; readonly uid: string }, permission: Permission): string {
-  const hash = hashName([secret.uid, permission.verbs.join(","), permission.status ? "status" : ""]);
+export function derivedName(
+  secret: { readonly name: string; readonly uid: string },
+  permission: Permission,
+): string {
+  const hash = hashName([
+    secret.uid,
+    permission.verbs.join(","),
+    permission.status ? "status" : "",
+  ]);
   const readable = secret.name.slice(0, longestPart).replace(/[-.]+$/, "");
   return `${derivedPrefix}${readable}-${hash}`;
 }
@@ -41,7 +51,9 @@ export function derivedRoles(secret: Metadata, grants: readonly Grant[]): readon
     if (same === undefined) byName.set(name, [grant]);
     else same.push(grant);
   }
-  return [...byName].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, same]) => merged(name, same));
+  return [...byName]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, same]) => merged(name, same));
 }
 
 function merged(name: string, grants: readonly Grant[]): DerivedRole {
@@ -49,7 +61,9 @@ function merged(name: string, grants: readonly Grant[]): DerivedRole {
     name,
     permission: grants[0]?.permission ?? { verbs: [], status: false },
     subjects: distinct(grants.flatMap((grant) => grant.subjects)),
-    rules: JSON.stringify([...new Set(grants.flatMap((grant) => grant.label?.slice(0, longestLabel) ?? []))].sort()),
+    rules: JSON.stringify(
+      [...new Set(grants.flatMap((grant) => grant.label?.slice(0, longestLabel) ?? []))].sort(),
+    ),
   };
 }
 
@@ -64,7 +78,11 @@ export function roleManifest(secret: Metadata, role: DerivedRole): Manifest {
 }
 
 /** The RoleBinding as it is written, with these subjects. */
-export function bindingManifest(secret: Metadata, role: DerivedRole, subjects: readonly Subject[]): Manifest {
+export function bindingManifest(
+  secret: Metadata,
+  role: DerivedRole,
+  subjects: readonly Subject[],
+): Manifest {
   return {
     apiVersion: apiVersionOf(resources.roleBindings),
     kind: resources.roleBindings.kind,
@@ -95,7 +113,10 @@ function ruleFor(name: string, { verbs, status }: Permission): Omit<PolicyRule, 
 }
 
 /** Whether a Role still grants what its name stands for: nothing was edited, more or less. */
-export function isAsWritten(secret: { readonly name: string; readonly uid: string }, role: RoleSeen): boolean {
+export function isAsWritten(
+  secret: { readonly name: string; readonly uid: string },
+  role: RoleSeen,
+): boolean {
   const [rule] = role.rules;
   if (rule === undefined) return false;
   const permission = { verbs: rule.verbs, status: rule.resources.length > 1 };
@@ -104,7 +125,11 @@ export function isAsWritten(secret: { readonly name: string; readonly uid: strin
 }
 
 /** Whether Latchkey's labels, annotations and owner reference stand on a derived object. */
-export function isMarked(secret: Metadata, role: DerivedRole, seen: RoleSeen | RoleBindingSeen): boolean {
+export function isMarked(
+  secret: Metadata,
+  role: DerivedRole,
+  seen: RoleSeen | RoleBindingSeen,
+): boolean {
   const wanted = derivedMetadata(secret, role);
   const { labels: standingLabels, annotations: standing } = seen.metadata;
   const marks = [annotations.source, annotations.rules] as const;
@@ -116,23 +141,40 @@ export function isMarked(secret: Metadata, role: DerivedRole, seen: RoleSeen | R
 }
 
 /**
- * The uid of the SharedSecret that a derived object belongs to; undefined: it is a stranger's. It is Latchkey's by the form of its name and by
- * a mark of Latchkey's: an owner reference alone is what any tool puts on what goes with a SharedSecret.
+ * The uid of the SharedSecret that a derived object belongs to; undefined: it is a stranger's. It
+ * is Latchkey's by the form of its name and by a mark of Latchkey's: an owner reference alone is
+ * what any tool puts on what goes with a SharedSecret.
  */
 export function sourceUidOf(seen: RoleSeen | RoleBindingSeen): string | undefined {
   const { name, labels: standingLabels, annotations: standing } = seen.metadata;
-  const isOurs = derivedForm.test(name) && (standingLabels[labels.sourceUid] !== undefined || standing[annotations.source] !== undefined);
+  const isOurs =
+    derivedForm.test(name) &&
+    (standingLabels[labels.sourceUid] !== undefined || standing[annotations.source] !== undefined);
   if (!isOurs) return undefined;
-  const owner = seen.ownerReferences.find(({ kind, apiVersion: version }) => kind === resources.sharedSecrets.kind && version === apiVersion);
+  const owner = seen.ownerReferences.find(
+    ({ kind, apiVersion: version }) =>
+      kind === resources.sharedSecrets.kind && version === apiVersion,
+  );
   return owner?.uid ?? standingLabels[labels.sourceUid];
 }
 
-/** Whether a Role or RoleBinding can have this name from that object: its hash is of one of the permissions there are. */
-export function isDerivedName(secret: { readonly name: string; readonly uid: string }, name: string): boolean {
-  return [true, false].some((status) => verbSets.some((verbs) => derivedName(secret, { verbs, status }) === name));
+/**
+ * Whether a Role or RoleBinding can have this name from that object: its hash is of one of the
+ * permissions there are.
+ */
+export function isDerivedName(
+  secret: { readonly name: string; readonly uid: string },
+  name: string,
+): boolean {
+  return [true, false].some((status) =>
+    verbSets.some((verbs) => derivedName(secret, { verbs, status }) === name),
+  );
 }
 
 /** Every set of verbs that a rule can name. */
 const verbSets: readonly (readonly string[])[] = grantableVerbs
-  .reduce<readonly (readonly string[])[]>((sets, verb) => [...sets, ...sets.map((set) => [...set, verb])], [[]])
+  .reduce<readonly (readonly string[])[]>(
+    (sets, verb) => [...sets, ...sets.map((set) => [...set, verb])],
+    [[]],
+  )
   .filter((set) => set.length > 0);

@@ -26,12 +26,18 @@ import {
 } from "./token-state.ts";
 
 /**
- * What a pass over a token does: carry out a plan, or mint first and then carry out {@link planMinted}; `otherwise` is the
- * plan when nothing can be minted, for want of a signing key.
+ * What a pass over a token does: carry out a plan, or mint first and then carry out {@link
+ * planMinted}; `otherwise` is the plan when nothing can be minted, for want of a signing key.
  */
 export type EndpointTokenDecision =
   | { readonly kind: "plan"; readonly plan: Plan }
-  | { readonly kind: "mint"; readonly claims: TokenClaims; readonly requester: string; readonly endsAt: number; readonly otherwise: Plan };
+  | {
+      readonly kind: "mint";
+      readonly claims: TokenClaims;
+      readonly requester: string;
+      readonly endsAt: number;
+      readonly otherwise: Plan;
+    };
 
 /** A token that was signed, and the kid of the key that signed it. */
 export interface MintedToken {
@@ -45,13 +51,17 @@ const secondMs = 1000;
 const patienceMs = 10_000;
 const leastWaitMs = 10_000;
 
-/** Decides about a DirectClusterEndpointToken until its deletion: hold, then grant, then mint; erase at its end, delete after; `now` in milliseconds since the epoch. */
+/**
+ * Decides about a DirectClusterEndpointToken until its deletion: hold, then grant, then mint; erase
+ * at its end, delete after; `now` in milliseconds since the epoch.
+ */
 export function planEndpointToken(view: EndpointTokenView, now: number): EndpointTokenDecision {
   const { metadata } = view.token;
   if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
   const state = tokenState(view, now);
   const life = tokenLife(view);
-  if (state.kind !== "expired" && !isHeld(metadata)) return planned({ ...nothingToDo, steps: [[beginWrite(resource, metadata)]] });
+  if (state.kind !== "expired" && !isHeld(metadata))
+    return planned({ ...nothingToDo, steps: [[beginWrite(resource, metadata)]] });
   switch (state.kind) {
     case "expired":
       return planned(planExpired(view, life, now));
@@ -60,30 +70,61 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
     case "minted":
       return planned(planMinted(view, undefined, now));
     case "wanted": {
-      if (!view.grant.granted || view.grant.namedByOthers) return planned(planWaiting(view, life, now));
+      if (!view.grant.granted || view.grant.namedByOthers)
+        return planned(planWaiting(view, life, now));
       const { issuer, audience } = view.config;
-      const claims = tokenClaims(view.token, state.requester, { issuer, audience, now, endsAt: life.endsAt, keyScopes: scopesBehind(view) });
-      return { kind: "mint", claims, requester: state.requester.name, endsAt: life.endsAt, otherwise: { steps: [], next: nextLook(now, [life.endsAt]) } };
+      const claims = tokenClaims(view.token, state.requester, {
+        issuer,
+        audience,
+        now,
+        endsAt: life.endsAt,
+        keyScopes: scopesBehind(view),
+      });
+      return {
+        kind: "mint",
+        claims,
+        requester: state.requester.name,
+        endsAt: life.endsAt,
+        otherwise: { steps: [], next: nextLook(now, [life.endsAt]) },
+      };
     }
   }
 }
 
-/** Puts a token that was minted for this view into its status; without one, the token that stands is kept. */
-export function planMinted(view: EndpointTokenView, minted: MintedToken | undefined, now: number): Plan {
+/**
+ * Puts a token that was minted for this view into its status; without one, the token that stands is
+ * kept.
+ */
+export function planMinted(
+  view: EndpointTokenView,
+  minted: MintedToken | undefined,
+  now: number,
+): Plan {
   const { token, keyId } = view.token;
   const life = tokenLife(view);
   const claims = mintedClaims(life, view.config);
-  return planStatus(view, { life, claims, token: minted?.token ?? token, keyID: minted?.kid ?? keyId }, now);
+  return planStatus(
+    view,
+    { life, claims, token: minted?.token ?? token, keyID: minted?.kid ?? keyId },
+    now,
+  );
 }
 
-/** What to tell while the plan of a token that is not being deleted fails: what can be told without a mint. */
+/**
+ * What to tell while the plan of a token that is not being deleted fails: what can be told without
+ * a mint.
+ */
 export function planTokenReport(view: EndpointTokenView, now: number): Plan {
   const life = tokenLife(view);
   const { steps } = planStatus(view, { life, ...standingOutcome(view, life, now) }, now);
   return { ...nothingToDo, steps };
 }
 
-function standingOutcome(view: EndpointTokenView, life: TokenLife, now: number): Omit<Outcome, "life"> {
+function standingOutcome(
+  view: EndpointTokenView,
+  life: TokenLife,
+  now: number,
+): Omit<Outcome, "life"> {
   const { token, keyId: keyID } = view.token;
   const state = tokenState(view, now);
   switch (state.kind) {
@@ -98,15 +139,25 @@ function standingOutcome(view: EndpointTokenView, life: TokenLife, now: number):
   }
 }
 
-/** Why a requester may have no more tokens: as many as its quota are valid, the next until `nextEnd`, in milliseconds since the epoch. */
+/**
+ * Why a requester may have no more tokens: as many as its quota are valid, the next until
+ * `nextEnd`, in milliseconds since the epoch.
+ */
 export interface QuotaReached {
   readonly requester: string;
   readonly quota: number;
   readonly nextEnd: number;
 }
 
-/** Says that a token is not minted, because its requester has too many, and looks again when one of those has ended. */
-export function planTooMany(view: EndpointTokenView, { requester, quota, nextEnd }: QuotaReached, now: number): Plan {
+/**
+ * Says that a token is not minted, because its requester has too many, and looks again when one of
+ * those has ended.
+ */
+export function planTooMany(
+  view: EndpointTokenView,
+  { requester, quota, nextEnd }: QuotaReached,
+  now: number,
+): Plan {
   const life = tokenLife(view);
   const plan = planStatus(view, { life, claims: tooManyClaims(life, requester, quota) }, now);
   // Many may wait for one end.
@@ -118,9 +169,15 @@ function planned(plan: Plan): EndpointTokenDecision {
 }
 
 function planExpired(view: EndpointTokenView, life: TokenLife, now: number): Plan {
-  const plan = planStatus(view, { life, claims: expiredClaims(life), keyID: view.token.keyId }, now);
+  const plan = planStatus(
+    view,
+    { life, claims: expiredClaims(life), keyID: view.token.keyId },
+    now,
+  );
   const due = now >= deletionInstant(view, life);
-  return due && plan.steps.length === 0 ? { ...nothingToDo, steps: [[removal(resource, view.token)]] } : plan;
+  return due && plan.steps.length === 0
+    ? { ...nothingToDo, steps: [[removal(resource, view.token)]] }
+    : plan;
 }
 
 function planWaiting(view: EndpointTokenView, life: TokenLife, now: number): Plan {
@@ -136,7 +193,11 @@ interface Outcome {
   readonly keyID?: string | undefined;
 }
 
-function planStatus(view: EndpointTokenView, { life, claims: found, token, keyID }: Outcome, now: number): Plan {
+function planStatus(
+  view: EndpointTokenView,
+  { life, claims: found, token, keyID }: Outcome,
+  now: number,
+): Plan {
   const claims = withApplyFailure(found, view.failure);
   const { metadata, conditions } = view.token;
   const { generation } = metadata;
@@ -155,10 +216,14 @@ function planStatus(view: EndpointTokenView, { life, claims: found, token, keyID
   };
 }
 
-/** The scopes of the key that it was asked for with; those that the token's own is within are left out. */
+/**
+ * The scopes of the key that it was asked for with; those that the token's own is within are left
+ * out.
+ */
 function scopesBehind({ askedWith, token }: EndpointTokenView): readonly Scope[] {
   if (askedWith === undefined || askedWith === "gone") return [];
-  const isBeyond = (limit: ScopeLimit): limit is Scope => typeof limit !== "string" && !narrows(token.spec.limit, limit, askedWith.config.namespace);
+  const isBeyond = (limit: ScopeLimit): limit is Scope =>
+    typeof limit !== "string" && !narrows(token.spec.limit, limit, askedWith.config.namespace);
   return limitsOf(askedWith).filter(isBeyond);
 }
 

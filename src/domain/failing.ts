@@ -9,15 +9,18 @@ export interface Failure {
 /** What went wrong, and what kind of failure that is. */
 export interface FailureSeen extends Failure {
   /**
-   * `refused`: somebody has to change something, which is said at once. `too-large`: the same, and the API server cannot store it.
-   * `failed`: said once it has repeated for {@link patienceMs}.
+   * `refused`: somebody has to change something, which is said at once. `too-large`: the same, and
+   * the API server cannot store it. `failed`: said once it has repeated for {@link patienceMs}.
    */
   readonly kind: "refused" | "too-large" | "failed";
 }
 
 /** A failure that is said of an object, in its status or in that of its source. */
 export interface SaidFailure extends FailureSeen {
-  /** When the first of the tries failed that have failed ever since, in milliseconds since the epoch. */
+  /**
+   * When the first of the tries failed that have failed ever since, in milliseconds since the
+   * epoch.
+   */
   readonly since: number;
 }
 
@@ -38,19 +41,32 @@ export interface Instant {
 /** How long a failure repeats before it is said. */
 export const patienceMs = 30_000;
 
-/** How long what is said stands before another failure replaces it: of another reason, or of the same in other words. */
+/**
+ * How long what is said stands before another failure replaces it: of another reason, or of the
+ * same in other words.
+ */
 const standsMs = { otherReason: 60_000, otherWords: 600_000 } as const;
 
 /**
- * Takes in one more failed try. What is said changes seldom: most sentences vary from try to try, and every change is a
- * write of a status.
+ * Takes in one more failed try. What is said changes seldom: most sentences vary from try to try,
+ * and every change is a write of a status.
  */
-export function failAgain(before: Failing | undefined, failure: FailureSeen, { monotonic, time }: Instant): Failing {
-  const { since, sinceTime, said } = before ?? { since: monotonic, sinceTime: time, said: undefined };
+export function failAgain(
+  before: Failing | undefined,
+  failure: FailureSeen,
+  { monotonic, time }: Instant,
+): Failing {
+  const { since, sinceTime, said } = before ?? {
+    since: monotonic,
+    sinceTime: time,
+    said: undefined,
+  };
   const isDue = failure.kind !== "failed" || monotonic >= since + patienceMs;
   const isKept = said !== undefined && monotonic < said.at + standsFor(said.failure, failure);
   if (isKept) return { since, sinceTime, said };
-  return isDue ? { since, sinceTime, said: { failure: { ...failure, since: sinceTime }, at: monotonic } } : { since, sinceTime };
+  return isDue
+    ? { since, sinceTime, said: { failure: { ...failure, since: sinceTime }, at: monotonic } }
+    : { since, sinceTime };
 }
 
 function standsFor(said: Failure, failure: FailureSeen): number {

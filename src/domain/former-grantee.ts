@@ -12,24 +12,57 @@ export interface FormerGrantee {
 }
 
 /** A grantee of a RoleBinding of this name. */
-export function granteeOfRoleBinding({ namespace = "", name }: ObjectRef, granted: Pick<FormerGrantee, "subject" | "verb">): FormerGrantee {
-  return { ...granted, allowedBy: `allowed by ${resources.roleBindings.kind} "${name}/${namespace}" ` };
+export function granteeOfRoleBinding(
+  { namespace = "", name }: ObjectRef,
+  granted: Pick<FormerGrantee, "subject" | "verb">,
+): FormerGrantee {
+  return {
+    ...granted,
+    allowedBy: `allowed by ${resources.roleBindings.kind} "${name}/${namespace}" `,
+  };
 }
 
 /** A grantee of any ClusterRoleBinding whose name begins so. */
-export function granteeOfClusterRoleBinding(prefix: string, granted: Pick<FormerGrantee, "subject" | "verb">): FormerGrantee {
+export function granteeOfClusterRoleBinding(
+  prefix: string,
+  granted: Pick<FormerGrantee, "subject" | "verb">,
+): FormerGrantee {
   return { ...granted, allowedBy: `allowed by ${resources.clusterRoleBindings.kind} "${prefix}` };
 }
 
-/** The question whether a grantee may still do what it was granted (Kubernetes API reference, SubjectAccessReviewSpec). */
-export function reviewSpec({ subject, verb }: FormerGrantee, resource: Resource, { namespace, name }: ObjectRef): Readonly<Record<string, unknown>> {
-  const resourceAttributes = { group, resource: resource.plural, verb, name, ...(namespace === undefined ? {} : { namespace }) };
+/**
+ * The question whether a grantee may still do what it was granted (Kubernetes API reference,
+ * SubjectAccessReviewSpec).
+ */
+export function reviewSpec(
+  { subject, verb }: FormerGrantee,
+  resource: Resource,
+  { namespace, name }: ObjectRef,
+): Readonly<Record<string, unknown>> {
+  const resourceAttributes = {
+    group,
+    resource: resource.plural,
+    verb,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
   if (subject.kind === "Group") return { groups: [subject.name], resourceAttributes };
   const isAccount = subject.kind === "ServiceAccount";
-  return { user: isAccount ? `system:serviceaccount:${subject.namespace ?? ""}:${subject.name}` : subject.name, resourceAttributes };
+  return {
+    user: isAccount
+      ? `system:serviceaccount:${subject.namespace ?? ""}:${subject.name}`
+      : subject.name,
+    resourceAttributes,
+  };
 }
 
-/** Whether an answer says that our own binding still lets the grantee in; whom something else lets in is let in rightly. */
-export function isHonoured({ allowedBy }: FormerGrantee, { allowed, reason }: { readonly allowed: boolean; readonly reason: string }): boolean {
+/**
+ * Whether an answer says that our own binding still lets the grantee in; whom something else lets
+ * in is let in rightly.
+ */
+export function isHonoured(
+  { allowedBy }: FormerGrantee,
+  { allowed, reason }: { readonly allowed: boolean; readonly reason: string },
+): boolean {
   return allowed && reason.includes(allowedBy);
 }

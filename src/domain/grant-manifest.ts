@@ -5,7 +5,10 @@ import { apiVersionOf, resources } from "../api/resources.ts";
 import type { PolicyRule } from "../api/role.ts";
 import { grantedPlurals, grantedVerbs, shardPrefix } from "./granted-names.ts";
 
-/** One ClusterRole and ClusterRoleBinding of a requester; `names` are keys of granted objects, at least one. */
+/**
+ * One ClusterRole and ClusterRoleBinding of a requester; `names` are keys of granted objects, at
+ * least one.
+ */
 export interface GrantShard {
   readonly hash: string;
   readonly requester: string;
@@ -21,16 +24,31 @@ export function shardName(hash: string, number: number): string {
 /** Number of the shard of this requester that has the name; undefined when none has. */
 export function shardNumber(hash: string, name: string): number | undefined {
   const number = Number(name.slice(name.lastIndexOf("-") + 1));
-  return Number.isSafeInteger(number) && number >= 0 && shardName(hash, number) === name ? number : undefined;
+  return Number.isSafeInteger(number) && number >= 0 && shardName(hash, number) === name
+    ? number
+    : undefined;
 }
 
-/** One rule for each kind that has names: a rule without names would open every object of its kind. */
-export function shardRules(names: ReadonlySet<string>): readonly Omit<PolicyRule, "nonResourceURLs">[] {
+/**
+ * One rule for each kind that has names: a rule without names would open every object of its kind.
+ */
+export function shardRules(
+  names: ReadonlySet<string>,
+): readonly Omit<PolicyRule, "nonResourceURLs">[] {
   return Object.values(grantedPlurals).flatMap((plural) => {
     const prefix = `${plural}/`;
-    const resourceNames = [...names].filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+    const resourceNames = [...names]
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => name.slice(prefix.length));
     if (resourceNames.length === 0) return [];
-    return [{ apiGroups: [group], resources: [plural], resourceNames: resourceNames.sort(), verbs: grantedVerbs }];
+    return [
+      {
+        apiGroups: [group],
+        resources: [plural],
+        resourceNames: resourceNames.sort(),
+        verbs: grantedVerbs,
+      },
+    ];
   });
 }
 
@@ -39,7 +57,10 @@ export function shardRole(shard: GrantShard, standing?: GrantRole): Manifest {
   return {
     apiVersion: apiVersionOf(resources.clusterRoles),
     kind: resources.clusterRoles.kind,
-    metadata: { ...(standing === undefined ? {} : kept(standing.metadata)), ...marks(shard, standing?.metadata) },
+    metadata: {
+      ...(standing === undefined ? {} : kept(standing.metadata)),
+      ...marks(shard, standing?.metadata),
+    },
     rules: shardRules(shard.names),
   };
 }
@@ -57,15 +78,28 @@ export function shardBinding(shard: GrantShard): Manifest {
 }
 
 /** Whether Latchkey's label and annotation stand on a role or binding of the requester. */
-export function isMarkedFor({ hash, requester }: Pick<GrantShard, "hash" | "requester">, metadata: Metadata): boolean {
-  return metadata.labels[labels.requesterHash] === hash && metadata.annotations[annotations.requester] === requester;
+export function isMarkedFor(
+  { hash, requester }: Pick<GrantShard, "hash" | "requester">,
+  metadata: Metadata,
+): boolean {
+  return (
+    metadata.labels[labels.requesterHash] === hash &&
+    metadata.annotations[annotations.requester] === requester
+  );
 }
 
-function kept({ uid, resourceVersion, finalizers }: Metadata): Pick<Metadata, "uid" | "resourceVersion" | "finalizers"> {
+function kept({
+  uid,
+  resourceVersion,
+  finalizers,
+}: Metadata): Pick<Metadata, "uid" | "resourceVersion" | "finalizers"> {
   return { uid, resourceVersion, finalizers };
 }
 
-function marks({ hash, requester, number }: GrantShard, standing?: Metadata): Pick<Metadata, "name" | "labels" | "annotations"> {
+function marks(
+  { hash, requester, number }: GrantShard,
+  standing?: Metadata,
+): Pick<Metadata, "name" | "labels" | "annotations"> {
   return {
     name: shardName(hash, number),
     labels: { ...standing?.labels, [labels.requesterHash]: hash },

@@ -9,8 +9,15 @@ export interface Placement {
   readonly blocked: ReadonlySet<number>;
 }
 
-/** Names stay in the lowest shard that has them; new ones fill free places, lowest shard first. Empty shards are left out. */
-export function placeNames({ standing, wanted, blocked }: Placement): ReadonlyMap<number, ReadonlySet<string>> {
+/**
+ * Names stay in the lowest shard that has them; new ones fill free places, lowest shard first.
+ * Empty shards are left out.
+ */
+export function placeNames({
+  standing,
+  wanted,
+  blocked,
+}: Placement): ReadonlyMap<number, ReadonlySet<string>> {
   const left = new Set(wanted);
   const shards = new Map<number, Set<string>>();
   for (const [number, names] of [...standing].sort(([one], [other]) => one - other)) {

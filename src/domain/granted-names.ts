@@ -1,5 +1,10 @@
 import { group, labels } from "../api/names.ts";
-import type { GrantBinding, GrantedKind, GrantedObject, GrantRole } from "../api/requester-grant.ts";
+import type {
+  GrantBinding,
+  GrantedKind,
+  GrantedObject,
+  GrantRole,
+} from "../api/requester-grant.ts";
 import { resources } from "../api/resources.ts";
 import type { PolicyRule } from "../api/role.ts";
 import { isSame } from "./merge-patch.ts";
@@ -41,12 +46,18 @@ export function shardPrefix(hash: string): string {
 
 const shardForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
 
-/** The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined: it is a stranger's, whatever its labels. */
+/**
+ * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined: it is a
+ * stranger's, whatever its labels.
+ */
 export function hashInName({ metadata }: GrantRole | GrantBinding): string | undefined {
   return shardForm.exec(metadata.name)?.[1];
 }
 
-/** Whether a ClusterRole or ClusterRoleBinding is Latchkey's for this requester: by its name, and by a label of Latchkey's. */
+/**
+ * Whether a ClusterRole or ClusterRoleBinding is Latchkey's for this requester: by its name, and by
+ * a label of Latchkey's.
+ */
 export function isGrantOf(hash: string, grant: GrantRole | GrantBinding): boolean {
   return hashInName(grant) === hash && grant.metadata.labels[labels.requesterHash] !== undefined;
 }
@@ -63,7 +74,9 @@ export function isGrantRule(rule: PolicyRule): boolean {
   const { resources: plurals, resourceNames, ...rest } = rule;
   const plain = { apiGroups: [group], nonResourceURLs: [], verbs: grantedVerbs };
   const plural = Object.values(grantedPlurals).find((known) => known === plurals[0]);
-  return plurals.length === 1 && plural !== undefined && resourceNames.length > 0 && isSame(rest, plain);
+  return (
+    plurals.length === 1 && plural !== undefined && resourceNames.length > 0 && isSame(rest, plain)
+  );
 }
 
 /** Whether the binding gives the role of its own name to this requester alone. */
@@ -77,7 +90,10 @@ export function isGrantBinding(binding: GrantBinding, requester: string): boolea
 
 const rbac = resources.clusterRoles.group;
 
-/** What is near an object: its requester if known, roles (at least all that name it) and bindings (at least those of the roles' names). */
+/**
+ * What is near an object: its requester if known, roles (at least all that name it) and bindings
+ * (at least those of the roles' names).
+ */
 export interface GrantSurroundings {
   readonly requester: string | undefined;
   readonly roles: readonly GrantRole[];
@@ -85,13 +101,21 @@ export interface GrantSurroundings {
 }
 
 /** How the grants of one object stand; roles without Latchkey's name and label do not count. */
-export function grantState(object: GrantedObject, { requester, roles, bindings }: GrantSurroundings): GrantState {
+export function grantState(
+  object: GrantedObject,
+  { requester, roles, bindings }: GrantSurroundings,
+): GrantState {
   const key = grantKey(object);
-  const naming = roles.filter((role) => hashOf(role) !== undefined && grantedNames(role).includes(key));
-  if (requester === undefined) return { granted: false, named: naming.length > 0, namedByOthers: naming.length > 0 };
+  const naming = roles.filter(
+    (role) => hashOf(role) !== undefined && grantedNames(role).includes(key),
+  );
+  if (requester === undefined)
+    return { granted: false, named: naming.length > 0, namedByOthers: naming.length > 0 };
   const own = naming.filter((role) => hashOf(role) === requesterHash(requester));
   return {
-    granted: own.some((role) => namesInForce(role).includes(key) && isBound(role, requester, bindings)),
+    granted: own.some(
+      (role) => namesInForce(role).includes(key) && isBound(role, requester, bindings),
+    ),
     named: naming.length > 0,
     namedByOthers: own.length < naming.length,
   };
@@ -103,7 +127,9 @@ export function namesInForce(role: GrantRole): readonly string[] {
 }
 
 function isBound(role: GrantRole, requester: string, bindings: readonly GrantBinding[]): boolean {
-  return bindings.some((binding) => binding.metadata.name === role.metadata.name && isGrantBinding(binding, requester));
+  return bindings.some(
+    (binding) => binding.metadata.name === role.metadata.name && isGrantBinding(binding, requester),
+  );
 }
 
 function hashOf(role: GrantRole): string | undefined {

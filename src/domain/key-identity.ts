@@ -3,19 +3,39 @@ import type { OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
 import type { Prefixes } from "./access-rules.ts";
 import { isSystemName } from "./requester.ts";
 
-/** Whom a key acts as, in the words of a TokenReview, or why as nobody; the message names the fields to change. */
+/**
+ * Whom a key acts as, in the words of a TokenReview, or why as nobody; the message names the fields
+ * to change.
+ */
 export type KeyIdentity =
   | { readonly kind: "somebody"; readonly username: string; readonly groups: readonly string[] }
-  | { readonly kind: "nobody"; readonly reason: "MissingSubject" | "UnsupportedSubject"; readonly message: string };
+  | {
+      readonly kind: "nobody";
+      readonly reason: "MissingSubject" | "UnsupportedSubject";
+      readonly message: string;
+    };
 
 /**
- * Whom a key acts as (specification, OwnedAccessKey): its user; its team, as a user of its own and in the team's group; or its
- * subject, verbatim. Names that begin with `system:` belong to Kubernetes, and no key acts as one.
+ * Whom a key acts as (specification, OwnedAccessKey): its user; its team, as a user of its own and
+ * in the team's group; or its subject, verbatim. Names that begin with `system:` belong to
+ * Kubernetes, and no key acts as one.
  */
-export function identityOf({ user, team, subject, groups }: OwnedAccessKeyTerms, prefixes: Prefixes): KeyIdentity {
-  const username = user !== undefined ? prefixes.user + user : team !== undefined ? `${group}:team:${team}` : subject;
+export function identityOf(
+  { user, team, subject, groups }: OwnedAccessKeyTerms,
+  prefixes: Prefixes,
+): KeyIdentity {
+  const username =
+    user !== undefined
+      ? prefixes.user + user
+      : team !== undefined
+        ? `${group}:team:${team}`
+        : subject;
   if (username === undefined) {
-    return { kind: "nobody", reason: "MissingSubject", message: "None of spec.user, spec.team and spec.subject is set. Set one of them." };
+    return {
+      kind: "nobody",
+      reason: "MissingSubject",
+      message: "None of spec.user, spec.team and spec.subject is set. Set one of them.",
+    };
   }
   const all = [...new Set([...groups, ...(team === undefined ? [] : [prefixes.team + team])])];
   const system = [username, ...all].find(isSystemName);

@@ -4,7 +4,10 @@ import type { Metadata } from "../api/object.ts";
 const secondMs = 1000;
 const dayMs = 24 * 60 * 60 * secondMs;
 
-/** A life that ends; instants in milliseconds since the epoch, the instant of the end counts as over. */
+/**
+ * A life that ends; instants in milliseconds since the epoch, the instant of the end counts as
+ * over.
+ */
 export interface Lifetime {
   readonly startsAt: number;
   readonly endsAt: number;
@@ -12,7 +15,10 @@ export interface Lifetime {
   readonly clamped: boolean;
 }
 
-/** What a life-time follows from (specification, Authentication 4); instants in milliseconds, durations in seconds. */
+/**
+ * What a life-time follows from (specification, Authentication 4); instants in milliseconds,
+ * durations in seconds.
+ */
 export interface LifetimeTerms {
   readonly createdAt: number;
   /** 0: none is asked for. */
@@ -23,14 +29,30 @@ export interface LifetimeTerms {
   readonly maximumTtl: number;
 }
 
-/** The life that the terms give; undefined when it has no end. Without a ttl, a maximum counts from creation. */
-export function lifetimeOf({ createdAt, ttl, idleSince, maximumTtl }: LifetimeTerms): Lifetime | undefined {
+/**
+ * The life that the terms give; undefined when it has no end. Without a ttl, a maximum counts from
+ * creation.
+ */
+export function lifetimeOf({
+  createdAt,
+  ttl,
+  idleSince,
+  maximumTtl,
+}: LifetimeTerms): Lifetime | undefined {
   if (ttl > 0) return clampedLife(idleSince ?? createdAt, { ttl, maximumTtl });
-  return maximumTtl > 0 ? { ...clampedLife(createdAt, { ttl: maximumTtl, maximumTtl }), clamped: true } : undefined;
+  return maximumTtl > 0
+    ? { ...clampedLife(createdAt, { ttl: maximumTtl, maximumTtl }), clamped: true }
+    : undefined;
 }
 
-/** The life of `ttl` seconds, more than 0, from `startsAt`; never longer than the maximum, if there is one. */
-export function clampedLife(startsAt: number, { ttl, maximumTtl }: Pick<LifetimeTerms, "ttl" | "maximumTtl">): Lifetime {
+/**
+ * The life of `ttl` seconds, more than 0, from `startsAt`; never longer than the maximum, if there
+ * is one.
+ */
+export function clampedLife(
+  startsAt: number,
+  { ttl, maximumTtl }: Pick<LifetimeTerms, "ttl" | "maximumTtl">,
+): Lifetime {
   const seconds = maximumTtl > 0 ? Math.min(ttl, maximumTtl) : ttl;
   return { startsAt, endsAt: startsAt + seconds * secondMs, clamped: seconds < ttl };
 }
@@ -40,43 +62,64 @@ export function isOver(life: Lifetime | undefined, now: number): boolean {
   return life !== undefined && now >= life.endsAt;
 }
 
-/** When the last tenth of a life longer than a day begins, in milliseconds since the epoch; undefined for shorter ones. */
+/**
+ * When the last tenth of a life longer than a day begins, in milliseconds since the epoch;
+ * undefined for shorter ones.
+ */
 export function expiringFrom(life: Lifetime | undefined): number | undefined {
   if (life === undefined) return undefined;
   const length = life.endsAt - life.startsAt;
   return length > dayMs ? life.endsAt - length / 10 : undefined;
 }
 
-/** The instant that an RFC 3339 text names, in milliseconds since the epoch; undefined when it names none. */
+/**
+ * The instant that an RFC 3339 text names, in milliseconds since the epoch; undefined when it names
+ * none.
+ */
 export function instantOf(text: string | undefined): number | undefined {
   const instant = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(instant) ? undefined : instant;
 }
 
 /**
- * When the lifetime of an object began, in milliseconds since the epoch: its creation, or the earlier one that it records, so that a
- * restore starts no new lifetime.
+ * When the lifetime of an object began, in milliseconds since the epoch: its creation, or the
+ * earlier one that it records, so that a restore starts no new lifetime.
  */
-export function lifetimeStart(metadata: Pick<Metadata, "creationTimestamp" | "annotations">): number {
-  return Math.min(createdAt(metadata), instantOf(metadata.annotations[annotations.createdAt]) ?? Infinity);
+export function lifetimeStart(
+  metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
+): number {
+  return Math.min(
+    createdAt(metadata),
+    instantOf(metadata.annotations[annotations.createdAt]) ?? Infinity,
+  );
 }
 
 /**
- * When a lifetime had ended before the object was created, in milliseconds since the epoch: what is restored stays expired. Undefined
- * otherwise; what expired since then lives again when its spec gives it a longer lifetime.
+ * When a lifetime had ended before the object was created, in milliseconds since the epoch: what is
+ * restored stays expired. Undefined otherwise; what expired since then lives again when its spec
+ * gives it a longer lifetime.
  */
-export function endBeforeCreation(metadata: Pick<Metadata, "creationTimestamp" | "annotations">): number | undefined {
+export function endBeforeCreation(
+  metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
+): number | undefined {
   const end = instantOf(metadata.annotations[annotations.expiredAt]);
   return end !== undefined && end <= createdAt(metadata) ? end : undefined;
 }
 
 /** A lifetime that ends at the latest at this end, if there is one. */
-export function endedBy(life: Lifetime | undefined, end: number | undefined, startsAt: number): Lifetime | undefined {
+export function endedBy(
+  life: Lifetime | undefined,
+  end: number | undefined,
+  startsAt: number,
+): Lifetime | undefined {
   if (end === undefined || (life !== undefined && life.endsAt <= end)) return life;
   return { startsAt: life?.startsAt ?? startsAt, endsAt: end, clamped: false };
 }
 
-/** When an object was created, in milliseconds since the epoch; one that cannot be read counts as 1970, so that its life is over. */
+/**
+ * When an object was created, in milliseconds since the epoch; one that cannot be read counts as
+ * 1970, so that its life is over.
+ */
 export function createdAt({ creationTimestamp }: Pick<Metadata, "creationTimestamp">): number {
   return instantOf(creationTimestamp) ?? 0;
 }

@@ -1,11 +1,15 @@
 import { isRecord, ownValue } from "../api/parse.ts";
 
-/** The JSON merge patch (RFC 7386) that turns `from` into `to`; undefined when they are equal. Lists are replaced whole. */
+/**
+ * The JSON merge patch (RFC 7386) that turns `from` into `to`; undefined when they are equal. Lists
+ * are replaced whole.
+ */
 export function mergePatch(
   from: Readonly<Record<string, unknown>>,
   to: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> | undefined {
-  // Fields may be called like what every object inherits: only own ones are there, and no assignment sets a prototype.
+  // Fields may be called like what every object inherits: only own ones are there, and no
+  // assignment sets a prototype.
   const patch: [string, unknown][] = [];
   for (const field of Object.keys(from)) {
     if (ownValue(to, field) === undefined) patch.push([field, null]);

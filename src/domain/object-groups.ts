@@ -10,19 +10,36 @@ export interface ObjectState {
 
 const counted = ["Ready", "Synced"] as const;
 
-/** The states of an object: that of Ready, Unknown where no controller has seen it, and that of Synced where it has one. */
+/**
+ * The states of an object: that of Ready, Unknown where no controller has seen it, and that of
+ * Synced where it has one.
+ */
 export function objectStates(conditions: readonly Condition[]): readonly ObjectState[] {
   return counted.flatMap((condition): readonly ObjectState[] => {
     const found = conditions.find(({ type }) => type === condition);
-    if (found !== undefined) return [{ condition, status: found.status, reason: Object.hasOwn(reasons, found.reason) ? found.reason : "" }];
+    if (found !== undefined)
+      return [
+        {
+          condition,
+          status: found.status,
+          reason: Object.hasOwn(reasons, found.reason) ? found.reason : "",
+        },
+      ];
     return condition === "Ready" ? [{ condition, status: "Unknown", reason: "" }] : [];
   });
 }
 
 /** How many targets of a SharedSecret are in which state, by its status. */
-export function syncTargetsOf(status: Readonly<Record<string, unknown>>): Readonly<Record<"synced" | "conflict" | "failed" | "pending", number>> {
+export function syncTargetsOf(
+  status: Readonly<Record<string, unknown>>,
+): Readonly<Record<"synced" | "conflict" | "failed" | "pending", number>> {
   const sync = recordAt(status, "sync");
   const count = (field: string): number => Math.max(0, numberAt(sync, field) ?? 0);
   const [synced, conflict, failed] = [count("synced"), count("conflicts"), count("failed")];
-  return { synced, conflict, failed, pending: Math.max(0, count("desired") - synced - conflict - failed) };
+  return {
+    synced,
+    conflict,
+    failed,
+    pending: Math.max(0, count("desired") - synced - conflict - failed),
+  };
 }

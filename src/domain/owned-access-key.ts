@@ -33,7 +33,10 @@ export interface OwnedAccessKeyView extends KeyView {
 const resource = resources.ownedAccessKeys;
 const secondMs = 1000;
 
-/** Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now` in milliseconds since the epoch. */
+/**
+ * Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now`
+ * in milliseconds since the epoch.
+ */
 export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan {
   const { metadata } = view.key;
   if (!isHeld(metadata)) return { ...nothingToDo, steps: [[beginWrite(resource, metadata)]] };
@@ -46,8 +49,13 @@ export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan 
     return { ...nothingToDo, steps: [[removal(resource, view.key)]] };
   }
   const isEnding = typeof due[annotations.expiredAt] === "string";
-  if (!isEnding) return { steps: stepsOf(records, told, writes), next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]) };
-  // Thousands may end in one second: each says so by the first write about it, alone. What else is due comes with the pass that this change brings.
+  if (!isEnding)
+    return {
+      steps: stepsOf(records, told, writes),
+      next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]),
+    };
+  // Thousands may end in one second: each says so by the first write about it, alone. What else is
+  // due comes with the pass that this change brings.
   if (writes.length > 0) return { steps: [writes], next: nextLook(now, [deleteAt]) };
   // The record comes last: while it is missing, the Event may be.
   return { steps: stepsOf(endNotices(view, life, now), records), next: nextLook(now, [deleteAt]) };
@@ -63,13 +71,26 @@ function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
   return steps.filter((step) => step.length > 0);
 }
 
-/** Whether a key says that it is over, and nothing else has been done about that yet: no Event, no record. */
-export function isEndUnrecorded({ metadata, conditions }: Pick<OwnedAccessKeySeen, "metadata" | "conditions">): boolean {
-  return metadata.annotations[annotations.expiredAt] === undefined && conditions.some(({ type, status }) => type === "Expired" && status === "True");
+/**
+ * Whether a key says that it is over, and nothing else has been done about that yet: no Event, no
+ * record.
+ */
+export function isEndUnrecorded({
+  metadata,
+  conditions,
+}: Pick<OwnedAccessKeySeen, "metadata" | "conditions">): boolean {
+  return (
+    metadata.annotations[annotations.expiredAt] === undefined &&
+    conditions.some(({ type, status }) => type === "Expired" && status === "True")
+  );
 }
 
 /** The status of a key as it should be, and the Events of what changes in it. */
-function reportOf(view: OwnedAccessKeyView, life: Lifetime | undefined, now: number): { readonly told: readonly Write[]; readonly writes: readonly Write[] } {
+function reportOf(
+  view: OwnedAccessKeyView,
+  life: Lifetime | undefined,
+  now: number,
+): { readonly told: readonly Write[]; readonly writes: readonly Write[] } {
   const { metadata, status, conditions } = view.key;
   const { generation } = metadata;
   const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
@@ -82,7 +103,10 @@ function reportOf(view: OwnedAccessKeyView, life: Lifetime | undefined, now: num
     expiresAt,
     keyID: metadata.uid,
   });
-  return { told: notices({ resource, metadata, standing: conditions, expiresAt }, claims, "Warning"), writes };
+  return {
+    told: notices({ resource, metadata, standing: conditions, expiresAt }, claims, "Warning"),
+    writes,
+  };
 }
 
 function claimsOf(view: OwnedAccessKeyView, now: number): readonly ConditionClaim[] {
@@ -90,21 +114,43 @@ function claimsOf(view: OwnedAccessKeyView, now: number): readonly ConditionClai
 }
 
 /** The Event of an end that was never recorded, whatever the status says of it by now. */
-function endNotices(view: OwnedAccessKeyView, life: Lifetime | undefined, now: number): readonly Write[] {
+function endNotices(
+  view: OwnedAccessKeyView,
+  life: Lifetime | undefined,
+  now: number,
+): readonly Write[] {
   const { metadata } = view.key;
   if (life === undefined || metadata.annotations[annotations.expiredAt] !== undefined) return [];
-  return notices({ resource, metadata, standing: [], expiresAt: timestamp(life.endsAt) }, claimsOf(view, now), "Warning");
+  return notices(
+    { resource, metadata, standing: [], expiresAt: timestamp(life.endsAt) },
+    claimsOf(view, now),
+    "Warning",
+  );
 }
 
-/** What is to be recorded: an end that has come, no end that is still to come, and no former requester once nobody else is granted the object. */
-function dueAnnotations({ key: { metadata }, grant }: OwnedAccessKeyView, life: Lifetime | undefined, now: number): Readonly<Record<string, string | null>> {
+/**
+ * What is to be recorded: an end that has come, no end that is still to come, and no former
+ * requester once nobody else is granted the object.
+ */
+function dueAnnotations(
+  { key: { metadata }, grant }: OwnedAccessKeyView,
+  life: Lifetime | undefined,
+  now: number,
+): Readonly<Record<string, string | null>> {
   const expiredAt = life !== undefined && isOver(life, now) ? timestamp(life.endsAt) : null;
   const isOther = (metadata.annotations[annotations.expiredAt] ?? null) !== expiredAt;
-  const isFree = metadata.annotations[annotations.formerRequester] !== undefined && !grant.namedByOthers;
-  return { ...(isOther ? { [annotations.expiredAt]: expiredAt } : {}), ...(isFree ? { [annotations.formerRequester]: null } : {}) };
+  const isFree =
+    metadata.annotations[annotations.formerRequester] !== undefined && !grant.namedByOthers;
+  return {
+    ...(isOther ? { [annotations.expiredAt]: expiredAt } : {}),
+    ...(isFree ? { [annotations.formerRequester]: null } : {}),
+  };
 }
 
-function deletionInstant({ config }: OwnedAccessKeyView, endsAt: number | undefined): number | undefined {
+function deletionInstant(
+  { config }: OwnedAccessKeyView,
+  endsAt: number | undefined,
+): number | undefined {
   const after = config.deleteExpiredKeysAfter;
   return after === undefined || endsAt === undefined ? undefined : endsAt + after * secondMs;
 }

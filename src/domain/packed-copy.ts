@@ -3,12 +3,21 @@ import type { ObjectRef } from "../api/object.ts";
 import { type CopySeen, claimedSource, copyOfText } from "./copy.ts";
 
 /** What tells one copy from another when both are as Latchkey writes them. */
-type Ordinary = readonly [uid: string, resourceVersion: string, creationTimestamp: string, sourceUid: string, sourceNamespace: string, sourceName: string, type: string, digest: string];
+type Ordinary = readonly [
+  uid: string,
+  resourceVersion: string,
+  creationTimestamp: string,
+  sourceUid: string,
+  sourceNamespace: string,
+  sourceName: string,
+  type: string,
+  digest: string,
+];
 
 /**
- * A copy as one text, because a hundred thousand copies as objects cost three times the memory, and each full garbage
- * collection the time to walk through them. A copy that Latchkey wrote and nobody changed becomes a JSON array of what is
- * its own; any other the JSON of all that was seen.
+ * A copy as one text, because a hundred thousand copies as objects cost three times the memory, and
+ * each full garbage collection the time to walk through them. A copy that Latchkey wrote and nobody
+ * changed becomes a JSON array of what is its own; any other the JSON of all that was seen.
  */
 export function packCopy(copy: CopySeen): string {
   const ordinary = ordinaryOf(copy);
@@ -35,11 +44,21 @@ function ordinaryOf(copy: CopySeen): Ordinary | undefined {
     copy.ownerReferences.length === 0 &&
     !copy.immutable;
   if (!isPlain) return undefined;
-  return [metadata.uid, metadata.resourceVersion, metadata.creationTimestamp, sourceUid, source.namespace, source.name, type, digest];
+  return [
+    metadata.uid,
+    metadata.resourceVersion,
+    metadata.creationTimestamp,
+    sourceUid,
+    source.namespace,
+    source.name,
+    type,
+    digest,
+  ];
 }
 
 function fromOrdinary(packed: Ordinary, target: ObjectRef): CopySeen {
-  const [uid, resourceVersion, creationTimestamp, sourceUid, namespace, name, type, digest] = packed;
+  const [uid, resourceVersion, creationTimestamp, sourceUid, namespace, name, type, digest] =
+    packed;
   return {
     metadata: {
       ...target,

@@ -3,7 +3,14 @@ import type { Metadata } from "../api/object.ts";
 import type { OwnedAccessKeySeen, OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
 import { listAt, parseConditions } from "../api/parse.ts";
 
-type PackedCondition = readonly [type: string, status: string, reason: string, message: string, observedGeneration: number, lastTransitionTime: string];
+type PackedCondition = readonly [
+  type: string,
+  status: string,
+  reason: string,
+  message: string,
+  observedGeneration: number,
+  lastTransitionTime: string,
+];
 
 /** What nearly every look at a key is for. */
 interface PackedHead {
@@ -15,16 +22,30 @@ interface PackedHead {
 
 interface PackedStatus {
   readonly status: Readonly<Record<string, unknown>>;
-  /** In place of `status.conditions`, where all of them have the fields of metav1.Condition and no other. */
+  /**
+   * In place of `status.conditions`, where all of them have the fields of metav1.Condition and no
+   * other.
+   */
   readonly conditions?: readonly PackedCondition[];
 }
 
 /**
- * A key as one text of two lines, the status in the second: a hundred thousand keys as objects cost twice the memory, and each
- * full garbage collection a tenth of a second and more.
+ * A key as one text of two lines, the status in the second: a hundred thousand keys as objects cost
+ * twice the memory, and each full garbage collection a tenth of a second and more.
  */
-export function packKey({ metadata, spec, keyDigest, status, lastActivity }: OwnedAccessKeySeen): string {
-  const head: PackedHead = { metadata, spec, ...(keyDigest === undefined ? {} : { digest: keyDigest }), ...(lastActivity === undefined ? {} : { lastActivity }) };
+export function packKey({
+  metadata,
+  spec,
+  keyDigest,
+  status,
+  lastActivity,
+}: OwnedAccessKeySeen): string {
+  const head: PackedHead = {
+    metadata,
+    spec,
+    ...(keyDigest === undefined ? {} : { digest: keyDigest }),
+    ...(lastActivity === undefined ? {} : { lastActivity }),
+  };
   return `${JSON.stringify(head)}\n${JSON.stringify(packStatus(status))}`;
 }
 
@@ -33,7 +54,8 @@ export function unpackKey(text: string): OwnedAccessKeySeen {
   const end = text.indexOf("\n");
   const { metadata, spec, digest, lastActivity }: PackedHead = JSON.parse(text.slice(0, end));
   let unpacked: Readonly<Record<string, unknown>> | undefined;
-  const statusOf = (): Readonly<Record<string, unknown>> => (unpacked ??= unpackStatus(text.slice(end + 1)));
+  const statusOf = (): Readonly<Record<string, unknown>> =>
+    (unpacked ??= unpackStatus(text.slice(end + 1)));
   return {
     metadata,
     spec,
@@ -58,18 +80,35 @@ function packStatus(status: Readonly<Record<string, unknown>>): PackedStatus {
 
 function unpackStatus(text: string): Readonly<Record<string, unknown>> {
   const { status, conditions }: PackedStatus = JSON.parse(text);
-  return conditions === undefined ? status : { ...status, conditions: conditions.map(unpackCondition) };
+  return conditions === undefined
+    ? status
+    : { ...status, conditions: conditions.map(unpackCondition) };
 }
 
-const fields: readonly (keyof Condition)[] = ["type", "status", "reason", "message", "observedGeneration", "lastTransitionTime"];
+const fields: readonly (keyof Condition)[] = [
+  "type",
+  "status",
+  "reason",
+  "message",
+  "observedGeneration",
+  "lastTransitionTime",
+];
 
 function packCondition(condition: unknown): PackedCondition | undefined {
   const [known] = parseConditions({ conditions: [condition] });
-  if (known?.observedGeneration === undefined || Object.keys(known).length !== fields.length) return undefined;
+  if (known?.observedGeneration === undefined || Object.keys(known).length !== fields.length)
+    return undefined;
   const { type, status, reason, message, observedGeneration, lastTransitionTime } = known;
   return [type, status, reason, message, observedGeneration, lastTransitionTime];
 }
 
-function unpackCondition([type, status, reason, message, observedGeneration, lastTransitionTime]: PackedCondition): Readonly<Record<string, unknown>> {
+function unpackCondition([
+  type,
+  status,
+  reason,
+  message,
+  observedGeneration,
+  lastTransitionTime,
+]: PackedCondition): Readonly<Record<string, unknown>> {
   return { type, status, reason, message, observedGeneration, lastTransitionTime };
 }

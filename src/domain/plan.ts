@@ -16,7 +16,10 @@ export interface Notice {
 /** One write to the API server, with what it was decided on. */
 export type Write =
   | { readonly do: "create"; readonly resource: Resource; readonly object: Manifest }
-  /** Asks whether the API server would take this in the place of what stands, before that is deleted. */
+  /**
+   * Asks whether the API server would take this in the place of what stands, before that is
+   * deleted.
+   */
   | { readonly do: "probe"; readonly resource: Resource; readonly object: Manifest }
   /** `object.metadata` carries the uid and resourceVersion that were seen. */
   | { readonly do: "replace"; readonly resource: Resource; readonly object: Manifest }
@@ -25,7 +28,10 @@ export type Write =
       readonly resource: Resource;
       readonly ref: ObjectRef;
       readonly subresource?: "status";
-      readonly body: { readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown }; readonly [field: string]: unknown };
+      readonly body: {
+        readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown };
+        readonly [field: string]: unknown;
+      };
     }
   | {
       readonly do: "delete";
@@ -37,9 +43,14 @@ export type Write =
   | { readonly do: "tell"; readonly notice: Notice };
 
 /** When to look at the object again without a change; `at` is in milliseconds since the epoch. */
-export type Next = { readonly kind: "wait-for-change" } | { readonly kind: "look-again"; readonly at: number };
+export type Next =
+  | { readonly kind: "wait-for-change" }
+  | { readonly kind: "look-again"; readonly at: number };
 
-/** What a pass does: the steps one after the other, the writes of a step in any order; a failed step ends the pass. */
+/**
+ * What a pass does: the steps one after the other, the writes of a step in any order; a failed step
+ * ends the pass.
+ */
 export interface Plan {
   readonly steps: readonly (readonly Write[])[];
   readonly next: Next;
@@ -50,5 +61,11 @@ export const nothingToDo: Plan = { steps: [], next: { kind: "wait-for-change" } 
 
 /** Deletes exactly the object that was seen. */
 export function removal(resource: Resource, { metadata }: { readonly metadata: Metadata }): Write {
-  return { do: "delete", resource, ref: metadata, uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+  return {
+    do: "delete",
+    resource,
+    ref: metadata,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+  };
 }

@@ -6,8 +6,12 @@ export interface PoliciesAge {
   readonly installedAt: number;
 }
 
-/** The age of the youngest of these policies, bindings and webhooks; undefined when one is missing. */
-export function policiesAge(policiesAndBindings: readonly (Metadata | undefined)[]): PoliciesAge | undefined {
+/**
+ * The age of the youngest of these policies, bindings and webhooks; undefined when one is missing.
+ */
+export function policiesAge(
+  policiesAndBindings: readonly (Metadata | undefined)[],
+): PoliciesAge | undefined {
   const instants = policiesAndBindings.map((policy) => instantOf(policy?.creationTimestamp));
   const known = instants.filter((instant) => instant !== undefined);
   return known.length < instants.length ? undefined : { installedAt: Math.max(...known) };

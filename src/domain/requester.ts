@@ -10,9 +10,13 @@ const policyDelayMs = 10_000;
 const fix =
   "Install the policies of config/policies (before Kubernetes 1.36: config/before-1.36), wait 10 seconds and create the object again.";
 
-/** Who asked for an object: certain only if the policies that stamp and lock the requester stood 10 s before it was created. */
+/**
+ * Who asked for an object: certain only if the policies that stamp and lock the requester stood 10
+ * s before it was created.
+ */
 export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefined): Requester {
-  if (policies === undefined) return unknown("the policies that record the requester are not installed");
+  if (policies === undefined)
+    return unknown("the policies that record the requester are not installed");
   if (createdAt(metadata) < policies.installedAt + policyDelayMs) {
     return unknown(
       `the object was created at ${metadata.creationTimestamp}, before the policies that record the requester` +
@@ -20,7 +24,9 @@ export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefine
     );
   }
   const stamp = stampOf(metadata);
-  return stamp === undefined ? unknown("the object carries no requester") : { kind: "known", ...stamp };
+  return stamp === undefined
+    ? unknown("the object carries no requester")
+    : { kind: "known", ...stamp };
 }
 
 /** Whether a name belongs to Kubernetes itself and would mean somebody else in another cluster. */

@@ -23,42 +23,65 @@ export interface SharedSecretSeen {
   /** Whether its own namespace is going away: nothing can be created there any more. */
   readonly namespaceIsTerminating: boolean;
   readonly summary: SyncSummary;
-  /** Since when the status has been waiting for targets to be written, in milliseconds since the epoch. */
+  /**
+   * Since when the status has been waiting for targets to be written, in milliseconds since the
+   * epoch.
+   */
   readonly waitingSince?: number;
   /** What fails again and again, or is refused, when this object is applied. */
   readonly failure?: SaidFailure | undefined;
 }
 
-/** How long the status waits for a fan-out before it tells of its progress, and between two such tellings. */
+/**
+ * How long the status waits for a fan-out before it tells of its progress, and between two such
+ * tellings.
+ */
 const patienceMs = 1_000;
 
-/** Whether a status that has waited since then (milliseconds since the epoch) tells of progress now. */
+/**
+ * Whether a status that has waited since then (milliseconds since the epoch) tells of progress now.
+ */
 export function isProgressDue(waitingSince: number, now: number): boolean {
   return now >= waitingSince + patienceMs;
 }
 
-/** What to do for a SharedSecret that is not being deleted; `now` is in milliseconds since the epoch. */
+/**
+ * What to do for a SharedSecret that is not being deleted; `now` is in milliseconds since the
+ * epoch.
+ */
 export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
   const { metadata } = seen.source.secret;
   if (seen.namespaceIsTerminating) return nothingToDo;
-  if (!isHeld(metadata)) return { ...nothingToDo, steps: [[holdWrite(resources.sharedSecrets, metadata)]] };
+  if (!isHeld(metadata))
+    return { ...nothingToDo, steps: [[holdWrite(resources.sharedSecrets, metadata)]] };
   return planLife(seen, now);
 }
 
 /** All that a pass over a SharedSecret that is being deleted looks at. */
-export interface SharedSecretGoing extends Pick<SharedSecretSeen, "source" | "access" | "prefixes" | "failure"> {
+export interface SharedSecretGoing extends Pick<
+  SharedSecretSeen,
+  "source" | "access" | "prefixes" | "failure"
+> {
   readonly copies: readonly (CopySeen | StrangerSeen)[];
 }
 
-/** What to do for a SharedSecret that is being deleted: its copies go at once, its grants and itself when its phase says so. */
-export function planTermination(seen: SharedSecretGoing, at: { readonly phase: ReleasePhase; readonly now: number }): Plan {
+/**
+ * What to do for a SharedSecret that is being deleted: its copies go at once, its grants and itself
+ * when its phase says so.
+ */
+export function planTermination(
+  seen: SharedSecretGoing,
+  at: { readonly phase: ReleasePhase; readonly now: number },
+): Plan {
   const { source, access, copies, failure } = seen;
   const { secret } = source;
   const release = planRelease(resources.sharedSecrets, secret, { ...at, failure });
   if (!isHeld(secret.metadata)) return release;
   const isKept = at.phase.kind === "keep-grants";
   const steps = [
-    ...(isKept ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(seen)) : revokeSteps(access)),
+    ...(isKept
+      ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(seen))
+      : revokeSteps(access)),
     copies.map((copy) => removal(resources.secrets, copy)),
     ...release.steps,
   ];
@@ -66,23 +89,38 @@ export function planTermination(seen: SharedSecretGoing, at: { readonly phase: R
 }
 
 /** Whom a SharedSecret lets in: those whom its spec names, and those whom its bindings name. */
-export function granteesOf({ source, access, prefixes }: Pick<SharedSecretSeen, "source" | "access" | "prefixes">): readonly FormerGrantee[] {
+export function granteesOf({
+  source,
+  access,
+  prefixes,
+}: Pick<SharedSecretSeen, "source" | "access" | "prefixes">): readonly FormerGrantee[] {
   const { metadata } = source.secret;
-  const named = wantedRoles({ source, prefixes }).map(({ name, permission, subjects }) => ({ name, subjects, verb: permission.verbs[0] }));
+  const named = wantedRoles({ source, prefixes }).map(({ name, permission, subjects }) => ({
+    name,
+    subjects,
+    verb: permission.verbs[0],
+  }));
   const bound = access.bindings.map(({ metadata: { name }, subjects }) => {
     const role = access.roles.find((one) => one.metadata.name === name);
     return { name, subjects, verb: role?.rules[0]?.verbs[0] };
   });
   return [...named, ...bound].flatMap(({ name, verb = "get", subjects: [subject] }) =>
-    subject === undefined || access.strangers.has(name) ? [] : [granteeOfRoleBinding({ ...metadata, name }, { subject, verb })],
+    subject === undefined || access.strangers.has(name)
+      ? []
+      : [granteeOfRoleBinding({ ...metadata, name }, { subject, verb })],
   );
 }
 
-function wantedRoles({ source, prefixes }: Pick<SharedSecretSeen, "source" | "prefixes">): readonly DerivedRole[] {
+function wantedRoles({
+  source,
+  prefixes,
+}: Pick<SharedSecretSeen, "source" | "prefixes">): readonly DerivedRole[] {
   return derivedRoles(source.secret.metadata, accessOf(source.secret, prefixes).grants);
 }
 
-/** What to tell while the plan of a SharedSecret fails, or its Roles and RoleBindings are refused. */
+/**
+ * What to tell while the plan of a SharedSecret fails, or its Roles and RoleBindings are refused.
+ */
 export function planReport(seen: SharedSecretSeen, now: number): Plan {
   return { ...nothingToDo, steps: reportSteps(findingsOf(seen), now) };
 }
@@ -93,8 +131,10 @@ function planLife(seen: SharedSecretSeen, now: number): Plan {
   const steps = accessSteps({ ...access, secret: source.secret.metadata }, found.wanted);
   const waiting = summary.pending > 0 && !source.options.paused;
   const since = seen.waitingSince ?? now;
-  if (waiting && !isProgressDue(since, now)) return { steps, next: { kind: "look-again", at: since + patienceMs } };
-  // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be counted every second.
+  if (waiting && !isProgressDue(since, now))
+    return { steps, next: { kind: "look-again", at: since + patienceMs } };
+  // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be
+  // counted every second.
   return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };
 }
 
@@ -109,9 +149,21 @@ function reportSteps(found: Findings, now: number): readonly (readonly Write[])[
   const { secret } = found.source;
   const { metadata } = secret;
   const claims = sharedSecretClaims(found);
-  const conditions = settleConditions(secret.conditions, claims, { generation: metadata.generation, now });
-  const status = { observedGeneration: metadata.generation, ...sharedSecretFigures(found), conditions };
+  const conditions = settleConditions(secret.conditions, claims, {
+    generation: metadata.generation,
+    now,
+  });
+  const status = {
+    observedGeneration: metadata.generation,
+    ...sharedSecretFigures(found),
+    conditions,
+  };
   const telling = { resource: resources.sharedSecrets, metadata, standing: secret.conditions };
-  const tells = [...healthNotices(telling, claims, ["Ready", "Synced"]), ...targetNotices(secret, found.summary)];
-  return [tells, statusWrites(resources.sharedSecrets, secret, status)].filter((step) => step.length > 0);
+  const tells = [
+    ...healthNotices(telling, claims, ["Ready", "Synced"]),
+    ...targetNotices(secret, found.summary),
+  ];
+  return [tells, statusWrites(resources.sharedSecrets, secret, status)].filter(
+    (step) => step.length > 0,
+  );
 }

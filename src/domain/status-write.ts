@@ -6,7 +6,10 @@ import type { Write } from "./plan.ts";
 /** The one status write of a pass, or none when the status stands as wanted. */
 export function statusWrites(
   resource: Resource,
-  { metadata, status }: { readonly metadata: Metadata; readonly status: Readonly<Record<string, unknown>> },
+  {
+    metadata,
+    status,
+  }: { readonly metadata: Metadata; readonly status: Readonly<Record<string, unknown>> },
   wanted: Readonly<Record<string, unknown>>,
 ): readonly Write[] {
   const change = mergePatch(status, wanted);

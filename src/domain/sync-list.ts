@@ -1,23 +1,38 @@
-/** Entries and characters that a list in an annotation may have; the policies latchkey-project-share and latchkey-sync-from refuse more. */
+/**
+ * Entries and characters that a list in an annotation may have; the policies latchkey-project-share
+ * and latchkey-sync-from refuse more.
+ */
 export const listBounds = { entries: 64, characters: 4096 } as const;
 
 /** A comma-separated annotation: its entries, or why it is not followed. */
-export type SyncList = { readonly kind: "entries"; readonly entries: readonly string[] } | { readonly kind: "refused"; readonly why: string };
+export type SyncList =
+  | { readonly kind: "entries"; readonly entries: readonly string[] }
+  | { readonly kind: "refused"; readonly why: string };
 
 const readable = /^[-A-Za-z0-9_.* ]*$/;
 
 /**
- * The entries of `sync-to-projects` or `sync-from`, as the policies latchkey-project-share and latchkey-sync-from read them. Spaces around
- * entries and empty entries do not count.
+ * The entries of `sync-to-projects` or `sync-from`, as the policies latchkey-project-share and
+ * latchkey-sync-from read them. Spaces around entries and empty entries do not count.
  */
 export function syncList(text = ""): SyncList {
   const refused = (why: string): SyncList => ({ kind: "refused", why });
-  if (text.length > listBounds.characters) return refused(`${text.length} characters are more than ${listBounds.characters}; use fewer entries`);
+  if (text.length > listBounds.characters)
+    return refused(
+      `${text.length} characters are more than ${listBounds.characters}; use fewer entries`,
+    );
   const written = text.split(",");
   const entries = written.map((entry) => entry.trim()).filter((entry) => entry !== "");
-  const bad = written.find((entry) => !readable.test(entry)) ?? entries.find((entry) => entry.includes(" "));
-  if (bad !== undefined) return refused(`${quote(bad)} is not a name or glob; use letters, digits, '-', '_', '.' and '*', and separate entries by commas`);
-  if (entries.length > listBounds.entries) return refused(`${entries.length} entries are more than ${listBounds.entries}; use fewer entries`);
+  const bad =
+    written.find((entry) => !readable.test(entry)) ?? entries.find((entry) => entry.includes(" "));
+  if (bad !== undefined)
+    return refused(
+      `${quote(bad)} is not a name or glob; use letters, digits, '-', '_', '.' and '*', and separate entries by commas`,
+    );
+  if (entries.length > listBounds.entries)
+    return refused(
+      `${entries.length} entries are more than ${listBounds.entries}; use fewer entries`,
+    );
   return { kind: "entries", entries };
 }
 

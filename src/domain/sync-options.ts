@@ -25,7 +25,13 @@ const longestName = 253;
 export const largestSecret = 1024 * 1024;
 
 /** Reads the sync annotations of a SharedSecret, and whether its data fits a core Secret. */
-export function syncOptionsOf({ metadata, data }: { readonly metadata: Metadata; readonly data: SecretData }): SyncOptions {
+export function syncOptionsOf({
+  metadata,
+  data,
+}: {
+  readonly metadata: Metadata;
+  readonly data: SecretData;
+}): SyncOptions {
   const given = metadata.annotations;
   const list = syncList(given[annotations.syncToProjects]);
   const projects = list.kind === "entries" ? list.entries : [];
@@ -36,8 +42,12 @@ export function syncOptionsOf({ metadata, data }: { readonly metadata: Metadata;
     secretType: given[annotations.syncSecretType] ?? "Opaque",
     paused: isPaused(metadata),
   };
-  const wrong = list.kind === "refused" ? `${annotations.syncToProjects}: ${list.why}` : optionProblem(options, given[annotations.disableSync]);
-  if (wrong !== undefined) return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
+  const wrong =
+    list.kind === "refused"
+      ? `${annotations.syncToProjects}: ${list.why}`
+      : optionProblem(options, given[annotations.disableSync]);
+  if (wrong !== undefined)
+    return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
   const unfit = dataProblem(data);
   return unfit === undefined || projects.length === 0 ? options : { ...options, problem: unfit };
 }
@@ -47,7 +57,10 @@ export function isPaused(metadata: Pick<Metadata, "annotations">): boolean {
   return metadata.annotations[annotations.disableSync] === "true";
 }
 
-/** Whether a project name fits one of the globs; `*` stands for any run of characters, none included. */
+/**
+ * Whether a project name fits one of the globs; `*` stands for any run of characters, none
+ * included.
+ */
 export function fitsAny(project: string, globs: readonly string[]): boolean {
   return globs.some((glob) => fits(project, glob));
 }
@@ -66,26 +79,49 @@ function fits(text: string, glob: string): boolean {
   return from + last.length <= text.length;
 }
 
-function optionProblem(options: Omit<SyncOptions, "problem">, disableSync: string | undefined): string | undefined {
-  if (options.secretName.length > longestName || !dnsName.test(options.secretName)) return `${annotations.syncSecretName}: ${quote(options.secretName)} is no name for a Secret; use lower-case letters, digits, '-' and '.'`;
-  if (isRefusedType(options.secretType)) return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed; a copy must not become a credential of the cluster itself`;
-  if (options.secretType === "") return `${annotations.syncSecretType} is empty; name a type or take the annotation away`;
-  if (disableSync !== undefined && disableSync !== "true" && disableSync !== "false") return `${annotations.disableSync}: ${quote(disableSync)} is neither "true" nor "false"`;
+function optionProblem(
+  options: Omit<SyncOptions, "problem">,
+  disableSync: string | undefined,
+): string | undefined {
+  if (options.secretName.length > longestName || !dnsName.test(options.secretName))
+    return `${annotations.syncSecretName}: ${quote(options.secretName)} is no name for a Secret; use lower-case letters, digits, '-' and '.'`;
+  if (isRefusedType(options.secretType))
+    return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed; a copy must not become a credential of the cluster itself`;
+  if (options.secretType === "")
+    return `${annotations.syncSecretType} is empty; name a type or take the annotation away`;
+  if (disableSync !== undefined && disableSync !== "true" && disableSync !== "false")
+    return `${annotations.disableSync}: ${quote(disableSync)} is neither "true" nor "false"`;
   return undefined;
 }
 
-/** Types that the API server or Helm gives a meaning of their own: whoever can write them gains rights. */
+/**
+ * Types that the API server or Helm gives a meaning of their own: whoever can write them gains
+ * rights.
+ */
 export function isRefusedType(type: string): boolean {
   return refusedTypes.includes(type) || type.startsWith("helm.sh/");
 }
 
 function dataProblem(data: SecretData): SyncOptions["problem"] {
-  if (Object.keys(data).length > mostDataKeys) return { reason: "TooLarge", message: `spec.data has more than ${mostDataKeys} keys; split it into several SharedSecrets` };
-  const badKey = Object.keys(data).find((key) => key.length > longestName || key === "." || key.startsWith(".."));
-  if (badKey !== undefined) return { reason: "InvalidKey", message: `spec.data: a Secret cannot hold the key ${quote(badKey)}; rename it` };
+  if (Object.keys(data).length > mostDataKeys)
+    return {
+      reason: "TooLarge",
+      message: `spec.data has more than ${mostDataKeys} keys; split it into several SharedSecrets`,
+    };
+  const badKey = Object.keys(data).find(
+    (key) => key.length > longestName || key === "." || key.startsWith(".."),
+  );
+  if (badKey !== undefined)
+    return {
+      reason: "InvalidKey",
+      message: `spec.data: a Secret cannot hold the key ${quote(badKey)}; rename it`,
+    };
   const bytes = Object.values(data).reduce((sum, value) => sum + value.base64Bytes, 0);
   if (bytes <= largestSecret) return undefined;
-  return { reason: "TooLarge", message: `spec.data holds ${bytes} bytes, a Secret at most ${largestSecret}; split it into several SharedSecrets` };
+  return {
+    reason: "TooLarge",
+    message: `spec.data holds ${bytes} bytes, a Secret at most ${largestSecret}; split it into several SharedSecrets`,
+  };
 }
 
 function quote(text: string): string {

@@ -57,9 +57,14 @@ const mostFailures = 10;
 const longestMessage = 256;
 
 /** Counts the targets of `source`; a copy that pauses itself has opted out and does not count. */
-export function summarize(source: Source, reports: readonly TargetReport[], emptyProjects: readonly EmptyProject[]): SyncSummary {
+export function summarize(
+  source: Source,
+  reports: readonly TargetReport[],
+  emptyProjects: readonly EmptyProject[],
+): SyncSummary {
   const judged = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
-  const count = (kind: Verdict["kind"]): number => judged.filter(({ verdict }) => verdict.kind === kind).length;
+  const count = (kind: Verdict["kind"]): number =>
+    judged.filter(({ verdict }) => verdict.kind === kind).length;
   const rivals = reports.flatMap(({ rival }) => rival ?? []);
   const [rival] = rivals;
   return {
@@ -68,7 +73,10 @@ export function summarize(source: Source, reports: readonly TargetReport[], empt
     conflicts: count("conflict"),
     failed: count("failed"),
     pending: count("pending"),
-    failures: judged.flatMap(({ report, verdict }) => failureOf(report, verdict)).sort(byPlace).slice(0, mostFailures),
+    failures: judged
+      .flatMap(({ report, verdict }) => failureOf(report, verdict))
+      .sort(byPlace)
+      .slice(0, mostFailures),
     contested: { targets: rivals.length, ...(rival === undefined ? {} : { rival }) },
     emptyProjects,
   };
@@ -79,40 +87,73 @@ type Verdict =
   | ({ readonly kind: "conflict" | "failed" } & Failure);
 
 function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
-  const winner = "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
+  const winner =
+    "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
   if (winner !== undefined && winner.uid !== source.secret.metadata.uid) return lostTo(winner);
   // A source that cannot be followed has no reports of its own: the copy is kept by an older one.
   if (state.kind === "stuck") return lostTo(state.source);
   if (state.kind === "current") return { kind: "synced" };
   if (state.kind === "paused") return { kind: "opted-out" };
   if (state.kind === "conflict") {
-    return { kind: "conflict", reason: "NotOurs", message: "a Secret of this name already exists and is not managed by Latchkey; it was not changed. Rename or delete it" };
+    return {
+      kind: "conflict",
+      reason: "NotOurs",
+      message:
+        "a Secret of this name already exists and is not managed by Latchkey; it was not changed. Rename or delete it",
+    };
   }
-  return failure === undefined ? { kind: "pending" } : { kind: "failed", reason: failure.reason, message: failure.message };
+  return failure === undefined
+    ? { kind: "pending" }
+    : { kind: "failed", reason: failure.reason, message: failure.message };
 }
 
 function lostTo({ namespace = "", name }: ObjectRef): Verdict {
-  return { kind: "conflict", reason: "OlderSource", message: `the older SharedSecret ${namespace}/${name} already syncs to this Secret. Give one of them another name by the annotation ${annotations.syncSecretName}` };
+  return {
+    kind: "conflict",
+    reason: "OlderSource",
+    message: `the older SharedSecret ${namespace}/${name} already syncs to this Secret. Give one of them another name by the annotation ${annotations.syncSecretName}`,
+  };
 }
 
-function failureOf({ target: { namespace = "", name }, regarding }: TargetReport, verdict: Verdict): readonly TargetFailure[] {
+function failureOf(
+  { target: { namespace = "", name }, regarding }: TargetReport,
+  verdict: Verdict,
+): readonly TargetFailure[] {
   if (verdict.kind !== "conflict" && verdict.kind !== "failed") return [];
-  return [{ kind: verdict.kind, namespace, name, reason: verdict.reason, message: verdict.message.slice(0, longestMessage), regarding }];
+  return [
+    {
+      kind: verdict.kind,
+      namespace,
+      name,
+      reason: verdict.reason,
+      message: verdict.message.slice(0, longestMessage),
+      regarding,
+    },
+  ];
 }
 
 const mostProjects = 3;
 
 /** Why projects have no namespace for the copies of a source in the namespace `from`, in words. */
 export function emptyProjectsSentence(projects: readonly EmptyProject[], from: string): string {
-  const parts = projects.slice(0, mostProjects).map((project) => emptyProjectSentence(project, from));
-  return [...parts, ...(projects.length > mostProjects ? [`and ${projects.length - mostProjects} more projects have no target`] : [])].join("; ");
+  const parts = projects
+    .slice(0, mostProjects)
+    .map((project) => emptyProjectSentence(project, from));
+  return [
+    ...parts,
+    ...(projects.length > mostProjects
+      ? [`and ${projects.length - mostProjects} more projects have no target`]
+      : []),
+  ].join("; ");
 }
 
 function emptyProjectSentence({ project, namespaces, asking }: EmptyProject, from: string): string {
   const quoted = JSON.stringify(project.slice(0, longestProject));
   if (namespaces === 0) return `no namespace has a label ${labels.project} that matches ${quoted}`;
-  const [count, verb] = namespaces === 1 ? ["the only namespace", "does"] : [`all ${namespaces} namespaces`, "do"];
-  if (asking === 0) return `${count} of project ${quoted} ${verb} not have the annotation ${annotations.sync}: enabled`;
+  const [count, verb] =
+    namespaces === 1 ? ["the only namespace", "does"] : [`all ${namespaces} namespaces`, "do"];
+  if (asking === 0)
+    return `${count} of project ${quoted} ${verb} not have the annotation ${annotations.sync}: enabled`;
   return `${asking} of ${namespaces} namespaces of project ${quoted} ask for copies, but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`;
 }
 

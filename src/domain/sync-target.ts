@@ -10,15 +10,21 @@ export function projectOf(namespace: Metadata): string | undefined {
 }
 
 /**
- * The namespace as the sync reads it. Where `sync-from` is required, a namespace without it takes copies from nowhere, as one
- * with an empty list does.
+ * The namespace as the sync reads it. Where `sync-from` is required, a namespace without it takes
+ * copies from nowhere, as one with an empty list does.
  */
-export function readNamespace(namespace: Metadata, { requireSyncFrom }: { readonly requireSyncFrom: boolean }): Metadata {
-  if (!requireSyncFrom || namespace.annotations[annotations.syncFrom] !== undefined) return namespace;
+export function readNamespace(
+  namespace: Metadata,
+  { requireSyncFrom }: { readonly requireSyncFrom: boolean },
+): Metadata {
+  if (!requireSyncFrom || namespace.annotations[annotations.syncFrom] !== undefined)
+    return namespace;
   return { ...namespace, annotations: { ...namespace.annotations, [annotations.syncFrom]: "" } };
 }
 
-/** Whether a namespace takes copies: a project namespace that asks for them and is not going away. */
+/**
+ * Whether a namespace takes copies: a project namespace that asks for them and is not going away.
+ */
 export function takesCopies(namespace: Metadata): boolean {
   return (
     projectOf(namespace) !== undefined &&
@@ -38,17 +44,22 @@ export function isPermitted(source: Source, namespace: Metadata): boolean {
 }
 
 /**
- * Whether what can be read leaves no agreement on this SharedSecret here: the namespace does not want it, or the source
- * does not name the project. A list of projects with a mistake in it may have meant to.
+ * Whether what can be read leaves no agreement on this SharedSecret here: the namespace does not
+ * want it, or the source does not name the project. A list of projects with a mistake in it may
+ * have meant to.
  */
 export function isRuledOut(source: Source, namespace: Metadata): boolean {
-  const named = source.options.projectsAreUnreadable === true || namesProject(source, projectOf(namespace) ?? "");
+  const named =
+    source.options.projectsAreUnreadable === true ||
+    namesProject(source, projectOf(namespace) ?? "");
   return !named || !isWelcome(source, namespace);
 }
 
 function isWelcome({ secret }: Source, namespace: Metadata): boolean {
   const from = namespace.annotations[annotations.syncFrom];
-  return takesCopies(namespace) && (from === undefined || names(from, secret.metadata.namespace ?? ""));
+  return (
+    takesCopies(namespace) && (from === undefined || names(from, secret.metadata.namespace ?? ""))
+  );
 }
 
 /** A list that cannot be read names nobody. */
@@ -57,19 +68,35 @@ function names(text: string, namespace: string): boolean {
   return list.kind === "entries" && list.entries.includes(namespace);
 }
 
-/** Whether a source asks for copies at all: it is not being deleted and its annotations can be followed. */
+/**
+ * Whether a source asks for copies at all: it is not being deleted and its annotations can be
+ * followed.
+ */
 export function isOffered({ secret, options }: Source): boolean {
-  return secret.metadata.deletionTimestamp === undefined && options.problem === undefined && options.projects.length > 0;
+  return (
+    secret.metadata.deletionTimestamp === undefined &&
+    options.problem === undefined &&
+    options.projects.length > 0
+  );
 }
 
 /** The Secret that a source becomes in a namespace. */
-export function targetIn(namespace: string, source: Source): ObjectRef & { readonly namespace: string } {
+export function targetIn(
+  namespace: string,
+  source: Source,
+): ObjectRef & { readonly namespace: string } {
   return { namespace, name: source.options.secretName };
 }
 
 /** Sources in the order in which they may have a target: the older first, then by uid. */
-export function bySeniority(one: { readonly metadata: Metadata }, other: { readonly metadata: Metadata }): number {
-  return compare(one.metadata.creationTimestamp, other.metadata.creationTimestamp) || compare(one.metadata.uid, other.metadata.uid);
+export function bySeniority(
+  one: { readonly metadata: Metadata },
+  other: { readonly metadata: Metadata },
+): number {
+  return (
+    compare(one.metadata.creationTimestamp, other.metadata.creationTimestamp) ||
+    compare(one.metadata.uid, other.metadata.uid)
+  );
 }
 
 function compare(one: string, other: string): number {

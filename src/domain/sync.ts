@@ -2,7 +2,15 @@ import { annotations, labels } from "../api/names.ts";
 import type { Metadata, ObjectRef } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import type { SecretData } from "../api/shared-secret.ts";
-import { type CopySeen, claimedSource, copyManifest, isCurrent, isPasted, type Source, type StrangerSeen } from "./copy.ts";
+import {
+  type CopySeen,
+  claimedSource,
+  copyManifest,
+  isCurrent,
+  isPasted,
+  type Source,
+  type StrangerSeen,
+} from "./copy.ts";
 import { removal, type Write } from "./plan.ts";
 import { bySeniority } from "./sync-target.ts";
 import { isPaused } from "./sync-options.ts";
@@ -35,13 +43,25 @@ export type TargetState =
   | { readonly kind: "differs"; readonly source: Source; readonly copy: CopySeen }
   | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: CopySeen }
   /** The source lives but cannot be followed: the copy stays and says why. */
-  | { readonly kind: "stuck"; readonly copy: CopySeen; readonly source: ObjectRef; readonly why: string }
+  | {
+      readonly kind: "stuck";
+      readonly copy: CopySeen;
+      readonly source: ObjectRef;
+      readonly why: string;
+    }
   /** No agreement any more between a living source and the namespace. */
   | { readonly kind: "withdrawn"; readonly copy: CopySeen | StrangerSeen }
   /** The source is gone as far as can be seen; to be confirmed before the copy goes. */
-  | { readonly kind: "orphaned"; readonly copy: CopySeen | StrangerSeen; readonly source: ObjectRef };
+  | {
+      readonly kind: "orphaned";
+      readonly copy: CopySeen | StrangerSeen;
+      readonly source: ObjectRef;
+    };
 
-/** The state of one target. A Secret that Latchkey did not make and that did not ask is never touched. */
+/**
+ * The state of one target. A Secret that Latchkey did not make and that did not ask is never
+ * touched.
+ */
 export function targetState(seen: TargetSeen): TargetState {
   if (seen.isTerminating) return { kind: "not-wanted" };
   const [source] = seen.candidates;
@@ -50,25 +70,46 @@ export function targetState(seen: TargetSeen): TargetState {
   return isKeptBySenior(seen, source) ? unwanted(seen) : wanted(seen, source);
 }
 
-function isKeptBySenior({ copy, stranger, holder, holderIsRuledOut = false }: TargetSeen, source: Source): boolean {
+function isKeptBySenior(
+  { copy, stranger, holder, holderIsRuledOut = false }: TargetSeen,
+  source: Source,
+): boolean {
   const standing = copy ?? stranger;
-  if (standing === undefined || holderIsRuledOut || holder?.options.problem === undefined || claimedSource(standing.metadata) === undefined) return false;
-  return holder.secret.metadata.deletionTimestamp === undefined && bySeniority(holder.secret, source.secret) < 0;
+  if (
+    standing === undefined ||
+    holderIsRuledOut ||
+    holder?.options.problem === undefined ||
+    claimedSource(standing.metadata) === undefined
+  )
+    return false;
+  return (
+    holder.secret.metadata.deletionTimestamp === undefined &&
+    bySeniority(holder.secret, source.secret) < 0
+  );
 }
 
 function wanted({ copy, stranger }: TargetSeen, source: Source): TargetState {
   const standing = copy ?? stranger;
-  if (source.options.paused || (standing !== undefined && isPaused(standing.metadata))) return { kind: "paused" };
+  if (source.options.paused || (standing !== undefined && isPaused(standing.metadata)))
+    return { kind: "paused" };
   if (standing === undefined) return { kind: "missing", source };
-  if (copy === undefined) return claimedSource(standing.metadata) === undefined ? { kind: "conflict", source } : { kind: "unlabelled", source, stranger: standing };
+  if (copy === undefined)
+    return claimedSource(standing.metadata) === undefined
+      ? { kind: "conflict", source }
+      : { kind: "unlabelled", source, stranger: standing };
   if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
   if (isCurrent(copy, source)) return { kind: "current", source };
   const sealed = copy.immutable && copy.digest !== source.digest;
   const retyped = copy.type !== source.options.secretType;
-  return sealed || retyped ? { kind: "to-recreate", source, copy } : { kind: "differs", source, copy };
+  return sealed || retyped
+    ? { kind: "to-recreate", source, copy }
+    : { kind: "differs", source, copy };
 }
 
-/** By label and annotation; where somebody took the annotation off, by the label of the very source that goes here. */
+/**
+ * By label and annotation; where somebody took the annotation off, by the label of the very source
+ * that goes here.
+ */
 function isOurs(metadata: Metadata, source: Source): boolean {
   if (claimedSource(metadata) !== undefined) return true;
   return !isPasted(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid;
@@ -81,18 +122,28 @@ function unwanted({ copy, stranger, holder, holderIsRuledOut = false }: TargetSe
   if (holder === undefined) return { kind: "orphaned", copy: standing, source: claimed };
   // The pass over a source that is being deleted takes its own copies away.
   if (holder.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
-  if (holder.options.problem === undefined || holderIsRuledOut) return { kind: "withdrawn", copy: standing };
+  if (holder.options.problem === undefined || holderIsRuledOut)
+    return { kind: "withdrawn", copy: standing };
   if (copy === undefined) return { kind: "unlabelled", source: holder, stranger: standing };
   return { kind: "stuck", copy, source: claimed, why: holder.options.problem.message };
 }
 
 /** The source whose data goes into the target, if any does. */
 export function writtenSource(state: TargetState): Source | undefined {
-  return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate" ? state.source : undefined;
+  return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate"
+    ? state.source
+    : undefined;
 }
 
-/** The writes that a state asks for, one step after the other; `data` is that of {@link writtenSource}. */
-export function targetSteps(target: ObjectRef, state: TargetState, data?: SecretData): readonly (readonly Write[])[] {
+/**
+ * The writes that a state asks for, one step after the other; `data` is that of {@link
+ * writtenSource}.
+ */
+export function targetSteps(
+  target: ObjectRef,
+  state: TargetState,
+  data?: SecretData,
+): readonly (readonly Write[])[] {
   switch (state.kind) {
     case "not-wanted":
     case "current":
@@ -100,38 +151,86 @@ export function targetSteps(target: ObjectRef, state: TargetState, data?: Secret
     case "conflict":
       return [];
     case "missing":
-      return [[{ do: "create", resource: resources.secrets, object: copyManifest(filled(state, data), target) }]];
+      return [
+        [
+          {
+            do: "create",
+            resource: resources.secrets,
+            object: copyManifest(filled(state, data), target),
+          },
+        ],
+      ];
     case "unlabelled":
-      return [[marking(state.stranger.metadata, { labels: { [labels.sourceUid]: state.source.secret.metadata.uid } })]];
+      return [
+        [
+          marking(state.stranger.metadata, {
+            labels: { [labels.sourceUid]: state.source.secret.metadata.uid },
+          }),
+        ],
+      ];
     case "differs":
-      return [[{ do: "replace", resource: resources.secrets, object: copyManifest(filled(state, data), target, state.copy) }]];
+      return [
+        [
+          {
+            do: "replace",
+            resource: resources.secrets,
+            object: copyManifest(filled(state, data), target, state.copy),
+          },
+        ],
+      ];
     case "to-recreate": {
-      const create = { resource: resources.secrets, object: copyManifest(filled(state, data), target) };
-      return [[{ do: "probe", ...create }], [removal(resources.secrets, state.copy)], [{ do: "create", ...create }]];
+      const create = {
+        resource: resources.secrets,
+        object: copyManifest(filled(state, data), target),
+      };
+      return [
+        [{ do: "probe", ...create }],
+        [removal(resources.secrets, state.copy)],
+        [{ do: "create", ...create }],
+      ];
     }
     case "stuck":
-      return state.copy.metadata.annotations[annotations.syncError] === state.why ? [] : [[marking(state.copy.metadata, { annotations: { [annotations.syncError]: state.why } })]];
+      return state.copy.metadata.annotations[annotations.syncError] === state.why
+        ? []
+        : [[marking(state.copy.metadata, { annotations: { [annotations.syncError]: state.why } })]];
     case "withdrawn":
     case "orphaned":
       return [[removal(resources.secrets, state.copy)]];
   }
 }
 
-function filled({ source }: { readonly source: Source }, data: SecretData | undefined): { readonly source: Source; readonly data: SecretData } {
-  if (data === undefined) throw new TypeError("a copy is to be written and the data of its source is not there");
+function filled(
+  { source }: { readonly source: Source },
+  data: SecretData | undefined,
+): { readonly source: Source; readonly data: SecretData } {
+  if (data === undefined)
+    throw new TypeError("a copy is to be written and the data of its source is not there");
   return { source, data };
 }
 
-/** What a copy that stands says of the write that the API server rejected; nothing where it says so already, or where no copy stands. */
+/**
+ * What a copy that stands says of the write that the API server rejected; nothing where it says so
+ * already, or where no copy stands.
+ */
 export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
   if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
   const { metadata } = state.copy;
   const text = why.slice(0, longestError);
-  return metadata.annotations[annotations.syncError] === text ? [] : [[marking(metadata, { annotations: { [annotations.syncError]: text } })]];
+  return metadata.annotations[annotations.syncError] === text
+    ? []
+    : [[marking(metadata, { annotations: { [annotations.syncError]: text } })]];
 }
 
 const longestError = 1024;
 
-function marking(metadata: Metadata, marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>): Write {
-  return { do: "patch", resource: resources.secrets, ref: metadata, body: { metadata: { resourceVersion: metadata.resourceVersion, ...marks } } };
+function marking(
+  metadata: Metadata,
+  marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>,
+): Write {
+  return {
+    do: "patch",
+    resource: resources.secrets,
+    ref: metadata,
+    body: { metadata: { resourceVersion: metadata.resourceVersion, ...marks } },
+  };
 }

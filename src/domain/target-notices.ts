@@ -6,11 +6,19 @@ import type { SyncSummary, TargetFailure } from "./sync-summary.ts";
 const reasonOf = { conflict: "Conflict", failed: "Failed" } as const;
 
 /**
- * An Event at each target that is new among the failures of the status: who owns a namespace may not read the SharedSecret. What the
- * status does not list is not told, so that a restart tells nothing again.
+ * An Event at each target that is new among the failures of the status: who owns a namespace may
+ * not read the SharedSecret. What the status does not list is not told, so that a restart tells
+ * nothing again.
  */
-export function targetNotices({ metadata, status }: SharedSecret, { failures }: Pick<SyncSummary, "failures">): readonly Write[] {
-  const told = new Set(listAt(recordAt(status, "sync"), "failures").map((entry) => keyOf(stringAt(entry, "namespace"), stringAt(entry, "name"), stringAt(entry, "reason"))));
+export function targetNotices(
+  { metadata, status }: SharedSecret,
+  { failures }: Pick<SyncSummary, "failures">,
+): readonly Write[] {
+  const told = new Set(
+    listAt(recordAt(status, "sync"), "failures").map((entry) =>
+      keyOf(stringAt(entry, "namespace"), stringAt(entry, "name"), stringAt(entry, "reason")),
+    ),
+  );
   return failures
     .filter(({ namespace, name, reason }) => !told.has(keyOf(namespace, name, reason)))
     .map(({ kind, namespace, name, message, regarding }: TargetFailure) => ({

@@ -7,8 +7,9 @@ import { isSystemName } from "./requester.ts";
 /** The private claim of a direct token. */
 export interface ServiceClaim {
   /**
-   * JSON text, because claim mappings of kube-apiserver carry strings only: a scope as a spec writes it, or a list of scopes which must
-   * all allow a request (the token's own, and that of the key it was asked for with).
+   * JSON text, because claim mappings of kube-apiserver carry strings only: a scope as a spec
+   * writes it, or a list of scopes which must all allow a request (the token's own, and that of the
+   * key it was asked for with).
    */
   readonly scope?: string;
   /** The uid of the access key that the request came with. */
@@ -29,7 +30,10 @@ export interface TokenClaims {
   readonly [group]: ServiceClaim;
 }
 
-/** Who issues and who accepts, and when (milliseconds since the epoch), and what limits the token beside its own scope. */
+/**
+ * Who issues and who accepts, and when (milliseconds since the epoch), and what limits the token
+ * beside its own scope.
+ */
 export interface TokenTerms {
   readonly issuer: string;
   readonly audience: string;
@@ -39,7 +43,11 @@ export interface TokenTerms {
 }
 
 /** The claims of a token for this requester. */
-export function tokenClaims({ metadata, spec }: EndpointToken, requester: RequesterStamp, terms: TokenTerms): TokenClaims {
+export function tokenClaims(
+  { metadata, spec }: EndpointToken,
+  requester: RequesterStamp,
+  terms: TokenTerms,
+): TokenClaims {
   const mintedAt = seconds(terms.now);
   const scope = scopeText(spec, terms.keyScopes);
   return {
@@ -60,8 +68,14 @@ export function tokenClaims({ metadata, spec }: EndpointToken, requester: Reques
 }
 
 /** All that limits the token. */
-function scopeText({ scope }: EndpointToken["spec"], keyScopes: readonly Scope[]): string | undefined {
-  const texts = [...(scope === undefined ? [] : [scope]), ...new Set(keyScopes.map((wider) => JSON.stringify(writeScope(wider))))];
+function scopeText(
+  { scope }: EndpointToken["spec"],
+  keyScopes: readonly Scope[],
+): string | undefined {
+  const texts = [
+    ...(scope === undefined ? [] : [scope]),
+    ...new Set(keyScopes.map((wider) => JSON.stringify(writeScope(wider)))),
+  ];
   return texts.length > 1 ? `[${texts.join(",")}]` : texts[0];
 }
 

@@ -8,15 +8,23 @@ export interface TrustTerms {
   readonly directory: string;
 }
 
-/** The oldest minor version that reads an AuthorizationConfiguration without a feature gate (Kubernetes, "Authorization"). */
+/**
+ * The oldest minor version that reads an AuthorizationConfiguration without a feature gate
+ * (Kubernetes, "Authorization").
+ */
 export const oldestMinor = 30;
 
 /** Names of the files that kube-apiserver reads. */
-export const trustFiles = { authorization: "authorization.yaml", tokenReview: "token-review.kubeconfig", accessReview: "access-review.kubeconfig" } as const;
+export const trustFiles = {
+  authorization: "authorization.yaml",
+  tokenReview: "token-review.kubeconfig",
+  accessReview: "access-review.kubeconfig",
+} as const;
 
 /**
- * The AuthorizationConfiguration: Latchkey is asked before RBAC about requests that were made with a key, and about no other; while
- * it cannot be asked, these are refused. It never allows. Decisions are cached for a second.
+ * The AuthorizationConfiguration: Latchkey is asked before RBAC about requests that were made with
+ * a key, and about no other; while it cannot be asked, these are refused. It never allows.
+ * Decisions are cached for a second.
  */
 export function authorizationConfiguration({ minor, directory }: TrustTerms): object {
   return {
@@ -33,8 +41,13 @@ export function authorizationConfiguration({ minor, directory }: TrustTerms): ob
           subjectAccessReviewVersion: "v1",
           matchConditionSubjectAccessReviewVersion: "v1",
           failurePolicy: "Deny",
-          connectionInfo: { type: "KubeConfigFile", kubeConfigFile: `${directory}/${trustFiles.accessReview}` },
-          matchConditions: [{ expression: `has(request.extra) && '${extras.keyId}' in request.extra` }],
+          connectionInfo: {
+            type: "KubeConfigFile",
+            kubeConfigFile: `${directory}/${trustFiles.accessReview}`,
+          },
+          matchConditions: [
+            { expression: `has(request.extra) && '${extras.keyId}' in request.extra` },
+          ],
         },
       },
       { type: "Node", name: "node" },
@@ -43,7 +56,10 @@ export function authorizationConfiguration({ minor, directory }: TrustTerms): ob
   };
 }
 
-/** Flags of kube-apiserver; `--authorization-mode` must go. A TokenReview is believed for 15 s: 5 s by flag, and 10 s always. */
+/**
+ * Flags of kube-apiserver; `--authorization-mode` must go. A TokenReview is believed for 15 s: 5 s
+ * by flag, and 10 s always.
+ */
 export function trustFlags({ directory }: TrustTerms): readonly string[] {
   return [
     `--authentication-token-webhook-config-file=${directory}/${trustFiles.tokenReview}`,
@@ -64,14 +80,37 @@ export interface WebhookAccess {
   readonly privateKey: string;
 }
 
-/** A kubeconfig by which kube-apiserver asks the webhook (Kubernetes, "Webhook Token Authentication"). */
-export function webhookKubeconfig({ url, serverName, authority, certificate, privateKey }: WebhookAccess): object {
+/**
+ * A kubeconfig by which kube-apiserver asks the webhook (Kubernetes, "Webhook Token
+ * Authentication").
+ */
+export function webhookKubeconfig({
+  url,
+  serverName,
+  authority,
+  certificate,
+  privateKey,
+}: WebhookAccess): object {
   const name = "latchkey";
   return {
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name, cluster: { server: url, "tls-server-name": serverName, "certificate-authority-data": authority } }],
-    users: [{ name: "kube-apiserver", user: { "client-certificate-data": certificate, "client-key-data": privateKey } }],
+    clusters: [
+      {
+        name,
+        cluster: {
+          server: url,
+          "tls-server-name": serverName,
+          "certificate-authority-data": authority,
+        },
+      },
+    ],
+    users: [
+      {
+        name: "kube-apiserver",
+        user: { "client-certificate-data": certificate, "client-key-data": privateKey },
+      },
+    ],
     contexts: [{ name, context: { cluster: name, user: "kube-apiserver" } }],
     "current-context": name,
   };

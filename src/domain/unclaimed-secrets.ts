@@ -1,4 +1,6 @@
-/** A Secret of connector data that this replica wrote; the instant in milliseconds since the epoch. */
+/**
+ * A Secret of connector data that this replica wrote; the instant in milliseconds since the epoch.
+ */
 export interface WrittenSecret {
   readonly name: string;
   readonly user: string;
@@ -6,18 +8,28 @@ export interface WrittenSecret {
 }
 
 /**
- * How many Secrets that no key claims one replica leaves standing, in all and for one user: three replicas, as a rolling update has them, stay
- * below 100. The controller removes a Secret that is unclaimed for as long as `forgottenAfterMs`.
+ * How many Secrets that no key claims one replica leaves standing, in all and for one user: three
+ * replicas, as a rolling update has them, stay below 100. The controller removes a Secret that is
+ * unclaimed for as long as `forgottenAfterMs`.
  */
 export const unclaimedLimits = { all: 32, perUser: 16, forgottenAfterMs: 10 * 60 * 1000 } as const;
 
 /** Those that count at `now`: written less than ten minutes ago, and claimed by no key. */
-export function unclaimedOf(written: readonly WrittenSecret[], isClaimed: (name: string) => boolean, now: number): readonly WrittenSecret[] {
-  return written.filter(({ name, writtenAt }) => now < writtenAt + unclaimedLimits.forgottenAfterMs && !isClaimed(name));
+export function unclaimedOf(
+  written: readonly WrittenSecret[],
+  isClaimed: (name: string) => boolean,
+  now: number,
+): readonly WrittenSecret[] {
+  return written.filter(
+    ({ name, writtenAt }) => now < writtenAt + unclaimedLimits.forgottenAfterMs && !isClaimed(name),
+  );
 }
 
 /** Why this user may write no more of them now; undefined: one more is in order. */
-export function tooManyUnclaimed(unclaimed: readonly WrittenSecret[], user: string): string | undefined {
+export function tooManyUnclaimed(
+  unclaimed: readonly WrittenSecret[],
+  user: string,
+): string | undefined {
   const own = unclaimed.filter((secret) => secret.user === user).length;
   const { all, perUser } = unclaimedLimits;
   if (own < perUser && unclaimed.length < all) return undefined;

@@ -1,4 +1,7 @@
-/** Where kube-apiserver asks the webhook; those of admission are below a path segment that only it knows. */
+/**
+ * Where kube-apiserver asks the webhook; those of admission are below a path segment that only it
+ * knows.
+ */
 export const webhookPaths = {
   tokenReview: "/token-review",
   accessReview: "/access-review",
@@ -10,7 +13,9 @@ export const webhookPaths = {
   requesterStamp: "/admit/requester-stamp",
 } as const;
 
-/** The path of the webhook of this name (`webhooks[].name` of its configuration) below a segment. */
+/**
+ * The path of the webhook of this name (`webhooks[].name` of its configuration) below a segment.
+ */
 export function admissionPath(segment: string, webhookName: string): string {
   return `/${segment}/admit/${webhookName.split(".", 1)[0] ?? ""}`;
 }

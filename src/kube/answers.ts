@@ -19,7 +19,10 @@ function parseJson(call: Call, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new KubeError(`${call.method} ${call.path}: the answer is not JSON`, { code: "Network", status: 0 });
+    throw new KubeError(`${call.method} ${call.path}: the answer is not JSON`, {
+      code: "Network",
+      status: 0,
+    });
   }
 }
 
@@ -53,12 +56,19 @@ function errorOf(call: Call, answer: Answer, status: unknown): KubeError {
   });
 }
 
-/** How RBAC refuses a request, and a grant of more than the caller has; admission begins otherwise after "is forbidden:". */
+/**
+ * How RBAC refuses a request, and a grant of more than the caller has; admission begins otherwise
+ * after "is forbidden:".
+ */
 const lacksPermission = /^[^"]*(?:"[^"]*" )?is forbidden: user "/i;
 
-/** An admission policy may quote the object: what was sent whole is redacted, what was patched or deleted is not repeated. */
+/**
+ * An admission policy may quote the object: what was sent whole is redacted, what was patched or
+ * deleted is not repeated.
+ */
 function sentenceOf({ method, body }: Call, status: unknown): string {
-  if (method === "PATCH" || method === "DELETE") return stringAt(status, "reason") ?? "no explanation";
+  if (method === "PATCH" || method === "DELETE")
+    return stringAt(status, "reason") ?? "no explanation";
   return redact(stringAt(status, "message") ?? "no explanation", body);
 }
 

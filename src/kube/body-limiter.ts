@@ -1,6 +1,9 @@
 import { Fifo } from "./fifo.ts";
 
-/** Requests of up to this many bytes never wait: what is small must not stand in line behind what is big. */
+/**
+ * Requests of up to this many bytes never wait: what is small must not stand in line behind what is
+ * big.
+ */
 const smallBytes = 64 * 1024;
 
 interface Waiting {
@@ -9,8 +12,9 @@ interface Waiting {
 }
 
 /**
- * Bounds the bytes of request and response bodies that are in memory at a time. Big requests enter in the order they came; one that is
- * bigger than the whole budget enters when no other big one is inside.
+ * Bounds the bytes of request and response bodies that are in memory at a time. Big requests enter
+ * in the order they came; one that is bigger than the whole budget enters when no other big one is
+ * inside.
  */
 export class BodyLimiter {
   readonly #limit: number;
@@ -25,7 +29,8 @@ export class BodyLimiter {
 
   /** Runs `work` once there is room for so many bytes. */
   async within<T>(bytes: number, work: () => Promise<T>): Promise<T> {
-    if (bytes > smallBytes && (this.#waiting.size > 0 || !this.#hasRoom(bytes))) await new Promise<void>((enter) => this.#waiting.push({ bytes, enter }));
+    if (bytes > smallBytes && (this.#waiting.size > 0 || !this.#hasRoom(bytes)))
+      await new Promise<void>((enter) => this.#waiting.push({ bytes, enter }));
     else this.#admit(bytes);
     try {
       return await work();
@@ -46,7 +51,11 @@ export class BodyLimiter {
   }
 
   #admitWaiting(): void {
-    for (let next = this.#waiting.first; next !== undefined && this.#hasRoom(next.bytes); next = this.#waiting.first) {
+    for (
+      let next = this.#waiting.first;
+      next !== undefined && this.#hasRoom(next.bytes);
+      next = this.#waiting.first
+    ) {
       this.#waiting.shift();
       this.#admit(next.bytes);
       next.enter();

@@ -28,23 +28,35 @@ export interface Credentials {
 
 const freshMs = 60_000;
 
-/** There is no usable way to an API server; the message names the file and what is wrong with it. */
+/**
+ * There is no usable way to an API server; the message names the file and what is wrong with it.
+ */
 export class CredentialsError extends Error {
   constructor(problem: string) {
-    super(`${problem}; name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a pod with a service account`);
+    super(
+      `${problem}; name a kubeconfig with --kubeconfig or KUBECONFIG, or run in a pod with a service account`,
+    );
     this.name = "CredentialsError";
   }
 }
 
 /**
- * Credentials of the current context of a kubeconfig file (its user's `tokenFile` included, which the library leaves
- * out), or of the pod's service account when no file is named. Throws a CredentialsError.
+ * Credentials of the current context of a kubeconfig file (its user's `tokenFile` included, which
+ * the library leaves out), or of the pod's service account when no file is named. Throws a
+ * CredentialsError.
  */
-export async function loadCredentials(path: string | undefined, clock: Clock): Promise<Credentials> {
+export async function loadCredentials(
+  path: string | undefined,
+  clock: Clock,
+): Promise<Credentials> {
   const config = loadConfig(path);
   const cluster = config.getCurrentCluster();
-  if (cluster === null) throw new CredentialsError(`the kubeconfig ${path ?? "of the pod"} has no current context with a cluster`);
-  const tokenFile = path === undefined ? undefined : tokenFileOf(path, config.getCurrentUser()?.name);
+  if (cluster === null)
+    throw new CredentialsError(
+      `the kubeconfig ${path ?? "of the pod"} has no current context with a cluster`,
+    );
+  const tokenFile =
+    path === undefined ? undefined : tokenFileOf(path, config.getCurrentUser()?.name);
   const options = await optionsOf(config);
   let cached: { readonly header: string | undefined; readonly readAt: number } | undefined;
   return {
@@ -52,7 +64,8 @@ export async function loadCredentials(path: string | undefined, clock: Clock): P
     tls: tlsOf(options, cluster.skipTLSVerify),
     async authorization() {
       if (cached === undefined || clock.monotonic() - cached.readAt > freshMs) {
-        const header = tokenFile === undefined ? headerOf(await optionsOf(config)) : bearerFrom(tokenFile);
+        const header =
+          tokenFile === undefined ? headerOf(await optionsOf(config)) : bearerFrom(tokenFile);
         cached = { header, readAt: clock.monotonic() };
       }
       return cached.header;
@@ -70,10 +83,12 @@ function loadConfig(path: string | undefined): KubeConfig {
     else config.loadFromFile(path);
   } catch (error) {
     // What the parser says may quote the file.
-    const code = error instanceof Error && "code" in error ? String(error.code) : "it is no valid kubeconfig";
+    const code =
+      error instanceof Error && "code" in error ? String(error.code) : "it is no valid kubeconfig";
     throw new CredentialsError(`the kubeconfig ${path ?? "of the pod"} cannot be read: ${code}`);
   }
-  if (path === undefined && !URL.canParse(config.getCurrentCluster()?.server ?? "")) throw new CredentialsError("this is no pod, and no kubeconfig is named");
+  if (path === undefined && !URL.canParse(config.getCurrentCluster()?.server ?? ""))
+    throw new CredentialsError("this is no pod, and no kubeconfig is named");
   return config;
 }
 
@@ -92,8 +107,15 @@ function bearerFrom(file: string): string {
 }
 
 function tlsOf(options: RequestOptions, skipVerify: boolean | undefined): TlsMaterial {
-  const texts = { ca: textOf(options.ca), cert: textOf(options.cert), key: textOf(options.key), servername: options.servername };
-  const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
+  const texts = {
+    ca: textOf(options.ca),
+    cert: textOf(options.cert),
+    key: textOf(options.key),
+    servername: options.servername,
+  };
+  const given = Object.fromEntries(
+    Object.entries(texts).filter(([, value]) => value !== undefined),
+  );
   return { ...given, rejectUnauthorized: skipVerify !== true };
 }
 

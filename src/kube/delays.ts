@@ -17,7 +17,10 @@ export interface DelaysOptions {
 /** A wall clock that is set forward is noticed after this long. */
 const longestNapMs = 60_000;
 
-/** Keys that wait for an instant, in a binary heap; a key waits once, for the earliest instant it was given. */
+/**
+ * Keys that wait for an instant, in a binary heap; a key waits once, for the earliest instant it
+ * was given.
+ */
 export class Delays {
   readonly #options: DelaysOptions;
   readonly #heap: Wait[] = [];
@@ -96,7 +99,7 @@ export class Delays {
   }
 
   #up(from: number): void {
-    for (let child = from; child > 0; ) {
+    for (let child = from; child > 0;) {
       const parent = (child - 1) >> 1;
       if (this.#at(parent) <= this.#at(child)) return;
       this.#swap(parent, child);
@@ -105,7 +108,7 @@ export class Delays {
   }
 
   #down(from: number): void {
-    for (let parent = from; ; ) {
+    for (let parent = from; ;) {
       const left = 2 * parent + 1;
       const smaller = this.#at(left + 1) < this.#at(left) ? left + 1 : left;
       if (this.#at(smaller) >= this.#at(parent)) return;

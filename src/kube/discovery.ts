@@ -1,4 +1,9 @@
-import { aggregatedDiscovery, parseGroupDiscovery, type ResourceScope, type ServedResource } from "../api/discovery.ts";
+import {
+  aggregatedDiscovery,
+  parseGroupDiscovery,
+  type ResourceScope,
+  type ServedResource,
+} from "../api/discovery.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
@@ -13,13 +18,25 @@ export interface ServedKind {
   readonly namespaced: boolean;
 }
 
-/** What the API server serves (Kubernetes API concepts, "Discovery API"), from one document that is kept in memory. */
+/**
+ * What the API server serves (Kubernetes API concepts, "Discovery API"), from one document that is
+ * kept in memory.
+ */
 export interface Discovery {
-  /** Whether the objects of a resource are in namespaces, as far as the document in memory says; undefined: it does not know the resource. */
+  /**
+   * Whether the objects of a resource are in namespaces, as far as the document in memory says;
+   * undefined: it does not know the resource.
+   */
   known(group: string, plural: string): Exclude<ResourceScope, "Unknown"> | undefined;
-  /** The same; what is not known waits for one refresh. Throws a KubeError when the API server does not answer. */
+  /**
+   * The same; what is not known waits for one refresh. Throws a KubeError when the API server does
+   * not answer.
+   */
   find(group: string, plural: string): Promise<ResourceScope>;
-  /** The resource of a kind; what is not known waits for one refresh. Undefined when there is none; throws a KubeError when the API server does not answer. */
+  /**
+   * The resource of a kind; what is not known waits for one refresh. Undefined when there is none;
+   * throws a KubeError when the API server does not answer.
+   */
   kindOf(apiVersion: string, kind: string): Promise<ServedKind | undefined>;
   /** Reads the document at the start and once an hour, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -32,7 +49,10 @@ export interface DiscoveryDeps {
   readonly log: Pick<Logger, "warn">;
 }
 
-/** A refresh begins at least this long after the one before it, however many unknown resources are asked for. */
+/**
+ * A refresh begins at least this long after the one before it, however many unknown resources are
+ * asked for.
+ */
 const spacingMs = 1_000;
 const refreshEveryMs = 60 * 60 * 1000;
 const retryEveryMs = 5_000;
@@ -42,7 +62,10 @@ interface Known {
   readonly kinds: ReadonlyMap<string, ServedKind>;
 }
 
-/** An apiVersion is `group/version` or `version`; what else it could hold would lead to another path. */
+/**
+ * An apiVersion is `group/version` or `version`; what else it could hold would lead to another
+ * path.
+ */
 const apiVersionForm = /^(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
 /** Discovery of one API server; nothing is read yet. */
@@ -54,14 +77,19 @@ export function createDiscovery({ transport, clock, log }: DiscoveryDeps): Disco
   async function read(path: string): Promise<readonly ServedResource[]> {
     const call = { method: "GET", path, accept: aggregatedDiscovery } as const;
     const resources = parseGroupDiscovery(bodyOf(call, await transport.request(call)));
-    if (resources === undefined) throw new KubeError(`GET ${path}: the answer is not an APIGroupDiscoveryList`, { code: "ServerError", status: 0 });
+    if (resources === undefined)
+      throw new KubeError(`GET ${path}: the answer is not an APIGroupDiscoveryList`, {
+        code: "ServerError",
+        status: 0,
+      });
     return resources;
   }
 
   async function refresh(): Promise<void> {
     const early = lastBegan + spacingMs - clock.monotonic();
     await (early > 0 ? sleep(early, { clock }) : Promise.resolve());
-    // Who asks from now on waits for the next refresh: what this one reads may be older than the question.
+    // Who asks from now on waits for the next refresh: what this one reads may be older than the
+    // question.
     waiting = undefined;
     lastBegan = clock.monotonic();
     const [core, groups] = await Promise.all([read("/api"), read("/apis")]);
@@ -73,7 +101,8 @@ export function createDiscovery({ transport, clock, log }: DiscoveryDeps): Disco
     return (waiting ??= refresh());
   }
 
-  const scopeOf = (group: string, plural: string): ServedResource["scope"] | undefined => known.scopes.get(resourceKey(group, plural));
+  const scopeOf = (group: string, plural: string): ServedResource["scope"] | undefined =>
+    known.scopes.get(resourceKey(group, plural));
   return {
     known: scopeOf,
     async find(group, plural) {

@@ -21,7 +21,10 @@ export interface EchoesOptions {
 /** A watch that works tells of a write long before. */
 export const echoMs = 2_000;
 
-/** The writes of which a watch has not told yet. It tells in order, so the oldest and the newest stand for all of them. */
+/**
+ * The writes of which a watch has not told yet. It tells in order, so the oldest and the newest
+ * stand for all of them.
+ */
 export class Echoes {
   readonly #options: EchoesOptions;
   #oldest: Expected | undefined;
@@ -36,7 +39,8 @@ export class Echoes {
   expect(key: Key, resourceVersion: string): void {
     const expected = { key, resourceVersion, since: this.#options.clock.monotonic() };
     this.#oldest ??= expected;
-    if (this.#newest === undefined || isOlder(this.#newest.resourceVersion, resourceVersion)) this.#newest = expected;
+    if (this.#newest === undefined || isOlder(this.#newest.resourceVersion, resourceVersion))
+      this.#newest = expected;
     this.#arm();
   }
 
@@ -59,7 +63,12 @@ export class Echoes {
       this.#cancel = undefined;
       const dueSince = this.#options.clock.monotonic() - echoMs;
       // One that tells of other things is behind, and nothing is wrong with it.
-      if (this.#oldest !== undefined && this.#oldest.since <= dueSince && this.#options.heardAt() <= dueSince) this.#giveUp(this.#oldest);
+      if (
+        this.#oldest !== undefined &&
+        this.#oldest.since <= dueSince &&
+        this.#options.heardAt() <= dueSince
+      )
+        this.#giveUp(this.#oldest);
       this.#arm();
     });
   }

@@ -1,10 +1,14 @@
 import { SecretText } from "../api/secret-text.ts";
 
-/** JSON of a request body, with the coats of secrets taken off: the one place outside `tokens` where that happens. */
+/**
+ * JSON of a request body, with the coats of secrets taken off: the one place outside `tokens` where
+ * that happens.
+ */
 export function encodeBody(body: unknown): string {
   return JSON.stringify(body, function reveal(this: unknown, field, value: unknown) {
     // JSON.stringify has called toJSON already: the SecretText itself is still in its holder.
-    const original: unknown = typeof this === "object" && this !== null ? Reflect.get(this, field) : value;
+    const original: unknown =
+      typeof this === "object" && this !== null ? Reflect.get(this, field) : value;
     return original instanceof SecretText ? SecretText.reveal(original) : value;
   });
 }
@@ -14,7 +18,8 @@ export function bodySize(body: unknown): number {
   if (typeof body === "string" || body instanceof SecretText) return body.length + perValue;
   if (typeof body !== "object" || body === null) return perValue;
   let size = perValue;
-  for (const [field, value] of Object.entries(body)) size += field.length + perValue + bodySize(value);
+  for (const [field, value] of Object.entries(body))
+    size += field.length + perValue + bodySize(value);
   return size;
 }
 
@@ -22,8 +27,8 @@ export function bodySize(body: unknown): number {
 const perValue = 3;
 
 /**
- * `text` without any secret of `body`, neither as it was sent nor decoded from base64, nor as either looks inside quotes. A long text may
- * be the body itself, and is left out.
+ * `text` without any secret of `body`, neither as it was sent nor decoded from base64, nor as
+ * either looks inside quotes. A long text may be the body itself, and is left out.
  */
 export function redact(text: string, body: unknown): string {
   if (text.length > longestRedacted) return `[a message of ${text.length} characters]`;
@@ -42,28 +47,49 @@ const shortestRedacted = 3;
 /** Longer beginnings of secrets are not told apart. */
 const longestBeginning = 8;
 
-/** Whether a secret may be in the text, by its beginning: ten thousand secrets are not looked for one by one. */
+/**
+ * Whether a secret may be in the text, by its beginning: ten thousand secrets are not looked for
+ * one by one.
+ */
 function searchIn(text: string): (secret: string) => boolean {
   const beginnings = new Map<number, ReadonlySet<string>>();
   return (secret) => {
     const length = Math.min(secret.length, longestBeginning);
     if (length < shortestRedacted) return false;
-    const found = beginnings.get(length) ?? new Set(Array.from({ length: text.length - length + 1 }, (_, at) => text.slice(at, at + length)));
+    const found =
+      beginnings.get(length) ??
+      new Set(
+        Array.from({ length: text.length - length + 1 }, (_, at) => text.slice(at, at + length)),
+      );
     beginnings.set(length, found);
     return found.has(secret.slice(0, length));
   };
 }
 
-/** Characters of base64 whose bytes are more than {@link longestBeginning} characters, whatever they are. */
+/**
+ * Characters of base64 whose bytes are more than {@link longestBeginning} characters, whatever they
+ * are.
+ */
 const headLength = 40;
 
 /** Adds the secrets of a body that may be in a text, in all their forms. */
-function findSecrets(body: unknown, isInside: (secret: string) => boolean, found: Set<string>): void {
+function findSecrets(
+  body: unknown,
+  isInside: (secret: string) => boolean,
+  found: Set<string>,
+): void {
   if (body instanceof SecretText) {
     const text = SecretText.reveal(body);
     const isLong = text.length > headLength;
-    // Nearly all are sorted out by their first characters: a megabyte takes long to decode and to quote.
-    if (isLong && formsOf(text.slice(0, headLength)).every((head) => head.length > longestBeginning && !isInside(head))) return;
+    // Nearly all are sorted out by their first characters: a megabyte takes long to decode and to
+    // quote.
+    if (
+      isLong &&
+      formsOf(text.slice(0, headLength)).every(
+        (head) => head.length > longestBeginning && !isInside(head),
+      )
+    )
+      return;
     for (const form of formsOf(text)) if (isInside(form)) found.add(form);
   } else if (typeof body === "object" && body !== null) {
     for (const inner of Object.values(body)) findSecrets(inner, isInside, found);

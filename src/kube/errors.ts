@@ -22,7 +22,9 @@ export interface KubeErrorDetails {
   readonly reason?: string;
   /** Reasons of `details.causes`, such as `NamespaceTerminating`. */
   readonly causes?: readonly string[];
-  /** `details.name` of the metav1.Status: present on a 404 only when the resource itself is served. */
+  /**
+   * `details.name` of the metav1.Status: present on a 404 only when the resource itself is served.
+   */
   readonly objectName?: string;
   /** Milliseconds that the server asks to wait (Retry-After). */
   readonly retryAfterMs?: number;
@@ -32,7 +34,10 @@ export interface KubeErrorDetails {
   readonly lacksPermission?: boolean;
 }
 
-/** A request to the API server that failed; its message never holds a value of the body that was sent. */
+/**
+ * A request to the API server that failed; its message never holds a value of the body that was
+ * sent.
+ */
 export class KubeError extends Error {
   readonly code: KubeErrorCode;
   readonly status: number;
@@ -59,17 +64,26 @@ export class KubeError extends Error {
 
 /** Whether the API server refused what was asked, so that another try alone does not mend it. */
 export function isRefusal(error: unknown): error is KubeError {
-  return isKubeError(error, "Forbidden", "Invalid", "BadRequest") && !error.causes.includes("NamespaceTerminating");
+  return (
+    isKubeError(error, "Forbidden", "Invalid", "BadRequest") &&
+    !error.causes.includes("NamespaceTerminating")
+  );
 }
 
-/** Whether the API server rejected the object as such (validation, a policy, a quota): somebody has to change something, and no machine failed. */
+/**
+ * Whether the API server rejected the object as such (validation, a policy, a quota): somebody has
+ * to change something, and no machine failed.
+ */
 export function isRejection(error: unknown): error is KubeError {
   return isRefusal(error) && !error.lacksPermission;
 }
 
 /** Whether the API server or etcd cannot take an object because of its size. */
 export function isTooLarge({ status, code, explanation }: KubeError): boolean {
-  return status === 413 || (code === "ServerError" && /request is too large|message larger than max/.test(explanation));
+  return (
+    status === 413 ||
+    (code === "ServerError" && /request is too large|message larger than max/.test(explanation))
+  );
 }
 
 /** Whether `error` is a KubeError of one of these codes. */

@@ -1,6 +1,9 @@
 import type { Clock } from "../runtime/clock.ts";
 
-/** Events per object: a burst, then one every five minutes, for this many objects at most (client-go, EventSourceObjectSpamFilter). */
+/**
+ * Events per object: a burst, then one every five minutes, for this many objects at most
+ * (client-go, EventSourceObjectSpamFilter).
+ */
 const limits = { burst: 25, refillMs: 300_000, objects: 4096 } as const;
 
 interface Bucket {

@@ -44,15 +44,25 @@ export class EventRecorder {
     this.#budget = new EventBudget(options.clock);
   }
 
-  /** Creates the Event unless it was told before or its object's budget (25, then 1 in 5 minutes) is spent. */
+  /**
+   * Creates the Event unless it was told before or its object's budget (25, then 1 in 5 minutes) is
+   * spent.
+   */
   async tell(notice: EventNotice): Promise<void> {
     if (!this.#budget.spend(notice.subject.uid)) return;
     try {
       await this.#options.client.create(resources.events, this.#event(notice));
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return;
-      const about = { object: keyOf(notice.subject), kind: notice.resource.kind, reason: notice.reason };
-      this.#options.log.warn({ ...about, ...(isKubeError(error) ? { code: error.code } : { error }) }, "event could not be told");
+      const about = {
+        object: keyOf(notice.subject),
+        kind: notice.resource.kind,
+        reason: notice.reason,
+      };
+      this.#options.log.warn(
+        { ...about, ...(isKubeError(error) ? { code: error.code } : { error }) },
+        "event could not be told",
+      );
     }
   }
 
@@ -61,32 +71,51 @@ export class EventRecorder {
     return {
       apiVersion: apiVersionOf(resources.events),
       kind: resources.events.kind,
-      metadata: { namespace: subject.namespace ?? "default", name: eventName(subject, [reason, occasion]) },
+      metadata: {
+        namespace: subject.namespace ?? "default",
+        name: eventName(subject, [reason, occasion]),
+      },
       eventTime: microTime(clock.now()),
       reportingController: reporter,
       reportingInstance: identity.slice(0, longest.instance),
       action: "Reconcile",
       type,
       reason,
-      regarding: { apiVersion: apiVersionOf(resource), kind: resource.kind, ...referenceTo(subject) },
+      regarding: {
+        apiVersion: apiVersionOf(resource),
+        kind: resource.kind,
+        ...referenceTo(subject),
+      },
       note: cut(note, longest.note),
     };
   }
 }
 
-/** A subject may be a whole metadata, of which an Event takes these three fields and the API server refuses any other. */
+/**
+ * A subject may be a whole metadata, of which an Event takes these three fields and the API server
+ * refuses any other.
+ */
 function referenceTo({ namespace, name, uid }: EventNotice["subject"]): EventNotice["subject"] {
   return { ...(namespace === undefined ? {} : { namespace }), name, uid };
 }
 
-/** The object's name and 128 bits of a hash of its uid and the parts; a telling after a crash meets its own name. */
+/**
+ * The object's name and 128 bits of a hash of its uid and the parts; a telling after a crash meets
+ * its own name.
+ */
 function eventName({ name, uid }: EventNotice["subject"], parts: readonly string[]): string {
-  const hash = createHash("sha256").update(JSON.stringify([uid, ...parts])).digest("hex").slice(0, 32);
+  const hash = createHash("sha256")
+    .update(JSON.stringify([uid, ...parts]))
+    .digest("hex")
+    .slice(0, 32);
   const prefix = name.slice(0, longest.name - hash.length - 1).replace(/[^a-z0-9]+$/, "");
   return `${prefix}.${hash}`;
 }
 
-/** The text itself, or as many of its whole characters as fit into `bytes` of UTF-8 together with an ellipsis. */
+/**
+ * The text itself, or as many of its whole characters as fit into `bytes` of UTF-8 together with an
+ * ellipsis.
+ */
 function cut(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   const room = new Uint8Array(bytes - Buffer.byteLength("…"));

@@ -4,26 +4,49 @@ import { sleep } from "../runtime/sleep.ts";
 
 /** How an informer keeps its watches. */
 export interface WatchTimes {
-  /** Bounds of `timeoutSeconds`, after which the API server ends a watch; the informer picks a number between them. */
+  /**
+   * Bounds of `timeoutSeconds`, after which the API server ends a watch; the informer picks a
+   * number between them.
+   */
   readonly watchSeconds: { readonly least: number; readonly most: number };
   /** Longest wait for the API server to begin to answer a watch. */
   readonly openMs: number;
   /** Longest pause after a failure, before jitter of at most half of it. */
   readonly longestBackoffMs: number;
-  /** Longest pause before an optional resource that is not served is looked for again, before jitter. */
+  /**
+   * Longest pause before an optional resource that is not served is looked for again, before
+   * jitter.
+   */
   readonly longestAbsenceMs: number;
-  /** An API server that began to answer a watch knew everything then; that holds for so long, whatever the connection says. */
+  /**
+   * An API server that began to answer a watch knew everything then; that holds for so long,
+   * whatever the connection says.
+   */
   readonly provenForMs: number;
 }
 
-/** For who repairs what is written: a connection that died without a word is found out within 45 s. */
-export const relaxedWatchTimes: WatchTimes = { watchSeconds: { least: 20, most: 35 }, openMs: 10_000, longestBackoffMs: 5_000, longestAbsenceMs: 25_000, provenForMs: 60_000 };
+/**
+ * For who repairs what is written: a connection that died without a word is found out within 45 s.
+ */
+export const relaxedWatchTimes: WatchTimes = {
+  watchSeconds: { least: 20, most: 35 },
+  openMs: 10_000,
+  longestBackoffMs: 5_000,
+  longestAbsenceMs: 25_000,
+  provenForMs: 60_000,
+};
 
 /**
- * For who decides by what the store holds: a watch is opened anew well within `provenForMs`, and after a failure tried again at least
- * once a second.
+ * For who decides by what the store holds: a watch is opened anew well within `provenForMs`, and
+ * after a failure tried again at least once a second.
  */
-export const provingWatchTimes: WatchTimes = { watchSeconds: { least: 20, most: 20 }, openMs: 5_000, longestBackoffMs: 650, longestAbsenceMs: 13_000, provenForMs: 30_000 };
+export const provingWatchTimes: WatchTimes = {
+  watchSeconds: { least: 20, most: 20 },
+  openMs: 5_000,
+  longestBackoffMs: 650,
+  longestAbsenceMs: 13_000,
+  provenForMs: 30_000,
+};
 
 /** A watch that the API server does not end in time has lost its connection. */
 export const watchGraceMs = 5_000;
@@ -43,29 +66,46 @@ export function isProven({ isSynced, openedAt, provenForMs }: WatchState, now: n
 }
 
 /** Why a process that needs this kind is not ready; undefined when it is. */
-export function unprovenBecause(plural: string, state: WatchState, now: number): string | undefined {
+export function unprovenBecause(
+  plural: string,
+  state: WatchState,
+  now: number,
+): string | undefined {
   if (isProven(state, now)) return undefined;
   if (!state.isSynced) return `${plural} not listed yet`;
-  const since = state.openedAt === undefined ? "" : ` for ${Math.floor((now - state.openedAt) / 1000)} s`;
+  const since =
+    state.openedAt === undefined ? "" : ` for ${Math.floor((now - state.openedAt) / 1000)} s`;
   return `${plural}: the API server has answered no watch${since}; check the connection to it`;
 }
 
 const proofLookMs = 200;
 
 /** Resolves when all these kinds are proven, or the signal aborts. */
-export async function untilProven(informers: readonly { readonly watchState: WatchState }[], { clock, signal }: { readonly clock: Pick<Clock, "monotonic" | "wakeAfter">; readonly signal: AbortSignal }): Promise<void> {
-  const areProven = (): boolean => informers.every(({ watchState }) => isProven(watchState, clock.monotonic()));
+export async function untilProven(
+  informers: readonly { readonly watchState: WatchState }[],
+  {
+    clock,
+    signal,
+  }: { readonly clock: Pick<Clock, "monotonic" | "wakeAfter">; readonly signal: AbortSignal },
+): Promise<void> {
+  const areProven = (): boolean =>
+    informers.every(({ watchState }) => isProven(watchState, clock.monotonic()));
   while (!areProven() && !signal.aborted) await sleep(proofLookMs, { clock, signal });
 }
 
-/** When the API server last began to answer a watch of a kind, in seconds since the epoch; 0: never. */
+/**
+ * When the API server last began to answer a watch of a kind, in seconds since the epoch; 0: never.
+ */
 export interface WatchReading {
   readonly resource: string;
   readonly openedAt: number;
 }
 
 /** One reading for each kind: that of the informer whose watch is the oldest. */
-export function watchReadings(informers: readonly { readonly resource: Resource; readonly watchState: WatchState }[], clock: Pick<Clock, "now" | "monotonic">): readonly WatchReading[] {
+export function watchReadings(
+  informers: readonly { readonly resource: Resource; readonly watchState: WatchState }[],
+  clock: Pick<Clock, "now" | "monotonic">,
+): readonly WatchReading[] {
   const [now, monotonic] = [clock.now(), clock.monotonic()];
   const readings = new Map<string, number>();
   for (const { resource, watchState } of informers) {

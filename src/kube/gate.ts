@@ -13,9 +13,10 @@ export interface GateOptions<T> {
 }
 
 /**
- * Lets at most `limit` in at a time, in the order they came, and fewer after a result that asks to wait: half as many at
- * once, one more after as many good results as may be inside (additive increase, multiplicative decrease as in RFC 5681).
- * When a single one is still asked to wait, nobody enters until that time is over.
+ * Lets at most `limit` in at a time, in the order they came, and fewer after a result that asks to
+ * wait: half as many at once, one more after as many good results as may be inside (additive
+ * increase, multiplicative decrease as in RFC 5681). When a single one is still asked to wait,
+ * nobody enters until that time is over.
  */
 export class Gate<T> {
   readonly #options: GateOptions<T>;

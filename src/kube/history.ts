@@ -1,10 +1,16 @@
 import { KubeError } from "./errors.ts";
 import { isOlder } from "./raw-object.ts";
 
-/** One list older than what was seen before comes from a cache that lags; so many in a row mean a restored backup. */
+/**
+ * One list older than what was seen before comes from a cache that lags; so many in a row mean a
+ * restored backup.
+ */
 const believedLists = 3;
 
-/** How far a kind has been followed; notices when the API server goes back (a restored etcd, a cache that lags). */
+/**
+ * How far a kind has been followed; notices when the API server goes back (a restored etcd, a cache
+ * that lags).
+ */
 export class History {
   readonly #plural: string;
   #resourceVersion: string | undefined;
@@ -30,7 +36,10 @@ export class History {
     this.reached(resourceVersion);
   }
 
-  /** A whole list. Answers whether history began anew; throws `Gone` while the list may still come from a cache that lags. */
+  /**
+   * A whole list. Answers whether history began anew; throws `Gone` while the list may still come
+   * from a cache that lags.
+   */
   listed(resourceVersion: string): boolean {
     const isEarlier = isOlder(resourceVersion, this.#resourceVersion);
     this.#earlierLists = isEarlier ? this.#earlierLists + 1 : 0;

@@ -7,11 +7,21 @@ import type { Call, Transport } from "./transport.ts";
 
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/** About how many bytes an object has that is read, or comes back whole after a patch of a part of it. */
+/**
+ * About how many bytes an object has that is read, or comes back whole after a patch of a part of
+ * it.
+ */
 export type SizeOf = (resource: Resource, ref: ObjectRef) => number;
 
-/** A client that writes as `fieldManager` with strict field validation (Kubernetes API concepts, "Field validation"). */
-export function createClient(transport: Transport, fieldManager: string, sizeOf: SizeOf = () => 0): Client {
+/**
+ * A client that writes as `fieldManager` with strict field validation (Kubernetes API concepts,
+ * "Field validation").
+ */
+export function createClient(
+  transport: Transport,
+  fieldManager: string,
+  sizeOf: SizeOf = () => 0,
+): Client {
   const writing = { fieldManager, fieldValidation: "Strict" };
 
   async function send(call: Call): Promise<unknown> {
@@ -19,23 +29,48 @@ export function createClient(transport: Transport, fieldManager: string, sizeOf:
   }
 
   return {
-    get: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref), answerBytes: sizeOf(resource, ref) }),
-    getMetadata: (resource, ref) => send({ method: "GET", path: objectPath(resource, ref), accept: metadataOnly }),
+    get: (resource, ref) =>
+      send({ method: "GET", path: objectPath(resource, ref), answerBytes: sizeOf(resource, ref) }),
+    getMetadata: (resource, ref) =>
+      send({ method: "GET", path: objectPath(resource, ref), accept: metadataOnly }),
     create(resource, object, options) {
       const dryRun = options?.dryRun === true ? "All" : undefined;
-      const path = withQuery(collectionPath(resource, object.metadata.namespace), { ...writing, dryRun });
+      const path = withQuery(collectionPath(resource, object.metadata.namespace), {
+        ...writing,
+        dryRun,
+      });
       return send({ method: "POST", path, body: object });
     },
-    review: (resource, spec) => send({ method: "POST", path: collectionPath(resource), body: { apiVersion: apiVersionOf(resource), kind: resource.kind, spec } }),
+    review: (resource, spec) =>
+      send({
+        method: "POST",
+        path: collectionPath(resource),
+        body: { apiVersion: apiVersionOf(resource), kind: resource.kind, spec },
+      }),
     replace(resource, object) {
-      return send({ method: "PUT", path: withQuery(objectPath(resource, object.metadata), writing), body: object });
+      return send({
+        method: "PUT",
+        path: withQuery(objectPath(resource, object.metadata), writing),
+        body: object,
+      });
     },
     patch(resource, ref, { subresource, body }) {
       const path = withQuery(objectPath(resource, ref, subresource), writing);
-      return send({ method: "PATCH", path, body, contentType: "application/merge-patch+json", answerBytes: sizeOf(resource, ref) });
+      return send({
+        method: "PATCH",
+        path,
+        body,
+        contentType: "application/merge-patch+json",
+        answerBytes: sizeOf(resource, ref),
+      });
     },
     async delete(resource, ref, preconditions) {
-      const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, propagationPolicy: "Background" };
+      const body = {
+        apiVersion: "v1",
+        kind: "DeleteOptions",
+        preconditions,
+        propagationPolicy: "Background",
+      };
       await send({ method: "DELETE", path: objectPath(resource, ref), body });
     },
   };

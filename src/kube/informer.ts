@@ -14,13 +14,23 @@ import { LiveReads } from "./live-reads.ts";
 import { isOlder, rawKey, rawVersion, selects } from "./raw-object.ts";
 import { Recovery } from "./recovery.ts";
 import { RetryPace, shortWatchMs } from "./retry-pace.ts";
-import { type Change, type Entry, type Indexer, type Packing, type ReadStore, Store } from "./store.ts";
+import {
+  type Change,
+  type Entry,
+  type Indexer,
+  type Packing,
+  type ReadStore,
+  Store,
+} from "./store.ts";
 import type { Turns } from "./turns.ts";
 
 /** What an informer is made of. */
 export interface InformerOptions<T> {
   readonly selection: Selection;
-  /** Turns what the API server sent into what is held; undefined: not held. Throws on what cannot be read. */
+  /**
+   * Turns what the API server sent into what is held; undefined: not held. Throws on what cannot be
+   * read.
+   */
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   readonly packing?: Packing<T>;
@@ -43,8 +53,9 @@ export interface InformerDeps {
 }
 
 /**
- * Keeps a store equal to what the API server holds, for ever: resumes at the last resourceVersion after any failure
- * and lists again after 410 (Kubernetes API concepts, "Efficient detection of changes").
+ * Keeps a store equal to what the API server holds, for ever: resumes at the last resourceVersion
+ * after any failure and lists again after 410 (Kubernetes API concepts, "Efficient detection of
+ * changes").
  */
 export class Informer<T> {
   readonly #options: InformerOptions<T>;
@@ -73,7 +84,11 @@ export class Informer<T> {
     this.#recovery = deps.recovery ?? new Recovery();
     this.#store = new Store(options.indexers, options.packing);
     this.#history = new History(this.resource.plural);
-    this.#echoes = new Echoes({ clock: deps.clock, heardAt: () => this.#heardAt, onMissing: (key) => this.#missed(key) });
+    this.#echoes = new Echoes({
+      clock: deps.clock,
+      heardAt: () => this.#heardAt,
+      onMissing: (key) => this.#missed(key),
+    });
   }
 
   get resource(): Resource {
@@ -91,14 +106,21 @@ export class Informer<T> {
   get isSynced(): boolean {
     return this.#isSynced;
   }
-  /** Whether a watch is open, as far as can be told: what the store holds is then a moment old at most. */
+  /**
+   * Whether a watch is open, as far as can be told: what the store holds is then a moment old at
+   * most.
+   */
   get isFollowing(): boolean {
     return this.#isFollowing;
   }
 
   /** What tells how old the store may be, by the monotonic clock. */
   get watchState(): WatchState {
-    return { isSynced: this.#isSynced, openedAt: this.#openedAt, provenForMs: this.#times.provenForMs };
+    return {
+      isSynced: this.#isSynced,
+      openedAt: this.#openedAt,
+      provenForMs: this.#times.provenForMs,
+    };
   }
 
   /** Follows the API server until the signal aborts; never throws. */
@@ -123,33 +145,44 @@ export class Informer<T> {
       const livedMs = this.#opens === opens ? 0 : now - (this.#openedAt ?? now);
       const isProgress = this.#tellings > tellings || livedMs >= shortWatchMs;
       const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
-      if (pauseMs > 0) await (this.#isCutOff ? this.#recovery.pause : sleep)(pauseMs, { clock, signal });
+      if (pauseMs > 0)
+        await (this.#isCutOff ? this.#recovery.pause : sleep)(pauseMs, { clock, signal });
     }
     this.#echoes.stop();
   }
 
   /**
-   * Takes in the answer of a write of our own, so that what comes next sees it before the watch tells. What is not held, and
-   * the watch has passed already, is left to it: the object may be gone since.
+   * Takes in the answer of a write of our own, so that what comes next sees it before the watch
+   * tells. What is not held, and the watch has passed already, is left to it: the object may be
+   * gone since.
    */
   observe(raw: unknown): void {
     const [key, resourceVersion] = [rawKey(raw), rawVersion(raw)];
     const isAhead = isOlder(this.#history.resourceVersion, resourceVersion);
-    if (isAhead || isOlder(this.#store.entry(key)?.resourceVersion, resourceVersion)) this.#take(raw);
+    if (isAhead || isOlder(this.#store.entry(key)?.resourceVersion, resourceVersion))
+      this.#take(raw);
     if (isAhead && resourceVersion !== undefined) this.#echoes.expect(key, resourceVersion);
   }
 
   /**
-   * Reads an object from the API server itself. The answer counts even where it is older than what is held (an etcd may have lost
-   * its last writes), unless the watch tells of the object meanwhile. A failure changes nothing.
+   * Reads an object from the API server itself. The answer counts even where it is older than what
+   * is held (an etcd may have lost its last writes), unless the watch tells of the object
+   * meanwhile. A failure changes nothing.
    */
   async refresh(key: Key): Promise<void> {
     if (!this.#isSynced) return;
     const { selection } = this.#options;
     try {
-      const read = await this.#liveReads.read(key, () => this.#deps.listWatch.get(selection, refOf(key)));
+      const read = await this.#liveReads.read(key, () =>
+        this.#deps.listWatch.get(selection, refOf(key)),
+      );
       if (read === undefined) return;
-      this.#put(key, read.answer !== undefined && selects(selection, read.answer) ? this.#parse(read.answer) : undefined);
+      this.#put(
+        key,
+        read.answer !== undefined && selects(selection, read.answer)
+          ? this.#parse(read.answer)
+          : undefined,
+      );
     } catch (error) {
       if (!isKubeError(error)) throw error;
     }
@@ -157,21 +190,29 @@ export class Informer<T> {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { listWatch, turns } = this.#deps;
-    const listed = new ListedObjects<T>({ parse: (raw) => this.#parse(raw), heldVersion: (key) => this.#store.entry(key)?.resourceVersion });
+    const listed = new ListedObjects<T>({
+      parse: (raw) => this.#parse(raw),
+      heldVersion: (key) => this.#store.entry(key)?.resourceVersion,
+    });
     const isFirst = this.#history.resourceVersion === undefined;
     const take = (event: WatchEvent): void => {
       listed.take(event);
       // A store that nobody has acted on yet may fill as the list comes: nothing is held twice.
       if (isFirst) for (const [key, entry] of listed.drain()) this.#put(key, entry);
     };
-    const resourceVersion = await listWatch.list(this.#options.selection, signal, (events) => turns.each(events, take));
+    const resourceVersion = await listWatch.list(this.#options.selection, signal, (events) =>
+      turns.each(events, take),
+    );
     this.#answered();
     const isReset = this.#history.listed(resourceVersion);
     await turns.each(listed.drain(), ([key, entry]) => {
-      if (isReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, entry);
+      if (isReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion))
+        this.#put(key, entry);
     });
     await turns.each(this.#store.keys(), (key) => {
-      const stays = listed.has(key) || (!isReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
+      const stays =
+        listed.has(key) ||
+        (!isReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
       if (!stays) this.#put(key, undefined);
     });
     this.#echoes.reached(resourceVersion);
@@ -208,10 +249,15 @@ export class Informer<T> {
     this.#synced.resolve();
   }
 
-  /** Answers whether to list again: a watch from beyond the history of a restored etcd is answered with 200 and silence, without a bookmark. */
+  /**
+   * Answers whether to list again: a watch from beyond the history of a restored etcd is answered
+   * with 200 and silence, without a bookmark.
+   */
   async #watch(signal: AbortSignal): Promise<boolean> {
     const { watchSeconds, openMs } = this.#times;
-    const timeoutSeconds = watchSeconds.least + Math.floor(this.#deps.random() * (watchSeconds.most - watchSeconds.least));
+    const timeoutSeconds =
+      watchSeconds.least +
+      Math.floor(this.#deps.random() * (watchSeconds.most - watchSeconds.least));
     const { clock } = this.#deps;
     const startedAt = clock.monotonic();
     let isSilent = true;
@@ -224,7 +270,13 @@ export class Informer<T> {
     };
     const reopening = new AbortController();
     this.#reopen = () => reopening.abort();
-    const from = { resourceVersion: this.#history.resourceVersion ?? "", timeoutSeconds, openMs, signal: AbortSignal.any([signal, reopening.signal]), onOpen };
+    const from = {
+      resourceVersion: this.#history.resourceVersion ?? "",
+      timeoutSeconds,
+      openMs,
+      signal: AbortSignal.any([signal, reopening.signal]),
+      onOpen,
+    };
     try {
       await this.#deps.listWatch.watch(this.#options.selection, from, (events) => {
         isSilent &&= events.length === 0;
@@ -237,7 +289,9 @@ export class Informer<T> {
       this.#reopen = undefined;
     }
     const livedMs = clock.monotonic() - startedAt;
-    return isSilent && livedMs >= timeoutSeconds * 1000 && livedMs < timeoutSeconds * 1000 + watchGraceMs;
+    return (
+      isSilent && livedMs >= timeoutSeconds * 1000 && livedMs < timeoutSeconds * 1000 + watchGraceMs
+    );
   }
 
   #handle({ type, object }: WatchEvent): void {
@@ -247,13 +301,16 @@ export class Informer<T> {
       const key = rawKey(object);
       this.#liveReads.overtake(key);
       if (type !== "DELETED") this.#take(object);
-      else if (!isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion)) this.#put(key, undefined);
+      else if (!isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion))
+        this.#put(key, undefined);
       this.#history.reached(resourceVersion);
     }
     this.#echoes.reached(resourceVersion);
   }
 
-  /** The watch is silent about a write of our own: its connection may be dead, or the write undone. */
+  /**
+   * The watch is silent about a write of our own: its connection may be dead, or the write undone.
+   */
   #missed(key: Key): void {
     void this.refresh(key);
     this.#reopen?.();
@@ -263,16 +320,29 @@ export class Informer<T> {
     const key = rawKey(raw);
     const held = this.#store.entry(key);
     const resourceVersion = rawVersion(raw);
-    if (held !== undefined && (resourceVersion === held.resourceVersion || isOlder(resourceVersion, held.resourceVersion))) return;
+    if (
+      held !== undefined &&
+      (resourceVersion === held.resourceVersion || isOlder(resourceVersion, held.resourceVersion))
+    )
+      return;
     this.#put(key, this.#parse(raw));
   }
 
   #parse(raw: unknown): Entry<T> | undefined {
     try {
       const value = this.#options.parse(raw);
-      return value === undefined ? undefined : { uid: stringAt(recordAt(raw, "metadata"), "uid") ?? "", resourceVersion: rawVersion(raw) ?? "", value };
+      return value === undefined
+        ? undefined
+        : {
+            uid: stringAt(recordAt(raw, "metadata"), "uid") ?? "",
+            resourceVersion: rawVersion(raw) ?? "",
+            value,
+          };
     } catch (error) {
-      this.#deps.log.error({ resource: this.resource.plural, object: rawKey(raw), error }, "object cannot be read");
+      this.#deps.log.error(
+        { resource: this.resource.plural, object: rawKey(raw), error },
+        "object cannot be read",
+      );
       return undefined;
     }
   }
@@ -295,6 +365,9 @@ export class Informer<T> {
 
   #report(error: unknown): void {
     const resource = this.resource.plural;
-    this.#deps.log.warn(isKubeError(error) ? { resource, code: error.code, why: error.message } : { resource, error }, "watch interrupted");
+    this.#deps.log.warn(
+      isKubeError(error) ? { resource, code: error.code, why: error.message } : { resource, error },
+      "watch interrupted",
+    );
   }
 }

@@ -18,7 +18,10 @@ export interface LeaseRecord {
   readonly spec: LeaseSpec;
 }
 
-/** A Lease at the door; what is missing in its spec is empty or 0. Throws a TypeError when the metadata is no ObjectMeta. */
+/**
+ * A Lease at the door; what is missing in its spec is empty or 0. Throws a TypeError when the
+ * metadata is no ObjectMeta.
+ */
 export function parseLease(raw: unknown): LeaseRecord {
   const spec = recordAt(raw, "spec");
   const acquireTime = stringAt(spec, "acquireTime");
@@ -37,13 +40,24 @@ export function parseLease(raw: unknown): LeaseRecord {
 
 /** A Lease to create. */
 export function newLease(ref: ObjectRef, spec: LeaseSpec): Manifest {
-  return { apiVersion: apiVersionOf(resources.leases), kind: resources.leases.kind, metadata: { ...ref }, spec };
+  return {
+    apiVersion: apiVersionOf(resources.leases),
+    kind: resources.leases.kind,
+    metadata: { ...ref },
+    spec,
+  };
 }
 
-/** A Lease to replace the `seen` one with; others' labels and annotations stay, its resourceVersion is the precondition. */
+/**
+ * A Lease to replace the `seen` one with; others' labels and annotations stay, its resourceVersion
+ * is the precondition.
+ */
 export function nextLease(seen: LeaseRecord, spec: LeaseSpec): Manifest {
   const { uid, resourceVersion, labels, annotations, finalizers, ...ref } = seen.metadata;
   const kept = { labels, annotations, finalizers, uid, resourceVersion };
-  const manifest = newLease({ name: ref.name, ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }) }, spec);
+  const manifest = newLease(
+    { name: ref.name, ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }) },
+    spec,
+  );
   return { ...manifest, metadata: { ...manifest.metadata, ...kept } };
 }

@@ -10,7 +10,10 @@ import { newLease, nextLease, parseLease } from "./lease-record.ts";
 import type { LeaseRecord, LeaseSpec } from "./lease-record.ts";
 import { microTime } from "./micro-time.ts";
 
-/** Milliseconds of leader election; `renewDeadline` is shorter than `leaseDuration`, `retryPeriod` shorter than both. */
+/**
+ * Milliseconds of leader election; `renewDeadline` is shorter than `leaseDuration`, `retryPeriod`
+ * shorter than both.
+ */
 export interface LeaseTimes {
   /** Others wait this long without seeing a renewal before they take the Lease. */
   readonly leaseDuration: number;
@@ -20,7 +23,11 @@ export interface LeaseTimes {
 }
 
 /** client-go's defaults. */
-export const defaultLeaseTimes: LeaseTimes = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 };
+export const defaultLeaseTimes: LeaseTimes = {
+  leaseDuration: 15_000,
+  renewDeadline: 10_000,
+  retryPeriod: 2_000,
+};
 
 /** What leader election needs; `client` must not be fenced by the Lease it asks for. */
 export interface LeaseOptions {
@@ -36,13 +43,19 @@ export interface LeaseOptions {
   readonly times?: LeaseTimes;
 }
 
-/** What to do while leading; its signal aborts when leading ends, and the Lease is kept until its promise ends. */
+/**
+ * What to do while leading; its signal aborts when leading ends, and the Lease is kept until its
+ * promise ends.
+ */
 export interface Candidacy {
   readonly signal: AbortSignal;
   readonly onLeading: (leading: AbortSignal) => Promise<void>;
 }
 
-/** How a candidacy ended: the Lease was never held or has been given back, or it was lost and the process had better exit. */
+/**
+ * How a candidacy ended: the Lease was never held or has been given back, or it was lost and the
+ * process had better exit.
+ */
 export type CandidacyEnd = "released" | "lost";
 
 type Attempt =
@@ -52,7 +65,10 @@ type Attempt =
   /** The API server did not say. */
   | { readonly kind: "unknown" };
 
-/** Leader election over one coordination.k8s.io/v1 Lease, by the rules of client-go's leaderelection. */
+/**
+ * Leader election over one coordination.k8s.io/v1 Lease, by the rules of client-go's
+ * leaderelection.
+ */
 export class LeaderElection {
   readonly #options: LeaseOptions;
   readonly #times: LeaseTimes;
@@ -67,13 +83,22 @@ export class LeaderElection {
     this.#times = options.times ?? defaultLeaseTimes;
   }
 
-  /** Milliseconds in which nobody else can hold the Lease: until the renew deadline of the last renewal; 0 when not leading. */
+  /**
+   * Milliseconds in which nobody else can hold the Lease: until the renew deadline of the last
+   * renewal; 0 when not leading.
+   */
   remainingMs(): number {
     if (this.#renewedAt === undefined) return 0;
-    return Math.max(0, this.#renewedAt + this.#times.renewDeadline - this.#options.clock.monotonic());
+    return Math.max(
+      0,
+      this.#renewedAt + this.#times.renewDeadline - this.#options.clock.monotonic(),
+    );
   }
 
-  /** Waits for the Lease, leads until `signal` aborts or the Lease is lost; rejects with what `onLeading` rejects with. */
+  /**
+   * Waits for the Lease, leads until `signal` aborts or the Lease is lost; rejects with what
+   * `onLeading` rejects with.
+   */
   async run({ signal, onLeading }: Candidacy): Promise<CandidacyEnd> {
     this.#tell(false);
     if (!(await this.#acquire(signal))) return "released";
@@ -113,7 +138,10 @@ export class LeaderElection {
     }
   }
 
-  /** Renews until `ended` aborts ("kept") or the deadline passes or another holds the Lease ("lost"). */
+  /**
+   * Renews until `ended` aborts ("kept") or the deadline passes or another holds the Lease
+   * ("lost").
+   */
   async #keep(ended: AbortSignal): Promise<"kept" | "lost"> {
     const { clock, log, lease } = this.#options;
     for (;;) {
@@ -147,7 +175,8 @@ export class LeaderElection {
       if (!isKubeError(error)) throw error;
       this.#written = undefined;
       const fields = { lease: this.#options.lease.name, code: error.code };
-      if (error.code === "Conflict" || error.code === "AlreadyExists") this.#options.log.info(fields, "lease was written by another");
+      if (error.code === "Conflict" || error.code === "AlreadyExists")
+        this.#options.log.info(fields, "lease was written by another");
       else this.#options.log.warn(fields, "lease request failed; trying again");
       return { kind: "unknown" };
     }
@@ -158,7 +187,8 @@ export class LeaderElection {
     if (seen === undefined) return await this.#write(undefined);
     const { holderIdentity } = seen.spec;
     const isFree = holderIdentity === "" || holderIdentity === this.#options.identity;
-    if (this.#renewedAt !== undefined && holderIdentity !== this.#options.identity) return { kind: "theirs" };
+    if (this.#renewedAt !== undefined && holderIdentity !== this.#options.identity)
+      return { kind: "theirs" };
     return isFree || this.#isOver(seen.spec) ? await this.#write(seen) : { kind: "theirs" };
   }
 
@@ -171,12 +201,16 @@ export class LeaderElection {
     }
   }
 
-  /** Whether another's Lease stood unchanged before our eyes for as long as its holder said; its clock is not believed. */
+  /**
+   * Whether another's Lease stood unchanged before our eyes for as long as its holder said; its
+   * clock is not believed.
+   */
   #isOver(spec: LeaseSpec): boolean {
     const now = this.#options.clock.monotonic();
     const text = JSON.stringify(spec);
     if (this.#observed?.spec !== text) this.#observed = { spec: text, at: now };
-    const duration = spec.leaseDurationSeconds > 0 ? spec.leaseDurationSeconds * 1000 : this.#times.leaseDuration;
+    const duration =
+      spec.leaseDurationSeconds > 0 ? spec.leaseDurationSeconds * 1000 : this.#times.leaseDuration;
     return now - this.#observed.at >= duration;
   }
 
@@ -209,11 +243,19 @@ export class LeaderElection {
     try {
       const seen = this.#written ?? (await this.#read());
       const isOurs = seen?.spec.holderIdentity === this.#options.identity;
-      const spec = { holderIdentity: "", leaseDurationSeconds: 1, renewTime: microTime(clock.now()) };
-      if (isOurs) await client.replace(resources.leases, nextLease(seen, { ...seen.spec, ...spec }));
+      const spec = {
+        holderIdentity: "",
+        leaseDurationSeconds: 1,
+        renewTime: microTime(clock.now()),
+      };
+      if (isOurs)
+        await client.replace(resources.leases, nextLease(seen, { ...seen.spec, ...spec }));
     } catch (error) {
       if (!isKubeError(error)) throw error;
-      log.warn({ lease: lease.name, code: error.code }, "lease could not be given back; it runs out by itself");
+      log.warn(
+        { lease: lease.name, code: error.code },
+        "lease could not be given back; it runs out by itself",
+      );
     } finally {
       this.#end();
     }

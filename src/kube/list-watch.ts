@@ -35,15 +35,27 @@ export interface WatchStart {
   readonly onOpen: () => void;
 }
 
-/** What the API server offers to an informer. Everything throws a KubeError; `Gone` asks for a new list. */
+/**
+ * What the API server offers to an informer. Everything throws a KubeError; `Gone` asks for a new
+ * list.
+ */
 export interface ListWatch {
   /**
-   * Hands over every object as an event, batch after batch, the next one when the last is done with; resolves to the list's
-   * resourceVersion. What changes meanwhile may follow as events of its own.
+   * Hands over every object as an event, batch after batch, the next one when the last is done
+   * with; resolves to the list's resourceVersion. What changes meanwhile may follow as events of
+   * its own.
    */
-  list(selection: Selection, signal: AbortSignal, onEvents: (events: readonly WatchEvent[]) => Promise<void>): Promise<string>;
+  list(
+    selection: Selection,
+    signal: AbortSignal,
+    onEvents: (events: readonly WatchEvent[]) => Promise<void>,
+  ): Promise<string>;
   /** Hands over events in batches until the server ends the watch or it falls silent. */
-  watch(selection: Selection, from: WatchStart, onEvents: (events: readonly WatchEvent[]) => void): Promise<void>;
+  watch(
+    selection: Selection,
+    from: WatchStart,
+    onEvents: (events: readonly WatchEvent[]) => void,
+  ): Promise<void>;
   /** Reads one object as the selection shows it; undefined when it does not exist. */
   get(selection: Selection, ref: ObjectRef): Promise<unknown>;
 }
@@ -75,55 +87,99 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
     },
     async watch(selection, { resourceVersion, timeoutSeconds, openMs, signal, onOpen }, onEvents) {
       if (signal.aborted) return;
-      const parameters = { watch: "1", allowWatchBookmarks: "true", resourceVersion, timeoutSeconds: String(timeoutSeconds) };
+      const parameters = {
+        watch: "1",
+        allowWatchBookmarks: "true",
+        resourceVersion,
+        timeoutSeconds: String(timeoutSeconds),
+      };
       // A half-open connection says nothing, and a slow one may say a little for ever.
       const longestMs = timeoutSeconds * 1000 + watchGraceMs;
       try {
-        await stream(selection, parameters, { signal, openMs, silentMs: longestMs, longestMs, onOpen }, async (events) => {
-          onEvents(events);
-          return false;
-        });
+        await stream(
+          selection,
+          parameters,
+          { signal, openMs, silentMs: longestMs, longestMs, onOpen },
+          async (events) => {
+            onEvents(events);
+            return false;
+          },
+        );
       } catch (error) {
         if (error instanceof KubeError) throw error;
         // An aborted or broken stream ends the watch; the informer resumes where it was.
       }
     },
     async get(selection, ref) {
-      const call: Call = { method: "GET", path: objectPath(selection.resource, ref), accept: acceptOf(selection, "") };
+      const call: Call = {
+        method: "GET",
+        path: objectPath(selection.resource, ref),
+        accept: acceptOf(selection, ""),
+      };
       try {
         return bodyOf(call, await transport.request(call));
       } catch (error) {
-        // A 404 without the name comes while the resource is not served, and says nothing about any object.
+        // A 404 without the name comes while the resource is not served, and says nothing about any
+        // object.
         if (isKubeError(error, "NotFound") && error.objectName === ref.name) return undefined;
         throw error;
       }
     },
   };
 
-  /** A watch that begins with every object (Kubernetes API concepts, "Streaming lists"): no answer is larger than one object. */
-  async function listAsStream(selection: Selection, signal: AbortSignal, onEvents: (events: readonly WatchEvent[]) => Promise<void>): Promise<string> {
-    const parameters = { watch: "1", sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan", allowWatchBookmarks: "true", timeoutSeconds: String(listSeconds) };
-    const limits = { signal, openMs: listSilenceMs, silentMs: listSilenceMs, longestMs: listSeconds * 1000 };
+  /**
+   * A watch that begins with every object (Kubernetes API concepts, "Streaming lists"): no answer
+   * is larger than one object.
+   */
+  async function listAsStream(
+    selection: Selection,
+    signal: AbortSignal,
+    onEvents: (events: readonly WatchEvent[]) => Promise<void>,
+  ): Promise<string> {
+    const parameters = {
+      watch: "1",
+      sendInitialEvents: "true",
+      resourceVersionMatch: "NotOlderThan",
+      allowWatchBookmarks: "true",
+      timeoutSeconds: String(listSeconds),
+    };
+    const limits = {
+      signal,
+      openMs: listSilenceMs,
+      silentMs: listSilenceMs,
+      longestMs: listSeconds * 1000,
+    };
     let resourceVersion: string | undefined;
     const path = listPath(selection, {});
     try {
       await stream(selection, parameters, limits, async (events) => {
         const end = events.findIndex(isInitialEventsEnd);
-        await onEvents((end === -1 ? events : events.slice(0, end)).filter(({ type }) => type !== "BOOKMARK"));
-        if (end !== -1) resourceVersion = stringAt(recordAt(events[end]?.object, "metadata"), "resourceVersion");
+        await onEvents(
+          (end === -1 ? events : events.slice(0, end)).filter(({ type }) => type !== "BOOKMARK"),
+        );
+        if (end !== -1)
+          resourceVersion = stringAt(recordAt(events[end]?.object, "metadata"), "resourceVersion");
         return end !== -1;
       });
     } catch (error) {
       if (error instanceof KubeError) throw error;
     }
-    if (resourceVersion === undefined) throw new KubeError(`GET ${path}: the list broke off`, { code: "Network", status: 0 });
+    if (resourceVersion === undefined)
+      throw new KubeError(`GET ${path}: the list broke off`, { code: "Network", status: 0 });
     return resourceVersion;
   }
 
-  async function listInPages(selection: Selection, onEvents: (events: readonly WatchEvent[]) => Promise<void>): Promise<string> {
+  async function listInPages(
+    selection: Selection,
+    onEvents: (events: readonly WatchEvent[]) => Promise<void>,
+  ): Promise<string> {
     let [limit, next]: [number, string | undefined] = [pages.first, undefined];
     for (;;) {
-      const call: Call = { method: "GET", path: listPath(selection, { limit: String(limit), continue: next }), accept: acceptOf(selection, "List") };
+      const call: Call = {
+        method: "GET",
+        path: listPath(selection, { limit: String(limit), continue: next }),
+        accept: acceptOf(selection, "List"),
+      };
       const answer = await transport.request(call);
       const page = bodyOf(call, answer);
       const [metadata, items] = [recordAt(page, "metadata"), listAt(page, "items")];
@@ -135,13 +191,23 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
   }
 
   /** Hands over the events of a watch until `onEvents` answers true or the watch ends. */
-  async function stream(selection: Selection, parameters: Readonly<Record<string, string>>, limits: StreamLimits, onEvents: (events: readonly WatchEvent[]) => Promise<boolean>): Promise<void> {
+  async function stream(
+    selection: Selection,
+    parameters: Readonly<Record<string, string>>,
+    limits: StreamLimits,
+    onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
+  ): Promise<void> {
     const { signal, openMs, silentMs, longestMs, onOpen } = limits;
     const ended = new AbortController();
     const stop = (): void => ended.abort();
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
-    const call: Call = { method: "GET", path: listPath(selection, parameters), accept: acceptOf(selection, ""), signal: ended.signal };
+    const call: Call = {
+      method: "GET",
+      path: listPath(selection, parameters),
+      accept: acceptOf(selection, ""),
+      signal: ended.signal,
+    };
     let cancelSilence = clock.wakeAfter(openMs, stop);
     const cancelEnd = clock.wakeAfter(longestMs, stop);
     const heard = (): void => {
@@ -177,7 +243,10 @@ interface StreamLimits {
 
 /** The bookmark after the last object of a list (Kubernetes API concepts, "Streaming lists"). */
 function isInitialEventsEnd({ type, object }: WatchEvent): boolean {
-  return type === "BOOKMARK" && stringMapAt(recordAt(object, "metadata"), "annotations")["k8s.io/initial-events-end"] === "true";
+  return (
+    type === "BOOKMARK" &&
+    stringMapAt(recordAt(object, "metadata"), "annotations")["k8s.io/initial-events-end"] === "true"
+  );
 }
 
 /** Pages grow and shrink with what their objects weigh, at most eightfold at a time. */
@@ -186,8 +255,13 @@ function nextLimit(limit: number, items: number, bytes: number): number {
   return Math.max(1, Math.min(fitting, limit * 8, pages.most));
 }
 
-/** Whole lines of a byte stream, in the batches in which they arrive; a long line is put together once. */
-export async function* splitLines(chunks: StreamedAnswer["chunks"]): AsyncGenerator<readonly string[]> {
+/**
+ * Whole lines of a byte stream, in the batches in which they arrive; a long line is put together
+ * once.
+ */
+export async function* splitLines(
+  chunks: StreamedAnswer["chunks"],
+): AsyncGenerator<readonly string[]> {
   let parts: Uint8Array[] = [];
   for await (const chunk of chunks) {
     const end = chunk.lastIndexOf(0x0a);
@@ -206,7 +280,10 @@ function parseEvent(call: Call, line: string): WatchEvent {
   try {
     event = JSON.parse(line);
   } catch {
-    throw new KubeError(`${call.method} ${call.path}: a watch event is not JSON`, { code: "Network", status: 0 });
+    throw new KubeError(`${call.method} ${call.path}: a watch event is not JSON`, {
+      code: "Network",
+      status: 0,
+    });
   }
   const type = stringAt(event, "type") ?? "";
   const object = recordAt(event, "object");
@@ -222,14 +299,26 @@ async function refusalOf(call: Call, { status, chunks }: StreamedAnswer): Promis
   } catch (error) {
     return error;
   }
-  return new KubeError(`${call.method} ${call.path}: ${status} is no watch`, { code: "Network", status });
+  return new KubeError(`${call.method} ${call.path}: ${status} is no watch`, {
+    code: "Network",
+    status,
+  });
 }
 
-function listPath(selection: Selection, parameters: Readonly<Record<string, string | undefined>>): string {
+function listPath(
+  selection: Selection,
+  parameters: Readonly<Record<string, string | undefined>>,
+): string {
   const { labelSelector, fieldSelector } = selection;
-  return withQuery(collectionPath(selection.resource, selection.namespace), { labelSelector, fieldSelector, ...parameters });
+  return withQuery(collectionPath(selection.resource, selection.namespace), {
+    labelSelector,
+    fieldSelector,
+    ...parameters,
+  });
 }
 
 function acceptOf({ metadataOnly }: Selection, suffix: "List" | ""): string {
-  return metadataOnly === true ? `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1` : "application/json";
+  return metadataOnly === true
+    ? `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1`
+    : "application/json";
 }

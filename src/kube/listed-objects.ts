@@ -3,7 +3,9 @@ import type { WatchEvent } from "./list-watch.ts";
 import { rawKey, rawVersion } from "./raw-object.ts";
 import type { Entry } from "./store.ts";
 
-/** What a list says, gathered beside the store: until the list has ended nobody knows how old it is. */
+/**
+ * What a list says, gathered beside the store: until the list has ended nobody knows how old it is.
+ */
 export class ListedObjects<T> {
   readonly #parse: (raw: unknown) => Entry<T> | undefined;
   readonly #heldVersion: (key: Key) => string | undefined;
@@ -11,7 +13,13 @@ export class ListedObjects<T> {
   readonly #changed = new Map<Key, Entry<T> | undefined>();
 
   /** `heldVersion` is what the store holds: an object of that resourceVersion is not read again. */
-  constructor({ parse, heldVersion }: { readonly parse: (raw: unknown) => Entry<T> | undefined; readonly heldVersion: (key: Key) => string | undefined }) {
+  constructor({
+    parse,
+    heldVersion,
+  }: {
+    readonly parse: (raw: unknown) => Entry<T> | undefined;
+    readonly heldVersion: (key: Key) => string | undefined;
+  }) {
     [this.#parse, this.#heldVersion] = [parse, heldVersion];
   }
 
@@ -21,7 +29,8 @@ export class ListedObjects<T> {
     if (type === "DELETED") this.#present.delete(key);
     else {
       this.#present.add(key);
-      if (rawVersion(object) !== this.#heldVersion(key)) this.#changed.set(key, this.#parse(object));
+      if (rawVersion(object) !== this.#heldVersion(key))
+        this.#changed.set(key, this.#parse(object));
     }
   }
 
@@ -29,7 +38,10 @@ export class ListedObjects<T> {
     return this.#present.has(key);
   }
 
-  /** What was gathered since the last time and the store does not hold as the list has it; undefined: not to be held. */
+  /**
+   * What was gathered since the last time and the store does not hold as the list has it;
+   * undefined: not to be held.
+   */
   drain(): readonly (readonly [Key, Entry<T> | undefined])[] {
     if (this.#changed.size === 0) return [];
     const changed = [...this.#changed];

@@ -8,10 +8,14 @@ import type { WorkQueue } from "./queue.ts";
 import type { Turns } from "./turns.ts";
 
 /**
- * When to look at an object again without a change; `at` is in milliseconds since the epoch. `back-off` waits longer each time, as after a
- * failure, but is none: somebody has to change something first.
+ * When to look at an object again without a change; `at` is in milliseconds since the epoch.
+ * `back-off` waits longer each time, as after a failure, but is none: somebody has to change
+ * something first.
  */
-export type Next = { readonly kind: "wait-for-change" } | { readonly kind: "look-again"; readonly at: number } | { readonly kind: "back-off" };
+export type Next =
+  | { readonly kind: "wait-for-change" }
+  | { readonly kind: "look-again"; readonly at: number }
+  | { readonly kind: "back-off" };
 
 /** What a controller's loop runs on; `name` goes into every log line. */
 export interface LoopOptions {
@@ -27,7 +31,10 @@ export interface LoopOptions {
   readonly metrics: ControllerMetrics;
 }
 
-/** Gives every key of the queue to `reconcile` until `signal` aborts; resolves when the passes in flight have ended. */
+/**
+ * Gives every key of the queue to `reconcile` until `signal` aborts; resolves when the passes in
+ * flight have ended.
+ */
 export async function runLoop(options: LoopOptions): Promise<void> {
   const { queue, signal } = options;
   const close = (): void => queue.close();

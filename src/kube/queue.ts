@@ -8,8 +8,9 @@ import { Fifo } from "./fifo.ts";
 const urgencies = ["fresh", "soon", "bulk"] as const;
 
 /**
- * Fresh work (something changed, an instant has come) goes before what a change elsewhere brings about: soon what is not
- * there yet or has to go, in bulk what is there and may need a refresh (first list, resync, fan-out).
+ * Fresh work (something changed, an instant has come) goes before what a change elsewhere brings
+ * about: soon what is not there yet or has to go, in bulk what is there and may need a refresh
+ * (first list, resync, fan-out).
  */
 export type Urgency = (typeof urgencies)[number];
 
@@ -21,12 +22,16 @@ export interface WorkQueueOptions {
 }
 
 /**
- * First and longest wait after a failure, in milliseconds, before jitter: the first is client-go's, the longest is not its 1,000 s, so that
- * whatever refused a write is noticed to be gone within a minute.
+ * First and longest wait after a failure, in milliseconds, before jitter: the first is client-go's,
+ * the longest is not its 1,000 s, so that whatever refused a write is noticed to be gone within a
+ * minute.
  */
 const backoff = { first: 5, longest: 50_000, jitter: 0.2 } as const;
 
-/** After what seems to have mended a key, its next failure waits no longer than after so many: 0.64 s. */
+/**
+ * After what seems to have mended a key, its next failure waits no longer than after so many: 0.64
+ * s.
+ */
 const easedFailures = 7;
 
 interface Ticket {
@@ -35,14 +40,18 @@ interface Ticket {
 }
 
 /**
- * Keys that wait for a worker, as in client-go's workqueue: a key waits once; while it is worked on it is handed to nobody
- * else, and when it is added meanwhile it comes again afterwards.
+ * Keys that wait for a worker, as in client-go's workqueue: a key waits once; while it is worked on
+ * it is handed to nobody else, and when it is added meanwhile it comes again afterwards.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #metrics: QueueMetrics | undefined;
-  readonly #lines: Readonly<Record<Urgency, Fifo<Ticket>>> = { fresh: new Fifo(), soon: new Fifo(), bulk: new Fifo() };
+  readonly #lines: Readonly<Record<Urgency, Fifo<Ticket>>> = {
+    fresh: new Fifo(),
+    soon: new Fifo(),
+    bulk: new Fifo(),
+  };
   readonly #waiting = new Map<Key, Ticket>();
   /** Keys in work, with the urgency they were added with meanwhile. */
   readonly #working = new Map<Key, Urgency | undefined>();
@@ -75,15 +84,22 @@ export class WorkQueue {
       return;
     }
     const standing = this.#waiting.get(key)?.urgency;
-    if (standing === undefined || urgent(standing, urgency) !== standing) this.#enqueue({ key, urgency });
+    if (standing === undefined || urgent(standing, urgency) !== standing)
+      this.#enqueue({ key, urgency });
   }
 
-  /** Adds `key` as fresh at `at`, in milliseconds since the epoch, never earlier; the earliest instant of a key counts, until work on it begins. */
+  /**
+   * Adds `key` as fresh at `at`, in milliseconds since the epoch, never earlier; the earliest
+   * instant of a key counts, until work on it begins.
+   */
   addAt(key: Key, at: number): void {
     if (!this.#closed) this.#instants.set(key, at);
   }
 
-  /** Adds `key` again after its back-off: 5 ms doubling to 50 s with each failure and up to a fifth more, and no less than `atLeastMs`. */
+  /**
+   * Adds `key` again after its back-off: 5 ms doubling to 50 s with each failure and up to a fifth
+   * more, and no less than `atLeastMs`.
+   */
   addAfterFailure(key: Key, atLeastMs = 0): void {
     if (this.#closed) return;
     const failures = this.#failures.get(key) ?? 0;
@@ -101,7 +117,10 @@ export class WorkQueue {
     }
   }
 
-  /** What made `key` fail may be gone: it is worked on now and, should it be too early, again within seconds. */
+  /**
+   * What made `key` fail may be gone: it is worked on now and, should it be too early, again within
+   * seconds.
+   */
   retry(key: Key): void {
     const failures = this.#failures.get(key) ?? 0;
     if (failures > easedFailures) this.#failures.set(key, easedFailures);
@@ -113,7 +132,10 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** The next key, as soon as there is one; undefined once the queue is closed. Every key taken must be given back with done. */
+  /**
+   * The next key, as soon as there is one; undefined once the queue is closed. Every key taken must
+   * be given back with done.
+   */
   take(): Promise<Key | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
     const key = this.#next();
@@ -156,7 +178,10 @@ export class WorkQueue {
     return undefined;
   }
 
-  /** Work looks at everything and says itself when to look again: instants asked for before mean nothing any more. */
+  /**
+   * Work looks at everything and says itself when to look again: instants asked for before mean
+   * nothing any more.
+   */
   #startWork(key: Key): Key {
     this.#waiting.delete(key);
     this.#instants.delete(key);

@@ -2,7 +2,10 @@ import { type Key, keyOf } from "../api/object.ts";
 import { recordAt, stringAt, stringMapAt } from "../api/parse.ts";
 import type { Selection } from "./list-watch.ts";
 
-/** Resource versions of one resource are comparable as whole numbers (Kubernetes API concepts, "Resource versions"). */
+/**
+ * Resource versions of one resource are comparable as whole numbers (Kubernetes API concepts,
+ * "Resource versions").
+ */
 export function isOlder(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return one.length === other.length ? one < other : one.length < other.length;
@@ -21,11 +24,21 @@ export function rawVersion(raw: unknown): string | undefined {
   return stringAt(recordAt(raw, "metadata"), "resourceVersion");
 }
 
-/** Whether an object as the API server sent it is one of the selection's; reads selectors of one label, and of the name. */
-export function selects({ namespace, labelSelector, fieldSelector }: Selection, raw: unknown): boolean {
+/**
+ * Whether an object as the API server sent it is one of the selection's; reads selectors of one
+ * label, and of the name.
+ */
+export function selects(
+  { namespace, labelSelector, fieldSelector }: Selection,
+  raw: unknown,
+): boolean {
   const metadata = recordAt(raw, "metadata");
   if (namespace !== undefined && stringAt(metadata, "namespace") !== namespace) return false;
-  if (fieldSelector !== undefined && fieldSelector !== `metadata.name=${stringAt(metadata, "name") ?? ""}`) return false;
+  if (
+    fieldSelector !== undefined &&
+    fieldSelector !== `metadata.name=${stringAt(metadata, "name") ?? ""}`
+  )
+    return false;
   if (labelSelector === undefined) return true;
   const labels = stringMapAt(metadata, "labels");
   if (labelSelector.startsWith("!")) return labels[labelSelector.slice(1)] === undefined;

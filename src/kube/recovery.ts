@@ -2,8 +2,9 @@ import type { Cancel, Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 
 /**
- * Tells everybody who waits for the API server that it is back: the first request that succeeds after failures ends all waits, so
- * that a process needs one back-off after an outage and not one for each kind.
+ * Tells everybody who waits for the API server that it is back: the first request that succeeds
+ * after failures ends all waits, so that a process needs one back-off after an outage and not one
+ * for each kind.
  */
 export class Recovery {
   readonly #listeners = new Set<() => void>();
@@ -14,8 +15,13 @@ export class Recovery {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves after `ms` milliseconds, at a recovery or as soon as `signal` aborts; never rejects. */
-  readonly pause = async (ms: number, { clock, signal }: { readonly clock: Pick<Clock, "wakeAfter">; readonly signal: AbortSignal }): Promise<void> => {
+  /**
+   * Resolves after `ms` milliseconds, at a recovery or as soon as `signal` aborts; never rejects.
+   */
+  readonly pause = async (
+    ms: number,
+    { clock, signal }: { readonly clock: Pick<Clock, "wakeAfter">; readonly signal: AbortSignal },
+  ): Promise<void> => {
     const recovered = new AbortController();
     const cancel = this.onRecovered(() => recovered.abort());
     try {

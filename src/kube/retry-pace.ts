@@ -1,6 +1,9 @@
 /** How a try to follow the API server ended; durations in milliseconds. */
 export interface FollowEnd {
-  /** Whether a watch was answered, and told something or lived for a while: what follows begins at once. */
+  /**
+   * Whether a watch was answered, and told something or lived for a while: what follows begins at
+   * once.
+   */
   readonly isProgress: boolean;
   /** Whether the API server has forgotten where the watch was. */
   readonly isForgotten: boolean;
@@ -13,12 +16,18 @@ export interface FollowEnd {
 }
 
 const firstMs = 800;
-/** A watch that lived this long was no answer of an API server that turns watches away (client-go, Reflector). */
+/**
+ * A watch that lived this long was no answer of an API server that turns watches away (client-go,
+ * Reflector).
+ */
 export const shortWatchMs = 1_000;
 /** A watch that was forgotten is followed by a list at once, but not over and over. */
 const forgottenMs = 5_000;
 
-/** Says how long to wait before the next try: not at all after progress, else longer each time, with jitter of half. */
+/**
+ * Says how long to wait before the next try: not at all after progress, else longer each time, with
+ * jitter of half.
+ */
 export class RetryPace {
   readonly #random: () => number;
   #backoffMs = firstMs;
@@ -35,7 +44,10 @@ export class RetryPace {
     if (isListedAtOnce) this.#forgottenAt = now;
     if (isProgress || isListedAtOnce) this.#backoffMs = firstMs;
     if (isForgotten ? isListedAtOnce : isProgress) return 0;
-    const pauseMs = Math.max(Math.min(this.#backoffMs, longestMs) * (0.5 + this.#random()), leastMs);
+    const pauseMs = Math.max(
+      Math.min(this.#backoffMs, longestMs) * (0.5 + this.#random()),
+      leastMs,
+    );
     this.#backoffMs = Math.min(this.#backoffMs * 2, longestMs);
     return pauseMs;
   }

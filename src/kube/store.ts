@@ -7,7 +7,10 @@ export interface Entry<T> {
   readonly value: T;
 }
 
-/** What an informer tells after its store has changed; `before` and `after` are of one uid when both are there. */
+/**
+ * What an informer tells after its store has changed; `before` and `after` are of one uid when both
+ * are there.
+ */
 export interface Change<T> {
   readonly key: Key;
   readonly before: T | undefined;
@@ -45,20 +48,31 @@ const mostUnpacked = 1_000;
 
 interface Index<T> {
   readonly namesOf: Indexer<T>;
-  /** A set for each name would cost more than what it holds where nearly every name is that of one object. */
+  /**
+   * A set for each name would cost more than what it holds where nearly every name is that of one
+   * object.
+   */
   readonly keys: Map<string, Key | Set<Key>>;
 }
 
-/** Objects by key, with indexes that follow every change. With a packing, a look makes the object anew. */
+/**
+ * Objects by key, with indexes that follow every change. With a packing, a look makes the object
+ * anew.
+ */
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, Entry<T> | string>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #packing: Packing<T> | undefined;
-  /** What was looked at last: a change and the pass that follows look at one object again and again, and a few keys are used all the time. */
+  /**
+   * What was looked at last: a change and the pass that follows look at one object again and again,
+   * and a few keys are used all the time.
+   */
   readonly #unpacked = new Map<Key, Entry<T>>();
 
   constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, packing?: Packing<T>) {
-    this.#indexes = new Map(Object.entries(indexers).map(([name, namesOf]) => [name, { namesOf, keys: new Map() }]));
+    this.#indexes = new Map(
+      Object.entries(indexers).map(([name, namesOf]) => [name, { namesOf, keys: new Map() }]),
+    );
     this.#packing = packing;
   }
 

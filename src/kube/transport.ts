@@ -13,7 +13,10 @@ export interface Call {
   readonly accept?: string;
   readonly contentType?: string;
   readonly body?: unknown;
-  /** About how many bytes the answer to a single request has; without it a POST or PUT brings back what it sends, and another request little. */
+  /**
+   * About how many bytes the answer to a single request has; without it a POST or PUT brings back
+   * what it sends, and another request little.
+   */
   readonly answerBytes?: number;
   /** Ends a stream; single requests have a timeout of their own. */
   readonly signal?: AbortSignal;
@@ -32,7 +35,9 @@ export interface StreamedAnswer {
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** The way to the API server. Throws KubeError `Network` or `Fenced`; any HTTP status is an answer. */
+/**
+ * The way to the API server. Throws KubeError `Network` or `Fenced`; any HTTP status is an answer.
+ */
 export interface Transport {
   request(call: Call): Promise<Answer>;
   stream(call: Call): Promise<StreamedAnswer>;
@@ -52,11 +57,16 @@ export interface TransportOptions {
   /** Milliseconds until the process may write no more; absent where nobody competes. */
   readonly fence?: () => number;
   readonly onAnswer?: (seen: { readonly method: string; readonly code: string }) => void;
-  /** Told how many single requests may be in flight now: fewer after the API server asked for less. */
+  /**
+   * Told how many single requests may be in flight now: fewer after the API server asked for less.
+   */
   readonly onLimit?: (limit: number) => void;
 }
 
-/** A TLS handshake costs more than ten requests; kube-apiserver keeps idle connections for 90 s (Go, http.Server.IdleTimeout). */
+/**
+ * A TLS handshake costs more than ten requests; kube-apiserver keeps idle connections for 90 s (Go,
+ * http.Server.IdleTimeout).
+ */
 const idleConnectionMs = 30_000;
 
 /** A transport over keep-alive HTTP/1.1: one pool for requests and one for watches. */
@@ -64,11 +74,24 @@ export function createTransport(options: TransportOptions): Transport {
   const { credentials } = options;
   const origin = new URL(credentials.server);
   const prefix = origin.pathname.replace(/\/$/, "");
-  const shared = { allowH2: false, keepAliveTimeout: idleConnectionMs, connect: { ...credentials.tls } };
-  const requests = new Pool(origin.origin, { ...shared, connections: options.connections, pipelining: 1 }).compose(lastWord(options));
+  const shared = {
+    allowH2: false,
+    keepAliveTimeout: idleConnectionMs,
+    connect: { ...credentials.tls },
+  };
+  const requests = new Pool(origin.origin, {
+    ...shared,
+    connections: options.connections,
+    pipelining: 1,
+  }).compose(lastWord(options));
   const watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
   const { connections: limit, clock, onLimit } = options;
-  const gate = new Gate<Answer>({ limit, clock, asksToWait, ...(onLimit === undefined ? {} : { onLimit }) });
+  const gate = new Gate<Answer>({
+    limit,
+    clock,
+    asksToWait,
+    ...(onLimit === undefined ? {} : { onLimit }),
+  });
 
   async function send(call: Call): Promise<Answer> {
     const authorization = await credentials.authorization();
@@ -98,7 +121,10 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   return {
-    request: (call) => observed(call, () => gate.within(() => withinBudget(call, () => authorized(() => send(call))))),
+    request: (call) =>
+      observed(call, () =>
+        gate.within(() => withinBudget(call, () => authorized(() => send(call)))),
+      ),
     stream(call) {
       return observed(call, () =>
         authorized(async () => {
@@ -110,7 +136,10 @@ export function createTransport(options: TransportOptions): Transport {
             ...(call.signal === undefined ? {} : { signal: call.signal }),
           });
           // An answer that is not the stream is read at once, or its socket would stay open.
-          const chunks = answer.statusCode === 200 ? answer.body : [Buffer.from(await answer.body.arrayBuffer())];
+          const chunks =
+            answer.statusCode === 200
+              ? answer.body
+              : [Buffer.from(await answer.body.arrayBuffer())];
           return { status: answer.statusCode, chunks };
         }),
       );
@@ -125,14 +154,19 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   /** A 401 means that nothing was done: the credential is read afresh and tried once more. */
-  async function authorized<T extends { readonly status: number }>(attempt: () => Promise<T>): Promise<T> {
+  async function authorized<T extends { readonly status: number }>(
+    attempt: () => Promise<T>,
+  ): Promise<T> {
     const first = await attempt();
     if (first.status !== 401) return first;
     credentials.forget();
     return attempt();
   }
 
-  async function observed<T extends { readonly status: number }>(call: Call, work: () => Promise<T>): Promise<T> {
+  async function observed<T extends { readonly status: number }>(
+    call: Call,
+    work: () => Promise<T>,
+  ): Promise<T> {
     try {
       const answer = await work();
       options.onAnswer?.({ method: call.method, code: String(answer.status) });
@@ -153,22 +187,33 @@ function bytesOf({ method, body, answerBytes }: Call): number {
 
 const overload = { defaultMs: 1_000, longestMs: 60_000 } as const;
 
-/** An overloaded API server answers 429 and says how long to stay away (API Priority and Fairness; RFC 6585, section 4). */
+/**
+ * An overloaded API server answers 429 and says how long to stay away (API Priority and Fairness;
+ * RFC 6585, section 4).
+ */
 function asksToWait({ status, retryAfterMs = overload.defaultMs }: Answer): number | undefined {
   return status === 429 ? Math.min(retryAfterMs, overload.longestMs) : undefined;
 }
 
 /** Milliseconds that a request may take; throws `Fenced` when it must not be sent. */
-function timeAllowed({ method, path }: Pick<Call, "path"> & { readonly method: string }, { fence, timeoutMs }: TransportOptions): number {
+function timeAllowed(
+  { method, path }: Pick<Call, "path"> & { readonly method: string },
+  { fence, timeoutMs }: TransportOptions,
+): number {
   if (fence === undefined || method === "GET") return timeoutMs;
   const leftMs = fence();
-  if (leftMs <= 0) throw new KubeError(`${method} ${path}: not sent, the lease is not held`, { code: "Fenced", status: 0 });
+  if (leftMs <= 0)
+    throw new KubeError(`${method} ${path}: not sent, the lease is not held`, {
+      code: "Fenced",
+      status: 0,
+    });
   return Math.min(timeoutMs, leftMs);
 }
 
 /**
- * Asks the fence in the moment in which a request goes into its socket: undici lets it wait for a connection, and on an idle one for
- * a turn of the event loop. A process that stood still meanwhile holds no Lease when it goes on.
+ * Asks the fence in the moment in which a request goes into its socket: undici lets it wait for a
+ * connection, and on an idle one for a turn of the event loop. A process that stood still meanwhile
+ * holds no Lease when it goes on.
  */
 function lastWord(options: TransportOptions): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (request, handler) =>
@@ -194,6 +239,9 @@ function headersOf(call: Call, authorization: string | undefined): Record<string
 }
 
 function networkError(call: Call, error: unknown): KubeError {
-  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "no answer";
+  const code =
+    error instanceof Error && "code" in error && typeof error.code === "string"
+      ? error.code
+      : "no answer";
   return new KubeError(`${call.method} ${call.path}: ${code}`, { code: "Network", status: 0 });
 }

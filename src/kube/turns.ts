@@ -1,12 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../runtime/clock.ts";
 
-/** All work together may keep the event loop to itself this long, in milliseconds, before timers and sockets have a turn. */
+/**
+ * All work together may keep the event loop to itself this long, in milliseconds, before timers and
+ * sockets have a turn.
+ */
 const turnMs = 10;
 
 /**
- * Divides the event loop between work that never waits for anything and everything else. All work of a process shares one:
- * sixteen workers with a turn of 10 ms each would come one right after the other.
+ * Divides the event loop between work that never waits for anything and everything else. All work
+ * of a process shares one: sixteen workers with a turn of 10 ms each would come one right after the
+ * other.
  */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -18,7 +22,10 @@ export class Turns {
     this.#began = clock.monotonic();
   }
 
-  /** To be awaited between two pieces of work: waits for the others when this turn has taken too long. */
+  /**
+   * To be awaited between two pieces of work: waits for the others when this turn has taken too
+   * long.
+   */
   async rest(): Promise<void> {
     if (this.#over === undefined && this.#clock.monotonic() - this.#began < turnMs) return;
     this.#over ??= this.#giveWay();

@@ -26,8 +26,13 @@ export class ByteBudget {
   }
 }
 
-/** What became of the body of a request; one that is whole holds its bytes in the budget until `release`. */
-export type Body = { readonly kind: "whole"; readonly text: string; release(): void } | { readonly kind: "too-large" | "no-room" | "too-slow" | "broken" };
+/**
+ * What became of the body of a request; one that is whole holds its bytes in the budget until
+ * `release`.
+ */
+export type Body =
+  | { readonly kind: "whole"; readonly text: string; release(): void }
+  | { readonly kind: "too-large" | "no-room" | "too-slow" | "broken" };
 
 /** What reading a body needs. */
 export interface BodyDeps {
@@ -46,8 +51,12 @@ export function hasBody({ headers }: Pick<IncomingMessage, "headers">): boolean 
 }
 
 /** Reads the body of a request; a length that is announced is judged before the first byte. */
-export function readBody(incoming: IncomingMessage, { clock, most, budget }: BodyDeps): Promise<Body> {
-  if (Number(incoming.headers["content-length"] ?? 0) > most) return Promise.resolve({ kind: "too-large" });
+export function readBody(
+  incoming: IncomingMessage,
+  { clock, most, budget }: BodyDeps,
+): Promise<Body> {
+  if (Number(incoming.headers["content-length"] ?? 0) > most)
+    return Promise.resolve({ kind: "too-large" });
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -60,7 +69,12 @@ export function readBody(incoming: IncomingMessage, { clock, most, budget }: Bod
     };
     const giveUp = (): void => settle({ kind: "too-slow" });
     const onBroken = (): void => settle({ kind: "broken" });
-    const onEnd = (): void => settle({ kind: "whole", text: Buffer.concat(chunks).toString("utf8"), release: () => budget.give(bytes) });
+    const onEnd = (): void =>
+      settle({
+        kind: "whole",
+        text: Buffer.concat(chunks).toString("utf8"),
+        release: () => budget.give(bytes),
+      });
     const onData = (chunk: Buffer): void => {
       if (bytes + chunk.length > most) return settle({ kind: "too-large" });
       if (!budget.take(chunk.length)) return settle({ kind: "no-room" });

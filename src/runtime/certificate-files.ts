@@ -14,14 +14,37 @@ export interface CertificateFilesDeps {
 /** A mounted Secret changes within a minute; a look costs next to nothing. */
 const lookMs = 10_000;
 
-/** The certificate, key and authority of a directory with the files of a kubernetes.io/tls Secret; rejects when one is missing. */
+/**
+ * The certificate, key and authority of a directory with the files of a kubernetes.io/tls Secret;
+ * rejects when one is missing.
+ */
 export async function readCertificateFiles(directory: string): Promise<ServerTls> {
-  const [certificate, privateKey, clientAuthority] = await Promise.all(["tls.crt", "tls.key", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")));
-  return { certificate: certificate ?? "", privateKey: privateKey ?? "", clientAuthority: clientAuthority ?? "" };
+  const [certificate, privateKey, clientAuthority] = await Promise.all(
+    ["tls.crt", "tls.key", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")),
+  );
+  return {
+    certificate: certificate ?? "",
+    privateKey: privateKey ?? "",
+    clientAuthority: clientAuthority ?? "",
+  };
 }
 
-/** Tells of the files' contents whenever they have changed, the first ones at once, until the signal aborts. */
-export async function followCertificateFiles(directory: string, { clock, log, signal, onChange }: CertificateFilesDeps & { readonly signal: AbortSignal; readonly onChange: (material: ServerTls) => void }): Promise<void> {
+/**
+ * Tells of the files' contents whenever they have changed, the first ones at once, until the signal
+ * aborts.
+ */
+export async function followCertificateFiles(
+  directory: string,
+  {
+    clock,
+    log,
+    signal,
+    onChange,
+  }: CertificateFilesDeps & {
+    readonly signal: AbortSignal;
+    readonly onChange: (material: ServerTls) => void;
+  },
+): Promise<void> {
   let last = "";
   while (!signal.aborted) {
     try {
@@ -31,7 +54,10 @@ export async function followCertificateFiles(directory: string, { clock, log, si
       last = text;
     } catch (error) {
       // Half of a new set of files may be there.
-      log.warn({ directory, why: error instanceof Error && "code" in error ? error.code : "unreadable" }, "certificate files cannot be used");
+      log.warn(
+        { directory, why: error instanceof Error && "code" in error ? error.code : "unreadable" },
+        "certificate files cannot be used",
+      );
     }
     await sleep(lookMs, { clock, signal });
   }

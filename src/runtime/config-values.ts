@@ -1,7 +1,9 @@
 import { logLevels } from "./log.ts";
 import type { LogLevel } from "./log.ts";
 
-/** A wrong option; the message names the option, quotes the value and says what to write instead. */
+/**
+ * A wrong option; the message names the option, quotes the value and says what to write instead.
+ */
 export class ConfigError extends Error {
   constructor(option: string, value: string, fix: string) {
     super(`${option}: "${value}" ${fix}`);
@@ -29,58 +31,114 @@ export const trueOrFalse: ParseValue<boolean> = (value, option) => {
 /** A DNS label (RFC 1123), as the names of namespaces are. */
 export const namespaceName: ParseValue<string> = (value, option) => {
   if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value;
-  throw new ConfigError(option, value, "must be the name of a namespace: lower-case letters, digits and -, such as latchkey-system");
+  throw new ConfigError(
+    option,
+    value,
+    "must be the name of a namespace: lower-case letters, digits and -, such as latchkey-system",
+  );
 };
 
 /** `host:port`, `:port` (every address) or `[IPv6]:port`; port 0 is any free one. */
-export const hostPort: ParseValue<{ readonly host: string; readonly port: number }> = (value, option) => {
+export const hostPort: ParseValue<{ readonly host: string; readonly port: number }> = (
+  value,
+  option,
+) => {
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/]*)):(\d{1,5})$/.exec(value);
   const port = Number(match?.[3]);
-  if (match === null || port > 65_535) throw new ConfigError(option, value, "must be host:port with a port up to 65535, such as 0.0.0.0:8080");
+  if (match === null || port > 65_535)
+    throw new ConfigError(
+      option,
+      value,
+      "must be host:port with a port up to 65535, such as 0.0.0.0:8080",
+    );
   return { host: match[1] ?? (match[2] || "0.0.0.0"), port };
 };
 
 /** A path segment that is hard to guess; it is never quoted. */
 export const pathSegment: ParseValue<string> = (value, option) => {
   if (/^(?!replace-me)[A-Za-z0-9_-]{32,128}$/.test(value)) return value;
-  throw new ConfigError(option, "(not shown)", "must be 32 to 128 letters, digits, - and _, such as openssl rand -hex 20 prints, and not the example of a manifest");
+  throw new ConfigError(
+    option,
+    "(not shown)",
+    "must be 32 to 128 letters, digits, - and _, such as openssl rand -hex 20 prints, and not the example of a manifest",
+  );
 };
 
 /** DNS names, separated by commas. */
 export const dnsNames: ParseValue<readonly string[]> = (value, option) => {
-  const names = value.split(",").map((name) => name.trim()).filter((name) => name !== "");
-  const stranger = names.find((name) => name.length > 253 || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name));
-  if (stranger !== undefined) throw new ConfigError(option, stranger, "must be a DNS name in lower case, such as latchkey.example.com; separate several by commas");
+  const names = value
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  const stranger = names.find(
+    (name) =>
+      name.length > 253 ||
+      !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name),
+  );
+  if (stranger !== undefined)
+    throw new ConfigError(
+      option,
+      stranger,
+      "must be a DNS name in lower case, such as latchkey.example.com; separate several by commas",
+    );
   return names;
 };
 
 /** Names of users, separated by commas. */
-export const userNames: ParseValue<readonly string[]> = (value) => value.split(",").map((name) => name.trim()).filter((name) => name !== "");
+export const userNames: ParseValue<readonly string[]> = (value) =>
+  value
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 
 /** A log level. */
 export const level: ParseValue<LogLevel> = (value, option) => {
   const found = logLevels.find((name) => name === value);
-  if (found === undefined) throw new ConfigError(option, value, `must be one of ${logLevels.join(", ")}`);
+  if (found === undefined)
+    throw new ConfigError(option, value, `must be one of ${logLevels.join(", ")}`);
   return found;
 };
 
 /** A prefix of names; what begins with `system:` belongs to Kubernetes. */
 export const namePrefix: ParseValue<string> = (value, option) => {
-  if (value.startsWith("system:")) throw new ConfigError(option, value, "must not begin with system:, which Kubernetes keeps for itself");
+  if (value.startsWith("system:"))
+    throw new ConfigError(
+      option,
+      value,
+      "must not begin with system:, which Kubernetes keeps for itself",
+    );
   return value;
 };
 
-/** An https URL without credentials, query and fragment (OpenID Connect Discovery 1.0, section 3), kept as it is written. */
+/**
+ * An https URL without credentials, query and fragment (OpenID Connect Discovery 1.0, section 3),
+ * kept as it is written.
+ */
 export const httpsUrl: ParseValue<string> = (value, option) => {
   const url = URL.parse(value);
-  const isBare = url !== null && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  const isBare =
+    url !== null &&
+    url.username === "" &&
+    url.password === "" &&
+    url.search === "" &&
+    url.hash === "";
   if (url?.protocol === "https:" && isBare) return value;
   const shown = url === null || isBare ? value : "(not shown)";
-  throw new ConfigError(option, shown, "must be an https URL without credentials, query and fragment, such as https://latchkey.example.com");
+  throw new ConfigError(
+    option,
+    shown,
+    "must be an https URL without credentials, query and fragment, such as https://latchkey.example.com",
+  );
 };
 
 /** A whole number between two others. */
-export function wholeNumber({ least, most }: { readonly least: number; readonly most: number }): ParseValue<number> {
+export function wholeNumber({
+  least,
+  most,
+}: {
+  readonly least: number;
+  readonly most: number;
+}): ParseValue<number> {
   return (value, option) => {
     const number = Number(value);
     if (/^\d+$/.test(value) && number >= least && number <= most) return number;
@@ -88,27 +146,62 @@ export function wholeNumber({ least, most }: { readonly least: number; readonly 
   };
 }
 
-const unitBytes: ReadonlyMap<string, number> = new Map([["", 1], ["Ki", 1024], ["Mi", 1024 ** 2], ["Gi", 1024 ** 3]]);
+const unitBytes: ReadonlyMap<string, number> = new Map([
+  ["", 1],
+  ["Ki", 1024],
+  ["Mi", 1024 ** 2],
+  ["Gi", 1024 ** 3],
+]);
 
-/** Bytes, such as `65536`, `512Ki` or `16Mi` (Kubernetes resource quantities with binary suffixes). */
-export function byteQuantity({ least, most }: { readonly least: number; readonly most: number }): ParseValue<number> {
+/**
+ * Bytes, such as `65536`, `512Ki` or `16Mi` (Kubernetes resource quantities with binary suffixes).
+ */
+export function byteQuantity({
+  least,
+  most,
+}: {
+  readonly least: number;
+  readonly most: number;
+}): ParseValue<number> {
   return (value, option) => {
     const [, digits, unit = ""] = /^(\d+)([KMG]i)?$/.exec(value) ?? [];
     const bytes = Number(digits) * (unitBytes.get(unit) ?? 1);
     if (bytes >= least && bytes <= most) return bytes;
-    throw new ConfigError(option, value, `must be a number of bytes from ${least} to ${most}, such as 512Ki or 16Mi`);
+    throw new ConfigError(
+      option,
+      value,
+      `must be a number of bytes from ${least} to ${most}, such as 512Ki or 16Mi`,
+    );
   };
 }
 
-const unitSeconds: ReadonlyMap<string, number> = new Map([["s", 1], ["m", 60], ["h", 3600], ["d", 86_400]]);
+const unitSeconds: ReadonlyMap<string, number> = new Map([
+  ["s", 1],
+  ["m", 60],
+  ["h", 3600],
+  ["d", 86_400],
+]);
 const mostSeconds = 2 ** 31 - 1;
 
-/** `90`, `30s`, `15m`, `1h` or `7d`, at least `least` seconds; the answer counts `unit` for each second. */
-export function duration({ unit, least }: { readonly unit: number; readonly least: number }): ParseValue<number> {
+/**
+ * `90`, `30s`, `15m`, `1h` or `7d`, at least `least` seconds; the answer counts `unit` for each
+ * second.
+ */
+export function duration({
+  unit,
+  least,
+}: {
+  readonly unit: number;
+  readonly least: number;
+}): ParseValue<number> {
   return (value, option) => {
     const match = /^(\d+)([smhd]?)$/.exec(value);
     const seconds = Number(match?.[1]) * (unitSeconds.get(match?.[2] || "s") ?? 1);
     if (seconds >= least && seconds <= mostSeconds) return seconds * unit;
-    throw new ConfigError(option, value, `must be a duration from ${least}s to ${mostSeconds}s, such as 90, 30s, 15m, 1h or 7d`);
+    throw new ConfigError(
+      option,
+      value,
+      `must be a duration from ${least}s to ${mostSeconds}s, such as 90, 30s, 15m, 1h or 7d`,
+    );
   };
 }

@@ -6,7 +6,11 @@ import { parseWebhookConfig, type WebhookConfig } from "./webhook-config.ts";
 
 /** The configuration of this process; `argv` is what follows `controller` on the command line. */
 export function readControllerConfig(argv: readonly string[]): ControllerConfig {
-  return parseControllerConfig({ argv, env: process.env, defaultIdentity: `${hostname()}_${randomUUID()}` });
+  return parseControllerConfig({
+    argv,
+    env: process.env,
+    defaultIdentity: `${hostname()}_${randomUUID()}`,
+  });
 }
 
 /** The configuration of this process; `argv` is what follows `webhook` on the command line. */
@@ -14,7 +18,10 @@ export function readWebhookConfig(argv: readonly string[]): WebhookConfig {
   return parseWebhookConfig({ argv, env: process.env });
 }
 
-/** The options of this process; `argv` is what follows `trust-config --authorization` on the command line. */
+/**
+ * The options of this process; `argv` is what follows `trust-config --authorization` on the command
+ * line.
+ */
 export function readTrustConfigOptions(argv: readonly string[]): TrustConfigOptions {
   return parseTrustConfigOptions({ argv, env: process.env });
 }

@@ -3,7 +3,10 @@ export interface ConnectionLimits {
   /** Connections whose TLS handshake is not done. */
   readonly pending: number;
   readonly pendingPerAddress: number;
-  /** Connections of clients that showed no certificate of the server's client authority; those of the others count nowhere. */
+  /**
+   * Connections of clients that showed no certificate of the server's client authority; those of
+   * the others count nowhere.
+   */
   readonly strangers: number;
   readonly strangersPerAddress: number;
 }
@@ -39,7 +42,10 @@ class Bounded {
     return this.#connections.has(connection);
   }
 
-  /** Adds a connection, and answers who has to go for it: the oldest that waits for no answer, or the new one. */
+  /**
+   * Adds a connection, and answers who has to go for it: the oldest that waits for no answer, or
+   * the new one.
+   */
   add(connection: Connection): Connection | undefined {
     const isFull = this.#connections.size >= this.#all;
     const isAddressFull = (this.#counts.get(connection.address) ?? 0) >= this.#perAddress;
@@ -47,7 +53,8 @@ class Bounded {
     this.#counts.set(connection.address, (this.#counts.get(connection.address) ?? 0) + 1);
     if (!isFull && !isAddressFull) return undefined;
     for (const candidate of this.#connections) {
-      if (candidate.busy === 0 && (!isAddressFull || candidate.address === connection.address)) return candidate;
+      if (candidate.busy === 0 && (!isAddressFull || candidate.address === connection.address))
+        return candidate;
     }
     return connection;
   }
@@ -61,8 +68,9 @@ class Bounded {
 }
 
 /**
- * Bounds what strangers can take from a server. Over a limit the oldest idle connection ends rather than the newest: a client that
- * shows a certificate is through its handshake in milliseconds, and a client that is answered goes on.
+ * Bounds what strangers can take from a server. Over a limit the oldest idle connection ends rather
+ * than the newest: a client that shows a certificate is through its handshake in milliseconds, and
+ * a client that is answered goes on.
  */
 export class Connections {
   readonly #connections = new Map<string, Connection>();
@@ -70,7 +78,10 @@ export class Connections {
   readonly #strangers: Bounded;
   readonly #onEnded: () => void;
 
-  constructor({ pending, pendingPerAddress, strangers, strangersPerAddress }: ConnectionLimits, onEnded: () => void) {
+  constructor(
+    { pending, pendingPerAddress, strangers, strangersPerAddress }: ConnectionLimits,
+    onEnded: () => void,
+  ) {
     this.#pending = new Bounded(pending, pendingPerAddress);
     this.#strangers = new Bounded(strangers, strangersPerAddress);
     this.#onEnded = onEnded;
@@ -78,7 +89,11 @@ export class Connections {
 
   /** Connections of now: whose handshake is not done, of strangers, and all. */
   load(): { readonly pending: number; readonly strangers: number; readonly all: number } {
-    return { pending: this.#pending.size, strangers: this.#strangers.size, all: this.#connections.size };
+    return {
+      pending: this.#pending.size,
+      strangers: this.#strangers.size,
+      all: this.#connections.size,
+    };
   }
 
   /** A connection was opened; `id` tells it from every other that is open. */

@@ -1,5 +1,23 @@
-import { byteQuantity, ConfigError, duration, httpsUrl, optional, text, trueOrFalse, wholeNumber } from "./config-values.ts";
-import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
+import {
+  byteQuantity,
+  ConfigError,
+  duration,
+  httpsUrl,
+  optional,
+  text,
+  trueOrFalse,
+  wholeNumber,
+} from "./config-values.ts";
+import {
+  commandHelp,
+  type Option,
+  option,
+  optionReader,
+  type OptionSources,
+  readShared,
+  type SharedConfig,
+  sharedOptions,
+} from "./options.ts";
 
 const second = 1000;
 
@@ -18,7 +36,12 @@ const options = {
     help: "`iss` of direct tokens",
     parse: httpsUrl,
   }),
-  audience: option("audience", { value: "<text>", initial: "management.service/direct", help: "`aud` of direct tokens", parse: text }),
+  audience: option("audience", {
+    value: "<text>",
+    initial: "management.service/direct",
+    help: "`aud` of direct tokens",
+    parse: text,
+  }),
   maximumTokenTtl: option("maximum-token-ttl", {
     value: "<duration>",
     initial: "24h",
@@ -73,7 +96,12 @@ const options = {
     help: "time between two tries to take or renew the Lease",
     parse: duration({ unit: second, least: 1 }),
   }),
-  workers: option("workers", { value: "<number>", initial: "16", help: "objects of a kind that are worked on at a time", parse: wholeNumber({ least: 1, most: 256 }) }),
+  workers: option("workers", {
+    value: "<number>",
+    initial: "16",
+    help: "objects of a kind that are worked on at a time",
+    parse: wholeNumber({ least: 1, most: 256 }),
+  }),
   writeConcurrency: option("write-concurrency", {
     value: "<number>",
     initial: "16",
@@ -121,7 +149,10 @@ export interface ControllerConfigSources extends OptionSources {
 }
 
 /** The configuration; throws a ConfigError that names option, value and fix. */
-export function parseControllerConfig({ defaultIdentity, ...sources }: ControllerConfigSources): ControllerConfig {
+export function parseControllerConfig({
+  defaultIdentity,
+  ...sources
+}: ControllerConfigSources): ControllerConfig {
   const read = optionReader(allOptions, sources);
   const config = {
     ...readShared(read),
@@ -150,11 +181,23 @@ export function controllerHelp(): string {
   return commandHelp("controller", allOptions);
 }
 
-function requireOrder({ leaseDuration, renewDeadline, retryPeriod }: Pick<ControllerConfig, "leaseDuration" | "renewDeadline" | "retryPeriod">): void {
+function requireOrder({
+  leaseDuration,
+  renewDeadline,
+  retryPeriod,
+}: Pick<ControllerConfig, "leaseDuration" | "renewDeadline" | "retryPeriod">): void {
   if (renewDeadline >= leaseDuration) {
-    throw new ConfigError("--renew-deadline", `${renewDeadline / second}s`, `must be shorter than --lease-duration (${leaseDuration / second}s)`);
+    throw new ConfigError(
+      "--renew-deadline",
+      `${renewDeadline / second}s`,
+      `must be shorter than --lease-duration (${leaseDuration / second}s)`,
+    );
   }
   if (retryPeriod >= renewDeadline) {
-    throw new ConfigError("--retry-period", `${retryPeriod / second}s`, `must be shorter than --renew-deadline (${renewDeadline / second}s)`);
+    throw new ConfigError(
+      "--retry-period",
+      `${retryPeriod / second}s`,
+      `must be shorter than --renew-deadline (${renewDeadline / second}s)`,
+    );
   }
 }

@@ -35,7 +35,10 @@ export interface HttpServerOptions {
   readonly tls?: ServerTls;
 }
 
-/** What a server refuses to protect itself: a connection beyond its limits, and a body that is too large, too slow, or one too many at a time. */
+/**
+ * What a server refuses to protect itself: a connection beyond its limits, and a body that is too
+ * large, too slow, or one too many at a time.
+ */
 export const httpRefusals = ["connection", "too-large", "too-slow", "no-room"] as const;
 
 /** One of them. */
@@ -43,7 +46,10 @@ export type HttpRefusal = (typeof httpRefusals)[number];
 
 /** What a server holds for its clients now. */
 export interface HttpLoad extends ReturnType<Connections["load"]> {
-  /** Bytes of the bodies of requests that are not answered: of clients with a certificate, and of strangers. */
+  /**
+   * Bytes of the bodies of requests that are not answered: of clients with a certificate, and of
+   * strangers.
+   */
   readonly bodyBytes: { readonly known: number; readonly strangers: number };
 }
 
@@ -66,11 +72,15 @@ export interface HttpServer {
   /** Other material for the connections to come; those that are open stay. */
   useTls(material: ServerTls): void;
   /**
-   * Serves on, new connections too, but ends each connection with its next answer (`Connection: close`); closes when no connection is
-   * left. An idle connection stays: a request may be on its way over it, and kube-apiserver sends no review twice.
+   * Serves on, new connections too, but ends each connection with its next answer (`Connection:
+   * close`); closes when no connection is left. An idle connection stays: a request may be on its
+   * way over it, and kube-apiserver sends no review twice.
    */
   drain(times: DrainTimes): Promise<void>;
-  /** Takes no more connections, lets the requests under way end, and cuts what is left after `graceMs` milliseconds. */
+  /**
+   * Takes no more connections, lets the requests under way end, and cuts what is left after
+   * `graceMs` milliseconds.
+   */
   close(graceMs: number): Promise<void>;
 }
 
@@ -79,7 +89,8 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 5_000,
   requestTimeout: 15_000,
-  // Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): who sends requests ends it, not who may be sent one.
+  // Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): who
+  // sends requests ends it, not who may be sent one.
   keepAliveTimeout: 120_000,
   connectionsCheckingInterval: 2_000,
 } as const;
@@ -87,7 +98,12 @@ const handshakeTimeout = 5_000;
 const defaultBodyBytes = 1_048_576;
 
 /** An idle TLS connection takes some 50 kB: strangers take 40 MB at most. */
-const connectionLimits: ConnectionLimits = { pending: 256, pendingPerAddress: 64, strangers: 512, strangersPerAddress: 128 };
+const connectionLimits: ConnectionLimits = {
+  pending: 256,
+  pendingPerAddress: 64,
+  strangers: 512,
+  strangersPerAddress: 128,
+};
 /** No peer takes more, whatever it shows. */
 const mostConnections = 4_096;
 /** Twice: strangers leave room for clients with a certificate. */
@@ -97,11 +113,32 @@ const mostBodyBytes = 8 * 1_048_576;
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const onRefused = options.onRefused ?? (() => {});
   const connections = new Connections(connectionLimits, () => onRefused("connection"));
-  const budgets = { known: new ByteBudget(mostBodyBytes), strangers: new ByteBudget(mostBodyBytes) };
+  const budgets = {
+    known: new ByteBudget(mostBodyBytes),
+    strangers: new ByteBudget(mostBodyBytes),
+  };
   let isDraining = false;
   let onEmpty = (): void => {};
-  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => void serve(incoming, outgoing, { ...options, onRefused, connections, budgets, isClosing: () => isDraining || !server.listening });
-  const secure = options.tls && createTlsServer({ ...limits, handshakeTimeout, ...contextOf(options.tls), requestCert: true, rejectUnauthorized: false }, listener);
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+    void serve(incoming, outgoing, {
+      ...options,
+      onRefused,
+      connections,
+      budgets,
+      isClosing: () => isDraining || !server.listening,
+    });
+  const secure =
+    options.tls &&
+    createTlsServer(
+      {
+        ...limits,
+        handshakeTimeout,
+        ...contextOf(options.tls),
+        requestCert: true,
+        rejectUnauthorized: false,
+      },
+      listener,
+    );
   const server = secure ?? createServer(limits, listener);
   server.maxConnections = mostConnections;
   server.on("connection", (socket: Socket) => {
@@ -113,7 +150,9 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     connections.opened(id, socket.remoteAddress ?? "", socket);
     if (secure === undefined) connections.established(id, false);
   });
-  secure?.on("secureConnection", (socket) => connections.established(idOf(socket), peerOf(socket).clientName !== undefined));
+  secure?.on("secureConnection", (socket) =>
+    connections.established(idOf(socket), peerOf(socket).clientName !== undefined),
+  );
   await listening(server, options);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
@@ -130,20 +169,31 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   return {
     url: `${secure === undefined ? "http" : "https"}://${host}:${port}`,
     port,
-    load: () => ({ ...connections.load(), bodyBytes: { known: budgets.known.used, strangers: budgets.strangers.used } }),
+    load: () => ({
+      ...connections.load(),
+      bodyBytes: { known: budgets.known.used, strangers: budgets.strangers.used },
+    }),
     useTls: (material) => secure?.setSecureContext(contextOf(material)),
     drain,
     close: (graceMs) => close(server, graceMs, options.clock),
   };
 }
 
-function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): { readonly cert: string; readonly key: string; readonly ca: string; readonly minVersion: "TLSv1.2" } {
+function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly minVersion: "TLSv1.2";
+} {
   return { cert: certificate, key: privateKey, ca: clientAuthority, minVersion: "TLSv1.2" };
 }
 
 const nobody: Peer = { clientName: undefined };
 
-/** Reading a certificate takes longer than most answers; it stays the same as long as the connection. */
+/**
+ * Reading a certificate takes longer than most answers; it stays the same as long as the
+ * connection.
+ */
 const peers = new WeakMap<TLSSocket, Peer>();
 
 /** A TLS connection and what it runs over have the same. */
@@ -151,14 +201,20 @@ function idOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** The client of a connection, if the authority signed its certificate and it may be shown by clients. */
+/**
+ * The client of a connection, if the authority signed its certificate and it may be shown by
+ * clients.
+ */
 function peerOf(socket: Socket): Peer {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return nobody;
   const known = peers.get(socket);
   if (known !== undefined) return known;
   const name: unknown = socket.getPeerCertificate().subject?.CN;
   const certificate = socket.getPeerX509Certificate()?.toString();
-  const peer: Peer = { clientName: typeof name === "string" ? name : undefined, ...(certificate === undefined ? {} : { certificate }) };
+  const peer: Peer = {
+    clientName: typeof name === "string" ? name : undefined,
+    ...(certificate === undefined ? {} : { certificate }),
+  };
   peers.set(socket, peer);
   return peer;
 }
@@ -170,17 +226,23 @@ interface ServeOptions extends HttpServerOptions {
   readonly budgets: { readonly known: ByteBudget; readonly strangers: ByteBudget };
 }
 
-async function serve(incoming: IncomingMessage, outgoing: ServerResponse, options: ServeOptions): Promise<void> {
+async function serve(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  options: ServeOptions,
+): Promise<void> {
   const { connections, isClosing, log } = options;
   const id = idOf(incoming.socket);
   try {
     const peer = peerOf(incoming.socket);
     const head = headOf(incoming);
     const refusal = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
-    const body = refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
+    const body =
+      refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
     if (head === undefined || refusal !== undefined || body.kind !== "whole") {
       // A client whose body is not read cannot send another request.
-      if (hasBody(incoming) || peer.clientName === undefined || isClosing()) outgoing.setHeader("connection", "close");
+      if (hasBody(incoming) || peer.clientName === undefined || isClosing())
+        outgoing.setHeader("connection", "close");
       return send(refusal ?? refusalOf(body, options), outgoing);
     }
     connections.began(id);
@@ -200,16 +262,36 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
 
 const noBody: Body = { kind: "whole", text: "", release() {} };
 
-/** Undefined for what is no target of a server that is no proxy: `*`, an authority or an absolute URL (RFC 9112, section 3.2). */
-function headOf({ method = "GET", url = "" }: IncomingMessage): Omit<HttpRequest, "body"> | undefined {
-  return url.startsWith("/") && methods.has(method) ? { method, path: url.split("?", 1)[0] ?? "" } : undefined;
+/**
+ * Undefined for what is no target of a server that is no proxy: `*`, an authority or an absolute
+ * URL (RFC 9112, section 3.2).
+ */
+function headOf({
+  method = "GET",
+  url = "",
+}: IncomingMessage): Omit<HttpRequest, "body"> | undefined {
+  return url.startsWith("/") && methods.has(method)
+    ? { method, path: url.split("?", 1)[0] ?? "" }
+    : undefined;
 }
 
-function bodyOf(incoming: IncomingMessage, { clientName }: Peer, { clock, maximumBodyBytes: most = defaultBodyBytes, budgets }: ServeOptions): Promise<Body> {
-  return readBody(incoming, { clock, most, budget: clientName === undefined ? budgets.strangers : budgets.known });
+function bodyOf(
+  incoming: IncomingMessage,
+  { clientName }: Peer,
+  { clock, maximumBodyBytes: most = defaultBodyBytes, budgets }: ServeOptions,
+): Promise<Body> {
+  return readBody(incoming, {
+    clock,
+    most,
+    budget: clientName === undefined ? budgets.strangers : budgets.known,
+  });
 }
 
-const refusals = { "too-large": plain(413, "body too large"), "too-slow": plain(408, "body too slow"), "no-room": plain(503, "too many requests at a time; retry", { "retry-after": "1" }) } as const;
+const refusals = {
+  "too-large": plain(413, "body too large"),
+  "too-slow": plain(408, "body too slow"),
+  "no-room": plain(503, "too many requests at a time; retry", { "retry-after": "1" }),
+} as const;
 
 function refusalOf({ kind }: Body, { onRefused }: ServeOptions): HttpResponse {
   if (kind === "whole" || kind === "broken") return plain(400, "bad request");
@@ -217,7 +299,11 @@ function refusalOf({ kind }: Body, { onRefused }: ServeOptions): HttpResponse {
   return refusals[kind];
 }
 
-async function answer(request: HttpRequest, peer: Peer, { handler, log }: HttpServerOptions): Promise<HttpResponse> {
+async function answer(
+  request: HttpRequest,
+  peer: Peer,
+  { handler, log }: HttpServerOptions,
+): Promise<HttpResponse> {
   try {
     return await handler(request, peer);
   } catch (error) {
@@ -226,7 +312,15 @@ async function answer(request: HttpRequest, peer: Peer, { handler, log }: HttpSe
   }
 }
 
-const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+const methods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
 
 function send({ status, headers, body }: HttpResponse, outgoing: ServerResponse): void {
   outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
@@ -243,7 +337,11 @@ function listening(server: Server | TlsServer, { host, port }: HttpServerOptions
   });
 }
 
-function close(server: Server | TlsServer, graceMs: number, clock: Pick<Clock, "wakeAfter">): Promise<void> {
+function close(
+  server: Server | TlsServer,
+  graceMs: number,
+  clock: Pick<Clock, "wakeAfter">,
+): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.wakeAfter(graceMs, () => server.closeAllConnections());
     server.close(() => {

@@ -25,7 +25,10 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream;
 }
 
-/** A logger of JSON lines that passes every field through {@link scrubFields}, so that no secret is printed. */
+/**
+ * A logger of JSON lines that passes every field through {@link scrubFields}, so that no secret is
+ * printed.
+ */
 export function createLogger({ level, destination }: LoggerOptions): Logger {
   const options = {
     level,

@@ -3,7 +3,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 /** How a reconcile ended. */
 export type ReconcileResult = "success" | "error" | "requeue_after";
 
-/** Every metric beside those of the process; names as in controller-runtime and client-go where they have one. */
+/**
+ * Every metric beside those of the process; names as in controller-runtime and client-go where they
+ * have one.
+ */
 export const metricTable = {
   reconciles: {
     name: "controller_runtime_reconcile_total",
@@ -25,9 +28,21 @@ export const metricTable = {
     help: "Failed reconciles that threw what no failing machine explains: bugs.",
     labelNames: ["controller"],
   },
-  queueDepth: { name: "workqueue_depth", help: "Keys that wait for a worker.", labelNames: ["name"] },
-  queueAdds: { name: "workqueue_adds_total", help: "Keys put into the queue.", labelNames: ["name"] },
-  queueRetries: { name: "workqueue_retries_total", help: "Keys put back after a failure.", labelNames: ["name"] },
+  queueDepth: {
+    name: "workqueue_depth",
+    help: "Keys that wait for a worker.",
+    labelNames: ["name"],
+  },
+  queueAdds: {
+    name: "workqueue_adds_total",
+    help: "Keys put into the queue.",
+    labelNames: ["name"],
+  },
+  queueRetries: {
+    name: "workqueue_retries_total",
+    help: "Keys put back after a failure.",
+    labelNames: ["name"],
+  },
   requests: {
     name: "rest_client_requests_total",
     help: "Requests to the API server; code is <error> when no answer came.",
@@ -90,7 +105,10 @@ export const metricTable = {
   },
 } as const;
 
-/** Milliseconds between looks at the event loop's delay: at 10, prom-client's default, they take half a percent of a core. */
+/**
+ * Milliseconds between looks at the event loop's delay: at 10, prom-client's default, they take
+ * half a percent of a core.
+ */
 const eventLoopMonitoringPrecision = 20;
 
 /** controller-runtime's buckets, in seconds. */
@@ -119,7 +137,9 @@ export type RequestPool = "copies" | "rest";
 /** What kube-apiserver asks the webhook. */
 export type ReviewKind = "token" | "access" | "admission";
 
-/** A request to the API server that ended; `code` is its HTTP status, `<error>` when no answer came. */
+/**
+ * A request to the API server that ended; `code` is its HTTP status, `<error>` when no answer came.
+ */
 export interface RequestCount {
   readonly code: string;
   readonly method: string;
@@ -182,7 +202,11 @@ export function createMetrics(): Metrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
   const reconciles = new Counter({ ...metricTable.reconciles, registers });
-  const reconcileSeconds = new Histogram({ ...metricTable.reconcileSeconds, registers, buckets: reconcileBuckets });
+  const reconcileSeconds = new Histogram({
+    ...metricTable.reconcileSeconds,
+    registers,
+    buckets: reconcileBuckets,
+  });
   const reconcileErrors = new Counter({ ...metricTable.reconcileErrors, registers });
   const reconcileBugs = new Counter({ ...metricTable.reconcileBugs, registers });
   const queueDepth = new Gauge({ ...metricTable.queueDepth, registers });
@@ -192,7 +216,11 @@ export function createMetrics(): Metrics {
   const requestLimit = new Gauge({ ...metricTable.requestLimit, registers });
   const leading = new Gauge({ ...metricTable.leading, registers });
   const reviews = new Counter({ ...metricTable.reviews, registers });
-  const reviewSeconds = new Histogram({ ...metricTable.reviewSeconds, registers, buckets: reviewBuckets });
+  const reviewSeconds = new Histogram({
+    ...metricTable.reviewSeconds,
+    registers,
+    buckets: reviewBuckets,
+  });
   const certificateEnd = new Gauge({ ...metricTable.certificateEnd, registers });
   const certificateProblem = new Gauge({ ...metricTable.certificateProblem, registers });
   const objects = new Gauge({ ...metricTable.objects, registers });
@@ -248,8 +276,12 @@ export function createMetrics(): Metrics {
       else objects.labels(...values).set(count);
     },
     syncTargets: (state, count) => syncTargets.labels(state).set(count),
-    watches: (read) => void readings.push(() => read().forEach(({ resource, openedAt }) => watchOpened.labels(resource).set(openedAt))),
-    cacheFresh: (cache, read) => void readings.push(() => cacheFresh.labels(cache).set(read() ? 1 : 0)),
+    watches: (read) =>
+      void readings.push(() =>
+        read().forEach(({ resource, openedAt }) => watchOpened.labels(resource).set(openedAt)),
+      ),
+    cacheFresh: (cache, read) =>
+      void readings.push(() => cacheFresh.labels(cache).set(read() ? 1 : 0)),
     refusedHttp: (server, reason) => httpRefusals.labels(server, reason).inc(),
     async render() {
       for (const read of readings) read();

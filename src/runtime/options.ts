@@ -1,4 +1,14 @@
-import { type ParseValue, duration, hostPort, level, namePrefix, namespaceName, optional, text, userNames } from "./config-values.ts";
+import {
+  type ParseValue,
+  duration,
+  hostPort,
+  level,
+  namePrefix,
+  namespaceName,
+  optional,
+  text,
+  userNames,
+} from "./config-values.ts";
 import { parseFlags } from "./flags.ts";
 import type { LogLevel } from "./log.ts";
 
@@ -13,7 +23,10 @@ export interface Option<T> {
 }
 
 /** An option whose variable is called like its flag, unless told otherwise. */
-export function option<T>(flag: string, rest: Pick<Option<T>, "value" | "initial" | "help" | "parse"> & { readonly env?: string }): Option<T> {
+export function option<T>(
+  flag: string,
+  rest: Pick<Option<T>, "value" | "initial" | "help" | "parse"> & { readonly env?: string },
+): Option<T> {
   return { flag, env: `LATCHKEY_${flag.toUpperCase().replaceAll("-", "_")}`, ...rest };
 }
 
@@ -26,16 +39,36 @@ export const sharedOptions = {
     help: "kubeconfig of the cluster; without it the ServiceAccount of the pod",
     parse: optional(text),
   }),
-  namespace: option("namespace", { value: "<name>", initial: "latchkey-system", help: "Latchkey's own namespace", parse: namespaceName }),
+  namespace: option("namespace", {
+    value: "<name>",
+    initial: "latchkey-system",
+    help: "Latchkey's own namespace",
+    parse: namespaceName,
+  }),
   httpAddress: option("http-address", {
     value: "<host:port>",
     initial: "0.0.0.0:8080",
     help: "where metrics, health and, by the controller, the public signing keys are served",
     parse: hostPort,
   }),
-  logLevel: option("log-level", { value: "<level>", initial: "info", help: "debug, info, warn or error", parse: level }),
-  userPrefix: option("user-prefix", { value: "<text>", initial: "", help: "put before the names of users", parse: namePrefix }),
-  teamPrefix: option("team-prefix", { value: "<text>", initial: "", help: "put before the names of teams, which are groups", parse: namePrefix }),
+  logLevel: option("log-level", {
+    value: "<level>",
+    initial: "info",
+    help: "debug, info, warn or error",
+    parse: level,
+  }),
+  userPrefix: option("user-prefix", {
+    value: "<text>",
+    initial: "",
+    help: "put before the names of users",
+    parse: namePrefix,
+  }),
+  teamPrefix: option("team-prefix", {
+    value: "<text>",
+    initial: "",
+    help: "put before the names of teams, which are groups",
+    parse: namePrefix,
+  }),
   quotaExempt: option("quota-exempt", {
     value: "<users>",
     initial: "",
@@ -86,11 +119,18 @@ export interface OptionSources {
 }
 
 /**
- * Reads options of a command one by one: a flag goes before its variable, an empty variable is unset. Throws a ConfigError that
- * names option, value and fix; flags that `all` does not have are refused at once.
+ * Reads options of a command one by one: a flag goes before its variable, an empty variable is
+ * unset. Throws a ConfigError that names option, value and fix; flags that `all` does not have are
+ * refused at once.
  */
-export function optionReader(all: readonly Option<unknown>[], { argv, env }: OptionSources): <T>(wanted: Option<T>) => T {
-  const flags = parseFlags(argv, all.map(({ flag }) => flag));
+export function optionReader(
+  all: readonly Option<unknown>[],
+  { argv, env }: OptionSources,
+): <T>(wanted: Option<T>) => T {
+  const flags = parseFlags(
+    argv,
+    all.map(({ flag }) => flag),
+  );
   return ({ flag, env: variable, initial, parse }) => {
     const given = flags.get(flag) ?? env[variable] ?? "";
     return parse(given === "" ? initial : given, `--${flag} (${variable})`);
@@ -105,5 +145,12 @@ export function commandHelp(command: string, all: readonly Option<unknown>[]): s
   }));
   const width = Math.max(...rows.map(({ left }) => left.length));
   const lines = rows.map(({ left, right }) => `${left.padEnd(width)}  ${right}`);
-  return [`Usage: latchkey ${command} [options]`, "", ...lines, "", "Durations: 90, 30s, 15m, 1h, 7d; a number alone is seconds.", ""].join("\n");
+  return [
+    `Usage: latchkey ${command} [options]`,
+    "",
+    ...lines,
+    "",
+    "Durations: 90, 30s, 15m, 1h, 7d; a number alone is seconds.",
+    "",
+  ].join("\n");
 }

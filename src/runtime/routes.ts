@@ -2,13 +2,19 @@ import type { Metrics } from "./metrics.ts";
 
 /** Who is at the other end of the connection. */
 export interface Peer {
-  /** The common name of a client certificate that the server's client authority signed; undefined of none. */
+  /**
+   * The common name of a client certificate that the server's client authority signed; undefined of
+   * none.
+   */
   readonly clientName: string | undefined;
   /** That certificate, in PEM. */
   readonly certificate?: string;
 }
 
-/** A request as a value; the Request of the Fetch standard would cost five times as much as all that is done with it. */
+/**
+ * A request as a value; the Request of the Fetch standard would cost five times as much as all that
+ * is done with it.
+ */
 export interface HttpRequest {
   readonly method: string;
   /** As it was sent, without the query. */
@@ -27,7 +33,10 @@ export interface HttpResponse {
 export type Handler = (request: HttpRequest, peer: Peer) => Promise<HttpResponse> | HttpResponse;
 
 /** Looks at a request before its body is read: the answer that refuses it, or undefined. */
-export type Gate = (head: Pick<HttpRequest, "method" | "path">, peer: Peer) => HttpResponse | undefined;
+export type Gate = (
+  head: Pick<HttpRequest, "method" | "path">,
+  peer: Peer,
+) => HttpResponse | undefined;
 
 /** What is served under exactly this path for this method; GET serves HEAD too. */
 export interface Route {
@@ -43,14 +52,20 @@ export interface Route {
 /** Whether a first path segment is the one below which hidden routes are. */
 export type IsHiddenSegment = (segment: string) => boolean;
 
-/** Whether the process can do its work now; `reasons` say what is missing, `warnings` what will be if nobody acts. */
+/**
+ * Whether the process can do its work now; `reasons` say what is missing, `warnings` what will be
+ * if nobody acts.
+ */
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
   readonly warnings?: readonly string[];
 }
 
-/** A handler that asks the route of the request: 404 for an unknown path, 405 with `Allow` for another method. */
+/**
+ * A handler that asks the route of the request: 404 for an unknown path, 405 with `Allow` for
+ * another method.
+ */
 export function routed(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): Handler {
   return (request, peer) => {
     const found = find(routes, request, isHiddenSegment);
@@ -67,17 +82,27 @@ export function gateOf(routes: readonly Route[], isHiddenSegment?: IsHiddenSegme
 }
 
 /** Both, as a server takes them. */
-export function served(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): { readonly handler: Handler; readonly gate: Gate } {
+export function served(
+  routes: readonly Route[],
+  isHiddenSegment?: IsHiddenSegment,
+): { readonly handler: Handler; readonly gate: Gate } {
   return { handler: routed(routes, isHiddenSegment), gate: gateOf(routes, isHiddenSegment) };
 }
 
-function find(routes: readonly Route[], { method, path }: Pick<HttpRequest, "method" | "path">, isHiddenSegment: IsHiddenSegment = () => false): Route | HttpResponse {
+function find(
+  routes: readonly Route[],
+  { method, path }: Pick<HttpRequest, "method" | "path">,
+  isHiddenSegment: IsHiddenSegment = () => false,
+): Route | HttpResponse {
   const end = path.indexOf("/", 1);
   const hidden = end > 0 && isHiddenSegment(path.slice(1, end)) ? path.slice(end) : undefined;
   const here = routes.filter((route) => route.path === (route.isHidden === true ? hidden : path));
   if (here.length === 0) return plain(404, "not found");
   const asked = method === "HEAD" ? "GET" : method;
-  return here.find((route) => route.method === asked) ?? plain(405, "method not allowed", { allow: here.map((route) => route.method).join(", ") });
+  return (
+    here.find((route) => route.method === asked) ??
+    plain(405, "method not allowed", { allow: here.map((route) => route.method).join(", ") })
+  );
 }
 
 /** `/metrics`, in Prometheus' text format. */
@@ -94,22 +119,39 @@ export function healthRoute(): Route {
   return { method: "GET", path: "/healthz", handler: () => plain(200, "ok") };
 }
 
-/** `/readyz`: 200 when ready, else 503 with the reasons, one on a line; warnings change no status. */
+/**
+ * `/readyz`: 200 when ready, else 503 with the reasons, one on a line; warnings change no status.
+ */
 export function readyRoute(readiness: () => Readiness): Route {
   function handler(): HttpResponse {
     const { ready, reasons, warnings = [] } = readiness();
-    const lines = [...(ready ? ["ok"] : ["not ready", ...reasons]), ...warnings.map((warning) => `warning: ${warning}`)];
+    const lines = [
+      ...(ready ? ["ok"] : ["not ready", ...reasons]),
+      ...warnings.map((warning) => `warning: ${warning}`),
+    ];
     return plain(ready ? 200 : 503, lines.join("\n"));
   }
   return { method: "GET", path: "/readyz", handler };
 }
 
 /** A text of one or more lines as an answer. */
-export function plain(status: number, text: string, headers: Readonly<Record<string, string>> = {}): HttpResponse {
-  return { status, headers: { "content-type": "text/plain; charset=utf-8", ...headers }, body: `${text}\n` };
+export function plain(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): HttpResponse {
+  return {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8", ...headers },
+    body: `${text}\n`,
+  };
 }
 
 /** A value as an answer in JSON. */
 export function json(value: unknown, headers: Readonly<Record<string, string>> = {}): HttpResponse {
-  return { status: 200, headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(value) };
+  return {
+    status: 200,
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(value),
+  };
 }

@@ -1,7 +1,10 @@
 const redacted = "[redacted]";
 const deepest = 6;
 
-/** Names of fields that are never printed, whatever they hold and however deep; compared in lower case, without `-` and `_`. */
+/**
+ * Names of fields that are never printed, whatever they hold and however deep; compared in lower
+ * case, without `-` and `_`.
+ */
 const secretFields: ReadonlySet<string> = new Set([
   "accesstoken",
   "authorization",
@@ -26,11 +29,17 @@ const secretFields: ReadonlySet<string> = new Set([
   "token",
 ]);
 
-/** Texts that give themselves away: JWTs (RFC 7519), generated access keys, digests of keys, bearer headers, PEM keys. */
+/**
+ * Texts that give themselves away: JWTs (RFC 7519), generated access keys, digests of keys, bearer
+ * headers, PEM keys.
+ */
 const secretTexts =
   /eyJ[\w-]{5,}\.[\w-]+\.[\w-]*|\blk_[A-Za-z0-9]+_\w+|\bsha256:[0-9a-f]{64}|\bBearer +\S+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/gi;
 
-/** A copy of `fields` that is fit to print: no field of a secret's name, no secret-looking text, errors without extras, no bytes. */
+/**
+ * A copy of `fields` that is fit to print: no field of a secret's name, no secret-looking text,
+ * errors without extras, no bytes.
+ */
 export function scrubFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (fields instanceof Error) return { error: scrubError(fields) };
   return scrubRecord(fields, 0);
@@ -43,22 +52,35 @@ function scrub(value: unknown, depth: number): unknown {
   if (depth > deepest) return "[deep]";
   if (value instanceof Error) return scrubError(value);
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return "[bytes]";
-  if ("toJSON" in value && typeof value.toJSON === "function") return scrub(value.toJSON(), depth + 1);
-  if (value instanceof Map || value instanceof Set) return `[${value.constructor.name} of ${value.size}]`;
+  if ("toJSON" in value && typeof value.toJSON === "function")
+    return scrub(value.toJSON(), depth + 1);
+  if (value instanceof Map || value instanceof Set)
+    return `[${value.constructor.name} of ${value.size}]`;
   if (Array.isArray(value)) return value.map((entry) => scrub(entry, depth + 1));
   return scrubRecord(value, depth);
 }
 
 function scrubRecord(record: object, depth: number): Record<string, unknown> {
-  const entries = Object.entries(record).map(([field, value]) => [field, isSecret(field) ? redacted : scrub(value, depth + 1)]);
+  const entries = Object.entries(record).map(([field, value]) => [
+    field,
+    isSecret(field) ? redacted : scrub(value, depth + 1),
+  ]);
   return Object.fromEntries(entries);
 }
 
-/** Name, code, message and the frames of the stack; enumerable extras and the cause may hold bodies and stay out. */
+/**
+ * Name, code, message and the frames of the stack; enumerable extras and the cause may hold bodies
+ * and stay out.
+ */
 function scrubError(error: Error): Record<string, unknown> {
   const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
-  return { name: error.name, ...code, message: messageOf(error), stack: frames.map((line) => line.trim()).join("\n") };
+  return {
+    name: error.name,
+    ...code,
+    message: messageOf(error),
+    stack: frames.map((line) => line.trim()).join("\n"),
+  };
 }
 
 // A SyntaxError of JSON.parse quotes the text that it could not read.

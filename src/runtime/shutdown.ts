@@ -12,10 +12,16 @@ export interface ShutdownOptions {
 /** Exit codes of a process that a signal ended: 128 + its number (POSIX shells). */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Ctrl-C reaches a process group and is often passed on by the parent too: signals this close together are one wish. */
+/**
+ * Ctrl-C reaches a process group and is often passed on by the parent too: signals this close
+ * together are one wish.
+ */
 const sameWishMs = 500;
 
-/** Aborts at the first SIGTERM or SIGINT; a second one, at least half a second later, calls `exitHard`. */
+/**
+ * Aborts at the first SIGTERM or SIGINT; a second one, at least half a second later, calls
+ * `exitHard`.
+ */
 export function shutdownSignal({ process, clock, log, exitHard }: ShutdownOptions): AbortSignal {
   const shutdown = new AbortController();
   let askedAt = 0;

@@ -22,5 +22,7 @@ export function sleep(ms: number, { clock, signal }: SleepOptions): Promise<void
 
 /** Resolves when the signal aborts, or at once where it has. */
 export function aborted(signal: AbortSignal): Promise<void> {
-  return signal.aborted ? Promise.resolve() : new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  return signal.aborted
+    ? Promise.resolve()
+    : new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

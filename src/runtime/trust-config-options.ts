@@ -1,9 +1,17 @@
 import { ConfigError, httpsUrl, optional, type ParseValue, text } from "./config-values.ts";
-import { commandHelp, type Option, option, optionReader, type OptionSources, sharedOptions } from "./options.ts";
+import {
+  commandHelp,
+  type Option,
+  option,
+  optionReader,
+  type OptionSources,
+  sharedOptions,
+} from "./options.ts";
 
 const minorVersion: ParseValue<number> = (value, where) => {
   const minor = Number(/^v?1\.(\d+)(?:\..*)?$/.exec(value)?.[1] ?? Number.NaN);
-  if (Number.isNaN(minor)) throw new ConfigError(where, value, "must be a version of Kubernetes, such as 1.36");
+  if (Number.isNaN(minor))
+    throw new ConfigError(where, value, "must be a version of Kubernetes, such as 1.36");
   return minor;
 };
 
@@ -11,7 +19,12 @@ const minorVersion: ParseValue<number> = (value, where) => {
 const options = {
   kubeconfig: sharedOptions.kubeconfig,
   namespace: sharedOptions.namespace,
-  serviceName: option("service-name", { value: "<name>", initial: "latchkey-webhook", help: "the Service in front of the webhook", parse: text }),
+  serviceName: option("service-name", {
+    value: "<name>",
+    initial: "latchkey-webhook",
+    help: "the Service in front of the webhook",
+    parse: text,
+  }),
   kubernetesVersion: option("kubernetes-version", {
     value: "<1.minor>",
     initial: "",
@@ -24,8 +37,18 @@ const options = {
     help: "how kube-apiserver reaches the webhook; the address of the Service in the cluster if unset",
     parse: optional(httpsUrl),
   }),
-  directory: option("directory", { value: "<path>", initial: "/etc/kubernetes/latchkey", help: "where the files will be on the API server's machine", parse: text }),
-  output: option("output", { value: "<directory>", initial: "", help: "write the files there; print them if unset", parse: optional(text) }),
+  directory: option("directory", {
+    value: "<path>",
+    initial: "/etc/kubernetes/latchkey",
+    help: "where the files will be on the API server's machine",
+    parse: text,
+  }),
+  output: option("output", {
+    value: "<directory>",
+    initial: "",
+    help: "write the files there; print them if unset",
+    parse: optional(text),
+  }),
 };
 
 const allOptions: readonly Option<unknown>[] = Object.values(options);
@@ -42,7 +65,10 @@ export interface TrustConfigOptions {
   readonly output: string | undefined;
 }
 
-/** The options after `trust-config --authorization`; throws a ConfigError that names option, value and fix. */
+/**
+ * The options after `trust-config --authorization`; throws a ConfigError that names option, value
+ * and fix.
+ */
 export function parseTrustConfigOptions(sources: OptionSources): TrustConfigOptions {
   const read = optionReader(allOptions, sources);
   return {

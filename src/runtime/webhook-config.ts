@@ -1,18 +1,51 @@
-import { ConfigError, dnsNames, duration, hostPort, optional, pathSegment, text, wholeNumber } from "./config-values.ts";
-import { commandHelp, type Option, option, optionReader, type OptionSources, readShared, type SharedConfig, sharedOptions } from "./options.ts";
+import {
+  ConfigError,
+  dnsNames,
+  duration,
+  hostPort,
+  optional,
+  pathSegment,
+  text,
+  wholeNumber,
+} from "./config-values.ts";
+import {
+  commandHelp,
+  type Option,
+  option,
+  optionReader,
+  type OptionSources,
+  readShared,
+  type SharedConfig,
+  sharedOptions,
+} from "./options.ts";
 
 /** Every option of `latchkey webhook`. */
 const options = {
   ...sharedOptions,
-  webhookAddress: option("webhook-address", { value: "<host:port>", initial: "0.0.0.0:8443", help: "where the API server is answered, over TLS", parse: hostPort }),
+  webhookAddress: option("webhook-address", {
+    value: "<host:port>",
+    initial: "0.0.0.0:8443",
+    help: "where the API server is answered, over TLS",
+    parse: hostPort,
+  }),
   serviceName: option("service-name", {
     value: "<name>",
     initial: "latchkey-webhook",
     help: "the Service in front of the webhook; certificates name <name>.<namespace>.svc",
     parse: text,
   }),
-  quotaKeys: option("quota-keys", { value: "<number>", initial: "1000", help: "most OwnedAccessKeys of one requester, expired ones included", parse: wholeNumber({ least: 1, most: 1_000_000 }) }),
-  certificateNames: option("certificate-names", { value: "<names>", initial: "", help: "more DNS names for the certificate that Latchkey makes, separated by commas", parse: dnsNames }),
+  quotaKeys: option("quota-keys", {
+    value: "<number>",
+    initial: "1000",
+    help: "most OwnedAccessKeys of one requester, expired ones included",
+    parse: wholeNumber({ least: 1, most: 1_000_000 }),
+  }),
+  certificateNames: option("certificate-names", {
+    value: "<names>",
+    initial: "",
+    help: "more DNS names for the certificate that Latchkey makes, separated by commas",
+    parse: dnsNames,
+  }),
   certificateDirectory: option("certificate-directory", {
     value: "<directory>",
     initial: "",
@@ -54,8 +87,15 @@ export interface WebhookConfig extends SharedConfig {
 /** The configuration; throws a ConfigError that names option, value and fix. */
 export function parseWebhookConfig(sources: OptionSources): WebhookConfig {
   const read = optionReader(allOptions, sources);
-  if (read(options.certificateDirectory) !== undefined && read(options.admissionPath) === undefined) {
-    throw new ConfigError("--admission-path", "", "is required with --certificate-directory: the webhook then publishes nothing; make one with openssl rand -hex 20, and write /<segment>/admit/<webhook> into clientConfig.service.path");
+  if (
+    read(options.certificateDirectory) !== undefined &&
+    read(options.admissionPath) === undefined
+  ) {
+    throw new ConfigError(
+      "--admission-path",
+      "",
+      "is required with --certificate-directory: the webhook then publishes nothing; make one with openssl rand -hex 20, and write /<segment>/admit/<webhook> into clientConfig.service.path",
+    );
   }
   return {
     ...readShared(read),

@@ -12,12 +12,15 @@ export function digestOf(plain: SecretText): string {
 
 /** SHA-256 of a plain key, a newline and what it acts as, as lower-case hex. */
 export function digestBoundTo(plain: SecretText, subject: string): string {
-  return createHash("sha256").update(`${SecretText.reveal(plain)}\n${subject}`, "utf8").digest("hex");
+  return createHash("sha256")
+    .update(`${SecretText.reveal(plain)}\n${subject}`, "utf8")
+    .digest("hex");
 }
 
 /**
- * An OwnedAccessKey as it is held in memory, with its key's digest in place of the key: that of a plain key, or the one
- * that `spec.key` holds. Throws a TypeError that names the missing field of metadata.
+ * An OwnedAccessKey as it is held in memory, with its key's digest in place of the key: that of a
+ * plain key, or the one that `spec.key` holds. Throws a TypeError that names the missing field of
+ * metadata.
  */
 export function slimOwnedAccessKey(raw: unknown): OwnedAccessKeySeen {
   const { key, ...rest } = parseOwnedAccessKey(raw);

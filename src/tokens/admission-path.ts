@@ -1,11 +1,17 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** The first segment of the paths of admission: 160 random bits. kube-apiserver prints it when a call fails, so it is a hurdle and no credential. */
+/**
+ * The first segment of the paths of admission: 160 random bits. kube-apiserver prints it when a
+ * call fails, so it is a hurdle and no credential.
+ */
 export function newAdmissionSegment(): string {
   return randomBytes(20).toString("hex");
 }
 
-/** Whether a text can be such a segment: 32 to 128 letters, digits, `-` and `_`, as in a path without escapes. */
+/**
+ * Whether a text can be such a segment: 32 to 128 letters, digits, `-` and `_`, as in a path
+ * without escapes.
+ */
 export function isAdmissionSegment(text: string): boolean {
   return /^[A-Za-z0-9_-]{32,128}$/.test(text);
 }

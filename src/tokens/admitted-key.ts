@@ -7,18 +7,22 @@ import { digestIn, storedDigest } from "./access-key.ts";
 import { generateKey, plainKey } from "./presented-key.ts";
 
 /**
- * `spec.key` as it shall be stored, where it was sent empty: that of the stored object, or on a create a new one. Undefined when it
- * was sent, or nothing is to be filled in.
+ * `spec.key` as it shall be stored, where it was sent empty: that of the stored object, or on a
+ * create a new one. Undefined when it was sent, or nothing is to be filled in.
  */
 export function missingKey(object: unknown, stored: unknown): SecretText | undefined {
-  // What is no text is a mistake that the schema refuses: a key in its place would make it good in silence.
+  // What is no text is a mistake that the schema refuses: a key in its place would make it good in
+  // silence.
   if (keyIn(object) !== "" || isOfAnotherType(object)) return undefined;
   if (stored === undefined) return generateKey();
   return keyIn(stored) === "" ? undefined : new SecretText(keyIn(stored));
 }
 
 /** The object with this key, as JSON that is sent to the API server alone. */
-export function withKey(object: Readonly<Record<string, unknown>>, key: SecretText): Readonly<Record<string, unknown>> {
+export function withKey(
+  object: Readonly<Record<string, unknown>>,
+  key: SecretText,
+): Readonly<Record<string, unknown>> {
   const { spec } = object;
   return { ...object, spec: { ...(isRecord(spec) ? spec : {}), key: SecretText.reveal(key) } };
 }
@@ -42,7 +46,11 @@ export function sentKey(object: unknown): SentKey | undefined {
     return { keyDigest, form: "plain", matches: (claim) => plain.matches(claim) };
   }
   const own = { spec: parseTerms(recordAt(object, "spec")), keyDigest };
-  return { keyDigest, form: isBoundDigest(keyDigest) ? "bound-digest" : "digest", matches: (claim) => isSameKey(own, claim) };
+  return {
+    keyDigest,
+    form: isBoundDigest(keyDigest) ? "bound-digest" : "digest",
+    matches: (claim) => isSameKey(own, claim),
+  };
 }
 
 function isOfAnotherType(object: unknown): boolean {

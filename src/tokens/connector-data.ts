@@ -1,5 +1,11 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { annotations, components, labels, lastAppliedAnnotation as lastApplied, ownObjects } from "../api/names.ts";
+import {
+  annotations,
+  components,
+  labels,
+  lastAppliedAnnotation as lastApplied,
+  ownObjects,
+} from "../api/names.ts";
 import type { Manifest } from "../api/object.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
@@ -16,13 +22,27 @@ export function connectorDataIn(object: unknown): SecretText | undefined {
   return text === undefined ? undefined : new SecretText(text);
 }
 
-/** A key without its connector data, which client-side apply repeats in an annotation, and with this claim as its only one. */
+/**
+ * A key without its connector data, which client-side apply repeats in an annotation, and with this
+ * claim as its only one.
+ */
 export function withoutConnectorData(object: Json, claim: ConnectorClaim | undefined): Json {
   const metadata = recordAt(object, "metadata");
-  const { [annotations.connectorData]: _, [lastApplied]: applied, ...others } = recordAt(metadata, "annotations");
-  const given = { ...others, ...cleanApplied(applied), ...(claim === undefined ? {} : { [annotations.connectorData]: claimText(claim) }) };
+  const {
+    [annotations.connectorData]: _,
+    [lastApplied]: applied,
+    ...others
+  } = recordAt(metadata, "annotations");
+  const given = {
+    ...others,
+    ...cleanApplied(applied),
+    ...(claim === undefined ? {} : { [annotations.connectorData]: claimText(claim) }),
+  };
   const hasSome = isRecord(metadata["annotations"]) || claim !== undefined;
-  return { ...withoutField(object), metadata: { ...metadata, ...(hasSome ? { annotations: given } : {}) } };
+  return {
+    ...withoutField(object),
+    metadata: { ...metadata, ...(hasSome ? { annotations: given } : {}) },
+  };
 }
 
 /** A claim on a Secret of a name that nobody can guess. */
@@ -37,31 +57,67 @@ export function isClaimOf(claim: ConnectorClaim, data: SecretText, key: SecretTe
 }
 
 /** The Secret that holds the data, verbatim; it is never changed. */
-export function connectorSecret({ secret }: ConnectorClaim, data: SecretText, namespace: string): Manifest {
+export function connectorSecret(
+  { secret }: ConnectorClaim,
+  data: SecretText,
+  namespace: string,
+): Manifest {
   const value = Buffer.from(SecretText.reveal(data), "utf8").toString("base64");
-  return ownSecret({ namespace, name: secret, component: components.connectorData, data: { [field]: new SecretText(value) } });
+  return ownSecret({
+    namespace,
+    name: secret,
+    component: components.connectorData,
+    data: { [field]: new SecretText(value) },
+  });
 }
 
 /** A Secret with a new key for marks. */
 export function connectorKeySecret(namespace: string): Manifest {
   const key = new SecretText(randomBytes(32).toString("base64"));
-  return ownSecret({ namespace, name: ownObjects.connectorKey, component: components.connectorKey, data: { key } });
+  return ownSecret({
+    namespace,
+    name: ownObjects.connectorKey,
+    component: components.connectorKey,
+    data: { key },
+  });
 }
 
 /** The key in that Secret; throws when there is none. */
 export function parseConnectorKey(raw: unknown): SecretText {
   const key = stringAt(recordAt(raw, "data"), "key") ?? "";
-  if (Buffer.from(key, "base64").length < 32) throw new Error(`Secret ${ownObjects.connectorKey} holds no key of 32 bytes; delete it to have a new one made`);
+  if (Buffer.from(key, "base64").length < 32)
+    throw new Error(
+      `Secret ${ownObjects.connectorKey} holds no key of 32 bytes; delete it to have a new one made`,
+    );
   return new SecretText(key);
 }
 
 /** The name of the Secret is in it, so that equal data of two keys has two marks. */
 function markOf(secret: string, data: SecretText, key: SecretText): string {
-  return createHmac("sha256", Buffer.from(SecretText.reveal(key), "base64")).update(`${secret}/${SecretText.reveal(data)}`, "utf8").digest("hex");
+  return createHmac("sha256", Buffer.from(SecretText.reveal(key), "base64"))
+    .update(`${secret}/${SecretText.reveal(data)}`, "utf8")
+    .digest("hex");
 }
 
-function ownSecret({ namespace, name, component, data }: { readonly namespace: string; readonly name: string; readonly component: string; readonly data: Readonly<Record<string, SecretText>> }): Manifest {
-  return { apiVersion: "v1", kind: "Secret", metadata: { namespace, name, labels: { [labels.component]: component } }, immutable: true, type: "Opaque", data };
+function ownSecret({
+  namespace,
+  name,
+  component,
+  data,
+}: {
+  readonly namespace: string;
+  readonly name: string;
+  readonly component: string;
+  readonly data: Readonly<Record<string, SecretText>>;
+}): Manifest {
+  return {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { namespace, name, labels: { [labels.component]: component } },
+    immutable: true,
+    type: "Opaque",
+    data,
+  };
 }
 
 function withoutField(object: Json): Json {
@@ -78,7 +134,9 @@ function cleanApplied(applied: unknown): Json {
   if (!applied.includes(field)) return { [lastApplied]: applied };
   try {
     const object: unknown = JSON.parse(applied);
-    return isRecord(object) && isRecord(object["spec"]) ? { [lastApplied]: `${JSON.stringify(withoutField(object))}\n` } : {};
+    return isRecord(object) && isRecord(object["spec"])
+      ? { [lastApplied]: `${JSON.stringify(withoutField(object))}\n` }
+      : {};
   } catch {
     return {};
   }

@@ -1,12 +1,15 @@
 import { createHmac, createSecretKey, randomBytes } from "node:crypto";
 import { SecretText } from "../api/secret-text.ts";
 
-/** A digest of Secret data (values are base64, RFC 4648 section 4), for comparison within this process only. */
+/**
+ * A digest of Secret data (values are base64, RFC 4648 section 4), for comparison within this
+ * process only.
+ */
 export type DataDigest = (data: Readonly<Record<string, SecretText>>) => string;
 
 /**
- * A digest under a key that this process alone has: equal for equal keys and bytes, whatever the order of the keys and
- * the unused bits at the end of base64, which the API server clears.
+ * A digest under a key that this process alone has: equal for equal keys and bytes, whatever the
+ * order of the keys and the unused bits at the end of base64, which the API server clears.
  */
 export function createDataDigest(): DataDigest {
   // Bytes would become a key object anew for every digest, which costs more than the digest.
@@ -14,7 +17,9 @@ export function createDataDigest(): DataDigest {
   return (data) => {
     const entries = Object.entries(data).sort(([one], [other]) => (one < other ? -1 : 1));
     // All in one piece: ten thousand keys are not forty thousand updates.
-    const bytes = Buffer.allocUnsafe(entries.reduce((sum, [name, value]) => sum + mostBytes(name, value), 0));
+    const bytes = Buffer.allocUnsafe(
+      entries.reduce((sum, [name, value]) => sum + mostBytes(name, value), 0),
+    );
     let end = 0;
     for (const [name, value] of entries) {
       end = writeWithLength(bytes, end, { text: name, encoding: "utf8" });
@@ -34,7 +39,11 @@ function mostBytes(name: string, value: SecretText): number {
   return 2 * lengthBytes + 3 * name.length + value.length;
 }
 
-function writeWithLength(bytes: Buffer, at: number, { text, encoding }: { readonly text: string; readonly encoding: "utf8" | "base64" }): number {
+function writeWithLength(
+  bytes: Buffer,
+  at: number,
+  { text, encoding }: { readonly text: string; readonly encoding: "utf8" | "base64" },
+): number {
   const length = bytes.write(text, at + lengthBytes, encoding);
   bytes.writeUInt32BE(length, at);
   return at + lengthBytes + length;

@@ -1,4 +1,10 @@
-import { createECDH, createHash, createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import {
+  createECDH,
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+} from "node:crypto";
 import { stringAt } from "../api/parse.ts";
 
 /** Public members of an ES256 key (RFC 7518 section 6.2.1), coordinates in base64url. */
@@ -9,7 +15,9 @@ export interface PublicEcJwk {
   readonly y: string;
 }
 
-/** A key that can sign: what is published of it, and its private part, which refuses to be printed. */
+/**
+ * A key that can sign: what is published of it, and its private part, which refuses to be printed.
+ */
 export interface Es256Key {
   /** JWK thumbprint with SHA-256 (RFC 7638). */
   readonly kid: string;
@@ -17,15 +25,24 @@ export interface Es256Key {
   readonly privateKey: KeyObject;
 }
 
-/** The key that a private JWK holds; undefined when it holds no P-256 key. The public part follows from `d`. */
+/**
+ * The key that a private JWK holds; undefined when it holds no P-256 key. The public part follows
+ * from `d`.
+ */
 export function es256KeyOf(jwk: unknown): Es256Key | undefined {
   const d = stringAt(jwk, "d") ?? "";
-  if (stringAt(jwk, "kty") !== "EC" || stringAt(jwk, "crv") !== "P-256" || d === "") return undefined;
+  if (stringAt(jwk, "kty") !== "EC" || stringAt(jwk, "crv") !== "P-256" || d === "")
+    return undefined;
   try {
     const curve = createECDH("prime256v1");
     curve.setPrivateKey(Buffer.from(d, "base64url"));
     const point = curve.getPublicKey();
-    const publicJwk = { kty: "EC", crv: "P-256", x: coordinate(point, 1), y: coordinate(point, 33) } as const;
+    const publicJwk = {
+      kty: "EC",
+      crv: "P-256",
+      x: coordinate(point, 1),
+      y: coordinate(point, 33),
+    } as const;
     const privateKey = createPrivateKey({ key: { ...publicJwk, d }, format: "jwk" });
     return { kid: thumbprintOf(publicJwk), publicJwk, privateKey };
   } catch {

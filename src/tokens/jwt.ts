@@ -5,8 +5,13 @@ import type { TokenClaims } from "../domain/token-claims.ts";
 import type { SigningKeysSeen } from "./signing-keys.ts";
 
 /** Signs a direct token (RFC 7519) with ES256 and the key that signs now. */
-export async function mintToken(claims: TokenClaims, { signing }: SigningKeysSeen): Promise<MintedToken> {
+export async function mintToken(
+  claims: TokenClaims,
+  { signing }: SigningKeysSeen,
+): Promise<MintedToken> {
   const header = { alg: "ES256", typ: "JWT", kid: signing.kid };
-  const token = await new SignJWT({ ...claims, groups: [...claims.groups] }).setProtectedHeader(header).sign(signing.privateKey);
+  const token = await new SignJWT({ ...claims, groups: [...claims.groups] })
+    .setProtectedHeader(header)
+    .sign(signing.privateKey);
   return { token: new SecretText(token), kid: signing.kid };
 }

@@ -8,7 +8,10 @@ import { digestBoundTo, digestOf } from "./access-key.ts";
 /** What a plain key may look like: the pattern of `spec.key` in the CRD. */
 const plainForm = /^[A-Za-z0-9._~+/=-]{16,512}$/;
 
-/** `lk_<id>_<256 random bits>_<CRC-32 of all that is before it>`, numbers in base62 (design of GitHub's and npm's tokens). */
+/**
+ * `lk_<id>_<256 random bits>_<CRC-32 of all that is before it>`, numbers in base62 (design of
+ * GitHub's and npm's tokens).
+ */
 const generatedForm = /^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
 
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -18,13 +21,17 @@ const base = BigInt(digits.length);
 export interface PlainKey {
   /** See {@link keyIndexOf}. */
   readonly index: string;
-  /** Whether the digest of an object is that of this key: a bound digest only with what the object acts as. Takes as long when it is not. */
+  /**
+   * Whether the digest of an object is that of this key: a bound digest only with what the object
+   * acts as. Takes as long when it is not.
+   */
   matches(claim: KeyClaim): boolean;
 }
 
 /**
- * What was presented as a key; undefined when it can be none: it has another alphabet or length, as a digest has, or it looks like one
- * of Latchkey's making and its checksum is wrong. No look-up is needed to refuse that.
+ * What was presented as a key; undefined when it can be none: it has another alphabet or length, as
+ * a digest has, or it looks like one of Latchkey's making and its checksum is wrong. No look-up is
+ * needed to refuse that.
  */
 export function presentedKey(presented: SecretText): PlainKey | undefined {
   const text = SecretText.reveal(presented);
@@ -47,14 +54,21 @@ export function plainKey(plain: SecretText): PlainKey {
       if (keyDigest === undefined) return false;
       if (!isBoundDigest(keyDigest)) return isSameDigest(keyDigest, digest);
       const subject = boundSubjectOf(spec);
-      return subject !== undefined && keyIndexOf(keyDigest) === keyIndexOf(digest) && isSameDigest(boundPartOf(keyDigest), boundTo(subject));
+      return (
+        subject !== undefined &&
+        keyIndexOf(keyDigest) === keyIndexOf(digest) &&
+        isSameDigest(boundPartOf(keyDigest), boundTo(subject))
+      );
     },
   };
 }
 
 /** Whether two digests in hex are the same; takes as long when they are not. */
 export function isSameDigest(one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one, "utf8"), Buffer.from(other, "utf8"));
+  return (
+    one.length === other.length &&
+    timingSafeEqual(Buffer.from(one, "utf8"), Buffer.from(other, "utf8"))
+  );
 }
 
 /** A new key with 256 random bits, which scanners for secrets can recognise. */

@@ -6,7 +6,10 @@ import { SecretText } from "../api/secret-text.ts";
 import { timestamp } from "../domain/conditions.ts";
 import { type Es256Key, es256KeyOf, newEs256Jwk } from "./es256-key.ts";
 
-/** A key is published before it signs (next), signs, and is published until its last token has ended (retired). */
+/**
+ * A key is published before it signs (next), signs, and is published until its last token has ended
+ * (retired).
+ */
 export type SigningKeyState = "next" | "signing" | "retired";
 
 /** One of Latchkey's signing keys; `createdAt` is RFC 3339. */
@@ -32,12 +35,16 @@ export interface PublishedJwk {
   readonly alg: "ES256";
 }
 
-/** The Secret of the signing keys cannot be used; the message never holds anything of its contents. */
+/**
+ * The Secret of the signing keys cannot be used; the message never holds anything of its contents.
+ */
 export class SigningKeysError extends Error {
   readonly code = "SigningKeysUnreadable";
 
   constructor(problem: string) {
-    super(`Secret ${ownObjects.signingKeys}: ${problem}; restore it, or delete it to have new keys made`);
+    super(
+      `Secret ${ownObjects.signingKeys}: ${problem}; restore it, or delete it to have new keys made`,
+    );
     this.name = "SigningKeysError";
   }
 }
@@ -50,19 +57,34 @@ export function parseSigningKeys(raw: unknown): SigningKeysSeen {
   if (encoded === undefined) throw new SigningKeysError(`data key ${dataKey} is missing`);
   const keys = listAt(parseJson(encoded), "keys").map(parseKey);
   const [signing, second] = keys.filter(({ state }) => state === "signing");
-  if (signing === undefined || second !== undefined) throw new SigningKeysError(`${dataKey} does not have exactly one key with state signing`);
-  if (new Set(keys.map(({ kid }) => kid)).size < keys.length) throw new SigningKeysError(`${dataKey} has a key twice`);
+  if (signing === undefined || second !== undefined)
+    throw new SigningKeysError(`${dataKey} does not have exactly one key with state signing`);
+  if (new Set(keys.map(({ kid }) => kid)).size < keys.length)
+    throw new SigningKeysError(`${dataKey} has a key twice`);
   return { keys, signing };
 }
 
-/** The Secret of a first start, in Latchkey's own namespace: one new key, which signs; `now` in milliseconds since the epoch. */
-export function newSigningKeys({ namespace, now }: { readonly namespace: string; readonly now: number }): Manifest {
+/**
+ * The Secret of a first start, in Latchkey's own namespace: one new key, which signs; `now` in
+ * milliseconds since the epoch.
+ */
+export function newSigningKeys({
+  namespace,
+  now,
+}: {
+  readonly namespace: string;
+  readonly now: number;
+}): Manifest {
   const keys = [{ ...newEs256Jwk(), state: "signing", createdAt: timestamp(now) }];
   const encoded = Buffer.from(JSON.stringify({ keys }), "utf8").toString("base64");
   return {
     apiVersion: "v1",
     kind: resources.secrets.kind,
-    metadata: { namespace, name: ownObjects.signingKeys, labels: { [labels.component]: components.signingKeys } },
+    metadata: {
+      namespace,
+      name: ownObjects.signingKeys,
+      labels: { [labels.component]: components.signingKeys },
+    },
     type: "Opaque",
     data: { [dataKey]: new SecretText(encoded) },
   };
@@ -75,11 +97,18 @@ export function knownKids({ keys }: SigningKeysSeen): ReadonlySet<string> {
 
 /** The JWK Set to publish (RFC 7517 section 5): public members only. */
 export function publicJwks({ keys }: SigningKeysSeen): { readonly keys: readonly PublishedJwk[] } {
-  return { keys: keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: "sig", alg: "ES256" })) };
+  return {
+    keys: keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: "sig", alg: "ES256" })),
+  };
 }
 
-/** The discovery document of an issuer (OpenID Connect Discovery 1.0 section 3), as far as kube-apiserver reads it. */
-export function openidConfiguration(issuer: string): Readonly<Record<string, string | readonly string[]>> {
+/**
+ * The discovery document of an issuer (OpenID Connect Discovery 1.0 section 3), as far as
+ * kube-apiserver reads it.
+ */
+export function openidConfiguration(
+  issuer: string,
+): Readonly<Record<string, string | readonly string[]>> {
   return {
     issuer,
     jwks_uri: `${issuer.replace(/\/$/, "")}/openid/v1/jwks`,
@@ -102,12 +131,16 @@ function parseJson(encoded: string): unknown {
 function parseKey(raw: unknown, index: number): SigningKey {
   const where = `${dataKey}, key ${index}`;
   const state = stateOf(stringAt(raw, "state"));
-  if (state === undefined) throw new SigningKeysError(`${where}: state is not next, signing or retired`);
+  if (state === undefined)
+    throw new SigningKeysError(`${where}: state is not next, signing or retired`);
   const createdAt = stringAt(raw, "createdAt") ?? "";
-  if (Number.isNaN(Date.parse(createdAt))) throw new SigningKeysError(`${where}: createdAt is not a time`);
+  if (Number.isNaN(Date.parse(createdAt)))
+    throw new SigningKeysError(`${where}: createdAt is not a time`);
   const key = es256KeyOf(recordAt(raw, "privateJwk"));
-  if (key === undefined) throw new SigningKeysError(`${where}: privateJwk is not a private P-256 key`);
-  if (key.kid !== stringAt(raw, "kid")) throw new SigningKeysError(`${where}: kid is not the thumbprint of the key`);
+  if (key === undefined)
+    throw new SigningKeysError(`${where}: privateJwk is not a private P-256 key`);
+  if (key.kid !== stringAt(raw, "kid"))
+    throw new SigningKeysError(`${where}: kid is not the thumbprint of the key`);
   return { ...key, state, createdAt };
 }
 

@@ -18,7 +18,11 @@ import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { type CaFingerprints, formerCaText } from "../domain/ca-change.ts";
-import type { CertificateLife, CertificateLives, CertificateName } from "../domain/certificate-plan.ts";
+import type {
+  CertificateLife,
+  CertificateLives,
+  CertificateName,
+} from "../domain/certificate-plan.ts";
 import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
 
 /** A certificate with its private key; PEM texts. */
@@ -28,8 +32,9 @@ export interface KeyPair {
 }
 
 /**
- * What the webhook's Secret holds: the authority that signs, what is served, and what kube-apiserver shows. Beside the authority's
- * certificate stands the one before, while what it signed may still be in use.
+ * What the webhook's Secret holds: the authority that signs, what is served, and what
+ * kube-apiserver shows. Beside the authority's certificate stands the one before, while what it
+ * signed may still be in use.
  */
 export interface WebhookCertificates extends Readonly<Record<CertificateName, KeyPair>> {
   readonly lives: CertificateLives;
@@ -49,17 +54,23 @@ export interface CertificateTerms {
   readonly now: number;
 }
 
-/** The Secret of the certificates cannot be used; the message never holds anything of its contents. */
+/**
+ * The Secret of the certificates cannot be used; the message never holds anything of its contents.
+ */
 export class WebhookCertificatesError extends Error {
   readonly code = "WebhookCertificatesUnreadable";
 
   constructor(problem: string) {
-    super(`Secret ${ownObjects.webhookCertificates}: ${problem}; restore it, or delete it: a webhook that runs creates it again with the certificates in its memory, and new ones are made only where none runs`);
+    super(
+      `Secret ${ownObjects.webhookCertificates}: ${problem}; restore it, or delete it: a webhook that runs creates it again with the certificates in its memory, and new ones are made only where none runs`,
+    );
     this.name = "WebhookCertificatesError";
   }
 }
 
-const files: Readonly<Record<CertificateName, { readonly certificate: string; readonly privateKey: string }>> = {
+const files: Readonly<
+  Record<CertificateName, { readonly certificate: string; readonly privateKey: string }>
+> = {
   authority: { certificate: "ca.crt", privateKey: "ca.key" },
   serving: { certificate: "tls.crt", privateKey: "tls.key" },
   client: { certificate: "client.crt", privateKey: "client.key" },
@@ -69,7 +80,11 @@ const segmentFile = "admission-path";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** As kubeadm makes them: ten years for an authority, one for what it signs. */
-const lifeMs: Readonly<Record<CertificateName, number>> = { authority: 3650 * dayMs, serving: 365 * dayMs, client: 365 * dayMs };
+const lifeMs: Readonly<Record<CertificateName, number>> = {
+  authority: 3650 * dayMs,
+  serving: 365 * dayMs,
+  client: 365 * dayMs,
+};
 /** The clock of an API server may be behind. */
 const backdatedMs = 5 * 60 * 1000;
 
@@ -81,33 +96,59 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
   const data = recordAt(raw, "data");
   const pem = (file: string): string => {
     const encoded = stringAt(data, file);
-    if (encoded === undefined || encoded === "") throw new WebhookCertificatesError(`data key ${file} is missing`);
+    if (encoded === undefined || encoded === "")
+      throw new WebhookCertificatesError(`data key ${file} is missing`);
     return Buffer.from(encoded, "base64").toString("utf8");
   };
   const pair = (name: CertificateName): KeyPair => {
     const { certificate, privateKey } = files[name];
     const found = { certificate: pem(certificate), privateKey: new SecretText(pem(privateKey)) };
     lifeOf(name, found);
-    if (!isPair(found)) throw new WebhookCertificatesError(`data key ${privateKey} is not the private key of ${certificate}`);
+    if (!isPair(found))
+      throw new WebhookCertificatesError(
+        `data key ${privateKey} is not the private key of ${certificate}`,
+      );
     return found;
   };
   const segment = Buffer.from(stringAt(data, segmentFile) ?? "", "base64").toString("utf8");
-  return withLives({ authority: pair("authority"), serving: pair("serving"), client: pair("client") }, isAdmissionSegment(segment) ? segment : undefined);
+  return withLives(
+    { authority: pair("authority"), serving: pair("serving"), client: pair("client") },
+    isAdmissionSegment(segment) ? segment : undefined,
+  );
 }
 
 /**
- * All certificates made anew; the authority before stays trusted as long as it lives, and the path of admission stays. What is served is signed
- * by the authority before once more: until somebody has carried the new one to kube-apiserver, that trusts no other.
+ * All certificates made anew; the authority before stays trusted as long as it lives, and the path
+ * of admission stays. What is served is signed by the authority before once more: until somebody
+ * has carried the new one to kube-apiserver, that trusts no other.
  */
-export async function newWebhookCertificates(terms: CertificateTerms, before?: WebhookCertificates): Promise<WebhookCertificates> {
+export async function newWebhookCertificates(
+  terms: CertificateTerms,
+  before?: WebhookCertificates,
+): Promise<WebhookCertificates> {
   const made = await newAuthority(terms);
   if (before === undefined || before.lives.authority.endsAt <= terms.now) {
-    return renewCertificates({ authority: made, names: ["serving", "client"], terms, ...(before === undefined ? {} : { before }) });
+    return renewCertificates({
+      authority: made,
+      names: ["serving", "client"],
+      terms,
+      ...(before === undefined ? {} : { before }),
+    });
   }
-  const authority = { ...made, certificate: made.certificate + firstOf(before.authority.certificate) };
+  const authority = {
+    ...made,
+    certificate: made.certificate + firstOf(before.authority.certificate),
+  };
   const outlives = before.lives.authority.endsAt >= terms.now + lifeMs.serving;
-  const served = outlives ? await renewCertificates({ authority: before.authority, names: ["serving"], terms, before }) : before;
-  return renewCertificates({ authority, names: outlives ? ["client"] : ["serving", "client"], terms, before: served });
+  const served = outlives
+    ? await renewCertificates({ authority: before.authority, names: ["serving"], terms, before })
+    : before;
+  return renewCertificates({
+    authority,
+    names: outlives ? ["client"] : ["serving", "client"],
+    terms,
+    before: served,
+  });
 }
 
 /** What is signed anew, and by whom. */
@@ -119,29 +160,57 @@ export interface Renewal {
 }
 
 /** The certificates with those of `names` signed anew by the authority, and a path of admission. */
-export async function renewCertificates({ authority, names, terms, before }: Renewal): Promise<WebhookCertificates> {
-  const pair = async (name: "serving" | "client"): Promise<KeyPair> => (before === undefined || names.includes(name) ? await issue(name, authority, terms) : before[name]);
+export async function renewCertificates({
+  authority,
+  names,
+  terms,
+  before,
+}: Renewal): Promise<WebhookCertificates> {
+  const pair = async (name: "serving" | "client"): Promise<KeyPair> =>
+    before === undefined || names.includes(name)
+      ? await issue(name, authority, terms)
+      : before[name];
   const [serving, client] = [await pair("serving"), await pair("client")];
-  return withLives({ authority, serving, client }, before?.admissionSegment ?? newAdmissionSegment());
+  return withLives(
+    { authority, serving, client },
+    before?.admissionSegment ?? newAdmissionSegment(),
+  );
 }
 
-/** Where the Secret of the certificates is; with a resourceVersion it replaces the one that stands. */
+/**
+ * Where the Secret of the certificates is; with a resourceVersion it replaces the one that stands.
+ */
 export interface CertificatesPlace {
   readonly namespace: string;
   readonly uid?: string;
   readonly resourceVersion?: string;
 }
 
-/** The Secret that holds the certificates, in Latchkey's own namespace, and names the CA that kube-apiserver was told of where that is another one. */
-export function webhookCertificatesSecret(certificates: WebhookCertificates, place: CertificatesPlace, former: CaFingerprints = []): Manifest {
-  const encode = (text: string): SecretText => new SecretText(Buffer.from(text, "utf8").toString("base64"));
-  const entries = Object.entries(files).flatMap(([name, { certificate, privateKey }]): readonly (readonly [string, SecretText])[] => {
-    const pair = name === "authority" ? certificates.authority : name === "serving" ? certificates.serving : certificates.client;
-    return [
-      [certificate, encode(pair.certificate)],
-      [privateKey, encode(SecretText.reveal(pair.privateKey))],
-    ];
-  });
+/**
+ * The Secret that holds the certificates, in Latchkey's own namespace, and names the CA that
+ * kube-apiserver was told of where that is another one.
+ */
+export function webhookCertificatesSecret(
+  certificates: WebhookCertificates,
+  place: CertificatesPlace,
+  former: CaFingerprints = [],
+): Manifest {
+  const encode = (text: string): SecretText =>
+    new SecretText(Buffer.from(text, "utf8").toString("base64"));
+  const entries = Object.entries(files).flatMap(
+    ([name, { certificate, privateKey }]): readonly (readonly [string, SecretText])[] => {
+      const pair =
+        name === "authority"
+          ? certificates.authority
+          : name === "serving"
+            ? certificates.serving
+            : certificates.client;
+      return [
+        [certificate, encode(pair.certificate)],
+        [privateKey, encode(SecretText.reveal(pair.privateKey))],
+      ];
+    },
+  );
   return {
     apiVersion: "v1",
     kind: resources.secrets.kind,
@@ -149,46 +218,94 @@ export function webhookCertificatesSecret(certificates: WebhookCertificates, pla
       ...place,
       name: ownObjects.webhookCertificates,
       labels: { [labels.component]: components.webhookCertificates },
-      ...(former.length === 0 ? {} : { annotations: { [annotations.formerCa]: formerCaText(former) } }),
+      ...(former.length === 0
+        ? {}
+        : { annotations: { [annotations.formerCa]: formerCaText(former) } }),
     },
     type: "Opaque",
-    data: Object.fromEntries([...entries, ...(certificates.admissionSegment === undefined ? [] : [[segmentFile, encode(certificates.admissionSegment)] as const])]),
+    data: Object.fromEntries([
+      ...entries,
+      ...(certificates.admissionSegment === undefined
+        ? []
+        : [[segmentFile, encode(certificates.admissionSegment)] as const]),
+    ]),
   };
 }
 
-/** What a TLS server is given, private key in clear: the one place beside files and Secrets where it is. */
-export function tlsOf({ serving, authority }: Pick<WebhookCertificates, "serving" | "authority">): { readonly certificate: string; readonly privateKey: string; readonly clientAuthority: string } {
-  return { certificate: serving.certificate, privateKey: SecretText.reveal(serving.privateKey), clientAuthority: authority.certificate };
+/**
+ * What a TLS server is given, private key in clear: the one place beside files and Secrets where it
+ * is.
+ */
+export function tlsOf({ serving, authority }: Pick<WebhookCertificates, "serving" | "authority">): {
+  readonly certificate: string;
+  readonly privateKey: string;
+  readonly clientAuthority: string;
+} {
+  return {
+    certificate: serving.certificate,
+    privateKey: SecretText.reveal(serving.privateKey),
+    clientAuthority: authority.certificate,
+  };
 }
 
-/** A kubeconfig's user and cluster data (base64), private key in clear: for the files that kube-apiserver reads. */
-export function clientDataOf({ client, authority }: Pick<WebhookCertificates, "client" | "authority">): { readonly certificate: string; readonly privateKey: string; readonly authority: string } {
+/**
+ * A kubeconfig's user and cluster data (base64), private key in clear: for the files that
+ * kube-apiserver reads.
+ */
+export function clientDataOf({
+  client,
+  authority,
+}: Pick<WebhookCertificates, "client" | "authority">): {
+  readonly certificate: string;
+  readonly privateKey: string;
+  readonly authority: string;
+} {
   const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64");
-  return { certificate: encode(client.certificate), privateKey: encode(SecretText.reveal(client.privateKey)), authority: encode(authority.certificate) };
+  return {
+    certificate: encode(client.certificate),
+    privateKey: encode(SecretText.reveal(client.privateKey)),
+    authority: encode(authority.certificate),
+  };
 }
 
-/** Fingerprints of the certificates of a PEM text, the first one first; what is no certificate is left out. */
+/**
+ * Fingerprints of the certificates of a PEM text, the first one first; what is no certificate is
+ * left out.
+ */
 export function caFingerprints(pem: string): CaFingerprints {
-  return (pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []).flatMap((text) => {
-    try {
-      return [new X509Certificate(text).fingerprint256.replaceAll(":", "").toLowerCase()];
-    } catch {
-      return [];
-    }
-  });
+  return (pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []).flatMap(
+    (text) => {
+      try {
+        return [new X509Certificate(text).fingerprint256.replaceAll(":", "").toLowerCase()];
+      } catch {
+        return [];
+      }
+    },
+  );
 }
 
 /** Whether the CA that signs now, the first of its bundle, signed a certificate; both PEM. */
-export function isSignedBy(certificate: string, { authority }: Pick<WebhookCertificates, "authority">): boolean {
+export function isSignedBy(
+  certificate: string,
+  { authority }: Pick<WebhookCertificates, "authority">,
+): boolean {
   try {
-    return new X509Certificate(certificate).verify(new X509Certificate(authority.certificate).publicKey);
+    return new X509Certificate(certificate).verify(
+      new X509Certificate(authority.certificate).publicKey,
+    );
   } catch {
     return false;
   }
 }
 
-/** The life of the first certificate of a PEM text; throws a WebhookCertificatesError that names what is wrong and no content. */
-export function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate">): CertificateLife {
+/**
+ * The life of the first certificate of a PEM text; throws a WebhookCertificatesError that names
+ * what is wrong and no content.
+ */
+export function lifeOf(
+  name: string,
+  { certificate }: Pick<KeyPair, "certificate">,
+): CertificateLife {
   try {
     const { validFromDate, validToDate } = new X509Certificate(certificate);
     return { startsAt: validFromDate.getTime(), endsAt: validToDate.getTime() };
@@ -197,15 +314,24 @@ export function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate
   }
 }
 
-function withLives(pairs: Readonly<Record<CertificateName, KeyPair>>, admissionSegment: string | undefined): WebhookCertificates {
+function withLives(
+  pairs: Readonly<Record<CertificateName, KeyPair>>,
+  admissionSegment: string | undefined,
+): WebhookCertificates {
   const { authority, serving, client } = pairs;
-  const lives = { authority: lifeOf("authority", authority), serving: lifeOf("serving", serving), client: lifeOf("client", client) };
+  const lives = {
+    authority: lifeOf("authority", authority),
+    serving: lifeOf("serving", serving),
+    client: lifeOf("client", client),
+  };
   return { ...pairs, lives, dnsNames: dnsNamesOf(serving), admissionSegment };
 }
 
 function isPair({ certificate, privateKey }: KeyPair): boolean {
   try {
-    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(SecretText.reveal(privateKey)));
+    return new X509Certificate(certificate).checkPrivateKey(
+      createPrivateKey(SecretText.reveal(privateKey)),
+    );
   } catch {
     return false;
   }
@@ -213,7 +339,9 @@ function isPair({ certificate, privateKey }: KeyPair): boolean {
 
 function dnsNamesOf({ certificate }: KeyPair): readonly string[] {
   const { subjectAltName = "" } = new X509Certificate(certificate);
-  return subjectAltName.split(", ").flatMap((entry) => (entry.startsWith("DNS:") ? [entry.slice(4)] : []));
+  return subjectAltName
+    .split(", ")
+    .flatMap((entry) => (entry.startsWith("DNS:") ? [entry.slice(4)] : []));
 }
 
 async function newAuthority({ now }: CertificateTerms): Promise<KeyPair> {
@@ -229,13 +357,32 @@ async function newAuthority({ now }: CertificateTerms): Promise<KeyPair> {
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { certificate: `${certificate.toString("pem")}\n`, privateKey: await pemOf(keys.privateKey) };
+  return {
+    certificate: `${certificate.toString("pem")}\n`,
+    privateKey: await pemOf(keys.privateKey),
+  };
 }
 
-async function issue(name: "serving" | "client", authority: KeyPair, { dnsNames, clientName, now }: CertificateTerms): Promise<KeyPair> {
+async function issue(
+  name: "serving" | "client",
+  authority: KeyPair,
+  { dnsNames, clientName, now }: CertificateTerms,
+): Promise<KeyPair> {
   const signer = new X509Certificate(authority.certificate);
-  const issuerKey = await webcrypto.subtle.importKey("spki", signer.publicKey.export({ format: "der", type: "spki" }), keyAlgorithm, true, ["verify"]);
-  const signingKey = await webcrypto.subtle.importKey("pkcs8", PemConverter.decodeFirst(SecretText.reveal(authority.privateKey)), keyAlgorithm, false, ["sign"]);
+  const issuerKey = await webcrypto.subtle.importKey(
+    "spki",
+    signer.publicKey.export({ format: "der", type: "spki" }),
+    keyAlgorithm,
+    true,
+    ["verify"],
+  );
+  const signingKey = await webcrypto.subtle.importKey(
+    "pkcs8",
+    PemConverter.decodeFirst(SecretText.reveal(authority.privateKey)),
+    keyAlgorithm,
+    false,
+    ["sign"],
+  );
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const [dnsName = ""] = dnsNames;
   const certificate = await X509CertificateGenerator.create({
@@ -248,23 +395,39 @@ async function issue(name: "serving" | "client", authority: KeyPair, { dnsNames,
     extensions: [
       new BasicConstraintsExtension(false, undefined, true),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([name === "serving" ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth]),
+      new ExtendedKeyUsageExtension([
+        name === "serving" ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth,
+      ]),
       await AuthorityKeyIdentifierExtension.create(issuerKey),
-      ...(name === "serving" ? [new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: "dns", value })))] : []),
+      ...(name === "serving"
+        ? [new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: "dns", value })))]
+        : []),
     ],
   });
-  return { certificate: `${certificate.toString("pem")}\n`, privateKey: await pemOf(keys.privateKey) };
+  return {
+    certificate: `${certificate.toString("pem")}\n`,
+    privateKey: await pemOf(keys.privateKey),
+  };
 }
 
-function frame(name: CertificateName, now: number): { readonly serialNumber: string; readonly notBefore: Date; readonly notAfter: Date } {
+function frame(
+  name: CertificateName,
+  now: number,
+): { readonly serialNumber: string; readonly notBefore: Date; readonly notAfter: Date } {
   // A serial number is positive (RFC 5280, section 4.1.2.2): the first bit is off, and not all are.
   const serial = randomBytes(16);
   serial[0] = 0x40 | ((serial[0] ?? 0) & 0x3f);
-  return { serialNumber: serial.toString("hex"), notBefore: new Date(now - backdatedMs), notAfter: new Date(now + lifeMs[name]) };
+  return {
+    serialNumber: serial.toString("hex"),
+    notBefore: new Date(now - backdatedMs),
+    notAfter: new Date(now + lifeMs[name]),
+  };
 }
 
 async function pemOf(key: webcrypto.CryptoKey): Promise<SecretText> {
-  return new SecretText(`${PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`);
+  return new SecretText(
+    `${PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`,
+  );
 }
 
 function firstOf(pem: string): string {

@@ -13,7 +13,17 @@ export interface ResourceAttributes {
 }
 
 /** Whether the API server would allow the request to the user, by a SubjectAccessReview. */
-export async function isAllowed({ username, uid, groups, extra }: AdmissionUser, resourceAttributes: ResourceAttributes, client: Pick<Client, "review">): Promise<boolean> {
-  const answer = await client.review(resources.accessReviews, { user: username, uid, groups, extra, resourceAttributes });
+export async function isAllowed(
+  { username, uid, groups, extra }: AdmissionUser,
+  resourceAttributes: ResourceAttributes,
+  client: Pick<Client, "review">,
+): Promise<boolean> {
+  const answer = await client.review(resources.accessReviews, {
+    user: username,
+    uid,
+    groups,
+    extra,
+    resourceAttributes,
+  });
   return isTrueAt(recordAt(answer, "status"), "allowed");
 }

@@ -1,6 +1,11 @@
 import type { KeyBook } from "../access/key-book.ts";
 import { scopedRequest } from "../access/scoped-request.ts";
-import { type AccessReview, accessReviewVersion, parseAccessReview, soleExtra } from "../api/access-review.ts";
+import {
+  type AccessReview,
+  accessReviewVersion,
+  parseAccessReview,
+  soleExtra,
+} from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { authorizeWithKey, type KeyVerdict } from "../domain/key-authorization.ts";
@@ -24,19 +29,28 @@ export interface AccessReviewDeps {
   readonly onResult: (result: AccessReviewResult) => void;
 }
 
-/** Answers SubjectAccessReviews: is this request beyond the key it was made with? (Kubernetes, "Webhook Mode") */
+/**
+ * Answers SubjectAccessReviews: is this request beyond the key it was made with? (Kubernetes,
+ * "Webhook Mode")
+ */
 export function accessReviewHandler(deps: AccessReviewDeps): Handler {
   return async (request) => {
     const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
     const verdict = await judge(review, deps);
     // RBAC has the last word on what is not denied.
-    const status = verdict.kind === "denied" ? { allowed: false, denied: true, reason: verdict.reason } : { allowed: false };
+    const status =
+      verdict.kind === "denied"
+        ? { allowed: false, denied: true, reason: verdict.reason }
+        : { allowed: false };
     return json({ apiVersion: accessReviewVersion, kind: "SubjectAccessReview", status });
   };
 }
 
-async function judge(review: AccessReview, { book, discovery, clock, onUse, onResult }: AccessReviewDeps): Promise<KeyVerdict> {
+async function judge(
+  review: AccessReview,
+  { book, discovery, clock, onUse, onResult }: AccessReviewDeps,
+): Promise<KeyVerdict> {
   if (review.extra[extras.keyId] === undefined) {
     onResult("no-opinion");
     return { kind: "no-opinion" };
@@ -47,14 +61,21 @@ async function judge(review: AccessReview, { book, discovery, clock, onUse, onRe
   }
   const usedKey = (): KeyView | undefined => book.byId(soleExtra(review, extras.keyId) ?? "");
   let view = usedKey();
-  let request = scopedRequest(review.request, { book, discovery, isScoped: view !== undefined && isScoped(view) });
+  let request = scopedRequest(review.request, {
+    book,
+    discovery,
+    isScoped: view !== undefined && isScoped(view),
+  });
   if (request instanceof Promise) {
     try {
       request = await request;
     } catch (error) {
       if (!isKubeError(error)) throw error;
       onResult("not-ready");
-      return { kind: "denied", reason: "latchkey could not read which resources the API server serves; retry" };
+      return {
+        kind: "denied",
+        reason: "latchkey could not read which resources the API server serves; retry",
+      };
     }
     if (!book.isProven()) {
       onResult("not-ready");

@@ -1,5 +1,9 @@
 import jsonPatch from "fast-json-patch";
-import { type AdmissionRequest, admissionReviewVersion, parseAdmissionReview } from "../api/admission-review.ts";
+import {
+  type AdmissionRequest,
+  admissionReviewVersion,
+  parseAdmissionReview,
+} from "../api/admission-review.ts";
 import { group } from "../api/names.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import type { FieldProblem } from "../domain/data-values.ts";
@@ -13,7 +17,12 @@ export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
 /** What a step says of a write: the object as it goes on, or why it goes no further. */
 export type Ruling =
   | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
-  | { readonly kind: "refused"; readonly code: RefusalCode; readonly message: string; readonly cause?: FieldProblem };
+  | {
+      readonly kind: "refused";
+      readonly code: RefusalCode;
+      readonly message: string;
+      readonly cause?: FieldProblem;
+    };
 
 /** One rule of admission; it sees the object as the steps before it left it. */
 export type AdmissionStep = (request: AdmissionRequest) => Ruling | Promise<Ruling>;
@@ -28,27 +37,45 @@ export interface AdmissionDeps {
 
 interface AdmissionResponse {
   readonly allowed: boolean;
-  readonly status?: { readonly code: number; readonly reason: string; readonly message: string; readonly details?: object };
+  readonly status?: {
+    readonly code: number;
+    readonly reason: string;
+    readonly message: string;
+    readonly details?: object;
+  };
   readonly patchType?: "JSONPatch";
   /** Base64 of a JSON Patch (RFC 6902). */
   readonly patch?: string;
   readonly warnings?: readonly string[];
 }
 
-const reasonsOf = { 403: "Forbidden", 422: "Invalid", 429: "TooManyRequests", 503: "ServiceUnavailable" } as const;
+const reasonsOf = {
+  403: "Forbidden",
+  422: "Invalid",
+  429: "TooManyRequests",
+  503: "ServiceUnavailable",
+} as const;
 
 /** The HTTP status with which kube-apiserver answers a refused write. */
 export type RefusalCode = keyof typeof reasonsOf;
 
 /** Answers AdmissionReviews: every step must let the write pass, and may change its object. */
-export function admissionHandler({ steps, warningsOf = () => [], onResult }: AdmissionDeps): Handler {
+export function admissionHandler({
+  steps,
+  warningsOf = () => [],
+  onResult,
+}: AdmissionDeps): Handler {
   async function judge(request: AdmissionRequest): Promise<AdmissionResponse> {
     let { object } = request;
     for (const step of steps) {
       const ruling = await step({ ...request, object });
       if (ruling.kind === "refused") {
         onResult("refused");
-        return refusal(ruling.code, ruling.message, ruling.cause && detailsOf(request.object, ruling.cause));
+        return refusal(
+          ruling.code,
+          ruling.message,
+          ruling.cause && detailsOf(request.object, ruling.cause),
+        );
       }
       ({ object } = ruling);
     }
@@ -56,7 +83,12 @@ export function admissionHandler({ steps, warningsOf = () => [], onResult }: Adm
     const warnings = said.length === 0 ? {} : { warnings: said };
     onResult(operations.length === 0 ? "allowed" : "changed");
     if (operations.length === 0) return { allowed: true, ...warnings };
-    return { allowed: true, patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(operations), "utf8").toString("base64"), ...warnings };
+    return {
+      allowed: true,
+      patchType: "JSONPatch",
+      patch: Buffer.from(JSON.stringify(operations), "utf8").toString("base64"),
+      ...warnings,
+    };
   }
 
   return async (request) => {
@@ -65,9 +97,16 @@ export function admissionHandler({ steps, warningsOf = () => [], onResult }: Adm
     const response = await judge(asked).catch((error: unknown) => {
       if (!isKubeError(error)) throw error;
       onResult("failed");
-      return refusal(503, "latchkey could not ask the API server what it needs to know to admit this; try again");
+      return refusal(
+        503,
+        "latchkey could not ask the API server what it needs to know to admit this; try again",
+      );
     });
-    return json({ apiVersion: admissionReviewVersion, kind: "AdmissionReview", response: { uid: asked.uid, ...response } });
+    return json({
+      apiVersion: admissionReviewVersion,
+      kind: "AdmissionReview",
+      response: { uid: asked.uid, ...response },
+    });
   };
 }
 
@@ -81,18 +120,34 @@ export function refused(code: RefusalCode, message: string): Ruling {
   return { kind: "refused", code, message };
 }
 
-/** Refuses the value of a field the way the schema does (422): kubectl prints the field before the message. */
+/**
+ * Refuses the value of a field the way the schema does (422): kubectl prints the field before the
+ * message.
+ */
 export function refusedField(cause: FieldProblem): Ruling {
   return { kind: "refused", code: 422, message: `${cause.field}: ${cause.message}`, cause };
 }
 
 function refusal(code: RefusalCode, message: string, details?: object): AdmissionResponse {
-  return { allowed: false, status: { code, reason: reasonsOf[code], message, ...(details === undefined ? {} : { details }) } };
+  return {
+    allowed: false,
+    status: {
+      code,
+      reason: reasonsOf[code],
+      message,
+      ...(details === undefined ? {} : { details }),
+    },
+  };
 }
 
 /** StatusDetails (Kubernetes API reference, Status). */
 function detailsOf(object: unknown, cause: FieldProblem): object {
   const metadata = recordAt(object, "metadata");
   const name = stringAt(metadata, "name") ?? stringAt(metadata, "generateName") ?? "";
-  return { name, group, kind: stringAt(object, "kind") ?? "", causes: [{ reason: "FieldValueInvalid", ...cause }] };
+  return {
+    name,
+    group,
+    kind: stringAt(object, "kind") ?? "",
+    causes: [{ reason: "FieldValueInvalid", ...cause }],
+  };
 }

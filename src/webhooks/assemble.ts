@@ -25,7 +25,15 @@ import { admissionHandler, admitted } from "./admission.ts";
 import { type Certificates, createCertificates } from "./certificates.ts";
 import { base64Data } from "./data-admission.ts";
 import { apiServerName, refuseStrangers } from "./client-credentials.ts";
-import { attenuated, digestWarnings, filledKey, type KeyQuota, newKeyOnTakeOver, soleHolder, withinQuota } from "./key-admission.ts";
+import {
+  attenuated,
+  digestWarnings,
+  filledKey,
+  type KeyQuota,
+  newKeyOnTakeOver,
+  soleHolder,
+  withinQuota,
+} from "./key-admission.ts";
 import { movedConnectorData } from "./connector-data.ts";
 import { createConnectorKey } from "./connector-key.ts";
 import { KeyMismatches } from "./key-mismatch.ts";
@@ -42,7 +50,10 @@ export interface WebhookOptions extends KeyConfig, KeyQuota {
   readonly serviceName: string;
   /** DNS names beside those of the Service. */
   readonly certificateNames: readonly string[];
-  /** The first segment of the paths of admission, where an administrator keeps the webhook configurations; else the webhook makes and publishes one. */
+  /**
+   * The first segment of the paths of admission, where an administrator keeps the webhook
+   * configurations; else the webhook makes and publishes one.
+   */
   readonly admissionPath: string | undefined;
 }
 
@@ -65,7 +76,10 @@ export interface WebhookAssembly {
   readonly isAdmissionSegment: IsHiddenSegment;
   /** Follows the API server and writes last uses until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Makes, renews and follows the certificates in Latchkey's own Secret, and publishes their authority; `onTls` is told of each. */
+  /**
+   * Makes, renews and follows the certificates in Latchkey's own Secret, and publishes their
+   * authority; `onTls` is told of each.
+   */
   keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
   /** What is wrong with these certificates, in one sentence each. */
   warnings(): readonly string[];
@@ -78,12 +92,29 @@ const requestTimeoutMs = 10_000;
 const connections = 8;
 
 /** Builds a webhook process without its servers; nothing runs yet. */
-export function assembleWebhook(options: WebhookOptions, { credentials, clock, random, log, metrics }: WebhookDeps): WebhookAssembly {
+export function assembleWebhook(
+  options: WebhookOptions,
+  { credentials, clock, random, log, metrics }: WebhookDeps,
+): WebhookAssembly {
   const { host } = new URL(credentials.server);
-  const transport = createTransport({ credentials, clock, connections, timeoutMs: requestTimeoutMs, onAnswer: (seen) => metrics.request({ ...seen, host }) });
+  const transport = createTransport({
+    credentials,
+    clock,
+    connections,
+    timeoutMs: requestTimeoutMs,
+    onAnswer: (seen) => metrics.request({ ...seen, host }),
+  });
   const client = createClient(transport, webhookFieldManager);
   const turns = new Turns(clock);
-  const following = { listWatch: createListWatch(transport, clock), clock, turns, log, random, watchTimes: provingWatchTimes, recovery: new Recovery() };
+  const following = {
+    listWatch: createListWatch(transport, clock),
+    clock,
+    turns,
+    log,
+    random,
+    watchTimes: provingWatchTimes,
+    recovery: new Recovery(),
+  };
   const book = createKeyBook(following, options);
   metrics.watches(() => book.watches());
   metrics.cacheFresh("accesskeys", () => book.isProven());
@@ -93,11 +124,28 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
   const { namespace, serviceName, certificateNames, admissionPath } = options;
   let admissionSegment = admissionPath;
   let certificates: Certificates | undefined;
-  const events = new EventRecorder({ client, clock, log, reporter: `${group}/latchkey`, identity: serviceName });
+  const events = new EventRecorder({
+    client,
+    clock,
+    log,
+    reporter: `${group}/latchkey`,
+    identity: serviceName,
+  });
   const mismatches = new KeyMismatches({ events, clock });
-  const dnsNames = [`${serviceName}.${namespace}.svc`, `${serviceName}.${namespace}.svc.cluster.local`, `${serviceName}.${namespace}`, serviceName, ...certificateNames];
+  const dnsNames = [
+    `${serviceName}.${namespace}.svc`,
+    `${serviceName}.${namespace}.svc.cluster.local`,
+    `${serviceName}.${namespace}`,
+    serviceName,
+    ...certificateNames,
+  ];
 
-  const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({ method: "POST", path, handler: timed(kind, handler), ...(kind === "admission" ? { isHidden: true } : { refuses: refuseStrangers }) });
+  const route = (path: string, kind: ReviewKind, handler: Handler): Route => ({
+    method: "POST",
+    path,
+    handler: timed(kind, handler),
+    ...(kind === "admission" ? { isHidden: true } : { refuses: refuseStrangers }),
+  });
   function timed(kind: ReviewKind, handler: Handler): Handler {
     return async (request, peer) => {
       if (peer.clientName === apiServerName) certificates?.shown(peer.certificate);
@@ -109,25 +157,86 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
       }
     };
   }
-  const reviewing = (kind: ReviewKind) => ({ book, clock, onUse: lastActivity.note.bind(lastActivity), onResult: (result: string): void => metrics.reviewed(kind, result) });
+  const reviewing = (kind: ReviewKind) => ({
+    book,
+    clock,
+    onUse: lastActivity.note.bind(lastActivity),
+    onResult: (result: string): void => metrics.reviewed(kind, result),
+  });
   const deciding = { book, client, clock, quota: options };
   const scopeWarningsOf = newScopeWarnings({ book, discovery });
   const admitting = { onResult: (result: string): void => metrics.reviewed("admission", result) };
   return {
     book,
     routes: [
-      route(webhookPaths.tokenReview, "token", tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) })),
-      route(webhookPaths.accessReview, "access", accessReviewHandler({ ...reviewing("access"), discovery })),
-      // API servers that take no flags show no certificate; a NetworkPolicy and a path that nobody else knows stand before this.
-      route(webhookPaths.keyAdmission, "admission", admissionHandler({ ...admitting, steps: [withinQuota(deciding), newKeyOnTakeOver, soleHolder(deciding), attenuated(deciding), filledKey], warningsOf: (request) => [...digestWarnings(request), ...scopeWarningsOf(request)] })),
-      route(webhookPaths.sharedSecretData, "admission", admissionHandler({ ...admitting, steps: [base64Data] })),
-      route(webhookPaths.requesterStamp, "admission", admissionHandler({ ...admitting, steps: [(request) => admitted({ object: stamped(request) })] })),
-      route(webhookPaths.connectorData, "admission", admissionHandler({ ...admitting, steps: [movedConnectorData({ client, key: connectorKey, book, clock, namespace })] })),
-      route(webhookPaths.ownerAdmission, "admission", admissionHandler({ ...admitting, steps: [mayHoldOwners({ ...deciding, client, discovery })] })),
-      route(webhookPaths.scopeAdmission, "admission", admissionHandler({ ...admitting, steps: [withinScope(deciding)] })),
+      route(
+        webhookPaths.tokenReview,
+        "token",
+        tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) }),
+      ),
+      route(
+        webhookPaths.accessReview,
+        "access",
+        accessReviewHandler({ ...reviewing("access"), discovery }),
+      ),
+      // API servers that take no flags show no certificate; a NetworkPolicy and a path that nobody
+      // else knows stand before this.
+      route(
+        webhookPaths.keyAdmission,
+        "admission",
+        admissionHandler({
+          ...admitting,
+          steps: [
+            withinQuota(deciding),
+            newKeyOnTakeOver,
+            soleHolder(deciding),
+            attenuated(deciding),
+            filledKey,
+          ],
+          warningsOf: (request) => [...digestWarnings(request), ...scopeWarningsOf(request)],
+        }),
+      ),
+      route(
+        webhookPaths.sharedSecretData,
+        "admission",
+        admissionHandler({ ...admitting, steps: [base64Data] }),
+      ),
+      route(
+        webhookPaths.requesterStamp,
+        "admission",
+        admissionHandler({
+          ...admitting,
+          steps: [(request) => admitted({ object: stamped(request) })],
+        }),
+      ),
+      route(
+        webhookPaths.connectorData,
+        "admission",
+        admissionHandler({
+          ...admitting,
+          steps: [movedConnectorData({ client, key: connectorKey, book, clock, namespace })],
+        }),
+      ),
+      route(
+        webhookPaths.ownerAdmission,
+        "admission",
+        admissionHandler({
+          ...admitting,
+          steps: [mayHoldOwners({ ...deciding, client, discovery })],
+        }),
+      ),
+      route(
+        webhookPaths.scopeAdmission,
+        "admission",
+        admissionHandler({ ...admitting, steps: [withinScope(deciding)] }),
+      ),
     ],
-    isAdmissionSegment: (segment) => admissionSegment !== undefined && isSameSegment(segment, admissionSegment),
-    run: async (signal) => void (await Promise.all([book, lastActivity, discovery, connectorKey].map((part) => part.run(signal)))),
+    isAdmissionSegment: (segment) =>
+      admissionSegment !== undefined && isSameSegment(segment, admissionSegment),
+    run: async (signal) =>
+      void (await Promise.all(
+        [book, lastActivity, discovery, connectorKey].map((part) => part.run(signal)),
+      )),
     async keepCertificates(signal, onTls) {
       const published = createPublishedAuthority({ ...following, client, metrics });
       const onChange = (made: WebhookCertificates): void => {
@@ -135,12 +244,24 @@ export function assembleWebhook(options: WebhookOptions, { credentials, clock, r
         onTls(tlsOf(made));
       };
       const onRecorded = ({ authority, admissionSegment: segment }: WebhookCertificates): void => {
-        if (admissionPath === undefined && segment !== undefined) published.publish({ authority: authority.certificate, segment });
+        if (admissionPath === undefined && segment !== undefined)
+          published.publish({ authority: authority.certificate, segment });
       };
-      certificates = createCertificates({ ...following, client, metrics, publishedBundles: () => published.bundles(), onChange, onRecorded }, { namespace, dnsNames, clientName: apiServerName });
+      certificates = createCertificates(
+        {
+          ...following,
+          client,
+          metrics,
+          publishedBundles: () => published.bundles(),
+          onChange,
+          onRecorded,
+        },
+        { namespace, dnsNames, clientName: apiServerName },
+      );
       await Promise.all([certificates.run(signal), published.run(signal)]);
     },
-    warnings: () => certificates?.problems().map((problem) => certificateProblemSentences[problem]) ?? [],
+    warnings: () =>
+      certificates?.problems().map((problem) => certificateProblemSentences[problem]) ?? [],
     close: () => transport.close(),
   };
 }

@@ -4,7 +4,11 @@ import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { type CaFingerprints, formerCa, formerCaText, parseFormerCa } from "../domain/ca-change.ts";
 import { certificateNames, dueCertificates, renewalInstant } from "../domain/certificate-plan.ts";
-import { type CertificateProblem, certificateProblems, certificateProblemSentences } from "../domain/certificate-problem.ts";
+import {
+  type CertificateProblem,
+  certificateProblems,
+  certificateProblemSentences,
+} from "../domain/certificate-problem.ts";
 import { nextLook } from "../domain/next-look.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
@@ -31,7 +35,10 @@ export interface CertificatesDeps extends InformerDeps {
   readonly publishedBundles: () => readonly string[] | undefined;
   /** Told of each set of certificates that can be used, before anything else. */
   readonly onChange: (certificates: WebhookCertificates) => void;
-  /** Told of it once a change of the CA is on record: what configurations say of the former one may be overwritten. */
+  /**
+   * Told of it once a change of the CA is on record: what configurations say of the former one may
+   * be overwritten.
+   */
   readonly onRecorded: (certificates: WebhookCertificates) => void;
 }
 
@@ -46,7 +53,10 @@ export interface CertificatesOptions {
 export interface Certificates {
   /** Makes them, renews them and follows them until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** Takes note of the client certificate (PEM) that kube-apiserver shows: one of the CA of now ends the report of a changed CA. */
+  /**
+   * Takes note of the client certificate (PEM) that kube-apiserver shows: one of the CA of now ends
+   * the report of a changed CA.
+   */
   shown(certificate: string | undefined): void;
   /** What is wrong with them now. */
   problems(): readonly CertificateProblem[];
@@ -60,23 +70,37 @@ interface Seen {
 }
 
 const name = "webhookcertificates";
-/** So long a replica that has no certificates waits for another one to put back those that were published. */
+/**
+ * So long a replica that has no certificates waits for another one to put back those that were
+ * published.
+ */
 const putBackMs = 10_000;
 const lookEveryMs = 250;
 
-/** Follows the Secret of the certificates. Any replica makes and renews them; one that is deleted is put back by a replica that has them in memory. */
-export function createCertificates(deps: CertificatesDeps, options: CertificatesOptions): Certificates {
+/**
+ * Follows the Secret of the certificates. Any replica makes and renews them; one that is deleted is
+ * put back by a replica that has them in memory.
+ */
+export function createCertificates(
+  deps: CertificatesDeps,
+  options: CertificatesOptions,
+): Certificates {
   const { clock, random, turns, log, metrics, client } = deps;
   const { namespace } = options;
   const place = { namespace, name: ownObjects.webhookCertificates };
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
   const informer = new Informer<Seen>(
     {
-      selection: { resource: resources.secrets, namespace, fieldSelector: `metadata.name=${place.name}` },
+      selection: {
+        resource: resources.secrets,
+        namespace,
+        fieldSelector: `metadata.name=${place.name}`,
+      },
       parse: parseSeen,
       onChange({ before, after }) {
         queue.add(name, "fresh");
-        if (after?.certificates !== undefined) takeOver(after.certificates, { before: recordOf(before), after: recordOf(after) });
+        if (after?.certificates !== undefined)
+          takeOver(after.certificates, { before: recordOf(before), after: recordOf(after) });
         report();
       },
     },
@@ -85,7 +109,10 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
   const seen = (): Seen | undefined => informer.store.get(keyOf(place));
   let inUse: WebhookCertificates | undefined;
   let onRecord: WebhookCertificates | undefined;
-  /** The CA before, as far as this process knows and until it is confirmed that the one of now is trusted. */
+  /**
+   * The CA before, as far as this process knows and until it is confirmed that the one of now is
+   * trusted.
+   */
   let observed: CaFingerprints = [];
   let confirmed: string | undefined;
   const shownBefore = new Set<string>();
@@ -94,22 +121,35 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
   let reported: readonly CertificateProblem[] = [];
 
   function formerNow(): CaFingerprints {
-    return inUse === undefined ? [] : formerCa({ current: fingerprintsOf(inUse), recorded: recordOf(seen()), observed, confirmed });
+    return inUse === undefined
+      ? []
+      : formerCa({
+          current: fingerprintsOf(inUse),
+          recorded: recordOf(seen()),
+          observed,
+          confirmed,
+        });
   }
 
-  function takeOver(found: WebhookCertificates, record: { readonly before: CaFingerprints; readonly after: CaFingerprints }): void {
+  function takeOver(
+    found: WebhookCertificates,
+    record: { readonly before: CaFingerprints; readonly after: CaFingerprints },
+  ): void {
     const before = inUse;
     const isSameCa = before !== undefined && fingerprintsOf(before)[0] === fingerprintsOf(found)[0];
-    if (before !== undefined && !isSameCa) observed = observed.length > 0 && confirmed === undefined ? observed : fingerprintsOf(before);
+    if (before !== undefined && !isSameCa)
+      observed = observed.length > 0 && confirmed === undefined ? observed : fingerprintsOf(before);
     else if (record.after.length > 0) observed = record.after;
-    // Another replica was shown a certificate of the new CA, or an administrator took the record away.
+    // Another replica was shown a certificate of the new CA, or an administrator took the record
+    // away.
     else if (record.before.length > 0) observed = [];
     if (!isSameCa) {
       confirmed = undefined;
       shownBefore.clear();
     }
     inUse = { ...found, admissionSegment: found.admissionSegment ?? before?.admissionSegment };
-    for (const certificate of certificateNames) metrics.certificateEnd(certificate, inUse.lives[certificate].endsAt / 1000);
+    for (const certificate of certificateNames)
+      metrics.certificateEnd(certificate, inUse.lives[certificate].endsAt / 1000);
     deps.onChange(inUse);
   }
 
@@ -125,14 +165,18 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
 
   function report(): void {
     const now = problems();
-    for (const problem of certificateProblems) metrics.certificateProblem(problem, now.includes(problem));
-    for (const problem of now.filter((one) => !reported.includes(one))) log.warn({ problem, ...factsOf(problem) }, certificateProblemSentences[problem]);
-    for (const problem of reported.filter((one) => !now.includes(one))) log.info({ problem }, "problem with the certificates of the webhook is over");
+    for (const problem of certificateProblems)
+      metrics.certificateProblem(problem, now.includes(problem));
+    for (const problem of now.filter((one) => !reported.includes(one)))
+      log.warn({ problem, ...factsOf(problem) }, certificateProblemSentences[problem]);
+    for (const problem of reported.filter((one) => !now.includes(one)))
+      log.info({ problem }, "problem with the certificates of the webhook is over");
     reported = now;
   }
 
   function factsOf(problem: CertificateProblem): Readonly<Record<string, unknown>> {
-    if (problem === "ca-changed") return { former: formerCaText(formerNow()), now: inUse && fingerprintsOf(inUse)[0] };
+    if (problem === "ca-changed")
+      return { former: formerCaText(formerNow()), now: inUse && fingerprintsOf(inUse)[0] };
     return problem === "secret-unreadable" ? { why: seen()?.why } : {};
   }
 
@@ -145,13 +189,17 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
     try {
       await writeDue(found, inUse);
     } catch (error) {
-      // A Secret that the webhook may not write, such as one without its label, must not keep admission from working.
+      // A Secret that the webhook may not write, such as one without its label, must not keep
+      // admission from working.
       if (isKubeError(error, "Forbidden", "Invalid")) release(inUse);
       throw error;
     }
     release(inUse);
     const { certificates = inUse } = seen() ?? {};
-    return nextLook(clock.now(), certificateNames.map((certificate) => renewalInstant(certificates.lives[certificate])));
+    return nextLook(
+      clock.now(),
+      certificateNames.map((certificate) => renewalInstant(certificates.lives[certificate])),
+    );
   }
 
   function release(certificates: WebhookCertificates): void {
@@ -170,7 +218,10 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
     return true;
   }
 
-  /** Where a CA is published, another replica may have its certificates in memory, and puts them back at once. */
+  /**
+   * Where a CA is published, another replica may have its certificates in memory, and puts them
+   * back at once.
+   */
   async function makeUnlessHeld(): Promise<Next> {
     const bundles = deps.publishedBundles();
     if ((bundles === undefined || bundles.length > 0) && !isWaitOver()) return lookSoon();
@@ -190,8 +241,16 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
   async function create(made: WebhookCertificates): Promise<Next> {
     const former = formerCa({ current: fingerprintsOf(made), recorded: [], observed, confirmed });
     try {
-      informer.observe(await client.create(resources.secrets, webhookCertificatesSecret(made, { namespace }, former)));
-      log.info({ former: formerCaText(former), isNew: made !== inUse }, "Secret of the webhook's certificates created");
+      informer.observe(
+        await client.create(
+          resources.secrets,
+          webhookCertificatesSecret(made, { namespace }, former),
+        ),
+      );
+      log.info(
+        { former: formerCaText(former), isNew: made !== inUse },
+        "Secret of the webhook's certificates created",
+      );
     } catch (error) {
       // Another replica was first, and the watch tells of its certificates.
       if (!isKubeError(error, "AlreadyExists")) throw error;
@@ -199,18 +258,36 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
     return { kind: "wait-for-change" };
   }
 
-  async function writeDue({ metadata, certificates: stored }: Seen, certificates: WebhookCertificates): Promise<void> {
+  async function writeDue(
+    { metadata, certificates: stored }: Seen,
+    certificates: WebhookCertificates,
+  ): Promise<void> {
     const terms = { ...options, now: clock.now() };
     const lacksNames = options.dnsNames.some((dnsName) => !certificates.dnsNames.includes(dnsName));
-    const names = [...new Set([...dueCertificates(certificates.lives, terms.now), ...(lacksNames ? ["serving" as const] : [])])];
+    const names = [
+      ...new Set([
+        ...dueCertificates(certificates.lives, terms.now),
+        ...(lacksNames ? ["serving" as const] : []),
+      ]),
+    ];
     const former = formerNow();
     const isOnRecord = formerCaText(former) === (metadata.annotations[annotations.formerCa] ?? "");
     if (names.length === 0 && stored?.admissionSegment !== undefined && isOnRecord) return;
     const renewed = names.includes("authority")
       ? await newWebhookCertificates(terms, certificates)
-      : await renewCertificates({ authority: certificates.authority, names, terms, before: certificates });
+      : await renewCertificates({
+          authority: certificates.authority,
+          names,
+          terms,
+          before: certificates,
+        });
     const { uid, resourceVersion } = metadata;
-    informer.observe(await client.replace(resources.secrets, webhookCertificatesSecret(renewed, { namespace, uid, resourceVersion }, former)));
+    informer.observe(
+      await client.replace(
+        resources.secrets,
+        webhookCertificatesSecret(renewed, { namespace, uid, resourceVersion }, former),
+      ),
+    );
     if (names.length > 0) log.info({ certificates: names.join(", ") }, "certificates renewed");
   }
 
@@ -218,10 +295,29 @@ export function createCertificates(deps: CertificatesDeps, options: Certificates
     async run(signal) {
       report();
       void informer.synced.then(() => queue.add(name, "fresh"));
-      await Promise.all([informer.run(signal), runLoop({ name, queue, reconcile, workers: 1, signal, clock, turns, log, metrics: metrics.controller(name) })]);
+      await Promise.all([
+        informer.run(signal),
+        runLoop({
+          name,
+          queue,
+          reconcile,
+          workers: 1,
+          signal,
+          clock,
+          turns,
+          log,
+          metrics: metrics.controller(name),
+        }),
+      ]);
     },
     shown(certificate) {
-      if (certificate === undefined || inUse === undefined || !reported.includes("ca-changed") || shownBefore.has(certificate)) return;
+      if (
+        certificate === undefined ||
+        inUse === undefined ||
+        !reported.includes("ca-changed") ||
+        shownBefore.has(certificate)
+      )
+        return;
       shownBefore.add(certificate);
       if (!isSignedBy(certificate, inUse)) return;
       [confirmed] = fingerprintsOf(inUse);

@@ -3,8 +3,14 @@ import { plain, type HttpResponse, type Peer } from "../runtime/routes.ts";
 /** The common name of the certificate that kube-apiserver shows. */
 export const apiServerName = "latchkey:kube-apiserver";
 
-/** Refuses every peer but kube-apiserver, by its client certificate: a peer that may ask can try keys, or learn what they may do. */
+/**
+ * Refuses every peer but kube-apiserver, by its client certificate: a peer that may ask can try
+ * keys, or learn what they may do.
+ */
 export function refuseStrangers({ clientName }: Peer): HttpResponse | undefined {
   if (clientName === apiServerName) return undefined;
-  return plain(401, `client certificate of Latchkey's CA with CN "${apiServerName}" required; see latchkey trust-config --authorization`);
+  return plain(
+    401,
+    `client certificate of Latchkey's CA with CN "${apiServerName}" required; see latchkey trust-config --authorization`,
+  );
 }

@@ -5,7 +5,13 @@ import { type ConnectorClaim, connectorClaim } from "../domain/connector-claim.t
 import { tooManyUnclaimed, unclaimedOf, type WrittenSecret } from "../domain/unclaimed-secrets.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { connectorDataIn, connectorSecret, isClaimOf, newClaim, withoutConnectorData } from "../tokens/connector-data.ts";
+import {
+  connectorDataIn,
+  connectorSecret,
+  isClaimOf,
+  newClaim,
+  withoutConnectorData,
+} from "../tokens/connector-data.ts";
 import { type AdmissionStep, refused } from "./admission.ts";
 import type { ConnectorKey } from "./connector-key.ts";
 
@@ -19,21 +25,33 @@ export interface ConnectorDataDeps {
 }
 
 /**
- * Takes connector data out of a key before anybody can see it there: a Secret of Latchkey's own namespace holds it, and an annotation that
- * only this step sets names the Secret. Data that is left out is kept, an empty text takes it away. Must run last: what it has
- * written for a write that is refused afterwards, the controller removes, and there is never much of it.
+ * Takes connector data out of a key before anybody can see it there: a Secret of Latchkey's own
+ * namespace holds it, and an annotation that only this step sets names the Secret. Data that is
+ * left out is kept, an empty text takes it away. Must run last: what it has written for a write
+ * that is refused afterwards, the controller removes, and there is never much of it.
  */
-export function movedConnectorData({ client, key, book, clock, namespace }: ConnectorDataDeps): AdmissionStep {
+export function movedConnectorData({
+  client,
+  key,
+  book,
+  clock,
+  namespace,
+}: ConnectorDataDeps): AdmissionStep {
   let written: readonly WrittenSecret[] = [];
   const isClaimed = (secret: string): boolean => book.claims(secret);
   return async ({ object, oldObject, isDryRun, user }) => {
     const stored = connectorClaim(stringMapAt(recordAt(oldObject, "metadata"), "annotations"));
     const data = connectorDataIn(object);
-    const kept = (claim: ConnectorClaim | undefined) => ({ kind: "admitted", object: withoutConnectorData(object, claim) }) as const;
+    const kept = (claim: ConnectorClaim | undefined) =>
+      ({ kind: "admitted", object: withoutConnectorData(object, claim) }) as const;
     if (data === undefined) return kept(stored);
     if (data.isEmpty) return kept(undefined);
     const marks = key.current();
-    if (marks === undefined) return refused(503, "spec.identity.connectorData: latchkey has not loaded its Secret latchkey-connector-key yet; retry");
+    if (marks === undefined)
+      return refused(
+        503,
+        "spec.identity.connectorData: latchkey has not loaded its Secret latchkey-connector-key yet; retry",
+      );
     if (stored !== undefined && isClaimOf(stored, data, marks)) return kept(stored);
     const claim = newClaim(data, marks);
     if (isDryRun) return kept(claim);

@@ -20,16 +20,27 @@ export interface ConnectorKeyDeps {
 export interface ConnectorKey {
   /** Undefined until it is loaded. */
   current(): SecretText | undefined;
-  /** Loads it, or makes it, so that no review costs a request for it; ends when that is done or the signal aborts. */
+  /**
+   * Loads it, or makes it, so that no review costs a request for it; ends when that is done or the
+   * signal aborts.
+   */
   run(signal: AbortSignal): Promise<void>;
 }
 
 const retryMs = { first: 500, longest: 15_000 } as const;
 
 /** The key; nothing is loaded yet. */
-export function createConnectorKey({ client, namespace, clock, log }: ConnectorKeyDeps): ConnectorKey {
+export function createConnectorKey({
+  client,
+  namespace,
+  clock,
+  log,
+}: ConnectorKeyDeps): ConnectorKey {
   let loaded: SecretText | undefined;
-  const read = async (): Promise<SecretText> => parseConnectorKey(await client.get(resources.secrets, { namespace, name: ownObjects.connectorKey }));
+  const read = async (): Promise<SecretText> =>
+    parseConnectorKey(
+      await client.get(resources.secrets, { namespace, name: ownObjects.connectorKey }),
+    );
 
   async function load(): Promise<SecretText> {
     try {
@@ -38,7 +49,9 @@ export function createConnectorKey({ client, namespace, clock, log }: ConnectorK
       if (!isKubeError(error, "NotFound")) throw error;
     }
     try {
-      return parseConnectorKey(await client.create(resources.secrets, connectorKeySecret(namespace)));
+      return parseConnectorKey(
+        await client.create(resources.secrets, connectorKeySecret(namespace)),
+      );
     } catch (error) {
       if (!isKubeError(error, "AlreadyExists")) throw error;
     }
@@ -48,11 +61,18 @@ export function createConnectorKey({ client, namespace, clock, log }: ConnectorK
   return {
     current: () => loaded,
     async run(signal) {
-      for (let pauseMs: number = retryMs.first; loaded === undefined && !signal.aborted; pauseMs = Math.min(pauseMs * 2, retryMs.longest)) {
+      for (
+        let pauseMs: number = retryMs.first;
+        loaded === undefined && !signal.aborted;
+        pauseMs = Math.min(pauseMs * 2, retryMs.longest)
+      ) {
         try {
           loaded = await load();
         } catch (error) {
-          log.warn(isKubeError(error) ? { code: error.code, why: error.message } : { error }, "key of connector data cannot be loaded; retrying");
+          log.warn(
+            isKubeError(error) ? { code: error.code, why: error.message } : { error },
+            "key of connector data cannot be loaded; retrying",
+          );
           await sleep(pauseMs, { clock, signal });
         }
       }

@@ -7,7 +7,12 @@ import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { attenuationProblem } from "../domain/attenuation.ts";
 import { keyIndexOf } from "../domain/key-digest.ts";
-import { claimOutcome, type KeyClaim, mostOfOneIndex, requesterNameOf } from "../domain/key-holder.ts";
+import {
+  claimOutcome,
+  type KeyClaim,
+  mostOfOneIndex,
+  requesterNameOf,
+} from "../domain/key-holder.ts";
 import { storedRequester, takesOver } from "../domain/requester-stamp.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -25,60 +30,127 @@ export interface KeyQuota {
 }
 
 /**
- * Refuses a key that another object holds, in whatever form, or that another object would lose. That an object holds a key is said only to
- * who may read that object: everybody else's object is stored, and its status says DuplicateKey.
+ * Refuses a key that another object holds, in whatever form, or that another object would lose.
+ * That an object holds a key is said only to who may read that object: everybody else's object is
+ * stored, and its status says DuplicateKey.
  */
-export function soleHolder({ book, client }: { readonly book: Pick<KeyBook, "ofIndex" | "byId">; readonly client: Pick<Client, "review"> }): AdmissionStep {
+export function soleHolder({
+  book,
+  client,
+}: {
+  readonly book: Pick<KeyBook, "ofIndex" | "byId">;
+  readonly client: Pick<Client, "review">;
+}): AdmissionStep {
   return async (request) => {
     const sent = sentKey(request.object);
-    if (sent === undefined || sent.keyDigest === sentKey(request.oldObject)?.keyDigest) return admitted(request);
-    const outcome = claimOutcome(claimOf(request, sent, book), book.ofIndex(keyIndexOf(sent.keyDigest)), sent.matches);
+    if (sent === undefined || sent.keyDigest === sentKey(request.oldObject)?.keyDigest)
+      return admitted(request);
+    const outcome = claimOutcome(
+      claimOf(request, sent, book),
+      book.ofIndex(keyIndexOf(sent.keyDigest)),
+      sent.matches,
+    );
     switch (outcome.kind) {
       case "free":
         return admitted(request);
       case "crowded-out":
-        return refused(422, `spec.key: the requester already has ${mostOfOneIndex} OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit; delete one of them, or set another key`);
+        return refused(
+          422,
+          `spec.key: the requester already has ${mostOfOneIndex} OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit; delete one of them, or set another key`,
+        );
       case "displaces":
-        return refused(422, "spec.key is the key of another OwnedAccessKey, which was created later and would lose it; set another one");
+        return refused(
+          422,
+          "spec.key is the key of another OwnedAccessKey, which was created later and would lose it; set another one",
+        );
       case "held":
         if (!(await mayRead(outcome.by, request, client))) return admitted(request);
-        return refused(422, "spec.key is the key of another OwnedAccessKey, which keeps it; set another one, or leave it empty to have one made");
+        return refused(
+          422,
+          "spec.key is the key of another OwnedAccessKey, which keeps it; set another one, or leave it empty to have one made",
+        );
     }
   };
 }
 
-/** The object as it will hold the key: a new one is younger than all others. What an update says of its own age is not believed. */
-function claimOf({ object, user }: AdmissionRequest, { keyDigest }: SentKey, book: Pick<KeyBook, "byId">): KeyClaim {
+/**
+ * The object as it will hold the key: a new one is younger than all others. What an update says of
+ * its own age is not believed.
+ */
+function claimOf(
+  { object, user }: AdmissionRequest,
+  { keyDigest }: SentKey,
+  book: Pick<KeyBook, "byId">,
+): KeyClaim {
   const known = book.byId(stringAt(recordAt(object, "metadata"), "uid") ?? "")?.key.metadata;
-  const youngest = { name: "", uid: "", creationTimestamp: "~", annotations: { [annotations.requester]: user.username } };
+  const youngest = {
+    name: "",
+    uid: "",
+    creationTimestamp: "~",
+    annotations: { [annotations.requester]: user.username },
+  };
   return { metadata: known ?? youngest, spec: parseTerms(recordAt(object, "spec")), keyDigest };
 }
 
-async function mayRead(holder: KeyClaim, { user }: AdmissionRequest, client: Pick<Client, "review">): Promise<boolean> {
+async function mayRead(
+  holder: KeyClaim,
+  { user }: AdmissionRequest,
+  client: Pick<Client, "review">,
+): Promise<boolean> {
   if (requesterNameOf(holder) === user.username) return true;
   const { group, plural } = resources.ownedAccessKeys;
-  return isAllowed(user, { verb: "get", group, resource: plural, name: holder.metadata.name }, client);
+  return isAllowed(
+    user,
+    { verb: "get", group, resource: plural, name: holder.metadata.name },
+    client,
+  );
 }
 
-/** Refuses a key of a requester that has as many as it may. Counted is what the webhook knows: what arrives in one moment may be more. */
-export function withinQuota({ book, quota }: { readonly book: Pick<KeyBook, "countOf">; readonly quota: KeyQuota }): AdmissionStep {
+/**
+ * Refuses a key of a requester that has as many as it may. Counted is what the webhook knows: what
+ * arrives in one moment may be more.
+ */
+export function withinQuota({
+  book,
+  quota,
+}: {
+  readonly book: Pick<KeyBook, "countOf">;
+  readonly quota: KeyQuota;
+}): AdmissionStep {
   return (request) => {
     const { username } = request.user;
     const isExempt = request.oldObject !== undefined || quota.quotaExempt.includes(username);
     if (isExempt || book.countOf(username) < quota.quotaKeys) return admitted(request);
-    return refused(429, `${username} already has ${quota.quotaKeys} OwnedAccessKeys, which is the limit for each requester; expired keys count. Delete keys that are not needed`);
+    return refused(
+      429,
+      `${username} already has ${quota.quotaKeys} OwnedAccessKeys, which is the limit for each requester; expired keys count. Delete keys that are not needed`,
+    );
   };
 }
 
 /** Tells that a digest that is new in this write can be claimed by others. */
-export function digestWarnings({ object, oldObject }: Pick<AdmissionRequest, "object" | "oldObject">): readonly string[] {
+export function digestWarnings({
+  object,
+  oldObject,
+}: Pick<AdmissionRequest, "object" | "oldObject">): readonly string[] {
   const sent = sentKey(object);
   if (sent?.form !== "digest" || sent.keyDigest === sentKey(oldObject)?.keyDigest) return [];
-  return ["spec.key is a digest that is not bound to the user, team or subject: who reads it can claim it first; use sha256:<16 digits>.<64 digits> instead (docs/owned-access-key.md)"];
+  return [
+    "spec.key is a digest that is not bound to the user, team or subject: who reads it can claim it first; use sha256:<16 digits>.<64 digits> instead (docs/owned-access-key.md)",
+  ];
 }
 
-/** Refuses a key that reaches beyond the one that its request was made with. What changes a key in such a request, the policies refuse. */
-export function attenuated({ book, clock }: { readonly book: Pick<KeyBook, "byId" | "isProven">; readonly clock: Pick<Clock, "now"> }): AdmissionStep {
+/**
+ * Refuses a key that reaches beyond the one that its request was made with. What changes a key in
+ * such a request, the policies refuse.
+ */
+export function attenuated({
+  book,
+  clock,
+}: {
+  readonly book: Pick<KeyBook, "byId" | "isProven">;
+  readonly clock: Pick<Clock, "now">;
+}): AdmissionStep {
   return (request) => {
     const { user, object, oldObject } = request;
     if (user.extra[extras.keyId] === undefined || oldObject !== undefined) return admitted(request);
@@ -89,12 +161,20 @@ export function attenuated({ book, clock }: { readonly book: Pick<KeyBook, "byId
   };
 }
 
-/** Refuses to take an object over by a digest of the key that stands, in whatever form: its requester knows that key. */
+/**
+ * Refuses to take an object over by a digest of the key that stands, in whatever form: its
+ * requester knows that key.
+ */
 export const newKeyOnTakeOver: AdmissionStep = (request) => {
   const { object, oldObject } = request;
-  const [index, storedIndex] = [object, oldObject].map((state) => keyIndexOf(sentKey(state)?.keyDigest ?? ""));
+  const [index, storedIndex] = [object, oldObject].map((state) =>
+    keyIndexOf(sentKey(state)?.keyDigest ?? ""),
+  );
   if (!takesOver(request) || index !== storedIndex) return admitted(request);
-  return refused(422, `spec.key is a digest of the key that is stored, which the requester ${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`);
+  return refused(
+    422,
+    `spec.key is a digest of the key that is stored, which the requester ${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`,
+  );
 };
 
 /** Fills in a key that was sent empty. */

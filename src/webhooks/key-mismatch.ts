@@ -12,8 +12,9 @@ export interface KeyMismatchDeps {
 }
 
 /**
- * Records an Event on objects whose digest a presented key fits in its index alone: most likely the digest is bound to somebody else.
- * A requester may copy an index into many objects, so that its Events are counted together: 25, then one in five minutes.
+ * Records an Event on objects whose digest a presented key fits in its index alone: most likely the
+ * digest is bound to somebody else. A requester may copy an index into many objects, so that its
+ * Events are counted together: 25, then one in five minutes.
  */
 export class KeyMismatches {
   readonly #deps: KeyMismatchDeps;
@@ -25,14 +26,20 @@ export class KeyMismatches {
   }
 
   /** Records that a key was presented that is the key of none of these objects of its index. */
-  note(sameIndex: readonly (KeyClaim & { readonly metadata: { readonly generation: number } })[]): void {
+  note(
+    sameIndex: readonly (KeyClaim & { readonly metadata: { readonly generation: number } })[],
+  ): void {
     for (const { metadata, spec, keyDigest } of sameIndex) {
       const subject = boundSubjectOf(spec);
       if (subject === undefined || keyDigest === undefined || !isBoundDigest(keyDigest)) continue;
       if (!this.#budget.spend(requesterNameOf({ metadata, spec, keyDigest }))) continue;
       const quoted = JSON.stringify(subject);
       const note = `A client presented a key whose SHA-256 begins like spec.key, but the digest in spec.key is not bound to ${quoted}. Set spec.key to a digest of the key that is bound to ${quoted}.`;
-      const about = { resource: resources.ownedAccessKeys, subject: { name: metadata.name, uid: metadata.uid }, occasion: `generation ${metadata.generation}` };
+      const about = {
+        resource: resources.ownedAccessKeys,
+        subject: { name: metadata.name, uid: metadata.uid },
+        occasion: `generation ${metadata.generation}`,
+      };
       void this.#deps.events.tell({ ...about, type: "Warning", reason: "KeyMismatch", note });
     }
   }

@@ -28,16 +28,26 @@ const name = "lastactivity";
 const spreadMs = 250;
 const writers = 4;
 
-/** Writes `status.lastActivity` of keys that are used, as seldom as their life allows and never back. */
+/**
+ * Writes `status.lastActivity` of keys that are used, as seldom as their life allows and never
+ * back.
+ */
 export class LastActivity {
   readonly #deps: LastActivityDeps;
   readonly #queue: WorkQueue;
-  /** The last use that is not written yet, in milliseconds since the epoch, by the uid of the key's object. */
+  /**
+   * The last use that is not written yet, in milliseconds since the epoch, by the uid of the key's
+   * object.
+   */
   readonly #uses = new Map<Key, number>();
 
   constructor(deps: LastActivityDeps) {
     this.#deps = deps;
-    this.#queue = new WorkQueue({ clock: deps.clock, random: deps.random, metrics: deps.metrics.queue(name) });
+    this.#queue = new WorkQueue({
+      clock: deps.clock,
+      random: deps.random,
+      metrics: deps.metrics.queue(name),
+    });
   }
 
   /** Takes note of a use of a key now. */
@@ -53,7 +63,17 @@ export class LastActivity {
   /** Writes until the signal aborts, and then what is left, once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, turns, log, metrics } = this.#deps;
-    await runLoop({ name, queue: this.#queue, reconcile: (uid) => this.#write(uid), workers: writers, signal, clock, turns, log, metrics: metrics.controller(name) });
+    await runLoop({
+      name,
+      queue: this.#queue,
+      reconcile: (uid) => this.#write(uid),
+      workers: writers,
+      signal,
+      clock,
+      turns,
+      log,
+      metrics: metrics.controller(name),
+    });
     const left = [...this.#uses.keys()];
     const results = await Promise.allSettled(left.map((uid) => this.#write(uid)));
     const lost = results.filter(({ status }) => status === "rejected").length;
@@ -63,7 +83,8 @@ export class LastActivity {
   async #write(uid: Key): Promise<Next> {
     const usedAt = this.#uses.get(uid);
     const key = this.#deps.book.byId(uid)?.key;
-    const lastActivity = usedAt === undefined || key === undefined ? undefined : dueActivity(key, usedAt);
+    const lastActivity =
+      usedAt === undefined || key === undefined ? undefined : dueActivity(key, usedAt);
     if (key !== undefined && lastActivity !== undefined) await this.#patch(key, lastActivity);
     if (this.#uses.get(uid) === usedAt) this.#uses.delete(uid);
     else this.#queue.add(uid, "fresh");
@@ -72,9 +93,18 @@ export class LastActivity {
 
   async #patch({ metadata }: OwnedAccessKeySeen, lastActivity: string): Promise<void> {
     const { client, book } = this.#deps;
-    const body = { metadata: { resourceVersion: metadata.resourceVersion, uid: metadata.uid }, status: { lastActivity } };
+    const body = {
+      metadata: { resourceVersion: metadata.resourceVersion, uid: metadata.uid },
+      status: { lastActivity },
+    };
     try {
-      book.observe(await client.patch(resources.ownedAccessKeys, { name: metadata.name }, { subresource: "status", body }));
+      book.observe(
+        await client.patch(
+          resources.ownedAccessKeys,
+          { name: metadata.name },
+          { subresource: "status", body },
+        ),
+      );
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
     }

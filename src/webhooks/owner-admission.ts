@@ -16,11 +16,18 @@ export interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
 /** Each owner costs the API server a SubjectAccessReview. */
 const mostOwners = 16;
 
-/** Lets an object hold back an owner only if whoever says so may delete that owner (specification, Errors: 422). */
+/**
+ * Lets an object hold back an owner only if whoever says so may delete that owner (specification,
+ * Errors: 422).
+ */
 export function mayHoldOwners(deps: OwnerAdmissionDeps): AdmissionStep {
   return async (request) => {
     const owners = newlyHeldOwners(request.object, request.oldObject);
-    if (owners.length > mostOwners) return refused(422, `metadata.ownerReferences: blockOwnerDeletion is true in ${owners.length} of them; must be at most ${mostOwners}`);
+    if (owners.length > mostOwners)
+      return refused(
+        422,
+        `metadata.ownerReferences: blockOwnerDeletion is true in ${owners.length} of them; must be at most ${mostOwners}`,
+      );
     const asked = new Map<string, Promise<string | undefined>>();
     const problems = owners.map((owner) => {
       const same = JSON.stringify([owner.apiVersion, owner.kind, owner.name]);
@@ -33,11 +40,16 @@ export function mayHoldOwners(deps: OwnerAdmissionDeps): AdmissionStep {
   };
 }
 
-async function problemOf(owner: HeldOwner, request: AdmissionRequest, deps: OwnerAdmissionDeps): Promise<string | undefined> {
+async function problemOf(
+  owner: HeldOwner,
+  request: AdmissionRequest,
+  deps: OwnerAdmissionDeps,
+): Promise<string | undefined> {
   const field = `metadata.ownerReferences[${owner.index}].blockOwnerDeletion`;
   const needed = `${field} is true, which needs the verb delete on ${owner.kind} "${owner.name}" of ${owner.apiVersion}`;
   const served = await deps.discovery.kindOf(owner.apiVersion, owner.kind);
-  if (served === undefined) return `${field} is true, and the API server serves no ${owner.kind} of ${owner.apiVersion}: correct apiVersion and kind, or leave blockOwnerDeletion out`;
+  if (served === undefined)
+    return `${field} is true, and the API server serves no ${owner.kind} of ${owner.apiVersion}: correct apiVersion and kind, or leave blockOwnerDeletion out`;
   const beyond = scopeProblem(request.user, deletionOf(owner, served, request.namespace), deps);
   if (beyond !== undefined) return `${needed}: ${beyond}`;
   if (await mayDelete(owner, { served, request, client: deps.client })) return undefined;
@@ -45,10 +57,33 @@ async function problemOf(owner: HeldOwner, request: AdmissionRequest, deps: Owne
 }
 
 function deletionOf({ name }: HeldOwner, served: ServedKind, namespace: string): ReviewedResource {
-  return { kind: "resource", verb: "delete", group: served.group, resource: served.plural, subresource: "", name, namespace: served.namespaced ? namespace : "" };
+  return {
+    kind: "resource",
+    verb: "delete",
+    group: served.group,
+    resource: served.plural,
+    subresource: "",
+    name,
+    namespace: served.namespaced ? namespace : "",
+  };
 }
 
-function mayDelete({ name }: HeldOwner, { served, request, client }: { readonly served: ServedKind; readonly request: AdmissionRequest; readonly client: Pick<Client, "review"> }): Promise<boolean> {
+function mayDelete(
+  { name }: HeldOwner,
+  {
+    served,
+    request,
+    client,
+  }: {
+    readonly served: ServedKind;
+    readonly request: AdmissionRequest;
+    readonly client: Pick<Client, "review">;
+  },
+): Promise<boolean> {
   const namespace = served.namespaced ? { namespace: request.namespace } : {};
-  return isAllowed(request.user, { verb: "delete", group: served.group, resource: served.plural, name, ...namespace }, client);
+  return isAllowed(
+    request.user,
+    { verb: "delete", group: served.group, resource: served.plural, name, ...namespace },
+    client,
+  );
 }

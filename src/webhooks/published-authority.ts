@@ -15,7 +15,10 @@ export interface PublishedAuthorityDeps extends InformerDeps {
   readonly metrics: Pick<Metrics, "controller" | "queue">;
 }
 
-/** Keeps the authority of the webhook's certificates, and the path of admission, in its MutatingWebhookConfigurations. */
+/**
+ * Keeps the authority of the webhook's certificates, and the path of admission, in its
+ * MutatingWebhookConfigurations.
+ */
 export interface PublishedAuthority {
   run(signal: AbortSignal): Promise<void>;
   /** What kube-apiserver shall trust and ask from now on. */
@@ -49,48 +52,87 @@ export function createPublishedAuthority(deps: PublishedAuthorityDeps): Publishe
       },
       deps,
     );
-  const informers = new Map(webhookConfigurations.map((configuration) => [configuration, follow(configuration)]));
+  const informers = new Map(
+    webhookConfigurations.map((configuration) => [configuration, follow(configuration)]),
+  );
 
   async function reconcile(configuration: Key): Promise<Next> {
     const informer = informers.get(configuration);
     const standing = informer?.store.get(keyOf({ name: configuration }));
-    const manifest = standing === undefined || wanted === undefined ? undefined : withPublished(standing, wanted);
+    const manifest =
+      standing === undefined || wanted === undefined ? undefined : withPublished(standing, wanted);
     if (manifest !== undefined) informer?.observe(await client.replace(resource, manifest));
     return { kind: "wait-for-change" };
   }
 
   return {
-    run: async (signal) => void (await Promise.all([...[...informers.values()].map((informer) => informer.run(signal)), runLoop({ name, queue, reconcile, workers: 1, signal, clock, turns, log, metrics: metrics.controller(name) })])),
+    run: async (signal) =>
+      void (await Promise.all([
+        ...[...informers.values()].map((informer) => informer.run(signal)),
+        runLoop({
+          name,
+          queue,
+          reconcile,
+          workers: 1,
+          signal,
+          clock,
+          turns,
+          log,
+          metrics: metrics.controller(name),
+        }),
+      ])),
     publish(published) {
       wanted = published;
       for (const configuration of webhookConfigurations) queue.add(configuration, "fresh");
     },
     bundles() {
       const all = [...informers.values()];
-      return all.every(({ isSynced }) => isSynced) ? all.flatMap(({ store }) => [...store.values()].flatMap(bundlesIn)) : undefined;
+      return all.every(({ isSynced }) => isSynced)
+        ? all.flatMap(({ store }) => [...store.values()].flatMap(bundlesIn))
+        : undefined;
     },
   };
 }
 
 function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly string[] {
-  const bundles = listAt(configuration, "webhooks").map((webhook) => stringAt(recordAt(webhook, "clientConfig"), "caBundle") ?? "");
-  return [...new Set(bundles)].filter((bundle) => bundle !== "").map((bundle) => Buffer.from(bundle, "base64").toString("utf8"));
+  const bundles = listAt(configuration, "webhooks").map(
+    (webhook) => stringAt(recordAt(webhook, "clientConfig"), "caBundle") ?? "",
+  );
+  return [...new Set(bundles)]
+    .filter((bundle) => bundle !== "")
+    .map((bundle) => Buffer.from(bundle, "base64").toString("utf8"));
 }
 
-/** The configuration with what is published in each of its webhooks; undefined when it is there. A URL stays as its administrator wrote it. */
-function withPublished(standing: Readonly<Record<string, unknown>>, { authority, segment }: Published): Manifest | undefined {
+/**
+ * The configuration with what is published in each of its webhooks; undefined when it is there. A
+ * URL stays as its administrator wrote it.
+ */
+function withPublished(
+  standing: Readonly<Record<string, unknown>>,
+  { authority, segment }: Published,
+): Manifest | undefined {
   const caBundle = Buffer.from(authority, "utf8").toString("base64");
   const webhooks = listAt(standing, "webhooks").filter(isRecord);
-  const pathOf = (webhook: unknown): string => admissionPath(segment, stringAt(webhook, "name") ?? "");
+  const pathOf = (webhook: unknown): string =>
+    admissionPath(segment, stringAt(webhook, "name") ?? "");
   const isPublished = (webhook: unknown): boolean => {
     const { caBundle: trusted, service } = recordAt(webhook, "clientConfig");
     return trusted === caBundle && (!isRecord(service) || service["path"] === pathOf(webhook));
   };
   if (webhooks.every(isPublished)) return undefined;
   const { name: standingName, uid, resourceVersion } = parseMetadata(standing);
-  const published = (webhook: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> => {
+  const published = (
+    webhook: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> => {
     const { service, ...clientConfig } = recordAt(webhook, "clientConfig");
-    return { ...webhook, clientConfig: { ...clientConfig, ...(isRecord(service) ? { service: { ...service, path: pathOf(webhook) } } : {}), caBundle } };
+    return {
+      ...webhook,
+      clientConfig: {
+        ...clientConfig,
+        ...(isRecord(service) ? { service: { ...service, path: pathOf(webhook) } } : {}),
+        caBundle,
+      },
+    };
   };
   return {
     ...standing,

@@ -13,8 +13,12 @@ export function readJson({ body }: HttpRequest): unknown {
 
 /** The answer to what is not the review that is answered here. */
 export function badReview(kind: string, apiVersion: string): HttpResponse {
-  return plain(400, `the body is no ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`);
+  return plain(
+    400,
+    `the body is no ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`,
+  );
 }
 
 /** What is said while the access keys in memory are not proven to be those of now. */
-export const unprovenSentence = "latchkey's access key cache is not synced with the API server: no key is accepted until it is; retry";
+export const unprovenSentence =
+  "latchkey's access key cache is not synced with the API server: no key is accepted until it is; retry";

@@ -15,22 +15,39 @@ export interface ScopeAdmissionDeps {
 }
 
 /**
- * Refuses a change that needs a verb which the scope of the key does not cover that the request was made with: where no authorizer of
- * Latchkey's is asked, policies ask about such verbs in the name of the user alone.
+ * Refuses a change that needs a verb which the scope of the key does not cover that the request was
+ * made with: where no authorizer of Latchkey's is asked, policies ask about such verbs in the name
+ * of the user alone.
  */
 export function withinScope(deps: ScopeAdmissionDeps): AdmissionStep {
   return (request) => {
-    const denied = neededVerbs(request).map((needed) => scopeProblem(request.user, needed, deps)).find((problem) => problem !== undefined);
+    const denied = neededVerbs(request)
+      .map((needed) => scopeProblem(request.user, needed, deps))
+      .find((problem) => problem !== undefined);
     return denied === undefined ? admitted(request) : refused(403, denied);
   };
 }
 
-/** Why the key that a request was made with does not reach so far, for one named object; undefined when it does, or when there is none. */
-export function scopeProblem(user: AdmissionUser, request: ReviewedResource, { book, clock }: ScopeAdmissionDeps): string | undefined {
+/**
+ * Why the key that a request was made with does not reach so far, for one named object; undefined
+ * when it does, or when there is none.
+ */
+export function scopeProblem(
+  user: AdmissionUser,
+  request: ReviewedResource,
+  { book, clock }: ScopeAdmissionDeps,
+): string | undefined {
   if (user.extra[extras.keyId] === undefined) return undefined;
   if (!book.isProven()) return unprovenSentence;
   const view = book.byId(soleExtra(user, extras.keyId) ?? "");
   const resourceScope = request.namespace === "" ? "Cluster" : "Namespaced";
-  const verdict = authorizeWithKey(view, { request: { ...request, ...book.placeOf(request.namespace), resourceScope }, roles: book.roles() }, clock.now());
+  const verdict = authorizeWithKey(
+    view,
+    {
+      request: { ...request, ...book.placeOf(request.namespace), resourceScope },
+      roles: book.roles(),
+    },
+    clock.now(),
+  );
   return verdict.kind === "denied" ? verdict.reason : undefined;
 }

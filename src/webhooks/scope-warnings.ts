@@ -12,12 +12,23 @@ export interface ScopeWarningDeps {
   readonly discovery: Pick<Discovery, "known">;
 }
 
-/** Warns of entries of a scope that cover nothing, where the scope is new in this write. Asks nobody: what is not known yet warns of nothing. */
-export function newScopeWarnings({ book, discovery }: ScopeWarningDeps): (request: Pick<AdmissionRequest, "object" | "oldObject">) => readonly string[] {
+/**
+ * Warns of entries of a scope that cover nothing, where the scope is new in this write. Asks
+ * nobody: what is not known yet warns of nothing.
+ */
+export function newScopeWarnings({
+  book,
+  discovery,
+}: ScopeWarningDeps): (
+  request: Pick<AdmissionRequest, "object" | "oldObject">,
+) => readonly string[] {
   return ({ object, oldObject }) => {
     const { scope } = recordAt(object, "spec");
     if (isSame(scope, recordAt(oldObject, "spec")["scope"])) return [];
     if (!book.isProven() || discovery.known("", "namespaces") === undefined) return [];
-    return scopeWarnings(parseScopeLimit(scope), { isDefined: (role) => book.roles().has(role), scopeOf: (group, resource) => discovery.known(group, resource) });
+    return scopeWarnings(parseScopeLimit(scope), {
+      isDefined: (role) => book.roles().has(role),
+      scopeOf: (group, resource) => discovery.known(group, resource),
+    });
   };
 }

@@ -8,7 +8,9 @@ import { type Handler, json } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { badReview, readJson, unprovenSentence } from "./review.ts";
 
-/** How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one. */
+/**
+ * How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one.
+ */
 export type TokenReviewResult = "authenticated" | "garbage" | "unknown" | "refused" | "not-ready";
 
 /** What TokenReviews are answered from. */
@@ -22,7 +24,10 @@ export interface TokenReviewDeps {
   readonly onResult: (result: TokenReviewResult) => void;
 }
 
-/** Answers TokenReviews: who presents this bearer token? (Kubernetes, "Webhook Token Authentication") */
+/**
+ * Answers TokenReviews: who presents this bearer token? (Kubernetes, "Webhook Token
+ * Authentication")
+ */
 export function tokenReviewHandler(deps: TokenReviewDeps): Handler {
   return async (request) => {
     const token = parseTokenReview(readJson(request));
@@ -32,9 +37,14 @@ export function tokenReviewHandler(deps: TokenReviewDeps): Handler {
   };
 }
 
-type TokenReviewStatus = { readonly authenticated: true; readonly user: UserInfo } | { readonly authenticated: false; readonly error?: string };
+type TokenReviewStatus =
+  | { readonly authenticated: true; readonly user: UserInfo }
+  | { readonly authenticated: false; readonly error?: string };
 
-/** The watch tells of a key that was just made within milliseconds; a refusal would be remembered for 15 s. */
+/**
+ * The watch tells of a key that was just made within milliseconds; a refusal would be remembered
+ * for 15 s.
+ */
 const catchUpMs = 100;
 
 async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {

@@ -3,7 +3,8 @@ import { RequesterCounts } from "../../src/access/requester-counts.ts";
 import { annotations } from "../../src/api/names.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 
-const of = (requester: string) => sightedMetadata({ annotations: { [annotations.requester]: requester } });
+const of = (requester: string) =>
+  sightedMetadata({ annotations: { [annotations.requester]: requester } });
 
 test("objects are counted by requester, through all that happens to them", () => {
   const counts = new RequesterCounts();

@@ -1,25 +1,60 @@
 import { describe, expect, test } from "vitest";
 import { parseAccessReview, soleExtra } from "../../src/api/access-review.ts";
 
-const review = (spec: object): object => ({ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec });
+const review = (spec: object): object => ({
+  apiVersion: "authorization.k8s.io/v1",
+  kind: "SubjectAccessReview",
+  spec,
+});
 
 describe("a review is read", () => {
   test("about a resource, with empty texts for what is not there", () => {
-    const resourceAttributes = { verb: "get", group: "apps", resource: "deployments", subresource: "scale", namespace: "web", name: "a" };
-    expect(parseAccessReview(review({ resourceAttributes, extra: { a: ["b"] } }))).toEqual({ extra: { a: ["b"] }, request: { kind: "resource", ...resourceAttributes } });
-    expect(parseAccessReview(review({ resourceAttributes: {} }))?.request).toEqual({ kind: "resource", verb: "", group: "", resource: "", subresource: "", namespace: "", name: "" });
+    const resourceAttributes = {
+      verb: "get",
+      group: "apps",
+      resource: "deployments",
+      subresource: "scale",
+      namespace: "web",
+      name: "a",
+    };
+    expect(parseAccessReview(review({ resourceAttributes, extra: { a: ["b"] } }))).toEqual({
+      extra: { a: ["b"] },
+      request: { kind: "resource", ...resourceAttributes },
+    });
+    expect(parseAccessReview(review({ resourceAttributes: {} }))?.request).toEqual({
+      kind: "resource",
+      verb: "",
+      group: "",
+      resource: "",
+      subresource: "",
+      namespace: "",
+      name: "",
+    });
   });
 
   test("about a path", () => {
-    expect(parseAccessReview(review({ nonResourceAttributes: { verb: "get", path: "/healthz" } }))).toEqual({ extra: {}, request: { kind: "path", verb: "get", path: "/healthz" } });
+    expect(
+      parseAccessReview(review({ nonResourceAttributes: { verb: "get", path: "/healthz" } })),
+    ).toEqual({ extra: {}, request: { kind: "path", verb: "get", path: "/healthz" } });
   });
 
-  test.each([review({}), { ...review({ resourceAttributes: {} }), kind: "TokenReview" }, { ...review({ resourceAttributes: {} }), apiVersion: "authorization.k8s.io/v1beta1" }, undefined])("and %j is none", (raw) => {
+  test.each([
+    review({}),
+    { ...review({ resourceAttributes: {} }), kind: "TokenReview" },
+    { ...review({ resourceAttributes: {} }), apiVersion: "authorization.k8s.io/v1beta1" },
+    undefined,
+  ])("and %j is none", (raw) => {
     expect(parseAccessReview(raw)).toBeUndefined();
   });
 });
 
 test("an extra counts only when it has one value", () => {
   const values = [["a"], [], ["a", "b"], undefined, "a"];
-  expect(values.map((key) => soleExtra({ extra: { key } }, "key"))).toEqual(["a", undefined, undefined, undefined, undefined]);
+  expect(values.map((key) => soleExtra({ extra: { key } }, "key"))).toEqual([
+    "a",
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });

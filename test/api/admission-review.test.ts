@@ -1,21 +1,51 @@
 import { describe, expect, test } from "vitest";
 import { parseAdmissionReview } from "../../src/api/admission-review.ts";
 
-const request = { uid: "r1", operation: "CREATE", resource: { resource: "ownedaccesskeys" }, userInfo: { username: "alice" }, dryRun: true, object: { spec: {} }, oldObject: null };
+const request = {
+  uid: "r1",
+  operation: "CREATE",
+  resource: { resource: "ownedaccesskeys" },
+  userInfo: { username: "alice" },
+  dryRun: true,
+  object: { spec: {} },
+  oldObject: null,
+};
 const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
 
 test("a create is read", () => {
   const user = { username: "alice", uid: "", groups: [], extra: {} };
-  expect(parseAdmissionReview(review)).toEqual({ uid: "r1", user, isDryRun: true, namespace: "", object: { spec: {} }, oldObject: undefined });
+  expect(parseAdmissionReview(review)).toEqual({
+    uid: "r1",
+    user,
+    isDryRun: true,
+    namespace: "",
+    object: { spec: {} },
+    oldObject: undefined,
+  });
 });
 
 test("who sent it is read, extras included", () => {
-  const userInfo = { username: "alice", uid: "u", groups: ["devs"], extra: { "example.com/a": ["b"] } };
-  expect(parseAdmissionReview({ ...review, request: { ...request, userInfo, namespace: "ns", dryRun: false } })).toMatchObject({ user: userInfo, namespace: "ns", isDryRun: false });
+  const userInfo = {
+    username: "alice",
+    uid: "u",
+    groups: ["devs"],
+    extra: { "example.com/a": ["b"] },
+  };
+  expect(
+    parseAdmissionReview({
+      ...review,
+      request: { ...request, userInfo, namespace: "ns", dryRun: false },
+    }),
+  ).toMatchObject({ user: userInfo, namespace: "ns", isDryRun: false });
 });
 
 test("an update is read with what is stored", () => {
-  expect(parseAdmissionReview({ ...review, request: { ...request, operation: "UPDATE", oldObject: { spec: { ttl: 1 } } } })).toMatchObject({ oldObject: { spec: { ttl: 1 } } });
+  expect(
+    parseAdmissionReview({
+      ...review,
+      request: { ...request, operation: "UPDATE", oldObject: { spec: { ttl: 1 } } },
+    }),
+  ).toMatchObject({ oldObject: { spec: { ttl: 1 } } });
 });
 
 describe("what cannot be answered is no review", () => {

@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { parseGrantBinding, parseGrantRole } from "../../src/api/requester-grant.ts";
 
-const metadata = { name: "r", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+const metadata = {
+  name: "r",
+  uid: "u",
+  resourceVersion: "1",
+  creationTimestamp: "2026-01-01T00:00:00Z",
+};
 
 describe("a ClusterRole as it is read", () => {
   test.each([

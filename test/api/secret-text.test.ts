@@ -9,7 +9,10 @@ const secret = new SecretText(canary);
 test.for<[string, string]>([
   ["a template", `${String(secret)}`],
   ["JSON", JSON.stringify({ secret, list: [secret] })],
-  ["util.inspect, however deep", inspect({ a: { b: { c: { d: secret } } } }, { depth: null, showHidden: true })],
+  [
+    "util.inspect, however deep",
+    inspect({ a: { b: { c: { d: secret } } } }, { depth: null, showHidden: true }),
+  ],
   ["util.format", format("%s %o %j %O", secret, secret, secret, secret)],
   ["an error's message", new Error(`no ${secret.toString()}`).stack ?? ""],
   ["its own fields", JSON.stringify(Object.getOwnPropertyDescriptors(secret))],
@@ -38,10 +41,13 @@ describe("what can be asked without taking it out", () => {
     ["QU-_", false, false],
     ["QUF\n", false, true],
     ["QUFB\r\n", false, true],
-  ])("is whether it is padded base64, and whether it has a line break: %j", ([text, isBase64, hasLineBreak]) => {
-    const { isBase64: padded, hasLineBreak: broken } = new SecretText(text);
-    expect([padded, broken]).toEqual([isBase64, hasLineBreak]);
-  });
+  ])(
+    "is whether it is padded base64, and whether it has a line break: %j",
+    ([text, isBase64, hasLineBreak]) => {
+      const { isBase64: padded, hasLineBreak: broken } = new SecretText(text);
+      expect([padded, broken]).toEqual([isBase64, hasLineBreak]);
+    },
+  );
 
   test("is how many bytes its base64 stands for", () => {
     fc.assert(

@@ -2,28 +2,61 @@ import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { parseData, parseSharedSecret } from "../../src/api/shared-secret.ts";
 
-const metadata = { namespace: "ns", name: "a", uid: "u", resourceVersion: "7", creationTimestamp: "2026-01-01T00:00:00Z" };
+const metadata = {
+  namespace: "ns",
+  name: "a",
+  uid: "u",
+  resourceVersion: "7",
+  creationTimestamp: "2026-01-01T00:00:00Z",
+};
 
 describe("a SharedSecret", () => {
   test("without a spec holds nothing, belongs to nobody and grants nothing", () => {
-    expect(parseSharedSecret({ metadata })).toMatchObject({ data: {}, owner: {}, access: [], status: {}, conditions: [] });
+    expect(parseSharedSecret({ metadata })).toMatchObject({
+      data: {},
+      owner: {},
+      access: [],
+      status: {},
+      conditions: [],
+    });
   });
 
   test("is read whole, its data under cover", () => {
-    const access = [{ name: "readers", verbs: ["get"], subresources: ["status"], users: ["ann"], teams: ["devs"] }];
-    const condition = { type: "Ready", status: "True", reason: "Ready", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" };
+    const access = [
+      {
+        name: "readers",
+        verbs: ["get"],
+        subresources: ["status"],
+        users: ["ann"],
+        teams: ["devs"],
+      },
+    ];
+    const condition = {
+      type: "Ready",
+      status: "True",
+      reason: "Ready",
+      message: "",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    };
     const seen = parseSharedSecret({
       metadata,
       spec: { data: { password: "Y2FuYXJ5" }, owner: { user: "ann", team: "devs" }, access },
       status: { observedGeneration: 1, conditions: [condition] },
     });
-    expect(seen).toMatchObject({ owner: { user: "ann", team: "devs" }, access, status: { observedGeneration: 1 }, conditions: [condition] });
+    expect(seen).toMatchObject({
+      owner: { user: "ann", team: "devs" },
+      access,
+      status: { observedGeneration: 1 },
+      conditions: [condition],
+    });
     expect(SecretText.reveal(seen.data["password"] ?? new SecretText(""))).toBe("Y2FuYXJ5");
     expect(JSON.stringify(seen)).not.toContain("Y2FuYXJ5");
   });
 
   test("has rules with empty lists where they are left out, and no name where it has none", () => {
-    expect(parseSharedSecret({ metadata, spec: { owner: { user: 1 }, access: [{}] } })).toMatchObject({
+    expect(
+      parseSharedSecret({ metadata, spec: { owner: { user: 1 }, access: [{}] } }),
+    ).toMatchObject({
       owner: {},
       access: [{ verbs: [], subresources: [], users: [], teams: [] }],
     });
@@ -35,7 +68,9 @@ describe("a SharedSecret", () => {
 });
 
 test("of more than 10,000 keys one more is read, and they are counted", () => {
-  const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`k${index}`, "YQ=="]));
+  const data = Object.fromEntries(
+    Array.from({ length: 20_000 }, (_, index) => [`k${index}`, "YQ=="]),
+  );
   const seen = parseSharedSecret({ metadata, spec: { data } });
   expect([seen.keys, Object.keys(seen.data).length]).toEqual([20_000, 10_001]);
 });

@@ -1,7 +1,11 @@
 import { expect, test } from "vitest";
 import { parseTokenReview } from "../../src/api/token-review.ts";
 
-const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: "canary" } };
+const review = {
+  apiVersion: "authentication.k8s.io/v1",
+  kind: "TokenReview",
+  spec: { token: "canary" },
+};
 
 test("the token of a review refuses to be printed", () => {
   expect(parseTokenReview(review)).toBeDefined();

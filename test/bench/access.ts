@@ -10,22 +10,42 @@ const name = "granted";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 /**
- * How long after a change of `spec.access` a right is there or gone: until the event of the RoleBinding, and until the
- * API server decides so (SubjectAccessReview, asked again and again, so this is what it takes to effect).
+ * How long after a change of `spec.access` a right is there or gone: until the event of the
+ * RoleBinding, and until the API server decides so (SubjectAccessReview, asked again and again, so
+ * this is what it takes to effect).
  */
-export async function accessRows(stage: Stage, running: Running, samples: number): Promise<readonly Row[]> {
+export async function accessRows(
+  stage: Stage,
+  running: Running,
+  samples: number,
+): Promise<readonly Row[]> {
   const { admin } = stage;
   const path = sharedSecretPath(home, name);
   await admin.send(sharedSecretRequest({ name }, 1));
   const bindings = await watchCollection(admin, `${rbac}/rolebindings`);
-  const taken: Record<"granted" | "bound" | "revoked", number[]> = { granted: [], bound: [], revoked: [] };
+  const taken: Record<"granted" | "bound" | "revoked", number[]> = {
+    granted: [],
+    bound: [],
+    revoked: [],
+  };
   const end = await running.readings.begin();
   for (let sample = 0; sample < samples; sample += 1) {
     const user = `reader-${sample}`;
-    const give = (users: readonly string[]) => admin.send({ method: "PATCH", path, body: { spec: { access: [{ name: "readers", verbs: ["get"], users }] } } });
+    const give = (users: readonly string[]) =>
+      admin.send({
+        method: "PATCH",
+        path,
+        body: { spec: { access: [{ name: "readers", verbs: ["get"], users }] } },
+      });
     await give([user, "somebody"]);
     const asked = performance.now();
-    const bound = bindings.first(({ type, object }) => type !== "DELETED" && listAt(object, "subjects").some((subject) => recordAt({ subject }, "subject").name === user));
+    const bound = bindings.first(
+      ({ type, object }) =>
+        type !== "DELETED" &&
+        listAt(object, "subjects").some(
+          (subject) => recordAt({ subject }, "subject").name === user,
+        ),
+    );
     taken.granted.push((await untilMay(stage, user, true)) - asked);
     taken.bound.push(Math.max(0, (await bound).at - asked));
     await give(["somebody"]);
@@ -44,10 +64,26 @@ export async function accessRows(stage: Stage, running: Running, samples: number
 }
 
 async function untilMay({ admin }: Stage, user: string, wanted: boolean): Promise<number> {
-  const resourceAttributes = { group: "management.service", resource: "sharedsecrets", namespace: home, name, verb: "get" };
-  const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user, groups: ["system:authenticated"], resourceAttributes } };
+  const resourceAttributes = {
+    group: "management.service",
+    resource: "sharedsecrets",
+    namespace: home,
+    name,
+    verb: "get",
+  };
+  const body = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec: { user, groups: ["system:authenticated"], resourceAttributes },
+  };
   for (;;) {
-    const answer = parsed(await admin.send({ method: "POST", path: "/apis/authorization.k8s.io/v1/subjectaccessreviews", body }));
+    const answer = parsed(
+      await admin.send({
+        method: "POST",
+        path: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+        body,
+      }),
+    );
     if (isTrueAt(recordAt(answer, "status"), "allowed") === wanted) return performance.now();
   }
 }

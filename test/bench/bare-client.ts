@@ -12,12 +12,21 @@ export interface BareRequest {
   readonly by?: Caller;
 }
 
-/** A keep-alive client that does nothing but send and receive: the ceiling of what anybody can reach. */
+/**
+ * A keep-alive client that does nothing but send and receive: the ceiling of what anybody can
+ * reach.
+ */
 export interface BareClient {
   /** Answers the body; throws on every status but 2xx. */
   send(request: BareRequest): Promise<string>;
-  /** Sends request number 0 to `count - 1`, 16 at a time; answers how many milliseconds that took. */
-  pour(count: number, requestOf: (index: number) => BareRequest, onAnswer?: (body: string, index: number) => void): Promise<number>;
+  /**
+   * Sends request number 0 to `count - 1`, 16 at a time; answers how many milliseconds that took.
+   */
+  pour(
+    count: number,
+    requestOf: (index: number) => BareRequest,
+    onAnswer?: (body: string, index: number) => void,
+  ): Promise<number>;
   /** Hands over every line of a watch with its arrival on the clock of `performance`. */
   watch(path: string, onLine: (line: string, at: number) => void): Watch;
   close(): Promise<void>;
@@ -33,7 +42,10 @@ export interface Watch {
 /** Connects as the user of a kubeconfig, or to its cluster with another bearer token. */
 export async function bareClient(kubeconfig: string, token?: string): Promise<BareClient> {
   const { pool, headers } = await connect(kubeconfig);
-  const connection = { pool, headers: token === undefined ? headers : ["authorization", `Bearer ${token}`] };
+  const connection = {
+    pool,
+    headers: token === undefined ? headers : ["authorization", `Bearer ${token}`],
+  };
   const send = (request: BareRequest): Promise<string> => sendBare(connection, request);
   return {
     send,
@@ -41,7 +53,8 @@ export async function bareClient(kubeconfig: string, token?: string): Promise<Ba
       const began = performance.now();
       let next = 0;
       const writer = async (): Promise<void> => {
-        for (let index = next++; index < count; index = next++) onAnswer(await send(requestOf(index)), index);
+        for (let index = next++; index < count; index = next++)
+          onAnswer(await send(requestOf(index)), index);
       };
       await Promise.all(Array.from({ length: concurrency }, writer));
       return performance.now() - began;
@@ -51,29 +64,51 @@ export async function bareClient(kubeconfig: string, token?: string): Promise<Ba
   };
 }
 
-async function sendBare({ pool, headers }: Connection, { method, path, body, by }: BareRequest): Promise<string> {
+async function sendBare(
+  { pool, headers }: Connection,
+  { method, path, body, by }: BareRequest,
+): Promise<string> {
   const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
   const answer = await pool.request({
     method,
     path,
-    headers: [...headers, ...impersonation(by), ...(body === undefined ? [] : ["content-type", type])],
+    headers: [
+      ...headers,
+      ...impersonation(by),
+      ...(body === undefined ? [] : ["content-type", type]),
+    ],
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await answer.body.text();
-  if (answer.statusCode >= 300) throw new Error(`${method} ${path}: ${answer.statusCode} ${text.slice(0, 300)}`);
+  if (answer.statusCode >= 300)
+    throw new Error(`${method} ${path}: ${answer.statusCode} ${text.slice(0, 300)}`);
   return text;
 }
 
 function impersonation({ user, groups = [] }: Caller = {}): readonly string[] {
-  return [...(user === undefined ? [] : ["impersonate-user", user]), ...groups.flatMap((group) => ["impersonate-group", group])];
+  return [
+    ...(user === undefined ? [] : ["impersonate-user", user]),
+    ...groups.flatMap((group) => ["impersonate-group", group]),
+  ];
 }
 
-function watchBare({ pool, headers }: Connection, path: string, onLine: (line: string, at: number) => void): Watch {
+function watchBare(
+  { pool, headers }: Connection,
+  path: string,
+  onLine: (line: string, at: number) => void,
+): Watch {
   const ended = new AbortController();
   const opened = Promise.withResolvers<void>();
   const follow = async (): Promise<void> => {
-    const answer = await pool.request({ method: "GET", path, headers: [...headers], signal: ended.signal, bodyTimeout: 0 });
-    if (answer.statusCode !== 200) throw new Error(`watch ${path}: ${answer.statusCode} ${await answer.body.text()}`);
+    const answer = await pool.request({
+      method: "GET",
+      path,
+      headers: [...headers],
+      signal: ended.signal,
+      bodyTimeout: 0,
+    });
+    if (answer.statusCode !== 200)
+      throw new Error(`watch ${path}: ${answer.statusCode} ${await answer.body.text()}`);
     opened.resolve();
     let rest = "";
     answer.body.setEncoding("utf8");

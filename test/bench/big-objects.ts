@@ -17,35 +17,52 @@ const patienceMs = 300_000;
 /** The memory limit of `config/controller`, in megabytes. */
 const limitMB = (512 * 1024 * 1024) / 1e6;
 
-/** SharedSecrets of legal size, with and without copies: peak of memory and longest block under the heap limit that is shipped, while they are written and at the start over them. */
-export async function bigObjectRows(stage: Stage, sizes: Size["big"], tell: (rows: readonly Row[]) => void): Promise<void> {
+/**
+ * SharedSecrets of legal size, with and without copies: peak of memory and longest block under the
+ * heap limit that is shipped, while they are written and at the start over them.
+ */
+export async function bigObjectRows(
+  stage: Stage,
+  sizes: Size["big"],
+  tell: (rows: readonly Row[]) => void,
+): Promise<void> {
   tell(objectCostRows());
   for (const { targets, kilobytes } of sizes.fanOuts) {
     const project = `big-${kilobytes}`;
     await stage.admin.pour(targets, (index) => namespaceRequest(`${project}-${index}`, project));
     const what = `${targets} copies of ${kilobytes} kB`;
     stage.say(what);
-    tell(await whileWatched(stage, `${what}: written`, async ({ readings }) => {
-      await put(stage, { name: project, project, kilobytes });
-      await readings.settled(patienceMs);
-    }));
+    tell(
+      await whileWatched(stage, `${what}: written`, async ({ readings }) => {
+        await put(stage, { name: project, project, kilobytes });
+        await readings.settled(patienceMs);
+      }),
+    );
     tell(await whileWatched(stage, `${what}: start over them`, () => Promise.resolve()));
-    tell(await whileWatched(stage, `${what}: changed`, async ({ readings }) => {
-      await put(stage, { name: project, project, kilobytes, method: "PATCH" });
-      await readings.settled(patienceMs);
-    }));
-    tell(await whileWatched(stage, `${what}: deleted`, async ({ readings }) => {
-      await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, project) });
-      await readings.settled(patienceMs);
-    }));
+    tell(
+      await whileWatched(stage, `${what}: changed`, async ({ readings }) => {
+        await put(stage, { name: project, project, kilobytes, method: "PATCH" });
+        await readings.settled(patienceMs);
+      }),
+    );
+    tell(
+      await whileWatched(stage, `${what}: deleted`, async ({ readings }) => {
+        await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, project) });
+        await readings.settled(patienceMs);
+      }),
+    );
   }
   const { count, kilobytes } = sizes.unsynced;
   const what = `${count} SharedSecrets of ${kilobytes} kB, not synced`;
   stage.say(what);
-  for (let index = 0; index < count; index += 1) await put(stage, { name: `unsynced-${index}`, kilobytes });
+  for (let index = 0; index < count; index += 1)
+    await put(stage, { name: `unsynced-${index}`, kilobytes });
   tell(await whileWatched(stage, `${what}: first start`, () => Promise.resolve()));
   tell(await whileWatched(stage, `${what}: start over them`, () => Promise.resolve()));
-  await stage.admin.pour(count, (index) => ({ method: "DELETE", path: sharedSecretPath(home, `unsynced-${index}`) }));
+  await stage.admin.pour(count, (index) => ({
+    method: "DELETE",
+    path: sharedSecretPath(home, `unsynced-${index}`),
+  }));
   tell(await whileWatched(stage, `${what}: deleted`, () => Promise.resolve()));
 }
 
@@ -59,13 +76,30 @@ interface Big {
 /** Makes a SharedSecret of random bytes, or gives it other ones. */
 async function put({ admin }: Stage, { name, project, kilobytes, method }: Big): Promise<void> {
   const data = { bundle: randomBytes(kilobytes * 1000).toString("base64") };
-  if (method !== undefined) return void (await admin.send({ method, path: sharedSecretPath(home, name), body: { spec: { data } } }));
-  const to = project === undefined ? {} : { annotations: { [annotations.syncToProjects]: project } };
-  await admin.send({ method: "POST", path: sharedSecretPath(home), body: { apiVersion, kind: "SharedSecret", metadata: { name, ...to }, spec: { data } } });
+  if (method !== undefined)
+    return void (await admin.send({
+      method,
+      path: sharedSecretPath(home, name),
+      body: { spec: { data } },
+    }));
+  const to =
+    project === undefined ? {} : { annotations: { [annotations.syncToProjects]: project } };
+  await admin.send({
+    method: "POST",
+    path: sharedSecretPath(home),
+    body: { apiVersion, kind: "SharedSecret", metadata: { name, ...to }, spec: { data } },
+  });
 }
 
-/** Starts a controller as it is shipped, lets it take in what is there and do the work, and stops it. One that dies or is never ready is a row, too. */
-async function whileWatched(stage: Stage, name: string, work: (running: Running) => Promise<void>): Promise<readonly Row[]> {
+/**
+ * Starts a controller as it is shipped, lets it take in what is there and do the work, and stops
+ * it. One that dies or is never ready is a row, too.
+ */
+async function whileWatched(
+  stage: Stage,
+  name: string,
+  work: (running: Running) => Promise<void>,
+): Promise<readonly Row[]> {
   const running = await stage.start(shippedNodeOptions());
   const peak = watchPeak(running.pid);
   const began = performance.now();
@@ -78,18 +112,56 @@ async function whileWatched(stage: Stage, name: string, work: (running: Running)
     await work(running);
     const spent = await end();
     const usage = { ...spent, blockMs: Math.max(spent.blockMs, longest) };
-    return rowsOf(name, { peakMB: peak.stop(), usage, note: `ready after ${ready.toFixed(1)} s, done ${((performance.now() - settled) / 1000).toFixed(1)} s after the first pass` });
+    return rowsOf(name, {
+      peakMB: peak.stop(),
+      usage,
+      note: `ready after ${ready.toFixed(1)} s, done ${((performance.now() - settled) / 1000).toFixed(1)} s after the first pass`,
+    });
   } catch {
-    return [{ name, measured: peak.stop(), unit: "MB peak", wanted: `< ${limitMB.toFixed(0)} MB`, met: false, note: `not ready or dead after ${((performance.now() - began) / 1000).toFixed(0)} s` }];
+    return [
+      {
+        name,
+        measured: peak.stop(),
+        unit: "MB peak",
+        wanted: `< ${limitMB.toFixed(0)} MB`,
+        met: false,
+        note: `not ready or dead after ${((performance.now() - began) / 1000).toFixed(0)} s`,
+      },
+    ];
   } finally {
     await running.stop();
   }
 }
 
-function rowsOf(name: string, { peakMB, usage, note }: { readonly peakMB: number; readonly usage: Awaited<ReturnType<Awaited<ReturnType<Readings["begin"]>>>>; readonly note: string }): readonly Row[] {
+function rowsOf(
+  name: string,
+  {
+    peakMB,
+    usage,
+    note,
+  }: {
+    readonly peakMB: number;
+    readonly usage: Awaited<ReturnType<Awaited<ReturnType<Readings["begin"]>>>>;
+    readonly note: string;
+  },
+): readonly Row[] {
   return [
-    { name, measured: peakMB, unit: "MB peak", wanted: `< ${limitMB.toFixed(0)} MB`, met: peakMB < limitMB, usage, note },
-    { name: `${name}: longest block`, measured: usage.blockMs, unit: "ms", wanted: "< 50 ms", met: usage.blockMs < 50 },
+    {
+      name,
+      measured: peakMB,
+      unit: "MB peak",
+      wanted: `< ${limitMB.toFixed(0)} MB`,
+      met: peakMB < limitMB,
+      usage,
+      note,
+    },
+    {
+      name: `${name}: longest block`,
+      measured: usage.blockMs,
+      unit: "ms",
+      wanted: "< 50 ms",
+      met: usage.blockMs < 50,
+    },
   ];
 }
 
@@ -111,6 +183,7 @@ function watchPeak(pid: number): { stop(): number } {
 function shippedNodeOptions(): string {
   const text = readFileSync(join(repository, "config", "controller", "deployment.yaml"), "utf8");
   const [, options] = /name: NODE_OPTIONS\n\s+value: (.+)\n/.exec(text) ?? [];
-  if (options === undefined) throw new Error("config/controller/deployment.yaml sets no NODE_OPTIONS any more");
+  if (options === undefined)
+    throw new Error("config/controller/deployment.yaml sets no NODE_OPTIONS any more");
   return options;
 }

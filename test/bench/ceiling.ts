@@ -4,7 +4,10 @@ import type { Stage } from "./stage.ts";
 
 const warmUp = 1000;
 
-/** Sends the first 1,000 requests of the account's connections, which cost a process more than later ones. */
+/**
+ * Sends the first 1,000 requests of the account's connections, which cost a process more than later
+ * ones.
+ */
 export async function warmBareClient({ account }: Stage): Promise<void> {
   await account.pour(warmUp, () => ({ method: "GET", path: secretPath("latchkey-system") }));
 }
@@ -23,22 +26,41 @@ export function secretCeiling(client: BareClient, namespaces: readonly string[])
   const at = (index: number): string => namespaces[index] ?? "";
   const count = namespaces.length;
   const versions: string[] = [];
-  const note = (body: string, index: number): void => void (versions[index] = metadataOf(parsed(body)).resourceVersion);
+  const note = (body: string, index: number): void =>
+    void (versions[index] = metadataOf(parsed(body)).resourceVersion);
   return {
-    create: () => client.pour(count, (index) => ({ method: "POST", path: secretPath(at(index)), body: copyLikeBody(at(index), { version: 1 }) }), note),
+    create: () =>
+      client.pour(
+        count,
+        (index) => ({
+          method: "POST",
+          path: secretPath(at(index)),
+          body: copyLikeBody(at(index), { version: 1 }),
+        }),
+        note,
+      ),
     replace() {
-      const body = (index: number): object => copyLikeBody(at(index), { version: 2, resourceVersion: versions[index] ?? "" });
-      return client.pour(count, (index) => ({ method: "PUT", path: secretPath(at(index), "ceiling"), body: body(index) }));
+      const body = (index: number): object =>
+        copyLikeBody(at(index), { version: 2, resourceVersion: versions[index] ?? "" });
+      return client.pour(count, (index) => ({
+        method: "PUT",
+        path: secretPath(at(index), "ceiling"),
+        body: body(index),
+      }));
     },
     async remove() {
-      await client.pour(count, (index) => ({ method: "DELETE", path: secretPath(at(index), "ceiling") }));
+      await client.pour(count, (index) => ({
+        method: "DELETE",
+        path: secretPath(at(index), "ceiling"),
+      }));
     },
   };
 }
 
 /**
- * Tokens a second that the bare client creates and patches twice, while no controller runs. Latchkey writes a finalizer
- * and a status for each token; it grants in batches, which counts as nothing here.
+ * Tokens a second that the bare client creates and patches twice, while no controller runs.
+ * Latchkey writes a finalizer and a status for each token; it grants in batches, which counts as
+ * nothing here.
  */
 export async function tokenCeiling({ admin, account }: Stage): Promise<number> {
   const count = 500;
@@ -46,8 +68,16 @@ export async function tokenCeiling({ admin, account }: Stage): Promise<number> {
   const path = (index: number): string => ownPath("directclusterendpointtokens", name(index));
   const took = [
     await admin.pour(count, (index) => tokenRequest(name(index), "ceiling")),
-    await account.pour(count, (index) => ({ method: "PATCH", path: path(index), body: { metadata: { annotations: { ceiling: "x" } } } })),
-    await account.pour(count, (index) => ({ method: "PATCH", path: `${path(index)}/status`, body: { status: { keyID: "x", token: "x".repeat(600) } } })),
+    await account.pour(count, (index) => ({
+      method: "PATCH",
+      path: path(index),
+      body: { metadata: { annotations: { ceiling: "x" } } },
+    })),
+    await account.pour(count, (index) => ({
+      method: "PATCH",
+      path: `${path(index)}/status`,
+      body: { status: { keyID: "x", token: "x".repeat(600) } },
+    })),
   ];
   await admin.pour(count, (index) => ({ method: "DELETE", path: path(index) }));
   return (count * 1000) / took.reduce((sum, ms) => sum + ms, 0);

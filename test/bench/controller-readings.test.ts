@@ -16,7 +16,14 @@ nodejs_eventloop_lag_max_seconds 0.0401
 
 describe("a reading of metrics", () => {
   it("adds requests up by method, and keys and passes over all queues", () => {
-    expect(readingOf(text)).toMatchObject({ requests: { POST: 4, GET: 14 }, waiting: 7, passes: 40, leads: true, cpuSeconds: 1.5, residentMB: 100 });
+    expect(readingOf(text)).toMatchObject({
+      requests: { POST: 4, GET: 14 },
+      waiting: 7,
+      passes: 40,
+      leads: true,
+      cpuSeconds: 1.5,
+      residentMB: 100,
+    });
   });
 
   it("takes the timer that watches the event loop off its longest block", () => {

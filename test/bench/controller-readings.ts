@@ -3,7 +3,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { performance } from "node:perf_hooks";
 import type { Usage } from "./report.ts";
 
-/** The event loop is watched by a timer of this many milliseconds (prom-client, eventLoopMonitoringPrecision), which is no block. */
+/**
+ * The event loop is watched by a timer of this many milliseconds (prom-client,
+ * eventLoopMonitoringPrecision), which is no block.
+ */
 const loopTimerMs = 20;
 
 /** What /metrics says at one moment. */
@@ -30,7 +33,8 @@ interface Sample {
 /** Reads Prometheus' text format. */
 export function readingOf(text: string): Reading {
   const samples = text.split("\n").flatMap(sampleOf);
-  const named = (name: string): readonly Sample[] => samples.filter((sample) => sample.name === name);
+  const named = (name: string): readonly Sample[] =>
+    samples.filter((sample) => sample.name === name);
   const sum = (name: string): number => named(name).reduce((total, { value }) => total + value, 0);
   const requests: Record<string, number> = {};
   for (const { labels, value } of named("rest_client_requests_total")) {
@@ -59,15 +63,17 @@ export interface Readings {
   /** Begins to count; what is answered ends it. */
   begin(): Promise<() => Promise<Usage>>;
   /**
-   * Waits until no key waits for a worker and no pass has ended for a second; answers when the last pass ended, on the
-   * clock of `performance`, to about a quarter of a second; /metrics is read that seldom because it costs the controller, too.
+   * Waits until no key waits for a worker and no pass has ended for a second; answers when the last
+   * pass ended, on the clock of `performance`, to about a quarter of a second; /metrics is read
+   * that seldom because it costs the controller, too.
    */
   settled(within?: number): Promise<number>;
 }
 
 /** Reads a controller's /metrics. */
 export function readingsOf(url: string): Readings {
-  // A reading ends the time over which the longest block is sought, so whoever counts must hear of all of them.
+  // A reading ends the time over which the longest block is sought, so whoever counts must hear of
+  // all of them.
   let longest = 0;
   const read = async (): Promise<Reading> => {
     const reading = readingOf(await (await fetch(`${url}/metrics`)).text());
@@ -81,9 +87,16 @@ export function readingsOf(url: string): Readings {
       longest = 0;
       return async () => {
         const after = await read();
-        const counts = Object.entries(after.requests).map(([method, count]) => [method, count - (before.requests[method] ?? 0)] as const);
+        const counts = Object.entries(after.requests).map(
+          ([method, count]) => [method, count - (before.requests[method] ?? 0)] as const,
+        );
         const requests = Object.fromEntries(counts.filter(([, count]) => count > 0));
-        return { requests, cpuSeconds: after.cpuSeconds - before.cpuSeconds, residentMB: after.residentMB, blockMs: longest };
+        return {
+          requests,
+          cpuSeconds: after.cpuSeconds - before.cpuSeconds,
+          residentMB: after.residentMB,
+          blockMs: longest,
+        };
       };
     },
     async settled(within = 600_000) {
@@ -97,17 +110,24 @@ export function readingsOf(url: string): Readings {
         if (!isQuiet) since = now;
         passes = reading.passes;
         if (now - since >= 1_000) return since;
-        if (now > deadline) throw new Error(`waited ${within / 1000} s for the controller to have nothing to do: ${reading.waiting} keys wait`);
+        if (now > deadline)
+          throw new Error(
+            `waited ${within / 1000} s for the controller to have nothing to do: ${reading.waiting} keys wait`,
+          );
         await pause(250);
       }
     },
   };
 }
 
-/** The most memory that a process ever had resident, in megabytes; undefined where Linux does not say. */
+/**
+ * The most memory that a process ever had resident, in megabytes; undefined where Linux does not
+ * say.
+ */
 export function peakMemory(pid: number): number | undefined {
   try {
-    const [, kilobytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    const [, kilobytes] =
+      /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
     return kilobytes === undefined ? undefined : (Number(kilobytes) * 1024) / 1e6;
   } catch {
     return undefined;

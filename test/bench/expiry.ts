@@ -12,13 +12,21 @@ const day = 86_400;
 const leadSeconds = 8;
 
 /** Keys that last, made by the bare client while no controller runs. */
-export async function seedKeys({ admin, say }: Stage, { lasting, requesters }: Size["keys"]): Promise<void> {
+export async function seedKeys(
+  { admin, say }: Stage,
+  { lasting, requesters }: Size["keys"],
+): Promise<void> {
   say(`seeding ${lasting} keys that last`);
-  await admin.pour(lasting, (index) => keyRequest(`lasting-${index}`, `holder-${index % requesters}`, day));
+  await admin.pour(lasting, (index) =>
+    keyRequest(`lasting-${index}`, `holder-${index % requesters}`, day),
+  );
 }
 
 /** How long the controller needs for all that was seeded: it is started here, and stays. */
-export async function takeInKeys(stage: Stage, { lasting }: Size["keys"]): Promise<{ readonly rows: readonly Row[]; readonly running: Running }> {
+export async function takeInKeys(
+  stage: Stage,
+  { lasting }: Size["keys"],
+): Promise<{ readonly rows: readonly Row[]; readonly running: Running }> {
   stage.say("taking them in");
   const running = await stage.start();
   await running.ready();
@@ -26,18 +34,37 @@ export async function takeInKeys(stage: Stage, { lasting }: Size["keys"]): Promi
   const began = performance.now();
   const seconds = ((await running.readings.settled(3_600_000)) - began) / 1000;
   const usage = await end();
-  return { rows: [{ name: `take in ${lasting} keys`, measured: lasting / seconds, unit: "keys/s", usage, note: `${seconds.toFixed(1)} s; finalizer, grant and status` }], running };
+  return {
+    rows: [
+      {
+        name: `take in ${lasting} keys`,
+        measured: lasting / seconds,
+        unit: "keys/s",
+        usage,
+        note: `${seconds.toFixed(1)} s; finalizer, grant and status`,
+      },
+    ],
+    running,
+  };
 }
 
 /** How late a key says that it is expired, beside many others that are not. */
-export async function expiryRows(stage: Stage, running: Running, { lasting, expiring, withinSeconds, requesters }: Size["keys"]): Promise<readonly Row[]> {
+export async function expiryRows(
+  stage: Stage,
+  running: Running,
+  { lasting, expiring, withinSeconds, requesters }: Size["keys"],
+): Promise<readonly Row[]> {
   const { admin, say } = stage;
   const late = new Map<string, number>();
   const all = Promise.withResolvers<void>();
-  const sightings = await watchCollection(admin, ownPath("ownedaccesskeys"), { isKept: (line) => line.includes('"name":"brief-') });
+  const sightings = await watchCollection(admin, ownPath("ownedaccesskeys"), {
+    isKept: (line) => line.includes('"name":"brief-'),
+  });
   sightings.each(({ object, at }) => {
     const status = recordAt(object, "status");
-    const isExpired = parseConditions(status).some((condition) => condition.type === "Expired" && condition.status === "True");
+    const isExpired = parseConditions(status).some(
+      (condition) => condition.type === "Expired" && condition.status === "True",
+    );
     const { name } = metadataOf(object);
     if (!isExpired || late.has(name)) return;
     late.set(name, performance.timeOrigin + at - Date.parse(stringAt(status, "expiresAt") ?? ""));
@@ -45,12 +72,22 @@ export async function expiryRows(stage: Stage, running: Running, { lasting, expi
   });
   say(`creating ${expiring} keys that expire within ${withinSeconds} s`);
   const end = await running.readings.begin();
-  await admin.pour(expiring, (index) => keyRequest(`brief-${index}`, `holder-${index % requesters}`, leadSeconds + (index % withinSeconds)));
+  await admin.pour(expiring, (index) =>
+    keyRequest(
+      `brief-${index}`,
+      `holder-${index % requesters}`,
+      leadSeconds + (index % withinSeconds),
+    ),
+  );
   await all.promise;
   const usage = await end();
   sightings.stop();
   const values = [...late.values()];
   return [
-    latencyRow(`Expired of ${expiring} in ${withinSeconds} s of ${lasting + expiring} keys`, values, { usage, note: `earliest ${Math.min(...values).toFixed(1)} ms` }),
+    latencyRow(
+      `Expired of ${expiring} in ${withinSeconds} s of ${lasting + expiring} keys`,
+      values,
+      { usage, note: `earliest ${Math.min(...values).toFixed(1)} ms` },
+    ),
   ];
 }

@@ -3,15 +3,26 @@ import type { Row } from "./report.ts";
 import { watchCollection } from "./sightings.ts";
 import type { Running, Stage } from "./stage.ts";
 
-/** What the controller does while nothing happens, renewals of its Lease aside, which are counted by their events. */
-export async function idleRows({ admin }: Stage, running: Running, seconds: number): Promise<readonly Row[]> {
+/**
+ * What the controller does while nothing happens, renewals of its Lease aside, which are counted by
+ * their events.
+ */
+export async function idleRows(
+  { admin }: Stage,
+  running: Running,
+  seconds: number,
+): Promise<readonly Row[]> {
   await running.readings.settled();
   let renewals = 0;
   const isKept = (): boolean => {
     renewals += 1;
     return false;
   };
-  const leases = await watchCollection(admin, "/apis/coordination.k8s.io/v1/namespaces/latchkey-system/leases", { isKept });
+  const leases = await watchCollection(
+    admin,
+    "/apis/coordination.k8s.io/v1/namespaces/latchkey-system/leases",
+    { isKept },
+  );
   const end = await running.readings.begin();
   const before = renewals;
   await pause(seconds * 1000);
@@ -23,7 +34,15 @@ export async function idleRows({ admin }: Stage, running: Running, seconds: numb
   const writes = Math.max(0, POST + PUT + PATCH + DELETE - renewed - 1);
   const cpu = (usage.cpuSeconds / seconds) * 100;
   return [
-    { name: `idle for ${seconds} s: writes`, measured: writes, unit: "writes", wanted: "0", met: writes === 0, usage, note: `${renewed} renewals of the Lease, ${GET} GETs` },
+    {
+      name: `idle for ${seconds} s: writes`,
+      measured: writes,
+      unit: "writes",
+      wanted: "0",
+      met: writes === 0,
+      usage,
+      note: `${renewed} renewals of the Lease, ${GET} GETs`,
+    },
     { name: "idle: CPU", measured: cpu, unit: "%", wanted: "< 1 %", met: cpu < 1 },
   ];
 }

@@ -2,7 +2,11 @@ import { percentile } from "./percentile.ts";
 import type { Row, Usage } from "./report.ts";
 
 /** The row of a latency: its 99th percentile, the median beside. */
-export function latencyRow(name: string, values: readonly number[], rest: { readonly belowMs?: number; readonly usage?: Usage; readonly note?: string } = {}): Row {
+export function latencyRow(
+  name: string,
+  values: readonly number[],
+  rest: { readonly belowMs?: number; readonly usage?: Usage; readonly note?: string } = {},
+): Row {
   const p99 = percentile(values, 0.99);
   const { belowMs, usage, note } = rest;
   const p50 = `p50 ${percentile(values, 0.5).toFixed(1)} ms, n ${values.length}`;

@@ -21,10 +21,13 @@ import { type Running, setStage, type Stage } from "./stage.ts";
 const began = performance.now();
 
 function say(line: string): void {
-  process.stdout.write(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}\n`);
+  process.stdout.write(
+    `${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}\n`,
+  );
 }
 
-const namesOf = (prefix: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
+const namesOf = (prefix: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
 /** What a part measures with. */
 interface Bench {
@@ -38,7 +41,13 @@ async function fanOut({ stage, size, tell }: Bench): Promise<void> {
   const running = await warmController(stage);
   for (const { targets, rounds } of size.fanOuts) {
     say(`fan-outs to ${targets} namespaces`);
-    tell(await fanOutRows(stage, running, { project: `of-${targets}`, namespaces: namesOf(`of-${targets}`, targets), rounds }));
+    tell(
+      await fanOutRows(stage, running, {
+        project: `of-${targets}`,
+        namespaces: namesOf(`of-${targets}`, targets),
+        rounds,
+      }),
+    );
   }
   await running.stop();
 }
@@ -47,7 +56,13 @@ async function latency({ stage, size, tell }: Bench): Promise<void> {
   const running = await warmController(stage);
   say("repairs");
   const targets = size.fanOuts[0]?.targets ?? 0;
-  tell(await repairRows(stage, running, { project: `of-${targets}`, namespaces: namesOf(`of-${targets}`, targets), samples: size.samples }));
+  tell(
+    await repairRows(stage, running, {
+      project: `of-${targets}`,
+      namespaces: namesOf(`of-${targets}`, targets),
+      samples: size.samples,
+    }),
+  );
   say("grants and revocations");
   tell(await accessRows(stage, running, size.samples));
   await running.stop();
@@ -103,12 +118,22 @@ async function sizes({ stage, size, tell }: Bench): Promise<void> {
 }
 
 /** What can be measured apart from the rest, in this order. */
-const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = { "fan-out": fanOut, latency, newcomer, mint, start, keys, reviews, sizes };
+const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  "fan-out": fanOut,
+  latency,
+  newcomer,
+  mint,
+  start,
+  keys,
+  reviews,
+  sizes,
+};
 
 function partsNamed(text: string | undefined): readonly string[] {
   const named = text ? text.split(",") : Object.keys(parts);
   const stranger = named.find((name) => parts[name] === undefined);
-  if (stranger !== undefined) throw new Error(`PARTS names "${stranger}": there are ${Object.keys(parts).join(", ")}`);
+  if (stranger !== undefined)
+    throw new Error(`PARTS names "${stranger}": there are ${Object.keys(parts).join(", ")}`);
   return named;
 }
 
@@ -126,7 +151,9 @@ async function warmController(stage: Stage): Promise<Running> {
 
 async function seedNamespaces({ admin }: Stage, project: string, count: number): Promise<void> {
   const names = namesOf(project, count);
-  const ms = await admin.pour(names.length, (index) => namespaceRequest(names[index] ?? "", project));
+  const ms = await admin.pour(names.length, (index) =>
+    namespaceRequest(names[index] ?? "", project),
+  );
   say(`made ${names.length} namespaces, ${((names.length * 1000) / ms).toFixed(0)} a second`);
 }
 
@@ -148,10 +175,15 @@ async function main(): Promise<void> {
     await stage.close();
   }
   const seconds = (performance.now() - began) / 1000;
-  process.stdout.write(`\n${size.name}, ${cpus().length} CPUs (${cpus()[0]?.model ?? "?"}), node ${process.version}, ${seconds.toFixed(0)} s\n\n${table(rows)}\n`);
+  process.stdout.write(
+    `\n${size.name}, ${cpus().length} CPUs (${cpus()[0]?.model ?? "?"}), node ${process.version}, ${seconds.toFixed(0)} s\n\n${table(rows)}\n`,
+  );
   if (process.env.JSON) {
     const told = rows.map((row) => ({ ...row, ratio: ratioOf(row) }));
-    writeFileSync(process.env.JSON, `${JSON.stringify({ size: size.name, cpus: cpus().length, node: process.version, kernel: release(), seconds, rows: told }, null, 2)}\n`);
+    writeFileSync(
+      process.env.JSON,
+      `${JSON.stringify({ size: size.name, cpus: cpus().length, node: process.version, kernel: release(), seconds, rows: told }, null, 2)}\n`,
+    );
   }
 }
 

@@ -5,20 +5,36 @@ import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import type { Running, Stage } from "./stage.ts";
 
-/** The many SharedSecrets and the Secrets that are not Latchkey's, made by the bare client while no controller runs. */
-export async function seedMany({ admin, say }: Stage, { sources, targets, foreign }: Size["many"]): Promise<void> {
+/**
+ * The many SharedSecrets and the Secrets that are not Latchkey's, made by the bare client while no
+ * controller runs.
+ */
+export async function seedMany(
+  { admin, say }: Stage,
+  { sources, targets, foreign }: Size["many"],
+): Promise<void> {
   const homes = Math.ceil(sources / 100);
   const strangers = Math.ceil(foreign / 1000);
   await admin.pour(targets, (index) => namespaceRequest(`many-${index}`, "many"));
   await admin.pour(homes, (index) => namespaceRequest(`many-home-${index}`));
   await admin.pour(strangers, (index) => namespaceRequest(`many-foreign-${index}`));
   say(`seeding ${sources} SharedSecrets and ${foreign} foreign Secrets`);
-  await admin.pour(sources, (index) => sharedSecretRequest({ namespace: `many-home-${index % homes}`, name: `many-${index}`, project: "many" }, index));
-  await admin.pour(foreign, (index) => foreignRequest(`many-foreign-${index % strangers}`, `foreign-${index}`));
+  await admin.pour(sources, (index) =>
+    sharedSecretRequest(
+      { namespace: `many-home-${index % homes}`, name: `many-${index}`, project: "many" },
+      index,
+    ),
+  );
+  await admin.pour(foreign, (index) =>
+    foreignRequest(`many-foreign-${index % strangers}`, `foreign-${index}`),
+  );
 }
 
 /** How long the controller needs to make all copies of what was seeded: it is started here. */
-export async function fillMany(stage: Stage, { sources, targets }: Size["many"]): Promise<readonly Row[]> {
+export async function fillMany(
+  stage: Stage,
+  { sources, targets }: Size["many"],
+): Promise<readonly Row[]> {
   const running = await stage.start();
   await running.ready();
   const end = await running.readings.begin();
@@ -26,13 +42,22 @@ export async function fillMany(stage: Stage, { sources, targets }: Size["many"])
   const seconds = ((await running.readings.settled(1_800_000)) - began) / 1000;
   const usage = await end();
   const copies = sources * targets;
-  const row: Row = { name: `first fill: ${sources} sources, ${copies} copies`, measured: copies / seconds, unit: "copies/s", usage, note: `${seconds.toFixed(1)} s, statuses and finalizers too` };
+  const row: Row = {
+    name: `first fill: ${sources} sources, ${copies} copies`,
+    measured: copies / seconds,
+    unit: "copies/s",
+    usage,
+    note: `${seconds.toFixed(1)} s, statuses and finalizers too`,
+  };
   await running.stop();
   return [row];
 }
 
 /** A start over everything that is right already; the controller stays. */
-export async function startOverMany(stage: Stage, { sources, targets, foreign }: Size["many"]): Promise<{ readonly rows: readonly Row[]; readonly running: Running }> {
+export async function startOverMany(
+  stage: Stage,
+  { sources, targets, foreign }: Size["many"],
+): Promise<{ readonly rows: readonly Row[]; readonly running: Running }> {
   const running = await stage.start();
   const ready = ((await running.ready()) - running.startedAt) / 1000;
   const { blockMs: blockBefore } = await running.readings.read();
@@ -45,9 +70,28 @@ export async function startOverMany(stage: Stage, { sources, targets, foreign }:
   const what = `${sources} + ${sources * targets} + ${foreign} objects`;
   const rows: readonly Row[] = [
     { name: `start with ${what}: ready`, measured: ready, unit: "s" },
-    { name: "start: first whole pass", measured: first, unit: "s", usage, note: `${POST + PATCH + DELETE} writes` },
-    { name: "start: longest block", measured: usage.blockMs, unit: "ms", wanted: "< 50 ms", met: usage.blockMs < 50 },
-    { name: "memory, resident", measured: usage.residentMB, unit: "MB", wanted: "< 300 MB", met: usage.residentMB < 300, ...(peak === undefined ? {} : { note: `peak ${peak.toFixed(0)} MB` }) },
+    {
+      name: "start: first whole pass",
+      measured: first,
+      unit: "s",
+      usage,
+      note: `${POST + PATCH + DELETE} writes`,
+    },
+    {
+      name: "start: longest block",
+      measured: usage.blockMs,
+      unit: "ms",
+      wanted: "< 50 ms",
+      met: usage.blockMs < 50,
+    },
+    {
+      name: "memory, resident",
+      measured: usage.residentMB,
+      unit: "MB",
+      wanted: "< 300 MB",
+      met: usage.residentMB < 300,
+      ...(peak === undefined ? {} : { note: `peak ${peak.toFixed(0)} MB` }),
+    },
   ];
   return { rows, running };
 }

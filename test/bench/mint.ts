@@ -10,13 +10,21 @@ import type { Running, Stage } from "./stage.ts";
 const collection = ownPath("directclusterendpointtokens");
 
 /**
- * Longer than the API server makes a check of rights wait for the one before: it reads bindings from its watch cache, which
- * asks etcd how far it is at most every 100 ms (ConsistentListFromCache).
+ * Longer than the API server makes a check of rights wait for the one before: it reads bindings
+ * from its watch cache, which asks etcd how far it is at most every 100 ms
+ * (ConsistentListFromCache).
  */
 const aloneMs = 150;
 
-/** Tokens alone, tokens one by one, then many at once; the rows want the ceiling, in tokens a second. */
-export async function mintRounds(stage: Stage, running: Running, { tokens, samples }: { readonly tokens: number; readonly samples: number }): Promise<(ceiling: number) => readonly Row[]> {
+/**
+ * Tokens alone, tokens one by one, then many at once; the rows want the ceiling, in tokens a
+ * second.
+ */
+export async function mintRounds(
+  stage: Stage,
+  running: Running,
+  { tokens, samples }: { readonly tokens: number; readonly samples: number },
+): Promise<(ceiling: number) => readonly Row[]> {
   const { admin } = stage;
   const minted = await watchMinted(stage);
   const waitsOf = async (prefix: string, pauseMs: number): Promise<readonly number[]> => {
@@ -37,7 +45,9 @@ export async function mintRounds(stage: Stage, running: Running, { tokens, sampl
   const began = performance.now();
   await admin.pour(tokens, (index) => tokenRequest(`mass-${index}`, "masses"));
   const created = performance.now();
-  const all = await Promise.all(Array.from({ length: tokens }, (_, index) => minted.of(`mass-${index}`)));
+  const all = await Promise.all(
+    Array.from({ length: tokens }, (_, index) => minted.of(`mass-${index}`)),
+  );
   const usage = await end();
   minted.stop();
   await running.readings.settled();
@@ -45,22 +55,36 @@ export async function mintRounds(stage: Stage, running: Running, { tokens, sampl
   const { POST = 0, PUT = 0, PATCH = 0 } = usage.requests;
   const note = `created in ${(created - began).toFixed(0)} ms, ${((POST + PUT + PATCH) / tokens).toFixed(2)} writes/token beside the create`;
   return (ceiling) => [
-    { name: `mint ${tokens} tokens`, measured, unit: "tokens/s", ceiling, wanted: ">= 1000/s", met: measured >= 1000, usage, note },
+    {
+      name: `mint ${tokens} tokens`,
+      measured,
+      unit: "tokens/s",
+      ceiling,
+      wanted: ">= 1000/s",
+      met: measured >= 1000,
+      usage,
+      note,
+    },
     latencyRow("create to status.token, alone", alone, { belowMs: 100 }),
     latencyRow("create to status.token, one right after the other", inRow),
   ];
 }
 
-async function watchMinted({ admin }: Stage): Promise<{ of(name: string): Promise<number>; stop: () => void }> {
+async function watchMinted({
+  admin,
+}: Stage): Promise<{ of(name: string): Promise<number>; stop: () => void }> {
   const seen = new Map<string, PromiseWithResolvers<number>>();
   const entry = (name: string): PromiseWithResolvers<number> => {
     const standing = seen.get(name) ?? Promise.withResolvers<number>();
     seen.set(name, standing);
     return standing;
   };
-  const sightings = await watchCollection(admin, collection, { isKept: (line) => line.includes('"token":"') });
+  const sightings = await watchCollection(admin, collection, {
+    isKept: (line) => line.includes('"token":"'),
+  });
   sightings.each(({ object, at }) => {
-    if (stringAt(recordAt(object, "status"), "token") !== undefined) entry(metadataOf(object).name).resolve(at);
+    if (stringAt(recordAt(object, "status"), "token") !== undefined)
+      entry(metadataOf(object).name).resolve(at);
   });
   return { of: (name) => entry(name).promise, stop: sightings.stop };
 }

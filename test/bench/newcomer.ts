@@ -1,6 +1,13 @@
 import { performance } from "node:perf_hooks";
 import { latencyRow } from "./latency.ts";
-import { dataOf, home, metadataOf, namespaceRequest, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
+import {
+  dataOf,
+  home,
+  metadataOf,
+  namespaceRequest,
+  sharedSecretPath,
+  sharedSecretRequest,
+} from "./objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import { copiesOnly, watchCollection } from "./sightings.ts";
@@ -9,10 +16,15 @@ import type { Running, Stage } from "./stage.ts";
 const name = "wide";
 
 /**
- * How long a namespace that joins a project during a fan-out to many others waits for its copy, from the answer to its
- * creation to the copy's event. Newcomers come one after the other; the fan-out is repeated until there were enough.
+ * How long a namespace that joins a project during a fan-out to many others waits for its copy,
+ * from the answer to its creation to the copy's event. Newcomers come one after the other; the
+ * fan-out is repeated until there were enough.
  */
-export async function newcomerRows(stage: Stage, running: Running, { project, atLeast, beside }: Size["newcomers"] & { readonly project: string }): Promise<readonly Row[]> {
+export async function newcomerRows(
+  stage: Stage,
+  running: Running,
+  { project, atLeast, beside }: Size["newcomers"] & { readonly project: string },
+): Promise<readonly Row[]> {
   const { admin, say } = stage;
   const newcomer = /"namespace":"newcomer-/;
   let copies = 0;
@@ -20,7 +32,10 @@ export async function newcomerRows(stage: Stage, running: Running, { project, at
     copies += 1;
     return newcomer.test(line);
   };
-  const sightings = await watchCollection(admin, "/api/v1/secrets", { selector: copiesOnly, isKept });
+  const sightings = await watchCollection(admin, "/api/v1/secrets", {
+    selector: copiesOnly,
+    isKept,
+  });
   const waits: number[] = [];
   let joining = 0;
   const rates: number[] = [];
@@ -28,22 +43,40 @@ export async function newcomerRows(stage: Stage, running: Running, { project, at
   for (let round = 0; waits.length < atLeast; round += 1) {
     const [begun, before] = [performance.now(), copies];
     const isUnderWay = (): boolean => copies - before < beside * 0.95;
-    await admin.send(round === 0 ? sharedSecretRequest({ name, project }, 0) : { method: "PATCH", path: sharedSecretPath(home, name), body: { spec: { data: dataOf(round) } } });
+    await admin.send(
+      round === 0
+        ? sharedSecretRequest({ name, project }, 0)
+        : {
+            method: "PATCH",
+            path: sharedSecretPath(home, name),
+            body: { spec: { data: dataOf(round) } },
+          },
+    );
     while (isUnderWay() && waits.length < atLeast * 2) {
       const namespace = `newcomer-${joining}`;
       joining += 1;
       await admin.send(namespaceRequest(namespace, project));
       const joined = performance.now();
-      const { at } = await sightings.first(({ object }) => metadataOf(object).namespace === namespace);
+      const { at } = await sightings.first(
+        ({ object }) => metadataOf(object).namespace === namespace,
+      );
       if (isUnderWay()) waits.push(Math.max(0, at - joined));
     }
     rates.push(((copies - before) * 1000) / (performance.now() - begun));
-    say(`newcomers: ${waits.length} during ${round + 1} fan-outs, ${rates.at(-1)?.toFixed(0)} copies a second`);
+    say(
+      `newcomers: ${waits.length} during ${round + 1} fan-outs, ${rates.at(-1)?.toFixed(0)} copies a second`,
+    );
     await running.readings.settled();
   }
   const usage = await end();
   sightings.stop();
   await admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
   await running.readings.settled();
-  return [latencyRow(`new target during a fan-out to ${beside}`, waits, { belowMs: 300, usage, note: `beside ${Math.min(...rates).toFixed(0)} copies/s` })];
+  return [
+    latencyRow(`new target during a fan-out to ${beside}`, waits, {
+      belowMs: 300,
+      usage,
+      note: `beside ${Math.min(...rates).toFixed(0)} copies/s`,
+    }),
+  ];
 }

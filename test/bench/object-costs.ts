@@ -9,7 +9,10 @@ import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { median } from "./percentile.ts";
 import type { Row } from "./report.ts";
 
-/** Data of legal sizes: few values that are big, and as many keys as the schema's own rule can look at. */
+/**
+ * Data of legal sizes: few values that are big, and as many keys as the schema's own rule can look
+ * at.
+ */
 const shapes: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
   "1 value of 1 MiB": () => values(1, 1024 * 1024),
   "1,000 values, 1 MiB": () => values(1_000, 1048),
@@ -18,16 +21,31 @@ const shapes: Readonly<Record<string, () => Readonly<Record<string, string>>>> =
 };
 
 function values(count: number, bytes: number): Readonly<Record<string, string>> {
-  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index.toString(36)}`, randomBytes(bytes).toString("base64")]));
+  return Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [
+      `k${index.toString(36)}`,
+      randomBytes(bytes).toString("base64"),
+    ]),
+  );
 }
 
-/** Milliseconds for which one object of each shape keeps the event loop of this process, step by step: what runs without a pause is one row's sum. */
+/**
+ * Milliseconds for which one object of each shape keeps the event loop of this process, step by
+ * step: what runs without a pause is one row's sum.
+ */
 export function objectCostRows(): readonly Row[] {
   return Object.entries(shapes).flatMap(([shape, make]) => {
     const data = make();
     const digestOf = createDataDigest();
-    const held = (read: ReturnType<typeof parseSharedSecret>): unknown => sourceOf(read, digestOf(read.data));
-    const metadata = { namespace: "team", name: "big", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+    const held = (read: ReturnType<typeof parseSharedSecret>): unknown =>
+      sourceOf(read, digestOf(read.data));
+    const metadata = {
+      namespace: "team",
+      name: "big",
+      uid: "u",
+      resourceVersion: "1",
+      creationTimestamp: "2026-01-01T00:00:00Z",
+    };
     const stored = { metadata, spec: { data } };
     const copy = { metadata, type: "Opaque", data };
     const text = JSON.stringify(stored);
@@ -39,8 +57,19 @@ export function objectCostRows(): readonly Row[] {
       timed(() => held(parseSharedSecret(stored))),
       timed(() => digestOf(parseSecret(copy).data)),
     ];
-    const [encode, clean, explain] = [timed(() => encodeBody(manifest)), timed(() => redact(refusal, manifest)), timed(() => dataValueProblem(stored, {}))];
-    const row = (name: string, ms: number, note: string): Row => ({ name: `${shape}: ${name}`, measured: ms, unit: "ms", wanted: "< 50 ms", met: ms < 50, note });
+    const [encode, clean, explain] = [
+      timed(() => encodeBody(manifest)),
+      timed(() => redact(refusal, manifest)),
+      timed(() => dataValueProblem(stored, {})),
+    ];
+    const row = (name: string, ms: number, note: string): Row => ({
+      name: `${shape}: ${name}`,
+      measured: ms,
+      unit: "ms",
+      wanted: "< 50 ms",
+      met: ms < 50,
+      note,
+    });
     return [
       row("take in a SharedSecret", parse + take, `JSON.parse ${parse.toFixed(1)} ms`),
       row("take in a copy", parse + takeCopy, `JSON.parse ${parse.toFixed(1)} ms`),

@@ -10,13 +10,23 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Two values of some 40 bytes, other ones for each version. */
 export function dataOf(version: number | string): Readonly<Record<string, string>> {
-  return { username: base64(`somebody-of-version-${version}`), password: base64(`a-password-that-is-not-short-${version}`) };
+  return {
+    username: base64(`somebody-of-version-${version}`),
+    password: base64(`a-password-that-is-not-short-${version}`),
+  };
 }
 
 /** A namespace of a project that takes copies, or of none. */
 export function namespaceRequest(name: string, project?: string): BareRequest {
-  const inProject = { labels: { [labels.project]: project ?? "" }, annotations: { [annotations.sync]: "enabled" } };
-  return { method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, ...(project === undefined ? {} : inProject) } } };
+  const inProject = {
+    labels: { [labels.project]: project ?? "" },
+    annotations: { [annotations.sync]: "enabled" },
+  };
+  return {
+    method: "POST",
+    path: "/api/v1/namespaces",
+    body: { metadata: { name, ...(project === undefined ? {} : inProject) } },
+  };
 }
 
 /** The path of a SharedSecret, or of all in a namespace. */
@@ -25,9 +35,22 @@ export function sharedSecretPath(namespace: string, name?: string): string {
 }
 
 /** A SharedSecret that goes to a project. */
-export function sharedSecretRequest({ namespace = home, name, project }: { readonly namespace?: string; readonly name: string; readonly project?: string }, version: number | string): BareRequest {
-  const to = project === undefined ? {} : { annotations: { [annotations.syncToProjects]: project } };
-  const body = { apiVersion, kind: "SharedSecret", metadata: { name, ...to }, spec: { data: dataOf(version) } };
+export function sharedSecretRequest(
+  {
+    namespace = home,
+    name,
+    project,
+  }: { readonly namespace?: string; readonly name: string; readonly project?: string },
+  version: number | string,
+): BareRequest {
+  const to =
+    project === undefined ? {} : { annotations: { [annotations.syncToProjects]: project } };
+  const body = {
+    apiVersion,
+    kind: "SharedSecret",
+    metadata: { name, ...to },
+    spec: { data: dataOf(version) },
+  };
   return { method: "POST", path: sharedSecretPath(namespace), body };
 }
 
@@ -36,8 +59,14 @@ export function secretPath(namespace: string, name?: string): string {
   return `/api/v1/namespaces/${namespace}/secrets${name === undefined ? "" : `/${name}`}`;
 }
 
-/** A Secret as Latchkey writes it, but for its label: the controller takes it for nothing to do with copies. */
-export function copyLikeBody(namespace: string, { version, resourceVersion }: { readonly version: number; readonly resourceVersion?: string }): object {
+/**
+ * A Secret as Latchkey writes it, but for its label: the controller takes it for nothing to do with
+ * copies.
+ */
+export function copyLikeBody(
+  namespace: string,
+  { version, resourceVersion }: { readonly version: number; readonly resourceVersion?: string },
+): object {
   const name = "ceiling";
   return {
     apiVersion: "v1",
@@ -56,11 +85,18 @@ export function copyLikeBody(namespace: string, { version, resourceVersion }: { 
 
 /** A Secret that has nothing to do with Latchkey. */
 export function foreignRequest(namespace: string, name: string): BareRequest {
-  return { method: "POST", path: secretPath(namespace), body: { metadata: { name, labels: { app: "foreign" } }, data: dataOf("foreign") } };
+  return {
+    method: "POST",
+    path: secretPath(namespace),
+    body: { metadata: { name, labels: { app: "foreign" } }, data: dataOf("foreign") },
+  };
 }
 
 /** The path of keys or tokens, or of one of them. */
-export function ownPath(plural: "ownedaccesskeys" | "directclusterendpointtokens", name?: string): string {
+export function ownPath(
+  plural: "ownedaccesskeys" | "directclusterendpointtokens",
+  name?: string,
+): string {
   return `/apis/${apiVersion}/${plural}${name === undefined ? "" : `/${name}`}`;
 }
 
@@ -70,24 +106,54 @@ export function plainKeyOf(name: string): string {
 }
 
 /** A key of a user who asks for it itself; `ttl` in seconds. */
-export function keyRequest(name: string, requester: string, ttl: number, more: object = {}): BareRequest {
+export function keyRequest(
+  name: string,
+  requester: string,
+  ttl: number,
+  more: object = {},
+): BareRequest {
   const spec = { user: requester, key: plainKeyOf(name), ttl, ...more };
-  return { method: "POST", path: ownPath("ownedaccesskeys"), by: impersonated(requester), body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec } };
+  return {
+    method: "POST",
+    path: ownPath("ownedaccesskeys"),
+    by: impersonated(requester),
+    body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec },
+  };
 }
 
 /** A token of a user who asks for it itself. */
 export function tokenRequest(name: string, requester: string): BareRequest {
-  const body = { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name }, spec: { ttl: 3600 } };
-  return { method: "POST", path: ownPath("directclusterendpointtokens"), by: impersonated(requester), body };
+  const body = {
+    apiVersion,
+    kind: "DirectClusterEndpointToken",
+    metadata: { name },
+    spec: { ttl: 3600 },
+  };
+  return {
+    method: "POST",
+    path: ownPath("directclusterendpointtokens"),
+    by: impersonated(requester),
+    body,
+  };
 }
 
 const impersonated = (user: string) => ({ user, groups: ["system:masters"] });
 
 /** The metadata of an object in an answer or an event's line. */
-export function metadataOf(object: unknown): { readonly name: string; readonly namespace: string; readonly uid: string; readonly resourceVersion: string } {
+export function metadataOf(object: unknown): {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+} {
   const metadata = recordAt(object, "metadata");
   const text = (field: string): string => stringAt(metadata, field) ?? "";
-  return { name: text("name"), namespace: text("namespace"), uid: text("uid"), resourceVersion: text("resourceVersion") };
+  return {
+    name: text("name"),
+    namespace: text("namespace"),
+    uid: text("uid"),
+    resourceVersion: text("resourceVersion"),
+  };
 }
 
 /** What a text of JSON says. */

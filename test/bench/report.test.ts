@@ -4,22 +4,61 @@ import { type Row, ratioOf, shown, table } from "./report.ts";
 const usage = { requests: { GET: 2, POST: 200 }, cpuSeconds: 0.5, residentMB: 99.6, blockMs: 12.4 };
 
 const cells = (row: Row): readonly string[] =>
-  (table([row]).split("\n")[2] ?? "").split("|").slice(1, -1).map((cell) => cell.trim());
+  (table([row]).split("\n")[2] ?? "")
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
 
 describe("the table", () => {
   it("has one line for each row under a head and a rule, all of one length", () => {
-    const lines = table([{ name: "a", measured: 1, unit: "s" }, { name: "a longer name", measured: 1234, unit: "targets/s", usage }]).split("\n");
+    const lines = table([
+      { name: "a", measured: 1, unit: "s" },
+      { name: "a longer name", measured: 1234, unit: "targets/s", usage },
+    ]).split("\n");
     expect(lines).toHaveLength(4);
     expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
   });
 
   it("shows a row beside its ceiling with what it took", () => {
-    const row = { name: "fan-out", measured: 1800, unit: "targets/s", ceiling: 2000, wanted: ">= 0.90", met: true, writesPerTarget: 1, usage };
-    expect(cells(row)).toEqual(["fan-out", "1800 targets/s", "2000", "0.90", ">= 0.90", "1.00", "2", "0.50", "100", "12", ""]);
+    const row = {
+      name: "fan-out",
+      measured: 1800,
+      unit: "targets/s",
+      ceiling: 2000,
+      wanted: ">= 0.90",
+      met: true,
+      writesPerTarget: 1,
+      usage,
+    };
+    expect(cells(row)).toEqual([
+      "fan-out",
+      "1800 targets/s",
+      "2000",
+      "0.90",
+      ">= 0.90",
+      "1.00",
+      "2",
+      "0.50",
+      "100",
+      "12",
+      "",
+    ]);
   });
 
   it("says where a wish was missed, and leaves empty what was not measured", () => {
-    expect(cells({ name: "idle", measured: 3, unit: "writes", wanted: "0", met: false })).toEqual(["idle", "3.00 writes", "", "", "0 (missed)", "", "", "", "", "", ""]);
+    expect(cells({ name: "idle", measured: 3, unit: "writes", wanted: "0", met: false })).toEqual([
+      "idle",
+      "3.00 writes",
+      "",
+      "",
+      "0 (missed)",
+      "",
+      "",
+      "",
+      "",
+      "",
+      "",
+    ]);
   });
 });
 
@@ -34,6 +73,9 @@ describe("a number", () => {
   });
 
   it("has no ratio without a ceiling", () => {
-    expect([ratioOf({ measured: 1 }), ratioOf({ measured: 1, ceiling: 4 })]).toEqual([undefined, 0.25]);
+    expect([ratioOf({ measured: 1 }), ratioOf({ measured: 1, ceiling: 4 })]).toEqual([
+      undefined,
+      0.25,
+    ]);
   });
 });

@@ -27,7 +27,10 @@ export interface Row {
 }
 
 /** Measured divided by its ceiling. */
-export function ratioOf({ measured, ceiling }: Pick<Row, "measured" | "ceiling">): number | undefined {
+export function ratioOf({
+  measured,
+  ceiling,
+}: Pick<Row, "measured" | "ceiling">): number | undefined {
   return ceiling === undefined ? undefined : measured / ceiling;
 }
 
@@ -49,9 +52,15 @@ const columns: readonly Column[] = [
 
 /** The rows as a Markdown table whose columns are even in a terminal, too. */
 export function table(rows: readonly Row[]): string {
-  const lines = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, of]) => of(row)))];
-  const widths = columns.map((_, index) => Math.max(3, ...lines.map((cells) => cells[index]?.length ?? 0)));
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(" | ")} |`;
+  const lines = [
+    columns.map(([title]) => title),
+    ...rows.map((row) => columns.map(([, of]) => of(row))),
+  ];
+  const widths = columns.map((_, index) =>
+    Math.max(3, ...lines.map((cells) => cells[index]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join(" | ")} |`;
   const [head = [], ...body] = lines;
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...body.map(line)].join("\n");
 }

@@ -7,7 +7,11 @@ import { listAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { webhookPaths } from "../../src/domain/webhook-paths.ts";
 import { presentedKey } from "../../src/tokens/presented-key.ts";
-import { parseWebhookCertificates, tlsOf, type WebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import {
+  parseWebhookCertificates,
+  tlsOf,
+  type WebhookCertificates,
+} from "../../src/tokens/webhook-certificates.ts";
 import { eventually } from "../cluster/eventually.ts";
 import { freePort } from "../cluster/free-port.ts";
 import { startTiedChild } from "../cluster/tied-child.ts";
@@ -19,17 +23,34 @@ import type { Size } from "./sizes.ts";
 import type { RunningWebhook, Stage } from "./stage.ts";
 
 const day = 86_400;
-/** So many different keys are presented. Each is used before, so that its last use stands: to write that is another kind of work. */
+/**
+ * So many different keys are presented. Each is used before, so that its last use stands: to write
+ * that is another kind of work.
+ */
 const used = 500;
 /** With more at a time than there are processors, a latency tells of the queue before them. */
 const fewAskers = 2;
 const serverName = "latchkey-webhook.latchkey-system.svc";
-const scope = { projects: [{ project: "web" }], rules: [{ verbs: ["get", "list"], resources: [{ group: "apps", resources: ["deployments", "deployments/*"] }], namespaces: ["pay"] }] };
+const scope = {
+  projects: [{ project: "web" }],
+  rules: [
+    {
+      verbs: ["get", "list"],
+      resources: [{ group: "apps", resources: ["deployments", "deployments/*"] }],
+      namespaces: ["pay"],
+    },
+  ],
+};
 
 /** Keys with a scope, made by the bare client. */
-export async function seedScopedKeys({ admin, say }: Stage, { lasting, requesters }: Size["keys"]): Promise<void> {
+export async function seedScopedKeys(
+  { admin, say }: Stage,
+  { lasting, requesters }: Size["keys"],
+): Promise<void> {
   say(`seeding ${lasting} keys with a scope`);
-  await admin.pour(lasting, (index) => keyRequest(`scoped-${index}`, `holder-${index % requesters}`, day, { scope }));
+  await admin.pour(lasting, (index) =>
+    keyRequest(`scoped-${index}`, `holder-${index % requesters}`, day, { scope }),
+  );
 }
 
 /** One kind of question, asked again and again. */
@@ -42,30 +63,68 @@ interface Question {
 }
 
 /** How fast the webhook answers kube-apiserver, beside a webhook that does nothing. */
-export async function reviewRows(stage: Stage, webhook: RunningWebhook, { lasting, reviews }: Size["keys"]): Promise<readonly Row[]> {
+export async function reviewRows(
+  stage: Stage,
+  webhook: RunningWebhook,
+  { lasting, reviews }: Size["keys"],
+): Promise<readonly Row[]> {
   const { admin, say } = stage;
-  const certificates = parseWebhookCertificates(parsed(await admin.send({ method: "GET", path: secretPath("latchkey-system", ownObjects.webhookCertificates) })));
+  const certificates = parseWebhookCertificates(
+    parsed(
+      await admin.send({
+        method: "GET",
+        path: secretPath("latchkey-system", ownObjects.webhookCertificates),
+      }),
+    ),
+  );
   const idle = await startIdleWebhook(stage, certificates);
-  const ids = listAt(parsed(await admin.send({ method: "GET", path: `${ownPath("ownedaccesskeys")}?limit=500` })), "items").map((key) => metadataOf(key).uid);
-  const spread = (index: number): number => ((index % used) * Math.max(1, Math.floor(lasting / used))) % lasting;
+  const ids = listAt(
+    parsed(await admin.send({ method: "GET", path: `${ownPath("ownedaccesskeys")}?limit=500` })),
+    "items",
+  ).map((key) => metadataOf(key).uid);
+  const spread = (index: number): number =>
+    ((index % used) * Math.max(1, Math.floor(lasting / used))) % lasting;
   const questions: readonly Question[] = [
-    { name: "TokenReview", path: webhookPaths.tokenReview, bodyOf: (index) => tokenReview(plainKeyOf(`scoped-${spread(index)}`)), expects: '"authenticated":true' },
-    { name: "TokenReview of garbage", path: webhookPaths.tokenReview, bodyOf: (index) => tokenReview(`garbage ${index} `), expects: '"authenticated":false' },
-    { name: "SubjectAccessReview", path: webhookPaths.accessReview, bodyOf: (index) => accessReview(ids[index % ids.length] ?? ""), expects: '"allowed":false' },
+    {
+      name: "TokenReview",
+      path: webhookPaths.tokenReview,
+      bodyOf: (index) => tokenReview(plainKeyOf(`scoped-${spread(index)}`)),
+      expects: '"authenticated":true',
+    },
+    {
+      name: "TokenReview of garbage",
+      path: webhookPaths.tokenReview,
+      bodyOf: (index) => tokenReview(`garbage ${index} `),
+      expects: '"authenticated":false',
+    },
+    {
+      name: "SubjectAccessReview",
+      path: webhookPaths.accessReview,
+      bodyOf: (index) => accessReview(ids[index % ids.length] ?? ""),
+      expects: '"allowed":false',
+    },
   ];
   const rows: Row[] = [];
   for (const question of questions) {
     say(`${reviews} times ${question.name}`);
     await ask(idle.url, certificates, { ...question, count: reviews / 4, expects: "" });
     await ask(webhook.webhookUrl, certificates, { ...question, count: reviews / 4 });
-    await eventually(async () => (await webhook.readings.read()).waiting === 0, { what: "the first uses of keys to be written" });
+    await eventually(async () => (await webhook.readings.read()).waiting === 0, {
+      what: "the first uses of keys to be written",
+    });
     const ceiling = await ask(idle.url, certificates, { ...question, count: reviews, expects: "" });
     const end = await webhook.readings.begin();
     const asked = await ask(webhook.webhookUrl, certificates, { ...question, count: reviews });
     const usage = await end();
     const few = { ...question, count: reviews / 4, askers: fewAskers };
-    const [alone, ceilingAlone] = [await ask(webhook.webhookUrl, certificates, few), await ask(idle.url, certificates, { ...few, expects: "" })];
-    rows.push(rateRow(question.name, asked, ceiling, usage), reviewLatencyRow(question.name, alone, ceilingAlone));
+    const [alone, ceilingAlone] = [
+      await ask(webhook.webhookUrl, certificates, few),
+      await ask(idle.url, certificates, { ...few, expects: "" }),
+    ];
+    rows.push(
+      rateRow(question.name, asked, ceiling, usage),
+      reviewLatencyRow(question.name, alone, ceilingAlone),
+    );
   }
   await idle.stop();
   return [...rows, garbageRow()];
@@ -73,23 +132,50 @@ export async function reviewRows(stage: Stage, webhook: RunningWebhook, { lastin
 
 function rateRow(name: string, { rate, latencies }: Asked, ceiling: Asked, usage: Usage): Row {
   const note = `${concurrency} at a time, p50 ${percentile(latencies, 0.5).toFixed(2)} ms`;
-  return { name, measured: rate, unit: "/s", ceiling: ceiling.rate, wanted: ">= 2000/s", met: rate >= 2000, usage, note };
+  return {
+    name,
+    measured: rate,
+    unit: "/s",
+    ceiling: ceiling.rate,
+    wanted: ">= 2000/s",
+    met: rate >= 2000,
+    usage,
+    note,
+  };
 }
 
 function reviewLatencyRow(name: string, asked: Asked, ceiling: Asked): Row {
   const p99 = percentile(asked.latencies, 0.99);
   const note = `${fewAskers} at a time, ${asked.rate.toFixed(0)}/s, p50 ${percentile(asked.latencies, 0.5).toFixed(2)} ms`;
-  return { name: `${name}, latency`, measured: p99, unit: "ms p99", ceiling: percentile(ceiling.latencies, 0.99), wanted: "< 5 ms", met: p99 < 5, note };
+  return {
+    name: `${name}, latency`,
+    measured: p99,
+    unit: "ms p99",
+    ceiling: percentile(ceiling.latencies, 0.99),
+    wanted: "< 5 ms",
+    met: p99 < 5,
+    note,
+  };
 }
 
 /** What refusing garbage takes without the way to it. */
 function garbageRow(): Row {
   const count = 100_000;
-  const keys = Array.from({ length: count }, (_, index) => new SecretText(`lk_01234567_${String(index).padStart(43, "0")}_000000`));
+  const keys = Array.from(
+    { length: count },
+    (_, index) => new SecretText(`lk_01234567_${String(index).padStart(43, "0")}_000000`),
+  );
   const began = performance.now();
   const found = keys.filter((key) => presentedKey(key) !== undefined).length;
   const microseconds = ((performance.now() - began) * 1000) / count;
-  return { name: "garbage refused", measured: microseconds, unit: "us", wanted: "< 100 us", met: microseconds < 100, note: `a wrong checksum, in the process; ${found} of ${count} had a right one` };
+  return {
+    name: "garbage refused",
+    measured: microseconds,
+    unit: "us",
+    wanted: "< 100 us",
+    met: microseconds < 100,
+    note: `a wrong checksum, in the process; ${found} of ${count} had a right one`,
+  };
 }
 
 interface Asked {
@@ -99,18 +185,39 @@ interface Asked {
   readonly latencies: readonly number[];
 }
 
-async function ask(url: string, { client, authority }: WebhookCertificates, { path, bodyOf, expects, count, askers = concurrency }: Question & { readonly count: number; readonly askers?: number }): Promise<Asked> {
-  const connect = { ca: authority.certificate, cert: client.certificate, key: SecretText.reveal(client.privateKey), servername: serverName };
+async function ask(
+  url: string,
+  { client, authority }: WebhookCertificates,
+  {
+    path,
+    bodyOf,
+    expects,
+    count,
+    askers = concurrency,
+  }: Question & { readonly count: number; readonly askers?: number },
+): Promise<Asked> {
+  const connect = {
+    ca: authority.certificate,
+    cert: client.certificate,
+    key: SecretText.reveal(client.privateKey),
+    servername: serverName,
+  };
   const pool = new Pool(url, { connections: concurrency, pipelining: 1, allowH2: false, connect });
   const latencies: number[] = [];
   let next = 0;
   const asker = async (): Promise<void> => {
     for (let index = next++; index < count; index = next++) {
       const began = performance.now();
-      const answer = await pool.request({ method: "POST", path, headers: { "content-type": "application/json" }, body: bodyOf(index) });
+      const answer = await pool.request({
+        method: "POST",
+        path,
+        headers: { "content-type": "application/json" },
+        body: bodyOf(index),
+      });
       const text = await answer.body.text();
       latencies.push(performance.now() - began);
-      if (answer.statusCode !== 200 || !text.includes(expects)) throw new Error(`${path}: ${answer.statusCode} without ${expects}`);
+      if (answer.statusCode !== 200 || !text.includes(expects))
+        throw new Error(`${path}: ${answer.statusCode} without ${expects}`);
     }
   };
   const began = performance.now();
@@ -122,26 +229,69 @@ async function ask(url: string, { client, authority }: WebhookCertificates, { pa
   return { rate: (count * 1000) / (performance.now() - began), latencies };
 }
 
-async function startIdleWebhook({ controlPlane }: Stage, certificates: WebhookCertificates): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
+async function startIdleWebhook(
+  { controlPlane }: Stage,
+  certificates: WebhookCertificates,
+): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
   const directory = join(controlPlane.directory, "idle-webhook");
   mkdirSync(directory, { recursive: true });
   const { certificate, privateKey, clientAuthority } = tlsOf(certificates);
-  for (const [file, text] of Object.entries({ "tls.crt": certificate, "tls.key": privateKey, "ca.crt": clientAuthority })) writeFileSync(join(directory, file), text, { mode: 0o600 });
+  for (const [file, text] of Object.entries({
+    "tls.crt": certificate,
+    "tls.key": privateKey,
+    "ca.crt": clientAuthority,
+  }))
+    writeFileSync(join(directory, file), text, { mode: 0o600 });
   const port = await freePort();
   const log = join(directory, "log");
-  const child = startTiedChild([process.execPath, join(import.meta.dirname, "idle-webhook.ts"), String(port), directory], { log });
+  const child = startTiedChild(
+    [process.execPath, join(import.meta.dirname, "idle-webhook.ts"), String(port), directory],
+    { log },
+  );
   const url = `https://127.0.0.1:${port}`;
-  const answers = async (): Promise<boolean> => (await ask(url, certificates, { name: "", path: "/", bodyOf: () => "{}", expects: "", count: 1 })).rate > 0;
+  const answers = async (): Promise<boolean> =>
+    (
+      await ask(url, certificates, {
+        name: "",
+        path: "/",
+        bodyOf: () => "{}",
+        expects: "",
+        count: 1,
+      })
+    ).rate > 0;
   await eventually(answers, { what: "the webhook that does nothing to answer" });
   return { url, stop: () => child.stop() };
 }
 
 function tokenReview(token: string): string {
-  return JSON.stringify({ kind: "TokenReview", apiVersion: "authentication.k8s.io/v1", metadata: { creationTimestamp: null }, spec: { token }, status: { user: {} } });
+  return JSON.stringify({
+    kind: "TokenReview",
+    apiVersion: "authentication.k8s.io/v1",
+    metadata: { creationTimestamp: null },
+    spec: { token },
+    status: { user: {} },
+  });
 }
 
 function accessReview(keyId: string): string {
-  const resourceAttributes = { namespace: "pay", verb: "list", group: "apps", version: "v1", resource: "deployments" };
-  const spec = { resourceAttributes, user: "holder-1", groups: ["system:authenticated"], extra: { [extras.keyId]: [keyId], [extras.scopeHash]: ["0123456789abcdef"] } };
-  return JSON.stringify({ kind: "SubjectAccessReview", apiVersion: "authorization.k8s.io/v1", metadata: { creationTimestamp: null }, spec, status: { allowed: false } });
+  const resourceAttributes = {
+    namespace: "pay",
+    verb: "list",
+    group: "apps",
+    version: "v1",
+    resource: "deployments",
+  };
+  const spec = {
+    resourceAttributes,
+    user: "holder-1",
+    groups: ["system:authenticated"],
+    extra: { [extras.keyId]: [keyId], [extras.scopeHash]: ["0123456789abcdef"] },
+  };
+  return JSON.stringify({
+    kind: "SubjectAccessReview",
+    apiVersion: "authorization.k8s.io/v1",
+    metadata: { creationTimestamp: null },
+    spec,
+    status: { allowed: false },
+  });
 }

@@ -20,9 +20,21 @@ export interface Sightings {
   readonly stop: () => void;
 }
 
-/** Watches a collection from now on; `isKept` looks at the bare line, because most need not be parsed. */
-export async function watchCollection(client: BareClient, path: string, { selector = "", isKept = () => true }: { readonly selector?: string; readonly isKept?: (line: string) => boolean } = {}): Promise<Sightings> {
-  const { resourceVersion } = metadataOf(parsed(await client.send({ method: "GET", path: `${path}?limit=1` })));
+/**
+ * Watches a collection from now on; `isKept` looks at the bare line, because most need not be
+ * parsed.
+ */
+export async function watchCollection(
+  client: BareClient,
+  path: string,
+  {
+    selector = "",
+    isKept = () => true,
+  }: { readonly selector?: string; readonly isKept?: (line: string) => boolean } = {},
+): Promise<Sightings> {
+  const { resourceVersion } = metadataOf(
+    parsed(await client.send({ method: "GET", path: `${path}?limit=1` })),
+  );
   const kept: Sighting[] = [];
   const waiting = new Set<(seen: Sighting) => void>();
   const query = `watch=1&resourceVersion=${resourceVersion}${selector}`;

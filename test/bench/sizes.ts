@@ -7,20 +7,42 @@ export interface Size {
   readonly samples: number;
   readonly newcomers: { readonly atLeast: number; readonly beside: number };
   readonly many: { readonly sources: number; readonly targets: number; readonly foreign: number };
-  /** Copies of one big SharedSecret each, and big SharedSecrets that are not synced; kilobytes of data before base64. */
-  readonly big: { readonly fanOuts: readonly { readonly targets: number; readonly kilobytes: number }[]; readonly unsynced: { readonly count: number; readonly kilobytes: number } };
+  /**
+   * Copies of one big SharedSecret each, and big SharedSecrets that are not synced; kilobytes of
+   * data before base64.
+   */
+  readonly big: {
+    readonly fanOuts: readonly { readonly targets: number; readonly kilobytes: number }[];
+    readonly unsynced: { readonly count: number; readonly kilobytes: number };
+  };
   readonly idleSeconds: number;
   readonly tokens: number;
-  readonly keys: { readonly lasting: number; readonly expiring: number; readonly withinSeconds: number; readonly together: number; readonly requesters: number; readonly reviews: number };
+  readonly keys: {
+    readonly lasting: number;
+    readonly expiring: number;
+    readonly withinSeconds: number;
+    readonly together: number;
+    readonly requesters: number;
+    readonly reviews: number;
+  };
 }
 
 const tiny: Size = {
   name: "tiny",
-  fanOuts: [{ targets: 50, rounds: 3 }, { targets: 200, rounds: 3 }],
+  fanOuts: [
+    { targets: 50, rounds: 3 },
+    { targets: 200, rounds: 3 },
+  ],
   samples: 20,
   newcomers: { atLeast: 10, beside: 500 },
   many: { sources: 50, targets: 4, foreign: 100 },
-  big: { fanOuts: [{ targets: 20, kilobytes: 220 }, { targets: 20, kilobytes: 900 }], unsynced: { count: 10, kilobytes: 1000 } },
+  big: {
+    fanOuts: [
+      { targets: 20, kilobytes: 220 },
+      { targets: 20, kilobytes: 900 },
+    ],
+    unsynced: { count: 10, kilobytes: 1000 },
+  },
   idleSeconds: 10,
   tokens: 100,
   keys: { lasting: 90, expiring: 10, withinSeconds: 5, together: 100, requesters: 2, reviews: 400 },
@@ -28,26 +50,58 @@ const tiny: Size = {
 
 const small: Size = {
   name: "small",
-  fanOuts: [{ targets: 200, rounds: 5 }, { targets: 1000, rounds: 3 }],
+  fanOuts: [
+    { targets: 200, rounds: 5 },
+    { targets: 1000, rounds: 3 },
+  ],
   samples: 100,
   newcomers: { atLeast: 60, beside: 5000 },
   many: { sources: 500, targets: 10, foreign: 2500 },
-  big: { fanOuts: [{ targets: 100, kilobytes: 220 }, { targets: 100, kilobytes: 900 }], unsynced: { count: 50, kilobytes: 1000 } },
+  big: {
+    fanOuts: [
+      { targets: 100, kilobytes: 220 },
+      { targets: 100, kilobytes: 900 },
+    ],
+    unsynced: { count: 50, kilobytes: 1000 },
+  },
   idleSeconds: 30,
   tokens: 1000,
-  keys: { lasting: 1950, expiring: 50, withinSeconds: 15, together: 1000, requesters: 10, reviews: 10_000 },
+  keys: {
+    lasting: 1950,
+    expiring: 50,
+    withinSeconds: 15,
+    together: 1000,
+    requesters: 10,
+    reviews: 10_000,
+  },
 };
 
 const full: Size = {
   name: "full",
-  fanOuts: [{ targets: 200, rounds: 10 }, { targets: 1000, rounds: 5 }],
+  fanOuts: [
+    { targets: 200, rounds: 10 },
+    { targets: 1000, rounds: 5 },
+  ],
   samples: 500,
   newcomers: { atLeast: 200, beside: 5000 },
   many: { sources: 10_000, targets: 10, foreign: 50_000 },
-  big: { fanOuts: [{ targets: 500, kilobytes: 220 }, { targets: 600, kilobytes: 900 }], unsynced: { count: 300, kilobytes: 1000 } },
+  big: {
+    fanOuts: [
+      { targets: 500, kilobytes: 220 },
+      { targets: 600, kilobytes: 900 },
+    ],
+    unsynced: { count: 300, kilobytes: 1000 },
+  },
   idleSeconds: 30,
   tokens: 1000,
-  keys: { lasting: 99_000, expiring: 1000, withinSeconds: 60, together: 1000, requesters: 100, reviews: 40_000 },
+  keys: {
+    lasting: 99_000,
+    expiring: 1000,
+    withinSeconds: 60,
+    together: 1000,
+    requesters: 100,
+    reviews: 40_000,
+  },
 };
 
 const sizes: readonly Size[] = [tiny, small, full];
@@ -55,6 +109,7 @@ const sizes: readonly Size[] = [tiny, small, full];
 /** The size of that name, small without one; throws for another name. */
 export function sizeNamed(name: string | undefined): Size {
   const found = sizes.find((size) => size.name === (name || "small"));
-  if (found === undefined) throw new Error(`SIZE is "${name}": it must be ${sizes.map((size) => size.name).join(", ")}`);
+  if (found === undefined)
+    throw new Error(`SIZE is "${name}": it must be ${sizes.map((size) => size.name).join(", ")}`);
   return found;
 }

@@ -4,11 +4,17 @@ export interface Point {
   readonly value: number;
 }
 
-/** How much the value grows in one unit of `at`: the line that fits best by least squares; NaN where no two instants differ. */
+/**
+ * How much the value grows in one unit of `at`: the line that fits best by least squares; NaN where
+ * no two instants differ.
+ */
 export function slopeOf(points: readonly Point[]): number {
   const meanAt = mean(points.map(({ at }) => at));
   const meanValue = mean(points.map(({ value }) => value));
-  const together = points.reduce((sum, { at, value }) => sum + (at - meanAt) * (value - meanValue), 0);
+  const together = points.reduce(
+    (sum, { at, value }) => sum + (at - meanAt) * (value - meanValue),
+    0,
+  );
   return together / points.reduce((sum, { at }) => sum + (at - meanAt) ** 2, 0);
 }
 

@@ -3,37 +3,86 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { differencesIn } from "../soak/end-state.ts";
 import type { Seen } from "../soak/seen.ts";
 
-const createdAt = (second: number) => ({ creationTimestamp: `2026-01-01T00:00:0${second}Z`, generation: 1 });
+const createdAt = (second: number) => ({
+  creationTimestamp: `2026-01-01T00:00:0${second}Z`,
+  generation: 1,
+});
 const ready = (reason: string, more: object = {}) => ({
   observedGeneration: 1,
   conditions: [{ type: "Ready", status: "True", reason, message: "", lastTransitionTime: "" }],
   ...more,
 });
-const namespace = { metadata: { name: "web-1", labels: { [labels.project]: "web" }, annotations: { [annotations.sync]: "enabled" } } };
+const namespace = {
+  metadata: {
+    name: "web-1",
+    labels: { [labels.project]: "web" },
+    annotations: { [annotations.sync]: "enabled" },
+  },
+};
 const shared = {
-  metadata: { ...createdAt(0), namespace: "home", name: "db", uid: "u1", annotations: { [annotations.syncToProjects]: "pay, web" } },
-  spec: { data: { a: "QQ==" }, owner: {}, access: [{ verbs: ["get"], users: ["alice"] }, { verbs: ["create"], users: ["bob"] }] },
+  metadata: {
+    ...createdAt(0),
+    namespace: "home",
+    name: "db",
+    uid: "u1",
+    annotations: { [annotations.syncToProjects]: "pay, web" },
+  },
+  spec: {
+    data: { a: "QQ==" },
+    owner: {},
+    access: [
+      { verbs: ["get"], users: ["alice"] },
+      { verbs: ["create"], users: ["bob"] },
+    ],
+  },
   status: ready("Ready", { sync: { synced: 1 } }),
 };
 const copy = {
-  metadata: { namespace: "web-1", name: "db", labels: { [labels.sourceUid]: "u1" }, annotations: { [annotations.copyOf]: "home/db -> web-1/db" } },
+  metadata: {
+    namespace: "web-1",
+    name: "db",
+    labels: { [labels.sourceUid]: "u1" },
+    annotations: { [annotations.copyOf]: "home/db -> web-1/db" },
+  },
   data: { a: "QQ==" },
 };
-const role = { metadata: { namespace: "home", name: "r" }, rules: [{ verbs: ["get"], resources: ["sharedsecrets"], resourceNames: ["db"] }] };
-const binding = { metadata: { namespace: "home", name: "r" }, roleRef: { name: "r" }, subjects: [{ kind: "User", name: "alice" }] };
+const role = {
+  metadata: { namespace: "home", name: "r" },
+  rules: [{ verbs: ["get"], resources: ["sharedsecrets"], resourceNames: ["db"] }],
+};
+const binding = {
+  metadata: { namespace: "home", name: "r" },
+  roleRef: { name: "r" },
+  subjects: [{ kind: "User", name: "alice" }],
+};
 const requester = { annotations: { [annotations.requester]: "alice" } };
-const key = { metadata: { ...createdAt(1), ...requester, name: "k", uid: "u2" }, spec: { key: "canary-1" }, status: ready("Active") };
-const token = { metadata: { ...createdAt(1), ...requester, name: "t", uid: "u3" }, spec: { ttl: 3600 }, status: ready("Minted", { token: "…" }) };
+const key = {
+  metadata: { ...createdAt(1), ...requester, name: "k", uid: "u2" },
+  spec: { key: "canary-1" },
+  status: ready("Active"),
+};
+const token = {
+  metadata: { ...createdAt(1), ...requester, name: "t", uid: "u3" },
+  spec: { ttl: 3600 },
+  status: ready("Minted", { token: "…" }),
+};
 const rules = [
   { resources: ["ownedaccesskeys"], resourceNames: ["k"] },
   { resources: ["directclusterendpointtokens"], resourceNames: ["t"] },
 ];
 const grant = { metadata: { name: "g" }, rules };
-const grantBinding = { metadata: { name: "g" }, roleRef: { name: "g" }, subjects: [{ kind: "User", name: "alice" }] };
+const grantBinding = {
+  metadata: { name: "g" },
+  roleRef: { name: "g" },
+  subjects: [{ kind: "User", name: "alice" }],
+};
 
 const right: Seen = {
   sharedSecrets: [shared],
-  namespaces: [namespace, { metadata: { name: "none", annotations: { [annotations.sync]: "enabled" } } }],
+  namespaces: [
+    namespace,
+    { metadata: { name: "none", annotations: { [annotations.sync]: "enabled" } } },
+  ],
   copies: [copy],
   roles: [role],
   bindings: [binding],
@@ -54,21 +103,79 @@ describe("the end of a soak", () => {
   test.each<[string, Partial<Seen>, RegExp]>([
     ["a copy is missing", { copies: [] }, /^missing: the copy web-1\/db/],
     ["a copy is left over", { copies: [copy, moved] }, /^too much: the copy pay-1\/db/],
-    ["a copy holds other data", { copies: [{ ...copy, data: { a: "Qg==" } }] }, /web-1\/db with other data$/],
-    ["a copy holds more data", { copies: [{ ...copy, data: { ...copy.data, b: "QQ==" } }] }, /web-1\/db with other data$/],
+    [
+      "a copy holds other data",
+      { copies: [{ ...copy, data: { a: "Qg==" } }] },
+      /web-1\/db with other data$/,
+    ],
+    [
+      "a copy holds more data",
+      { copies: [{ ...copy, data: { ...copy.data, b: "QQ==" } }] },
+      /web-1\/db with other data$/,
+    ],
     ["a copy's source is gone", { sharedSecrets: [] }, /^too much: the copy/],
-    ["somebody is not granted what a rule grants", { bindings: [] }, /^missing: User alice may get/],
-    ["somebody is granted what no rule grants", { bindings: [{ ...binding, subjects: [...binding.subjects, { kind: "User", name: "bob" }] }] }, /^too much: User bob may get/],
-    ["a Role is left over", { roles: [role, { ...role, metadata: { namespace: "home", name: "r2" } }] }, /nobody is bound to home\/r2/],
+    [
+      "somebody is not granted what a rule grants",
+      { bindings: [] },
+      /^missing: User alice may get/,
+    ],
+    [
+      "somebody is granted what no rule grants",
+      {
+        bindings: [{ ...binding, subjects: [...binding.subjects, { kind: "User", name: "bob" }] }],
+      },
+      /^too much: User bob may get/,
+    ],
+    [
+      "a Role is left over",
+      { roles: [role, { ...role, metadata: { namespace: "home", name: "r2" } }] },
+      /nobody is bound to home\/r2/,
+    ],
     ["a binding's Role is gone", { roles: [] }, /a binding to home\/r, which is not there/],
-    ["a status tells of an earlier spec", { keys: [{ ...key, metadata: { ...key.metadata, generation: 2 } }] }, /^missing: the status of k is current/],
-    ["a status counts other copies", { sharedSecrets: [{ ...shared, status: ready("Ready", { sync: { synced: 2 } }) }] }, /^too much: home\/db counts 2 copies/],
-    ["a disabled key is active", { keys: [{ ...key, spec: { ...key.spec, disabled: true } }] }, /^missing: k is Disabled/],
-    ["a younger key works, too", { keys: [{ ...key, metadata: { ...key.metadata, name: "old", uid: "u0" } }, younger] }, /^missing: k is DuplicateKey/],
-    ["an expired key is still there", { keys: [{ ...key, spec: { ...key.spec, ttl: 5 } }] }, /^too much: k is Active/],
-    ["a key is going, and does not go", { keys: [{ ...key, metadata: { ...key.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }] }, /^too much: k is going/],
-    ["a token is not issued", { tokens: [{ ...token, status: ready("Minted") }] }, /^missing: t is Minted with a token/],
-    ["a requester is not granted its token", { grants: [{ ...grant, rules: rules.slice(0, 1) }] }, /^missing: alice is granted directclusterendpointtokens t/],
+    [
+      "a status tells of an earlier spec",
+      { keys: [{ ...key, metadata: { ...key.metadata, generation: 2 } }] },
+      /^missing: the status of k is current/,
+    ],
+    [
+      "a status counts other copies",
+      { sharedSecrets: [{ ...shared, status: ready("Ready", { sync: { synced: 2 } }) }] },
+      /^too much: home\/db counts 2 copies/,
+    ],
+    [
+      "a disabled key is active",
+      { keys: [{ ...key, spec: { ...key.spec, disabled: true } }] },
+      /^missing: k is Disabled/,
+    ],
+    [
+      "a younger key works, too",
+      { keys: [{ ...key, metadata: { ...key.metadata, name: "old", uid: "u0" } }, younger] },
+      /^missing: k is DuplicateKey/,
+    ],
+    [
+      "an expired key is still there",
+      { keys: [{ ...key, spec: { ...key.spec, ttl: 5 } }] },
+      /^too much: k is Active/,
+    ],
+    [
+      "a key is going, and does not go",
+      {
+        keys: [
+          { ...key, metadata: { ...key.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } },
+        ],
+      },
+      /^too much: k is going/,
+    ],
+    [
+      "a token is not issued",
+      { tokens: [{ ...token, status: ready("Minted") }] },
+      /^missing: t is Minted with a token/,
+    ],
+    [
+      "a requester is not granted its token",
+      { grants: [{ ...grant, rules: rules.slice(0, 1) }] },
+      /^missing: alice is granted directclusterendpointtokens t/,
+    ],
     ["a grant outlives its key", { keys: [] }, /^too much: alice is granted ownedaccesskeys k/],
   ])("is wrong where %s", (_, change, sentence) => {
     expect(differencesIn({ ...right, ...change })).toContainEqual(expect.stringMatching(sentence));

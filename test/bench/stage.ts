@@ -4,7 +4,11 @@ import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
-import { type LatchkeyProcess, startController, startWebhook } from "../cluster/latchkey-process.ts";
+import {
+  type LatchkeyProcess,
+  startController,
+  startWebhook,
+} from "../cluster/latchkey-process.ts";
 import { imageNodeFlags } from "../cluster/image.ts";
 import { applyLatchkey, policiesCount, repository } from "../cluster/install.ts";
 import { kubectl } from "../cluster/kubectl.ts";
@@ -45,20 +49,30 @@ export interface Stage {
 }
 
 /**
- * Starts a control plane without audit log and without kube-controller-manager, which would write beside what is measured
- * for every new namespace, installs Latchkey, and bundles the controller.
+ * Starts a control plane without audit log and without kube-controller-manager, which would write
+ * beside what is measured for every new namespace, installs Latchkey, and bundles the controller.
  */
 export async function setStage(say: (line: string) => void): Promise<Stage> {
   const source = await findOrBuildControlPlane(say);
-  if (source.kind === "existing") throw new Error("benchmarks want a control plane of their own: unset USE_EXISTING_CLUSTER");
+  if (source.kind === "existing")
+    throw new Error("benchmarks want a control plane of their own: unset USE_EXISTING_CLUSTER");
   const { controllerManager: _, ...binaries } = source;
   say("starting etcd and kube-apiserver, installing Latchkey, bundling the controller");
   const controlPlane = await startControlPlane(binaries, { auditLog: false });
   try {
     const program = bundle(controlPlane.directory);
     await applyLatchkey(controlPlane, say);
-    const token = await kubectl(controlPlane, ["create", "token", "latchkey-controller", "--namespace=latchkey-system", "--duration=24h"]);
-    const [admin, account] = await Promise.all([bareClient(controlPlane.adminKubeconfig), bareClient(controlPlane.adminKubeconfig, token.trim())]);
+    const token = await kubectl(controlPlane, [
+      "create",
+      "token",
+      "latchkey-controller",
+      "--namespace=latchkey-system",
+      "--duration=24h",
+    ]);
+    const [admin, account] = await Promise.all([
+      bareClient(controlPlane.adminKubeconfig),
+      bareClient(controlPlane.adminKubeconfig, token.trim()),
+    ]);
     await policiesCount(controlPlane);
     const running = new Set<LatchkeyProcess>();
     return {
@@ -66,12 +80,26 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
       admin,
       account,
       say,
-      start: (nodeOptions) => run({ controlPlane, program, ...(nodeOptions === undefined ? {} : { nodeOptions }) }, running),
+      start: (nodeOptions) =>
+        run(
+          { controlPlane, program, ...(nodeOptions === undefined ? {} : { nodeOptions }) },
+          running,
+        ),
       async startWebhook() {
-        const webhook = await startWebhook({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", env: imageEnvironment });
+        const webhook = await startWebhook({
+          controlPlane,
+          program,
+          nodeFlags: imageNodeFlags(),
+          restart: "never",
+          env: imageEnvironment,
+        });
         running.add(webhook);
         await webhook.waitReady(300_000);
-        return { webhookUrl: webhook.webhookUrl, readings: readingsOf(webhook.url), stop: () => end(webhook, running) };
+        return {
+          webhookUrl: webhook.webhookUrl,
+          readings: readingsOf(webhook.url),
+          stop: () => end(webhook, running),
+        };
       },
       async close() {
         await Promise.all([...running].map((controller) => controller.stop()));
@@ -87,15 +115,37 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
 
 function bundle(directory: string): string {
   const given = process.env.BENCH_PROGRAM;
-  if (given === undefined) execFileSync("npm", ["run", "--silent", "build"], { cwd: repository, stdio: "inherit" });
+  if (given === undefined)
+    execFileSync("npm", ["run", "--silent", "build"], { cwd: repository, stdio: "inherit" });
   const program = join(directory, "latchkey.mjs");
   copyFileSync(given ?? join(repository, "dist", "latchkey.mjs"), program);
   return program;
 }
 
-async function run({ controlPlane, program, nodeOptions }: { readonly controlPlane: StartedControlPlane; readonly program: string; readonly nodeOptions?: string }, running: Set<LatchkeyProcess>): Promise<Running> {
+async function run(
+  {
+    controlPlane,
+    program,
+    nodeOptions,
+  }: {
+    readonly controlPlane: StartedControlPlane;
+    readonly program: string;
+    readonly nodeOptions?: string;
+  },
+  running: Set<LatchkeyProcess>,
+): Promise<Running> {
   const startedAt = performance.now();
-  const controller = await startController({ controlPlane, program, nodeFlags: imageNodeFlags(), restart: "never", identity: "bench", env: { ...imageEnvironment, ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }) } });
+  const controller = await startController({
+    controlPlane,
+    program,
+    nodeFlags: imageNodeFlags(),
+    restart: "never",
+    identity: "bench",
+    env: {
+      ...imageEnvironment,
+      ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }),
+    },
+  });
   running.add(controller);
   return {
     pid: controller.pid,
@@ -109,7 +159,10 @@ async function run({ controlPlane, program, nodeOptions }: { readonly controlPla
   };
 }
 
-const imageEnvironment = { NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "", NODE_ENV: "production" };
+const imageEnvironment = {
+  NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? "",
+  NODE_ENV: "production",
+};
 
 async function end(one: LatchkeyProcess, running: Set<LatchkeyProcess>): Promise<void> {
   running.delete(one);

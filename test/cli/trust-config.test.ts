@@ -7,12 +7,21 @@ import { printTrustConfig } from "../../src/cli/trust-config.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { parseTrustConfigOptions } from "../../src/runtime/trust-config-options.ts";
-import { newWebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+import {
+  newWebhookCertificates,
+  webhookCertificatesSecret,
+} from "../../src/tokens/webhook-certificates.ts";
 
 let secret: unknown;
 beforeAll(async () => {
-  const made = await newWebhookCertificates({ dnsNames: ["latchkey-webhook.latchkey-system.svc"], clientName: "latchkey:kube-apiserver", now: Date.now() });
-  secret = JSON.parse(encodeBody(webhookCertificatesSecret(made, { namespace: "latchkey-system" })));
+  const made = await newWebhookCertificates({
+    dnsNames: ["latchkey-webhook.latchkey-system.svc"],
+    clientName: "latchkey:kube-apiserver",
+    now: Date.now(),
+  });
+  secret = JSON.parse(
+    encodeBody(webhookCertificatesSecret(made, { namespace: "latchkey-system" })),
+  );
 });
 
 interface Cluster {
@@ -21,7 +30,10 @@ interface Cluster {
   readonly hasSecret?: boolean;
 }
 
-async function printed(argv: readonly string[], { version = "v1.36.3", clusterIP = "10.0.0.7", hasSecret = true }: Cluster = {}): Promise<string> {
+async function printed(
+  argv: readonly string[],
+  { version = "v1.36.3", clusterIP = "10.0.0.7", hasSecret = true }: Cluster = {},
+): Promise<string> {
   const texts: string[] = [];
   await printTrustConfig(parseTrustConfigOptions({ argv, env: {} }), {
     client: {
@@ -41,20 +53,45 @@ describe("what is printed", () => {
   test("is three files that fit together, and the flags as comments", async () => {
     const text = await printed([]);
     const [authorization, tokenReview, accessReview] = loadAll(text);
-    expect(authorization).toMatchObject({ apiVersion: "apiserver.config.k8s.io/v1", kind: "AuthorizationConfiguration" });
-    expect(tokenReview).toMatchObject({ clusters: [{ cluster: { server: "https://10.0.0.7/token-review", "tls-server-name": "latchkey-webhook.latchkey-system.svc" } }] });
-    expect(accessReview).toMatchObject({ clusters: [{ cluster: { server: "https://10.0.0.7/access-review" } }] });
-    for (const file of ["authorization.yaml", "token-review.kubeconfig", "access-review.kubeconfig"]) expect(text).toContain(`# /etc/kubernetes/latchkey/${file}\n`);
-    expect(text).toContain("# --authorization-config=/etc/kubernetes/latchkey/authorization.yaml\n");
+    expect(authorization).toMatchObject({
+      apiVersion: "apiserver.config.k8s.io/v1",
+      kind: "AuthorizationConfiguration",
+    });
+    expect(tokenReview).toMatchObject({
+      clusters: [
+        {
+          cluster: {
+            server: "https://10.0.0.7/token-review",
+            "tls-server-name": "latchkey-webhook.latchkey-system.svc",
+          },
+        },
+      ],
+    });
+    expect(accessReview).toMatchObject({
+      clusters: [{ cluster: { server: "https://10.0.0.7/access-review" } }],
+    });
+    for (const file of [
+      "authorization.yaml",
+      "token-review.kubeconfig",
+      "access-review.kubeconfig",
+    ])
+      expect(text).toContain(`# /etc/kubernetes/latchkey/${file}\n`);
+    expect(text).toContain(
+      "# --authorization-config=/etc/kubernetes/latchkey/authorization.yaml\n",
+    );
   });
 
   test("fits the version of the cluster, or the one that is named", async () => {
     expect(await printed([], { version: "v1.31.4" })).toContain("apiserver.config.k8s.io/v1beta1");
-    expect(await printed(["--kubernetes-version=1.32"], { version: "v1.31.4" })).toContain("apiserver.config.k8s.io/v1\n");
+    expect(await printed(["--kubernetes-version=1.32"], { version: "v1.31.4" })).toContain(
+      "apiserver.config.k8s.io/v1\n",
+    );
   });
 
   test("reaches the webhook as told, also by an IPv6 address", async () => {
-    expect(await printed(["--webhook-url=https://latchkey.example.com:8443/"])).toContain("server: https://latchkey.example.com:8443/token-review\n");
+    expect(await printed(["--webhook-url=https://latchkey.example.com:8443/"])).toContain(
+      "server: https://latchkey.example.com:8443/token-review\n",
+    );
     expect(await printed([], { clusterIP: "fd00::7" })).toContain("https://[fd00::7]/token-review");
   });
 });
@@ -63,15 +100,26 @@ test("files are written for their owner alone, and only flags are printed", asyn
   const output = join(mkdtempSync(join(tmpdir(), "trust-")), "made");
   const text = await printed([`--output=${output}`]);
   expect(text).not.toContain("client-key-data");
-  expect(readdirSync(output).toSorted()).toEqual(["access-review.kubeconfig", "authorization.yaml", "token-review.kubeconfig"]);
+  expect(readdirSync(output).toSorted()).toEqual([
+    "access-review.kubeconfig",
+    "authorization.yaml",
+    "token-review.kubeconfig",
+  ]);
   expect(statSync(join(output, "token-review.kubeconfig")).mode & 0o777).toBe(0o600);
-  expect(readFileSync(join(output, "token-review.kubeconfig"), "utf8")).toContain("client-key-data");
+  expect(readFileSync(join(output, "token-review.kubeconfig"), "utf8")).toContain(
+    "client-key-data",
+  );
   rmSync(join(output, ".."), { recursive: true });
 });
 
 describe("what cannot be done is said with its fix", () => {
   test.each<[string, readonly string[], Cluster, string]>([
-    ["an old server", [], { version: "v1.29.0" }, '"1.29" is too old: kube-apiserver reads an AuthorizationConfiguration from 1.30 on'],
+    [
+      "an old server",
+      [],
+      { version: "v1.29.0" },
+      '"1.29" is too old: kube-apiserver reads an AuthorizationConfiguration from 1.30 on',
+    ],
     ["a Service without an address", [], { clusterIP: "None" }, "--webhook-url"],
     ["no certificates yet", [], { hasSecret: false }, "start latchkey webhook, which makes it"],
   ])("%s", async (_rule, argv, cluster, problem) => {

@@ -11,7 +11,10 @@ export interface ServiceAccountLogin {
   close(): void;
 }
 
-/** Whose token, where its files go and how long it lives (seconds; the API server refuses less than 600). */
+/**
+ * Whose token, where its files go and how long it lives (seconds; the API server refuses less than
+ * 600).
+ */
 export interface LoginOptions {
   directory: string;
   account: string;
@@ -19,7 +22,9 @@ export interface LoginOptions {
   tokenSeconds?: number;
 }
 
-/** A login as a service account by a bound token in a file, renewed at 80 % of its life as in a pod. */
+/**
+ * A login as a service account by a bound token in a file, renewed at 80 % of its life as in a pod.
+ */
 export async function accountKubeconfig(
   controlPlane: ControlPlane,
   { directory, account, namespace = "latchkey-system", tokenSeconds = 3600 }: LoginOptions,
@@ -27,7 +32,13 @@ export async function accountKubeconfig(
   const tokenFile = join(directory, `${account}.token`);
   const kubeconfig = join(directory, `${account}.kubeconfig`);
   const renew = async () => {
-    const request = ["create", "token", account, `--namespace=${namespace}`, `--duration=${tokenSeconds}s`];
+    const request = [
+      "create",
+      "token",
+      account,
+      `--namespace=${namespace}`,
+      `--duration=${tokenSeconds}s`,
+    ];
     writePrivately(tokenFile, (await kubectl(controlPlane, request)).trim());
   };
   await renew();
@@ -41,7 +52,14 @@ function keepRenewing(renew: () => Promise<void>, seconds: number): () => void {
   let closed = false;
   const schedule = (share: number) => {
     if (closed) return;
-    timer = setTimeout(() => void renew().then(() => schedule(0.8), () => schedule(0.01)), seconds * share * 1000);
+    timer = setTimeout(
+      () =>
+        void renew().then(
+          () => schedule(0.8),
+          () => schedule(0.01),
+        ),
+      seconds * share * 1000,
+    );
     timer.unref();
   };
   schedule(0.8);

@@ -8,7 +8,10 @@ import { repository } from "./install.ts";
 import type { ControlPlane } from "./control-plane-handle.ts";
 import { arrange, unique } from "./policy-request.ts";
 
-/** A webhook in the place of a shipped one: it is asked under the same rules and conditions, allows everything, and keeps what it is sent. */
+/**
+ * A webhook in the place of a shipped one: it is asked under the same rules and conditions, allows
+ * everything, and keeps what it is sent.
+ */
 export interface AdmissionRecorder {
   /** The names of the objects that it was asked about. */
   readonly names: ReadonlySet<string>;
@@ -17,28 +20,57 @@ export interface AdmissionRecorder {
 
 const configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/** Has kube-apiserver ask a recorder wherever it would ask the webhook `name` of `config/webhook/admission.yaml`, in one namespace. */
-export async function recordAdmission(controlPlane: ControlPlane, name: string, namespace: string): Promise<AdmissionRecorder> {
+/**
+ * Has kube-apiserver ask a recorder wherever it would ask the webhook `name` of
+ * `config/webhook/admission.yaml`, in one namespace.
+ */
+export async function recordAdmission(
+  controlPlane: ControlPlane,
+  name: string,
+  namespace: string,
+): Promise<AdmissionRecorder> {
   const names = new Set<string>();
-  const [cert, key] = ["apiserver.crt", "apiserver.key"].map((file) => readFileSync(join(controlPlane.directory, "certificates", file)));
+  const [cert, key] = ["apiserver.crt", "apiserver.key"].map((file) =>
+    readFileSync(join(controlPlane.directory, "certificates", file)),
+  );
   const server = createServer({ cert, key }, (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
     incoming.on("end", () => {
       const request = recordAt(JSON.parse(Buffer.concat(chunks).toString("utf8")), "request");
       names.add(stringAt(recordAt(request["object"], "metadata"), "name") ?? "");
-      outgoing.setHeader("content-type", "application/json").end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid: request["uid"], allowed: true } }));
+      outgoing.setHeader("content-type", "application/json").end(
+        JSON.stringify({
+          apiVersion: "admission.k8s.io/v1",
+          kind: "AdmissionReview",
+          response: { uid: request["uid"], allowed: true },
+        }),
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  const shipped = listAt(load(readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8")), "webhooks").find((webhook) => stringAt(webhook, "name") === name);
-  const clientConfig = { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(cert ?? "").toString("base64") };
-  const webhook = { ...recordAt({ shipped }, "shipped"), clientConfig, namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } };
+  const shipped = listAt(
+    load(readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8")),
+    "webhooks",
+  ).find((webhook) => stringAt(webhook, "name") === name);
+  const clientConfig = {
+    url: `https://127.0.0.1:${port}/`,
+    caBundle: Buffer.from(cert ?? "").toString("base64"),
+  };
+  const webhook = {
+    ...recordAt({ shipped }, "shipped"),
+    clientConfig,
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+  };
   // kube-apiserver asks in the order of names: before Latchkey, which may refuse.
   const configuration = unique("a-recorder");
-  await arrange({ method: "POST", path: configurations, body: { metadata: { name: configuration }, webhooks: [webhook] } });
+  await arrange({
+    method: "POST",
+    path: configurations,
+    body: { metadata: { name: configuration }, webhooks: [webhook] },
+  });
   return {
     names,
     async stop() {
@@ -48,8 +80,15 @@ export async function recordAdmission(controlPlane: ControlPlane, name: string, 
   };
 }
 
-/** Waits until kube-apiserver asks the recorder; `provoke` sends an object of this name that it must be asked about. */
-export async function becomesAsked({ names }: AdmissionRecorder, name: string, provoke: () => Promise<unknown>): Promise<void> {
+/**
+ * Waits until kube-apiserver asks the recorder; `provoke` sends an object of this name that it must
+ * be asked about.
+ */
+export async function becomesAsked(
+  { names }: AdmissionRecorder,
+  name: string,
+  provoke: () => Promise<unknown>,
+): Promise<void> {
   const look = async () => {
     await provoke();
     return names.has(name);

@@ -6,7 +6,13 @@ export interface AuditRecord {
   verb: string;
   requestURI: string;
   user: { username: string };
-  objectRef?: { resource: string; namespace?: string; name?: string; apiGroup?: string; subresource?: string };
+  objectRef?: {
+    resource: string;
+    namespace?: string;
+    name?: string;
+    apiGroup?: string;
+    subresource?: string;
+  };
   responseStatus?: { code: number; message?: string; reason?: string };
   annotations?: Readonly<Record<string, string>>;
 }
@@ -21,27 +27,40 @@ export function auditLength(path: string): number {
   return statSync(path).size;
 }
 
-/** Everything that Latchkey's accounts have asked for, from that byte on; a line that is still being written waits. */
+/**
+ * Everything that Latchkey's accounts have asked for, from that byte on; a line that is still being
+ * written waits.
+ */
 export function latchkeyRecords(path: string, from = 0): readonly AuditRecord[] {
   const text = textFrom(path, from);
   const lines = text.slice(0, text.lastIndexOf("\n") + 1).split("\n");
-  return lines.filter((line) => line.includes(accounts)).map(parse).filter(({ user }) => user.username.startsWith(accounts));
+  return lines
+    .filter((line) => line.includes(accounts))
+    .map(parse)
+    .filter(({ user }) => user.username.startsWith(accounts));
 }
 
-/** Requests that change something, but those for the Lease: once each, when they have been answered. A review is a question. */
+/**
+ * Requests that change something, but those for the Lease: once each, when they have been answered.
+ * A review is a question.
+ */
 export function mutations(records: readonly AuditRecord[]): readonly AuditRecord[] {
   return records.filter(
-    ({ stage, verb, objectRef }) => stage === "ResponseComplete" && mutatingVerbs.includes(verb) && !["leases", "subjectaccessreviews"].includes(objectRef?.resource ?? ""),
+    ({ stage, verb, objectRef }) =>
+      stage === "ResponseComplete" &&
+      mutatingVerbs.includes(verb) &&
+      !["leases", "subjectaccessreviews"].includes(objectRef?.resource ?? ""),
   );
 }
 
 /**
- * What the shipped RBAC does not allow. A 403 alone says nothing: a terminating namespace gives it to an allowed account,
- * and a grant of more than one's own is refused after it was allowed.
+ * What the shipped RBAC does not allow. A 403 alone says nothing: a terminating namespace gives it
+ * to an allowed account, and a grant of more than one's own is refused after it was allowed.
  */
 export function shortcomings(records: readonly AuditRecord[]): readonly string[] {
   const isShort = ({ annotations, responseStatus }: AuditRecord) =>
-    annotations?.["authorization.k8s.io/decision"] === "forbid" || (responseStatus?.message ?? "").includes("attempting to grant");
+    annotations?.["authorization.k8s.io/decision"] === "forbid" ||
+    (responseStatus?.message ?? "").includes("attempting to grant");
   return records.filter(isShort).map(sentence);
 }
 

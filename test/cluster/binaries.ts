@@ -3,7 +3,9 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { buildControlPlane, findGo } from "./build.ts";
 
-/** The programs of a control plane of our own; envtest archives come without a controller manager. */
+/**
+ * The programs of a control plane of our own; envtest archives come without a controller manager.
+ */
 export interface Binaries {
   kind: "binaries";
   etcd: string;
@@ -12,18 +14,25 @@ export interface Binaries {
   kubectl: string;
 }
 
-/** Where a control plane comes from: programs to start, or the cluster of the current kubeconfig context. */
+/**
+ * Where a control plane comes from: programs to start, or the cluster of the current kubeconfig
+ * context.
+ */
 export type ControlPlaneSource = Binaries | { kind: "existing"; kubectl: string };
 
 /** Takes one line about a slow step. */
 export type Report = (line: string) => void;
 
 const ways = `There is no control plane to test against. One of these gives one:
-  * install Go (https://go.dev/dl) and run again: etcd, kube-apiserver and kubectl are built once and kept;
-  * KUBEBUILDER_ASSETS=<directory with etcd, kube-apiserver and kubectl>;
-  * USE_EXISTING_CLUSTER=true with a kubeconfig (kind create cluster makes a cluster and a kubeconfig).`;
+  * install Go (https://go.dev/dl) and run again: etcd, kube-apiserver and kubectl are built once
+  * and kept; KUBEBUILDER_ASSETS=<directory with etcd, kube-apiserver and kubectl>;
+  * USE_EXISTING_CLUSTER=true with a kubeconfig (kind create cluster makes a cluster and a
+  * kubeconfig).`;
 
-/** Finds a control plane by USE_EXISTING_CLUSTER, KUBEBUILDER_ASSETS or Go, in this order, and builds it if need be. */
+/**
+ * Finds a control plane by USE_EXISTING_CLUSTER, KUBEBUILDER_ASSETS or Go, in this order, and
+ * builds it if need be.
+ */
 export async function findOrBuildControlPlane(
   report: Report,
   env: NodeJS.ProcessEnv = process.env,

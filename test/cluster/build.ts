@@ -19,7 +19,10 @@ const modules: ReadonlyMap<string, string> = new Map([
 /** The module that KUBERNETES_MINOR selects; throws for a version that has none. */
 function moduleDirectory({ KUBERNETES_MINOR: minor = "" }: NodeJS.ProcessEnv): string {
   const name = modules.get(minor === "" ? "1.36" : minor);
-  if (name === undefined) throw new Error(`KUBERNETES_MINOR=${minor} is not supported; must be one of ${[...modules.keys()].join(", ")}`);
+  if (name === undefined)
+    throw new Error(
+      `KUBERNETES_MINOR=${minor} is not supported; must be one of ${[...modules.keys()].join(", ")}`,
+    );
   return join(import.meta.dirname, name);
 }
 
@@ -33,7 +36,12 @@ export interface Go {
 export function findGo(env: NodeJS.ProcessEnv): Go | undefined {
   try {
     const names = ["env", "GOVERSION", "GOOS", "GOARCH"];
-    const answer = execFileSync("go", names, { cwd: moduleDirectory(env), env: goEnv(env), encoding: "utf8", stdio: "pipe" });
+    const answer = execFileSync("go", names, {
+      cwd: moduleDirectory(env),
+      env: goEnv(env),
+      encoding: "utf8",
+      stdio: "pipe",
+    });
     const [version = "", os = "", architecture = ""] = answer.trim().split("\n");
     return { version, platform: `${os}-${architecture}` };
   } catch (error) {
@@ -42,7 +50,10 @@ export function findGo(env: NodeJS.ProcessEnv): Go | undefined {
   }
 }
 
-/** Builds the control plane's programs unless they are in the cache; answers their directory and reports the progress. */
+/**
+ * Builds the control plane's programs unless they are in the cache; answers their directory and
+ * reports the progress.
+ */
 export async function buildControlPlane(
   go: Go,
   report: (line: string) => void,
@@ -60,10 +71,14 @@ export async function buildControlPlane(
   return directory;
 }
 
-/** The directory is named by everything that decides what is built, so a change of any of it builds anew. */
+/**
+ * The directory is named by everything that decides what is built, so a change of any of it builds
+ * anew.
+ */
 function cacheDirectory(go: Go, env: NodeJS.ProcessEnv): string {
   const hash = createHash("sha256");
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleDirectory(env), file))).update("\0");
+  for (const file of ["go.mod", "go.sum"])
+    hash.update(readFileSync(join(moduleDirectory(env), file))).update("\0");
   hash.update([go.version, go.platform, ...buildFlags].join("\0"));
   const cacheHome = env.XDG_CACHE_HOME || join(homedir(), ".cache");
   return join(cacheHome, "latchkey", "control-plane", hash.digest("hex").slice(0, 16));
@@ -73,29 +88,40 @@ async function waitForLock(path: string, report: (line: string) => void): Promis
   for (let waits = 0; ; waits++) {
     const taken = takeLock(path);
     if ("release" in taken) return taken;
-    if (waits % 20 === 0) report(`waiting for the build of the control plane by process ${taken.heldBy.pid}`);
+    if (waits % 20 === 0)
+      report(`waiting for the build of the control plane by process ${taken.heldBy.pid}`);
     await pause(500);
   }
 }
 
-async function buildInto(directory: string, report: (line: string) => void, env: NodeJS.ProcessEnv): Promise<void> {
+async function buildInto(
+  directory: string,
+  report: (line: string) => void,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   const begun = Date.now();
   const draft = `${directory}.${process.pid}`;
   const log = `${directory}.log`;
   rmSync(draft, { recursive: true, force: true });
   rmSync(log, { force: true });
-  report("building etcd, kube-apiserver, kube-controller-manager and kubectl, once (some 5 minutes on 2 cores)");
+  report(
+    "building etcd, kube-apiserver, kube-controller-manager and kubectl, once (some 5 minutes on 2 cores)",
+  );
   const version = kubernetesVersion(env);
-  const build = startTiedChild(["go", "install", "-v", ...buildFlags, "-ldflags", linkerFlags(version), "tool"], {
-    cwd: moduleDirectory(env),
-    env: { ...goEnv(env), CGO_ENABLED: "0", GOGC: "400", GOBIN: draft },
-    log,
-    removeWithParent: draft,
-  });
+  const build = startTiedChild(
+    ["go", "install", "-v", ...buildFlags, "-ldflags", linkerFlags(version), "tool"],
+    {
+      cwd: moduleDirectory(env),
+      env: { ...goEnv(env), CGO_ENABLED: "0", GOGC: "400", GOBIN: draft },
+      log,
+      removeWithParent: draft,
+    },
+  );
   const progress = setInterval(() => report(progressLine(begun, log)), progressEveryMs);
   const exit = await build.exited;
   clearInterval(progress);
-  if (exit.code !== 0) throw new Error(`go install: ${describeExit(exit)}; the log is ${log}\n${logTail(log)}`);
+  if (exit.code !== 0)
+    throw new Error(`go install: ${describeExit(exit)}; the log is ${log}\n${logTail(log)}`);
   renameSync(join(draft, "server"), join(draft, "etcd"));
   renameSync(draft, directory);
   report(`built the control plane ${version} in ${seconds(begun)} s, kept in ${directory}`);
@@ -105,7 +131,10 @@ function goEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...env, GOWORK: "off" };
 }
 
-/** Asked of the module, so that it cannot differ from what is built; this also downloads what the graph needs. */
+/**
+ * Asked of the module, so that it cannot differ from what is built; this also downloads what the
+ * graph needs.
+ */
 function kubernetesVersion(env: NodeJS.ProcessEnv): string {
   const query = ["list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes"];
   return execFileSync("go", query, {

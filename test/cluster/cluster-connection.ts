@@ -58,21 +58,39 @@ export async function connect(kubeconfig: string): Promise<Connection> {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
   const { headers = {}, ca, cert, key } = await credentials(config);
-  const pool = new Pool(config.getCurrentCluster()?.server ?? "", { allowH2: false, connect: { ca, cert, key } });
-  return { pool, headers: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]) };
+  const pool = new Pool(config.getCurrentCluster()?.server ?? "", {
+    allowH2: false,
+    connect: { ca, cert, key },
+  });
+  return {
+    pool,
+    headers: Object.entries(headers).flatMap(([name, value]) => [name, String(value)]),
+  };
 }
 
 /** Sends one request as the caller. */
-export async function send({ pool, headers }: Connection, caller: Caller, request: Ask): Promise<Answer> {
+export async function send(
+  { pool, headers }: Connection,
+  caller: Caller,
+  request: Ask,
+): Promise<Answer> {
   const { method, path, body, type = "application/json" } = request;
   const response = await pool.request({
     method,
     path,
-    headers: [...headers, ...impersonation(caller), ...(body === undefined ? [] : ["content-type", type])],
+    headers: [
+      ...headers,
+      ...impersonation(caller),
+      ...(body === undefined ? [] : ["content-type", type]),
+    ],
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const answer: Answer = JSON.parse(await response.body.text());
-  return { ...answer, code: response.statusCode, warnings: warningsIn(response.headers["warning"]) };
+  return {
+    ...answer,
+    code: response.statusCode,
+    warnings: warningsIn(response.headers["warning"]),
+  };
 }
 
 function warningsIn(header: string | string[] | undefined): readonly string[] {

@@ -4,7 +4,10 @@ export interface User {
   groups: readonly string[];
 }
 
-/** Everything a test needs to reach a control plane: plain data, so that it can be handed to test workers. */
+/**
+ * Everything a test needs to reach a control plane: plain data, so that it can be handed to test
+ * workers.
+ */
 export interface ControlPlane {
   kind: "own" | "existing";
   url: string;
@@ -29,7 +32,10 @@ export interface ControlPlane {
 }
 
 /** The path of a user's kubeconfig; throws for a user the control plane does not have. */
-export function kubeconfigFor(controlPlane: Pick<ControlPlane, "kubeconfigs">, user: string): string {
+export function kubeconfigFor(
+  controlPlane: Pick<ControlPlane, "kubeconfigs">,
+  user: string,
+): string {
   const path = controlPlane.kubeconfigs[user];
   if (path === undefined) throw new Error(`the control plane has no user "${user}"`);
   return path;

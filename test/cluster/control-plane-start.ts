@@ -21,35 +21,53 @@ export interface StartSettings {
 /** What was started, and how to start its API server again. */
 export interface StartedPrograms {
   controlPlane: ControlPlane;
-  /** Starts it again on its port with these flags beside the first ones, and waits until it serves. */
+  /**
+   * Starts it again on its port with these flags beside the first ones, and waits until it serves.
+   */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   addApiServer: () => Promise<AddedApiServer>;
   interrupt: Interrupt;
 }
 
 /**
- * Kills kube-apiserver, etcd or both (kill -9), does `work` with etcd's data directory, starts them again and waits until kube-apiserver
- * is ready.
+ * Kills kube-apiserver, etcd or both (kill -9), does `work` with etcd's data directory, starts them
+ * again and waits until kube-apiserver is ready.
  */
-export type Interrupt = (down: "kube-apiserver" | "etcd" | "both", work: (etcdData: string) => Promise<void>) => Promise<void>;
+export type Interrupt = (
+  down: "kube-apiserver" | "etcd" | "both",
+  work: (etcdData: string) => Promise<void>,
+) => Promise<void>;
 
 /** Another kube-apiserver on the same etcd, with the same users. */
-export interface AddedApiServer extends Pick<ControlPlane, "url" | "certificateAuthority" | "kubeconfigs"> {
+export interface AddedApiServer extends Pick<
+  ControlPlane,
+  "url" | "certificateAuthority" | "kubeconfigs"
+> {
   /** Sends it a signal: between SIGSTOP and SIGCONT it learns nothing, as behind a slow network. */
   signal: (signal: NodeJS.Signals) => void;
 }
 
 const controllerManager: User = { name: "system:kube-controller-manager", groups: [] };
 
-/** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager; each when the one before it serves. */
+/**
+ * Starts etcd, kube-apiserver and, where there is one, kube-controller-manager; each when the one
+ * before it serves.
+ */
 export async function startPrograms(
   binaries: Binaries,
   programs: Programs,
   settings: StartSettings,
 ): Promise<StartedPrograms> {
   const { directory, users } = settings;
-  const { [controllerManager.name]: managerToken = "", ...tokens } = writeUsers(directory, [...users, controllerManager]);
-  const { cluster, audit, restart, add, startEtcd, startServer } = await startApiServer(binaries, programs, settings);
+  const { [controllerManager.name]: managerToken = "", ...tokens } = writeUsers(directory, [
+    ...users,
+    controllerManager,
+  ]);
+  const { cluster, audit, restart, add, startEtcd, startServer } = await startApiServer(
+    binaries,
+    programs,
+    settings,
+  );
   const kubeconfigs = writeKubeconfigs(directory, cluster, tokens);
   const controlPlane: ControlPlane = {
     kind: "own",
@@ -67,7 +85,11 @@ export async function startPrograms(
   if (binaries.controllerManager !== undefined) {
     const kubeconfig = join(directory, "kube-controller-manager.kubeconfig");
     writeKubeconfig(kubeconfig, cluster, { [controllerManager.name]: { token: managerToken } });
-    programs.run("kube-controller-manager", binaries.controllerManager, controllerManagerFlags(directory, kubeconfig));
+    programs.run(
+      "kube-controller-manager",
+      binaries.controllerManager,
+      controllerManagerFlags(directory, kubeconfig),
+    );
     await programs.whileAlive(serviceAccountsReady(controlPlane));
   }
   const restartApiServer = async (extraFlags: readonly string[]) => {
@@ -79,8 +101,19 @@ export async function startPrograms(
     const added = await add(name);
     const addedKubeconfigs = writeKubeconfigs(added.directory, added.cluster, tokens);
     const adminKubeconfig = kubeconfigFor({ kubeconfigs: addedKubeconfigs }, users[0]?.name ?? "");
-    await programs.whileAlive(apiServerReady({ ...controlPlane, ...added.cluster, kubeconfigs: addedKubeconfigs, adminKubeconfig }));
-    return { ...added.cluster, kubeconfigs: addedKubeconfigs, signal: (signal: NodeJS.Signals) => programs.signal(name, signal) };
+    await programs.whileAlive(
+      apiServerReady({
+        ...controlPlane,
+        ...added.cluster,
+        kubeconfigs: addedKubeconfigs,
+        adminKubeconfig,
+      }),
+    );
+    return {
+      ...added.cluster,
+      kubeconfigs: addedKubeconfigs,
+      signal: (signal: NodeJS.Signals) => programs.signal(name, signal),
+    };
   };
   const interrupt: Interrupt = async (down, work) => {
     if (down !== "etcd") await programs.kill("kube-apiserver");
@@ -94,7 +127,9 @@ export async function startPrograms(
 }
 
 interface StartedApiServer {
-  add: (name: string) => Promise<{ readonly cluster: KubeconfigCluster; readonly directory: string }>;
+  add: (
+    name: string,
+  ) => Promise<{ readonly cluster: KubeconfigCluster; readonly directory: string }>;
   cluster: KubeconfigCluster;
   audit: string | undefined;
   restart: (extraFlags: readonly string[]) => Promise<void>;
@@ -111,26 +146,62 @@ async function startApiServer(
   writeFileSync(join(directory, "audit-policy.json"), auditPolicy);
   const audit = auditLog ? join(programs.logs, "audit.log") : undefined;
   const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()];
-  const startEtcd = () => programs.run("etcd", binaries.etcd, etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }));
+  const startEtcd = () =>
+    programs.run(
+      "etcd",
+      binaries.etcd,
+      etcdFlags({ data: join(directory, "etcd"), port: etcdPort, peerPort }),
+    );
   startEtcd();
-  const flags = (more: readonly string[]) => apiServerFlags({ directory, etcdPort, port, audit }, [...extraApiServerFlags, ...more]);
+  const flags = (more: readonly string[]) =>
+    apiServerFlags({ directory, etcdPort, port, audit }, [...extraApiServerFlags, ...more]);
   const startServer = () => programs.run("kube-apiserver", binaries.apiServer, flags([]));
   startServer();
-  const certificateAuthority = await programs.whileAlive(certificate(join(directory, "certificates")));
-  const restart = (more: readonly string[]) => programs.restart("kube-apiserver", binaries.apiServer, flags(more));
+  const certificateAuthority = await programs.whileAlive(
+    certificate(join(directory, "certificates")),
+  );
+  const restart = (more: readonly string[]) =>
+    programs.restart("kube-apiserver", binaries.apiServer, flags(more));
   const add = async (name: string) => {
     const own = join(directory, name);
     mkdirSync(own, { recursive: true });
     const addedPort = await freePort();
-    programs.run(name, binaries.apiServer, flags([`--secure-port=${addedPort}`, `--cert-dir=${own}`, ...(audit === undefined ? [] : [`--audit-log-path=${join(programs.logs, `${name}-audit.log`)}`])]));
-    return { directory: own, cluster: { url: `https://127.0.0.1:${addedPort}`, certificateAuthority: await programs.whileAlive(certificate(own)) } };
+    programs.run(
+      name,
+      binaries.apiServer,
+      flags([
+        `--secure-port=${addedPort}`,
+        `--cert-dir=${own}`,
+        ...(audit === undefined
+          ? []
+          : [`--audit-log-path=${join(programs.logs, `${name}-audit.log`)}`]),
+      ]),
+    );
+    return {
+      directory: own,
+      cluster: {
+        url: `https://127.0.0.1:${addedPort}`,
+        certificateAuthority: await programs.whileAlive(certificate(own)),
+      },
+    };
   };
-  return { cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority }, audit, restart, add, startEtcd, startServer };
+  return {
+    cluster: { url: `https://127.0.0.1:${port}`, certificateAuthority },
+    audit,
+    restart,
+    add,
+    startEtcd,
+    startServer,
+  };
 }
 
 function writeUsers(directory: string, users: readonly User[]): Record<string, string> {
-  const tokens = Object.fromEntries(users.map(({ name }) => [name, randomBytes(24).toString("base64url")]));
-  const lines = users.map(({ name, groups }) => `${tokens[name]},${name},${name},"${groups.join(",")}"\n`);
+  const tokens = Object.fromEntries(
+    users.map(({ name }) => [name, randomBytes(24).toString("base64url")]),
+  );
+  const lines = users.map(
+    ({ name, groups }) => `${tokens[name]},${name},${name},"${groups.join(",")}"\n`,
+  );
   writeFileSync(join(directory, "users.csv"), lines.join(""), { mode: 0o600 });
   return tokens;
 }
@@ -162,7 +233,8 @@ function writeKubeconfigs(
 /** The API server makes its own certificate at its first start; the file holds the CA too. */
 function certificate(directory: string): Promise<string> {
   const path = join(directory, "apiserver.crt");
-  const look = () => existsSync(path) && existsSync(path.replace(/crt$/, "key")) && readFileSync(path, "utf8");
+  const look = () =>
+    existsSync(path) && existsSync(path.replace(/crt$/, "key")) && readFileSync(path, "utf8");
   return eventually(look, { what: "kube-apiserver's certificate", every: 50 });
 }
 
@@ -172,6 +244,7 @@ async function apiServerReady(controlPlane: ControlPlane): Promise<void> {
 }
 
 async function serviceAccountsReady(controlPlane: ControlPlane): Promise<void> {
-  const look = async () => kubectl(controlPlane, ["get", "serviceaccount/default", "configmap/kube-root-ca.crt"]);
+  const look = async () =>
+    kubectl(controlPlane, ["get", "serviceaccount/default", "configmap/kube-root-ca.crt"]);
   await eventually(look, { what: "the default namespace's service account" });
 }

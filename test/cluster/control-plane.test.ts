@@ -10,9 +10,14 @@ import { kubectl, tryKubectl } from "./kubectl.ts";
 const silent = () => {};
 const own = inject("controlPlane").kind === "own";
 
-/** The command lines that mention a directory, of processes that are not yet reaped zombies (proc(5)). */
+/**
+ * The command lines that mention a directory, of processes that are not yet reaped zombies
+ * (proc(5)).
+ */
 function processesOf(directory: string): string[] {
-  const commands = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(commandLine);
+  const commands = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(commandLine);
   return commands.filter((command) => command.includes(directory));
 }
 
@@ -27,11 +32,18 @@ function commandLine(pid: string): string {
 describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of our own", () => {
   it("stands beside another one, and both stop without leaving a process or a file", async () => {
     const source = await findOrBuildControlPlane(silent);
-    const pair = await Promise.all([startControlPlane(source), startControlPlane(source, { auditLog: false })]);
+    const pair = await Promise.all([
+      startControlPlane(source),
+      startControlPlane(source, { auditLog: false }),
+    ]);
     const [first, second] = pair;
     await kubectl(first, ["create", "namespace", "only-here"]);
     const elsewhere = await tryKubectl(second, ["get", "namespace", "only-here"]);
-    const groups = await kubectl(second, ["auth", "whoami", "--output=jsonpath={.status.userInfo.groups}"], { user: "alice" });
+    const groups = await kubectl(
+      second,
+      ["auth", "whoami", "--output=jsonpath={.status.userInfo.groups}"],
+      { user: "alice" },
+    );
     await Promise.all(pair.map(async ({ stop }) => stop()));
 
     expect(elsewhere.stderr).toContain("not found");
@@ -45,25 +57,42 @@ describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of o
     const parent = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     const directory = await new Promise<string>((resolve, reject) => {
       parent.stdout.setEncoding("utf8").once("data", (line: string) => resolve(line.trim()));
-      parent.once("exit", () => reject(new Error("the parent ended before its control plane was ready")));
+      parent.once("exit", () =>
+        reject(new Error("the parent ended before its control plane was ready")),
+      );
     });
     const before = processesOf(directory);
     parent.kill("SIGKILL");
     expect(before).not.toEqual([]);
-    await eventually(() => processesOf(directory).length === 0 && !existsSync(directory), { what: "everything to be gone" });
+    await eventually(() => processesOf(directory).length === 0 && !existsSync(directory), {
+      what: "everything to be gone",
+    });
   });
 
   it("records who asked, and never what was in it", async () => {
     const { auditLogPath = "", ...controlPlane } = inject("controlPlane");
     const literal = `canary-${process.pid}-${Date.now()}`;
-    const create = ["create", "secret", "generic", literal, `--from-literal=key=value-of-${literal}`];
+    const create = [
+      "create",
+      "secret",
+      "generic",
+      literal,
+      `--from-literal=key=value-of-${literal}`,
+    ];
     await kubectl(controlPlane, create);
     const records = await eventually(
-      () => readFileSync(auditLogPath, "utf8").split("\n").filter((line) => line.includes(literal)),
+      () =>
+        readFileSync(auditLogPath, "utf8")
+          .split("\n")
+          .filter((line) => line.includes(literal)),
       { what: "the audit record" },
     );
 
-    expect(records.some((record) => record.includes('"verb":"create"') && record.includes('"username":"admin"'))).toBe(true);
+    expect(
+      records.some(
+        (record) => record.includes('"verb":"create"') && record.includes('"username":"admin"'),
+      ),
+    ).toBe(true);
     expect(records.filter((record) => record.includes(`value-of-${literal}`))).toEqual([]);
   });
 });

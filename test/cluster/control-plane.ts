@@ -9,9 +9,15 @@ import { Programs } from "./programs.ts";
 
 /** A control plane that whoever started it must stop. */
 export interface StartedControlPlane extends ControlPlane {
-  /** Stops the API server, the controller manager and etcd, in this order, and removes a directory of our making. */
+  /**
+   * Stops the API server, the controller manager and etcd, in this order, and removes a directory
+   * of our making.
+   */
   stop: () => Promise<void>;
-  /** Starts the API server again with these flags beside the first ones; rejects on an existing cluster. */
+  /**
+   * Starts the API server again with these flags beside the first ones; rejects on an existing
+   * cluster.
+   */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   /** Starts another API server on the same etcd; rejects on an existing cluster. */
   addApiServer: () => Promise<AddedApiServer>;
@@ -44,11 +50,20 @@ export const defaultUsers: readonly User[] = [
 const administrator: User = { name: "admin", groups: ["system:masters"] };
 
 /** What of a control plane can be handed to test workers. */
-export function asData({ stop: _stop, restartApiServer: _restart, addApiServer: _add, interrupt: _interrupt, ...controlPlane }: StartedControlPlane): ControlPlane {
+export function asData({
+  stop: _stop,
+  restartApiServer: _restart,
+  addApiServer: _add,
+  interrupt: _interrupt,
+  ...controlPlane
+}: StartedControlPlane): ControlPlane {
   return controlPlane;
 }
 
-/** Starts a control plane on free ports and waits until it serves; an existing cluster is only looked up. */
+/**
+ * Starts a control plane on free ports and waits until it serves; an existing cluster is only
+ * looked up.
+ */
 export async function startControlPlane(
   source: ControlPlaneSource,
   options: ControlPlaneOptions = {},
@@ -61,11 +76,23 @@ export async function startControlPlane(
     if (options.directory === undefined) rmSync(directory, { recursive: true, force: true });
   };
   if (source.kind === "existing") {
-    const controlPlane = await useExistingCluster(source.kubectl, { directory, logs, users: [administrator, ...users] });
-    const restartApiServer = () => Promise.reject(new Error("the API server of an existing cluster is not ours to restart"));
-    const addApiServer = () => Promise.reject(new Error("an existing cluster gets no API server from tests"));
+    const controlPlane = await useExistingCluster(source.kubectl, {
+      directory,
+      logs,
+      users: [administrator, ...users],
+    });
+    const restartApiServer = () =>
+      Promise.reject(new Error("the API server of an existing cluster is not ours to restart"));
+    const addApiServer = () =>
+      Promise.reject(new Error("an existing cluster gets no API server from tests"));
     const interrupt = () => Promise.reject(new Error("an existing cluster is not ours to break"));
-    return { ...controlPlane, stop: async () => forget(), restartApiServer, addApiServer, interrupt };
+    return {
+      ...controlPlane,
+      stop: async () => forget(),
+      restartApiServer,
+      addApiServer,
+      interrupt,
+    };
   }
   const programs = new Programs(logs, {
     ...(options.directory === undefined && { removeWithParent: directory }),

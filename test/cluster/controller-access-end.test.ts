@@ -6,7 +6,21 @@ import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
 import { derivedIn, type Derived } from "./derived-objects.ts";
 import { arrange, makeNamespace, unique } from "./policy-request.ts";
-import { base64, becomes, becomesGone, becomesReady, change, look, makeSharedSecret, makeTarget, may, rbacPath, remove, secretPath, type Place } from "./shared-secret-requests.ts";
+import {
+  base64,
+  becomes,
+  becomesGone,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  may,
+  rbacPath,
+  remove,
+  secretPath,
+  type Place,
+} from "./shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 
@@ -14,25 +28,43 @@ const access = [
   { users: ["carol"], teams: ["readers"], verbs: ["get"] },
   { users: ["dave"], verbs: ["*"], subresources: ["status"] },
 ];
-const insiders = [{ user: "carol" }, { user: "erin", groups: ["readers"] }, { user: "dave" }, { user: "olga" }];
+const insiders = [
+  { user: "carol" },
+  { user: "erin", groups: ["readers"] },
+  { user: "dave" },
+  { user: "olga" },
+];
 
 /** A SharedSecret that opens to all insiders, and has one copy. */
 async function opened(): Promise<Place & { copy: string }> {
   const project = unique("project");
   const [namespace, target] = [await makeNamespace(), await makeTarget(project)];
   const spec = { access, owner: { user: "olga" }, data: { a: base64("b") } };
-  const place = await makeSharedSecret({ namespace, annotations: { [annotations.syncToProjects]: project }, spec });
+  const place = await makeSharedSecret({
+    namespace,
+    annotations: { [annotations.syncToProjects]: project },
+    spec,
+  });
   await becomesReady(place);
-  await becomes("the insiders to be let in", () => letIn(place), insiders.map(({ user }) => user));
+  await becomes(
+    "the insiders to be let in",
+    () => letIn(place),
+    insiders.map(({ user }) => user),
+  );
   const copy = secretPath(target, place.name);
   expect(await look(copy)).toMatchObject({ code: 200 });
   return { ...place, copy };
 }
 
-async function letIn({ namespace, name }: Pick<Place, "namespace" | "name">): Promise<readonly string[]> {
+async function letIn({
+  namespace,
+  name,
+}: Pick<Place, "namespace" | "name">): Promise<readonly string[]> {
   const answers = await Promise.all(
     insiders.map(async (caller) => {
-      const verbs = await Promise.all(["get", "delete"].map((verb) => may(caller, { verb, namespace, name })));
+      const verbs = await Promise.all(
+        ["get", "delete"].map((verb) => may(caller, { verb, namespace, name })),
+      );
       return verbs.includes(true) ? [caller.user] : [];
     }),
   );
@@ -56,25 +88,45 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     { rule: "deleted with --cascade=orphan", end: ({ path }) => remove(path, "Orphan") },
     {
       rule: "deleted with the finalizer stripped off",
-      end: async ({ path }) => [await change(path, { metadata: { finalizers: null } }), await remove(path)],
+      end: async ({ path }) => [
+        await change(path, { metadata: { finalizers: null } }),
+        await remove(path),
+      ],
     },
     {
       rule: "deleted with --cascade=orphan and every finalizer stripped off",
-      end: async ({ path }) => [await remove(path, "Orphan"), await change(path, { metadata: { finalizers: null } }).catch(() => undefined)],
+      end: async ({ path }) => [
+        await remove(path, "Orphan"),
+        await change(path, { metadata: { finalizers: null } }).catch(() => undefined),
+      ],
     },
   ];
-  it.each(ways)("and made again under its name opens to nobody the new one does not name: $rule", async ({ end }) => {
-    const { namespace, name, path, uid, copy } = await opened();
-    await end({ namespace, name, path, uid });
-    await becomesGone(path);
-    const again = await makeSharedSecret({ namespace, name, spec: { access: [{ users: ["frank"], verbs: ["get"] }] } });
-    expect(again.uid).not.toBe(uid);
-    await becomesReady(again);
-    await becomes("nobody else to be let in", () => letIn(again), []);
-    await becomes("the new grant alone to stand", async () => (await derivedIn(namespace)).bindings.map(({ subjects }) => subjects.map((subject) => subject.name)), [["frank"]]);
-    await becomesGone(copy);
-    expect(await letIn(again)).toEqual([]);
-  });
+  it.each(ways)(
+    "and made again under its name opens to nobody the new one does not name: $rule",
+    async ({ end }) => {
+      const { namespace, name, path, uid, copy } = await opened();
+      await end({ namespace, name, path, uid });
+      await becomesGone(path);
+      const again = await makeSharedSecret({
+        namespace,
+        name,
+        spec: { access: [{ users: ["frank"], verbs: ["get"] }] },
+      });
+      expect(again.uid).not.toBe(uid);
+      await becomesReady(again);
+      await becomes("nobody else to be let in", () => letIn(again), []);
+      await becomes(
+        "the new grant alone to stand",
+        async () =>
+          (await derivedIn(namespace)).bindings.map(({ subjects }) =>
+            subjects.map((subject) => subject.name),
+          ),
+        [["frank"]],
+      );
+      await becomesGone(copy);
+      expect(await letIn(again)).toEqual([]);
+    },
+  );
 
   it("opens to nobody at once when it is made again after its own farewell", async () => {
     const { namespace, name, path } = await opened();
@@ -88,7 +140,9 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     const place = await opened();
     await change(place.path, { metadata: { finalizers: [cleanupFinalizer, "example.com/hold"] } });
     await remove(place.path);
-    await becomes("Latchkey to let go", async () => (await look(place.path)).metadata.finalizers, ["example.com/hold"]);
+    await becomes("Latchkey to let go", async () => (await look(place.path)).metadata.finalizers, [
+      "example.com/hold",
+    ]);
     expect(await derivedIn(place.namespace)).toEqual(nothing);
     await becomes("nobody to be let in", () => letIn(place), []);
     await change(place.path, { metadata: { finalizers: null } });
@@ -97,7 +151,10 @@ describe.concurrent("a SharedSecret that is deleted", () => {
 });
 
 describe.concurrent("what is left over of a SharedSecret that is gone", () => {
-  const owners = [{ rule: "with its owner reference", keep: true }, { rule: "without an owner reference", keep: false }];
+  const owners = [
+    { rule: "with its owner reference", keep: true },
+    { rule: "without an owner reference", keep: false },
+  ];
   it.each(owners)("is removed, $rule", async ({ keep }) => {
     const place = await opened();
     const { roles, bindings } = await derivedIn(place.namespace);
@@ -112,32 +169,53 @@ describe.concurrent("what is left over of a SharedSecret that is gone", () => {
     const left = await derivedIn(place.namespace);
     await remove(place.path);
     await becomesGone(place.path);
-    const again = await makeSharedSecret({ ...place, spec: { access: [{ users: ["frank"], verbs: ["get"] }] } });
+    const again = await makeSharedSecret({
+      ...place,
+      spec: { access: [{ users: ["frank"], verbs: ["get"] }] },
+    });
     await becomesReady(again);
     const own = await derivedIn(place.namespace);
     await restore(place.namespace, left, false);
-    await eventually(async () => {
-      const uids = (await derivedIn(place.namespace)).roles.map(({ metadata }) => metadata.uid);
-      return uids.length === 1 && uids[0] === own.roles[0]?.metadata.uid;
-    }, { what: "the leftovers to go" });
+    await eventually(
+      async () => {
+        const uids = (await derivedIn(place.namespace)).roles.map(({ metadata }) => metadata.uid);
+        return uids.length === 1 && uids[0] === own.roles[0]?.metadata.uid;
+      },
+      { what: "the leftovers to go" },
+    );
     await becomes("nobody else to be let in", () => letIn(again), []);
   });
 });
 
 /** Puts derived objects back as a backup would. */
-async function restore(namespace: string, { roles, bindings }: Derived, withOwner: boolean): Promise<void> {
+async function restore(
+  namespace: string,
+  { roles, bindings }: Derived,
+  withOwner: boolean,
+): Promise<void> {
   const metadataOf = ({ metadata, ownerReferences }: RoleSeen | RoleBindingSeen) => {
     const { name, labels, annotations: given } = metadata;
     return { name, labels, annotations: given, ...(withOwner && { ownerReferences }) };
   };
   for (const role of roles) {
     const rules = role.rules.map((rule) => ({ ...rule, nonResourceURLs: undefined }));
-    const body = { apiVersion: apiVersionOf(resources.roles), kind: "Role", metadata: metadataOf(role), rules };
+    const body = {
+      apiVersion: apiVersionOf(resources.roles),
+      kind: "Role",
+      metadata: metadataOf(role),
+      rules,
+    };
     await arrange({ method: "POST", path: rbacPath("roles", namespace), body });
   }
   for (const binding of bindings) {
     const { roleRef, subjects } = binding;
-    const body = { apiVersion: apiVersionOf(resources.roleBindings), kind: "RoleBinding", metadata: metadataOf(binding), roleRef, subjects };
+    const body = {
+      apiVersion: apiVersionOf(resources.roleBindings),
+      kind: "RoleBinding",
+      metadata: metadataOf(binding),
+      roleRef,
+      subjects,
+    };
     await arrange({ method: "POST", path: rbacPath("rolebindings", namespace), body });
   }
 }

@@ -2,7 +2,16 @@ import { beforeAll, afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { arrange, ask, bind, makeNamespace, patchTypes, type Caller } from "./policy-request.ts";
-import { base64, becomes, becomesReady, change, look, makeSharedSecret, may, view } from "./shared-secret-requests.ts";
+import {
+  base64,
+  becomes,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  may,
+  view,
+} from "./shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 
@@ -13,27 +22,75 @@ interface Mistake {
   says: string[];
 }
 
-const bad = (entry: object) => ({ access: [{ name: "readers", users: ["carol"], verbs: ["get"] }, { name: "wrong", users: ["mallory"], ...entry }] });
+const bad = (entry: object) => ({
+  access: [
+    { name: "readers", users: ["carol"], verbs: ["get"] },
+    { name: "wrong", users: ["mallory"], ...entry },
+  ],
+});
 
 const mistakes: Mistake[] = [
-  { rule: "create", spec: bad({ verbs: ["get", "create"] }), says: ['spec.access[1] ("wrong")', '"create"', "cannot be limited to one object"] },
-  { rule: "deletecollection", spec: bad({ verbs: ["deletecollection"] }), says: ['spec.access[1] ("wrong")', '"deletecollection"'] },
-  { rule: "an unknown verb", spec: bad({ verbs: ["get", "fly"] }), says: ['spec.access[1] ("wrong")', '"fly"', "use some of delete, get"] },
+  {
+    rule: "create",
+    spec: bad({ verbs: ["get", "create"] }),
+    says: ['spec.access[1] ("wrong")', '"create"', "cannot be limited to one object"],
+  },
+  {
+    rule: "deletecollection",
+    spec: bad({ verbs: ["deletecollection"] }),
+    says: ['spec.access[1] ("wrong")', '"deletecollection"'],
+  },
+  {
+    rule: "an unknown verb",
+    spec: bad({ verbs: ["get", "fly"] }),
+    says: ['spec.access[1] ("wrong")', '"fly"', "use some of delete, get"],
+  },
   { rule: "a verb in capitals", spec: bad({ verbs: ["GET"] }), says: ['"GET"'] },
-  { rule: "no verb", spec: bad({ verbs: [] }), says: ['spec.access[1] ("wrong")', "verbs is empty"] },
+  {
+    rule: "no verb",
+    spec: bad({ verbs: [] }),
+    says: ['spec.access[1] ("wrong")', "verbs is empty"],
+  },
   { rule: "verbs left out", spec: bad({}), says: ["verbs is empty"] },
   { rule: "create beside *", spec: bad({ verbs: ["*", "create"] }), says: ['"create"'] },
-  { rule: "a subresource that is none", spec: bad({ verbs: ["get"], subresources: ["scale"] }), says: ['spec.access[1] ("wrong")', '"scale"', "use status or *"] },
-  { rule: "system:masters as a team", spec: bad({ verbs: ["get"], teams: ["system:masters"] }), says: ['spec.access[1] ("wrong")', '"system:masters"'] },
-  { rule: "a user of the system", spec: bad({ verbs: ["get"], users: ["mallory", "system:kube-scheduler"] }), says: ['"system:kube-scheduler"'] },
-  { rule: "an empty name", spec: bad({ verbs: ["get"], users: ["mallory", ""] }), says: ["empty name"] },
-  { rule: "a service account that cannot be", spec: bad({ verbs: ["get"], users: ["mallory", "system:serviceaccount:default:a..b"] }), says: ['"system:serviceaccount:default:a..b"'] },
+  {
+    rule: "a subresource that is none",
+    spec: bad({ verbs: ["get"], subresources: ["scale"] }),
+    says: ['spec.access[1] ("wrong")', '"scale"', "use status or *"],
+  },
+  {
+    rule: "system:masters as a team",
+    spec: bad({ verbs: ["get"], teams: ["system:masters"] }),
+    says: ['spec.access[1] ("wrong")', '"system:masters"'],
+  },
+  {
+    rule: "a user of the system",
+    spec: bad({ verbs: ["get"], users: ["mallory", "system:kube-scheduler"] }),
+    says: ['"system:kube-scheduler"'],
+  },
+  {
+    rule: "an empty name",
+    spec: bad({ verbs: ["get"], users: ["mallory", ""] }),
+    says: ["empty name"],
+  },
+  {
+    rule: "a service account that cannot be",
+    spec: bad({ verbs: ["get"], users: ["mallory", "system:serviceaccount:default:a..b"] }),
+    says: ['"system:serviceaccount:default:a..b"'],
+  },
   {
     rule: "a service account with too long a name",
-    spec: bad({ verbs: ["get"], users: ["mallory", `system:serviceaccount:default:${"a".repeat(254)}`] }),
+    spec: bad({
+      verbs: ["get"],
+      users: ["mallory", `system:serviceaccount:default:${"a".repeat(254)}`],
+    }),
     says: ['spec.access[1] ("wrong")', "system:serviceaccount:default:aaa"],
   },
-  { rule: "an owner of the system", spec: { ...bad({ verbs: ["get"] }), owner: { user: "mallory", team: "system:masters" } }, says: ["spec.owner", '"system:masters"'] },
+  {
+    rule: "an owner of the system",
+    spec: { ...bad({ verbs: ["get"] }), owner: { user: "mallory", team: "system:masters" } },
+    says: ["spec.owner", '"system:masters"'],
+  },
 ];
 
 describe("a Role that the API server refuses", () => {
@@ -41,12 +98,27 @@ describe("a Role that the API server refuses", () => {
     const namespace = await makeNamespace();
     const quota = `/api/v1/namespaces/${namespace}/resourcequotas`;
     const hard = { "count/roles.rbac.authorization.k8s.io": "0" };
-    await arrange({ method: "POST", path: quota, body: { metadata: { name: "none" }, spec: { hard } } });
+    await arrange({
+      method: "POST",
+      path: quota,
+      body: { metadata: { name: "none" }, spec: { hard } },
+    });
     await becomes("the quota to count", () => look(`${quota}/none`), { status: { hard } });
-    const place = await makeSharedSecret({ namespace, spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
-    const refused = { status: "False", reason: "AccessRefused", message: expect.stringContaining("exceeded quota: none") };
-    await becomes("the refusal to be told", () => view(place), { conditions: { Ready: refused, AccessApplied: refused } });
-    await change(`${quota}/none`, { spec: { hard: { "count/roles.rbac.authorization.k8s.io": "9" } } });
+    const place = await makeSharedSecret({
+      namespace,
+      spec: { access: [{ users: ["carol"], verbs: ["get"] }] },
+    });
+    const refused = {
+      status: "False",
+      reason: "AccessRefused",
+      message: expect.stringContaining("exceeded quota: none"),
+    };
+    await becomes("the refusal to be told", () => view(place), {
+      conditions: { Ready: refused, AccessApplied: refused },
+    });
+    await change(`${quota}/none`, {
+      spec: { hard: { "count/roles.rbac.authorization.k8s.io": "9" } },
+    });
     await becomesReady(place);
   });
 });
@@ -65,11 +137,14 @@ describe.concurrent("an access rule that cannot be granted", () => {
     const { conditions } = await view(place);
     for (const words of says) expect(conditions.Ready?.message).toContain(words);
 
-    const held = (user: string, verb: string) => may({ user }, { verb, namespace, name: place.name });
+    const held = (user: string, verb: string) =>
+      may({ user }, { verb, namespace, name: place.name });
     await becomes("the other rule to be applied", () => held("carol", "get"), true);
     expect(await held("mallory", "delete")).toBe(false);
     const fixed = { name: "right", users: ["mallory"], verbs: ["get", "list"] };
-    await change(place.path, { spec: { access: [{ users: ["carol"], verbs: ["get"] }, fixed], owner: null } });
+    await change(place.path, {
+      spec: { access: [{ users: ["carol"], verbs: ["get"] }, fixed], owner: null },
+    });
     await becomesReady(place);
     expect((await view(place)).conditions).not.toHaveProperty("Stalled");
     await becomes("the corrected rule to be applied", () => held("mallory", "list"), true);
@@ -77,9 +152,18 @@ describe.concurrent("an access rule that cannot be granted", () => {
 
   it("grants nothing of itself, not even its good verbs", async () => {
     const namespace = await makeNamespace();
-    const place = await makeSharedSecret({ namespace, spec: bad({ verbs: ["get", "create", "update"] }) });
-    await becomes("the good rule to be applied", () => may({ user: "carol" }, { verb: "get", namespace, name: place.name }), true);
-    await becomes("the mistake to be told", () => view(place), { conditions: { Ready: { status: "False" } } });
+    const place = await makeSharedSecret({
+      namespace,
+      spec: bad({ verbs: ["get", "create", "update"] }),
+    });
+    await becomes(
+      "the good rule to be applied",
+      () => may({ user: "carol" }, { verb: "get", namespace, name: place.name }),
+      true,
+    );
+    await becomes("the mistake to be told", () => view(place), {
+      conditions: { Ready: { status: "False" } },
+    });
     for (const verb of ["get", "create", "update"]) {
       expect(await may({ user: "mallory" }, { verb, namespace, name: place.name })).toBe(false);
     }
@@ -87,12 +171,20 @@ describe.concurrent("an access rule that cannot be granted", () => {
 
   it("takes back what it granted when it was right", async () => {
     const namespace = await makeNamespace();
-    const place = await makeSharedSecret({ namespace, spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
+    const place = await makeSharedSecret({
+      namespace,
+      spec: { access: [{ users: ["carol"], verbs: ["get"] }] },
+    });
     const held = () => may({ user: "carol" }, { verb: "get", namespace, name: place.name });
     await becomes("the rule to be applied", held, true);
-    await change(place.path, { spec: { access: [{ users: ["carol"], verbs: ["get", "create"] }] } });
+    await change(place.path, {
+      spec: { access: [{ users: ["carol"], verbs: ["get", "create"] }] },
+    });
     await becomes("the rule to be taken back", held, false);
-    await becomes("all mistakes to be told", () => view(place), { access: { roles: 0, bindings: 0 }, conditions: { Stalled: { status: "True" } } });
+    await becomes("all mistakes to be told", () => view(place), {
+      access: { roles: 0, bindings: 0 },
+      conditions: { Stalled: { status: "True" } },
+    });
   });
 });
 
@@ -107,7 +199,11 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", (
     const spec = { access, owner: { user: "olga" }, data: { password: base64("first") } };
     const place = await makeSharedSecret({ namespace, annotations: sync, spec });
     await becomesReady(place);
-    await becomes("uma to hold update", () => may(updater, { verb: "update", namespace, name: place.name }), true);
+    await becomes(
+      "uma to hold update",
+      () => may(updater, { verb: "update", namespace, name: place.name }),
+      true,
+    );
     const { code: _, ...object } = await look(place.path);
     const answer = await ask(updater, { method: "PUT", path: place.path, body: edit(object) });
     return { answer, place, spec };
@@ -115,27 +211,56 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", (
 
   it("changes data and texts", async () => {
     const data = { password: base64("second"), more: base64("third") };
-    const { answer } = await put((object) => ({ ...object, spec: { access, owner: { user: "olga" }, data, description: "new words" } }));
+    const { answer } = await put((object) => ({
+      ...object,
+      spec: { access, owner: { user: "olga" }, data, description: "new words" },
+    }));
     expect(answer).toMatchObject({ code: 200, spec: { data } });
   });
 
   const rights = [
-    { field: "spec.access", spec: { access: [{ users: ["uma"], verbs: ["*"] }], owner: { user: "olga" } }, given: sync },
+    {
+      field: "spec.access",
+      spec: { access: [{ users: ["uma"], verbs: ["*"] }], owner: { user: "olga" } },
+      given: sync,
+    },
     { field: "spec.owner", spec: { access, owner: { user: "uma" } }, given: sync },
-    { field: `metadata.annotations[${annotations.syncToProjects}]`, spec: { access, owner: { user: "olga" } }, given: { [annotations.syncToProjects]: "*" } },
-    { field: `metadata.annotations[${annotations.syncSecretName}]`, spec: { access, owner: { user: "olga" } }, given: { ...sync, [annotations.syncSecretName]: "tls" } },
+    {
+      field: `metadata.annotations[${annotations.syncToProjects}]`,
+      spec: { access, owner: { user: "olga" } },
+      given: { [annotations.syncToProjects]: "*" },
+    },
+    {
+      field: `metadata.annotations[${annotations.syncSecretName}]`,
+      spec: { access, owner: { user: "olga" } },
+      given: { ...sync, [annotations.syncSecretName]: "tls" },
+    },
   ];
   it.each(rights)("does not change $field", async ({ field, spec, given }) => {
-    const { answer, place } = await put((object) => ({ ...object, metadata: { ...Object(object.metadata), annotations: given }, spec }));
+    const { answer, place } = await put((object) => ({
+      ...object,
+      metadata: { ...Object(object.metadata), annotations: given },
+      spec,
+    }));
     expect(answer).toMatchObject({ code: 403, message: expect.stringContaining(field) });
-    expect(await look(place.path)).toMatchObject({ metadata: { annotations: sync }, spec: { access, owner: { user: "olga" } } });
+    expect(await look(place.path)).toMatchObject({
+      metadata: { annotations: sync },
+      spec: { access, owner: { user: "olga" } },
+    });
   });
 
   it("does nothing that the rule does not say", async () => {
     const { place } = await put((object) => object);
-    const patch = { method: "PATCH", path: place.path, type: patchTypes.merge, body: { spec: { description: "new words" } } } as const;
+    const patch = {
+      method: "PATCH",
+      path: place.path,
+      type: patchTypes.merge,
+      body: { spec: { description: "new words" } },
+    } as const;
     expect(await ask(updater, patch)).toMatchObject({ code: 403 });
     expect(await ask(updater, { method: "DELETE", path: place.path })).toMatchObject({ code: 403 });
-    expect(await ask(updater, { method: "GET", path: `${place.path}/status` })).toMatchObject({ code: 403 });
+    expect(await ask(updater, { method: "GET", path: `${place.path}/status` })).toMatchObject({
+      code: 403,
+    });
   });
 });

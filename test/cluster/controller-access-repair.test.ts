@@ -4,7 +4,18 @@ import { derivedName } from "../../src/domain/derived-role.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { arrange, makeNamespace } from "./policy-request.ts";
-import { becomes, becomesReady, change, look, makeSharedSecret, may, rbacPath, remove, view, type Place } from "./shared-secret-requests.ts";
+import {
+  becomes,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  may,
+  rbacPath,
+  remove,
+  view,
+  type Place,
+} from "./shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 
@@ -28,27 +39,54 @@ interface Edit {
   edit: (paths: { role: string; binding: string }) => Promise<unknown>;
 }
 
-const wide = { apiGroups: ["management.service"], resources: ["sharedsecrets"], verbs: ["get", "list", "delete"] };
+const wide = {
+  apiGroups: ["management.service"],
+  resources: ["sharedsecrets"],
+  verbs: ["get", "list", "delete"],
+};
 const eve = { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "eve" };
 
 const edits: Edit[] = [
   { rule: "a Role that was widened", edit: ({ role }) => change(role, { rules: [wide] }) },
   { rule: "a Role that was emptied", edit: ({ role }) => change(role, { rules: [] }) },
   { rule: "a Role that was deleted", edit: ({ role }) => remove(role) },
-  { rule: "a RoleBinding with a subject more", edit: ({ binding }) => change(binding, { subjects: [{ ...eve, name: "carol" }, eve] }) },
-  { rule: "a RoleBinding without subjects", edit: ({ binding }) => change(binding, { subjects: [] }) },
+  {
+    rule: "a RoleBinding with a subject more",
+    edit: ({ binding }) => change(binding, { subjects: [{ ...eve, name: "carol" }, eve] }),
+  },
+  {
+    rule: "a RoleBinding without subjects",
+    edit: ({ binding }) => change(binding, { subjects: [] }),
+  },
   { rule: "a RoleBinding that was deleted", edit: ({ binding }) => remove(binding) },
-  { rule: "both deleted", edit: async ({ role, binding }) => [await remove(role), await remove(binding)] },
+  {
+    rule: "both deleted",
+    edit: async ({ role, binding }) => [await remove(role), await remove(binding)],
+  },
   {
     rule: "a widened Role with a subject more",
-    edit: async ({ role, binding }) => [await change(binding, { subjects: [eve] }), await change(role, { rules: [wide] })],
+    edit: async ({ role, binding }) => [
+      await change(binding, { subjects: [eve] }),
+      await change(role, { rules: [wide] }),
+    ],
   },
-  { rule: "a Role without its label", edit: ({ role }) => change(role, { metadata: { labels: null } }) },
-  { rule: "a RoleBinding without its label", edit: ({ binding }) => change(binding, { metadata: { labels: null } }) },
-  { rule: "a RoleBinding with the label of another", edit: ({ binding }) => change(binding, { metadata: { labels: { [labels.sourceUid]: "another" } } }) },
+  {
+    rule: "a Role without its label",
+    edit: ({ role }) => change(role, { metadata: { labels: null } }),
+  },
+  {
+    rule: "a RoleBinding without its label",
+    edit: ({ binding }) => change(binding, { metadata: { labels: null } }),
+  },
+  {
+    rule: "a RoleBinding with the label of another",
+    edit: ({ binding }) =>
+      change(binding, { metadata: { labels: { [labels.sourceUid]: "another" } } }),
+  },
   {
     rule: "a RoleBinding without annotations and owner",
-    edit: ({ binding }) => change(binding, { metadata: { annotations: null, ownerReferences: null } }),
+    edit: ({ binding }) =>
+      change(binding, { metadata: { annotations: null, ownerReferences: null } }),
   },
 ];
 
@@ -59,10 +97,16 @@ describe.concurrent("what stands beside a SharedSecret is repaired:", () => {
     const binding = rbacPath("rolebindings", place.namespace, readers);
     await edit({ role, binding });
     await becomes("the grants to be as written", () => grantsOf(place), asWritten);
-    const owned = { metadata: { annotations: { [annotations.source]: place.name, [annotations.rules]: '["readers"]' }, ownerReferences: [{ uid: place.uid }] } };
+    const owned = {
+      metadata: {
+        annotations: { [annotations.source]: place.name, [annotations.rules]: '["readers"]' },
+        ownerReferences: [{ uid: place.uid }],
+      },
+    };
     await becomes("the Role to be marked", () => look(role), owned);
     await becomes("the RoleBinding to be marked", () => look(binding), owned);
-    const held = async (user: string) => may({ user }, { verb: "get", namespace: place.namespace, name: place.name });
+    const held = async (user: string) =>
+      may({ user }, { verb: "get", namespace: place.namespace, name: place.name });
     await becomes("carol to be let in", () => held("carol"), true);
     await becomes("eve to be shut out", () => held("eve"), false);
   });
@@ -70,41 +114,58 @@ describe.concurrent("what stands beside a SharedSecret is repaired:", () => {
   it("what others have put beside the marks stays", async () => {
     const { readers, ...place } = await granted();
     const role = rbacPath("roles", place.namespace, readers);
-    await change(role, { metadata: { labels: { team: "a" }, annotations: { note: "b" } }, rules: [wide] });
+    await change(role, {
+      metadata: { labels: { team: "a" }, annotations: { note: "b" } },
+      rules: [wide],
+    });
     await becomes("the grants to be as written", () => grantsOf(place), asWritten);
-    expect(await look(role)).toMatchObject({ metadata: { labels: { team: "a" }, annotations: { note: "b" } } });
+    expect(await look(role)).toMatchObject({
+      metadata: { labels: { team: "a" }, annotations: { note: "b" } },
+    });
   });
 });
 
 describe.concurrent("a foreign object of a derived name", () => {
-  const foreign = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", rules: [{ ...wide, verbs: ["*"] }] };
+  const foreign = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "Role",
+    rules: [{ ...wide, verbs: ["*"] }],
+  };
 
-  it.each(["roles", "rolebindings"] as const)("of %s is reported, left alone and not built on", async (plural) => {
-    const namespace = await makeNamespace();
-    const place = await makeSharedSecret({ namespace });
-    await becomesReady(place);
-    const name = derivedName(place, { verbs: ["get"], status: false });
-    const roleRef = { apiGroup: eve.apiGroup, kind: "Role", name: "none" };
-    const metadata = { name, labels: { owner: "somebody" } };
-    const body = plural === "roles" ? { ...foreign, metadata } : { metadata, roleRef, subjects: [eve] };
-    const before = await arrange({ method: "POST", path: rbacPath(plural, namespace), body });
+  it.each(["roles", "rolebindings"] as const)(
+    "of %s is reported, left alone and not built on",
+    async (plural) => {
+      const namespace = await makeNamespace();
+      const place = await makeSharedSecret({ namespace });
+      await becomesReady(place);
+      const name = derivedName(place, { verbs: ["get"], status: false });
+      const roleRef = { apiGroup: eve.apiGroup, kind: "Role", name: "none" };
+      const metadata = { name, labels: { owner: "somebody" } };
+      const body =
+        plural === "roles" ? { ...foreign, metadata } : { metadata, roleRef, subjects: [eve] };
+      const before = await arrange({ method: "POST", path: rbacPath(plural, namespace), body });
 
-    await change(place.path, { spec: { access } });
-    const trouble = { reason: "NameConflict", message: expect.stringContaining(name) };
-    await becomes("the conflict to be told", () => view(place), {
-      settled: true,
-      conditions: { Ready: { status: "False", ...trouble }, AccessApplied: { status: "False", ...trouble }, Stalled: { status: "True", ...trouble } },
-    });
-    const held = (user: string) => may({ user }, { verb: "get", namespace, name: place.name });
-    await becomes("the other rule to be applied", () => held("dave"), true);
-    expect(await held("carol")).toBe(false);
-    expect((await look(rbacPath(plural, namespace, name))).metadata).toEqual(before.metadata);
+      await change(place.path, { spec: { access } });
+      const trouble = { reason: "NameConflict", message: expect.stringContaining(name) };
+      await becomes("the conflict to be told", () => view(place), {
+        settled: true,
+        conditions: {
+          Ready: { status: "False", ...trouble },
+          AccessApplied: { status: "False", ...trouble },
+          Stalled: { status: "True", ...trouble },
+        },
+      });
+      const held = (user: string) => may({ user }, { verb: "get", namespace, name: place.name });
+      await becomes("the other rule to be applied", () => held("dave"), true);
+      expect(await held("carol")).toBe(false);
+      expect((await look(rbacPath(plural, namespace, name))).metadata).toEqual(before.metadata);
 
-    await remove(rbacPath(plural, namespace, name));
-    await becomes("the grants to be as written", () => grantsOf(place), asWritten);
-    await becomesReady(place);
-    await becomes("carol to be let in", () => held("carol"), true);
-  });
+      await remove(rbacPath(plural, namespace, name));
+      await becomes("the grants to be as written", () => grantsOf(place), asWritten);
+      await becomesReady(place);
+      await becomes("carol to be let in", () => held("carol"), true);
+    },
+  );
 
   it("is Latchkey's own by its marks, and made anew where it points elsewhere", async () => {
     const namespace = await makeNamespace();
@@ -112,18 +173,34 @@ describe.concurrent("a foreign object of a derived name", () => {
     await becomesReady(place);
     const name = derivedName(place, { verbs: ["get"], status: false });
     const roleRef = { apiGroup: eve.apiGroup, kind: "ClusterRole", name: "view" };
-    await arrange({ method: "POST", path: rbacPath("rolebindings", namespace), body: { metadata: { name, labels: { [labels.sourceUid]: place.uid } }, roleRef, subjects: [eve] } });
+    await arrange({
+      method: "POST",
+      path: rbacPath("rolebindings", namespace),
+      body: {
+        metadata: { name, labels: { [labels.sourceUid]: place.uid } },
+        roleRef,
+        subjects: [eve],
+      },
+    });
     await change(place.path, { spec: { access } });
     await becomes("the grants to be as written", () => grantsOf(place), asWritten);
     await becomesReady(place);
-    await becomes("eve to be shut out", () => may({ user: "eve" }, { verb: "get", namespace, name: place.name }), false);
+    await becomes(
+      "eve to be shut out",
+      () => may({ user: "eve" }, { verb: "get", namespace, name: place.name }),
+      false,
+    );
   });
 
   it("stays when the SharedSecret goes", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({ namespace, spec: { access } });
     const path = rbacPath("roles", namespace);
-    const before = await arrange({ method: "POST", path, body: { ...foreign, metadata: { name: "latchkey-somebody-elses" } } });
+    const before = await arrange({
+      method: "POST",
+      path,
+      body: { ...foreign, metadata: { name: "latchkey-somebody-elses" } },
+    });
     await becomesReady(place);
     await remove(place.path);
     await becomes("the object to be gone", () => look(place.path), { code: 404 });
@@ -140,28 +217,61 @@ describe.concurrent("when rules change", () => {
     const held = (user: string, verb: string) => may({ user }, { verb, namespace, name });
     await becomes("carol to be let in", () => held("carol", "get"), true);
     const answers: boolean[] = [];
-    for (const [first, second] of [["dave", "carol"], ["carol", "dave"], ["dave", "carol"]]) {
-      await change(place.path, { spec: { access: [{ ...access[0], users: [first] }, { ...access[1], users: [second] }] } });
-      await becomes(`${second} to move up`, async () => {
-        answers.push(await held("carol", "get"), await held("dave", "get"));
-        return [await held(second ?? "", "update"), await held(first ?? "", "update")];
-      }, [true, false]);
+    for (const [first, second] of [
+      ["dave", "carol"],
+      ["carol", "dave"],
+      ["dave", "carol"],
+    ]) {
+      await change(place.path, {
+        spec: {
+          access: [
+            { ...access[0], users: [first] },
+            { ...access[1], users: [second] },
+          ],
+        },
+      });
+      await becomes(
+        `${second} to move up`,
+        async () => {
+          answers.push(await held("carol", "get"), await held("dave", "get"));
+          return [await held(second ?? "", "update"), await held(first ?? "", "update")];
+        },
+        [true, false],
+      );
     }
     expect(answers.filter((answer) => !answer)).toEqual([]);
-    await becomes("nothing to be left over", () => grantsOf(place), ["carol: get update sharedsecrets", "dave: get sharedsecrets"]);
+    await becomes("nothing to be left over", () => grantsOf(place), [
+      "carol: get update sharedsecrets",
+      "dave: get sharedsecrets",
+    ]);
   });
 
   it("other verbs are another Role, and the old one goes", async () => {
     const { readers, ...place } = await granted();
-    await change(place.path, { spec: { access: [{ name: "readers", users: ["carol"], verbs: ["list", "get"], subresources: ["status"] }] } });
-    await becomes("the new Role alone", () => grantsOf(place), ["carol: get list sharedsecrets sharedsecrets/status"]);
+    await change(place.path, {
+      spec: {
+        access: [
+          { name: "readers", users: ["carol"], verbs: ["list", "get"], subresources: ["status"] },
+        ],
+      },
+    });
+    await becomes("the new Role alone", () => grantsOf(place), [
+      "carol: get list sharedsecrets sharedsecrets/status",
+    ]);
     expect(await look(rbacPath("roles", place.namespace, readers))).toMatchObject({ code: 404 });
   });
 
   it("rules of the same verbs share a Role and are named in it", async () => {
     const { readers, ...place } = await granted();
-    await change(place.path, { spec: { access: [...access, { name: "also", teams: ["qa"], verbs: ["get", "get"] }] } });
-    await becomes("the subjects to be joined", () => grantsOf(place), ["dave: get update sharedsecrets", "qa carol: get sharedsecrets"]);
-    expect(await look(rbacPath("roles", place.namespace, readers))).toMatchObject({ metadata: { annotations: { [annotations.rules]: '["also","readers"]' } } });
+    await change(place.path, {
+      spec: { access: [...access, { name: "also", teams: ["qa"], verbs: ["get", "get"] }] },
+    });
+    await becomes("the subjects to be joined", () => grantsOf(place), [
+      "dave: get update sharedsecrets",
+      "qa carol: get sharedsecrets",
+    ]);
+    expect(await look(rbacPath("roles", place.namespace, readers))).toMatchObject({
+      metadata: { annotations: { [annotations.rules]: '["also","readers"]' } },
+    });
   });
 });

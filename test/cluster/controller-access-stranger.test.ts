@@ -3,11 +3,22 @@ import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
 import { ask, bind, makeNamespace, unique, type Answer } from "./policy-request.ts";
-import { becomesGone, becomesReady, makeSharedSecret, may, rbacPath, remove, type Place } from "./shared-secret-requests.ts";
+import {
+  becomesGone,
+  becomesReady,
+  makeSharedSecret,
+  may,
+  rbacPath,
+  remove,
+  type Place,
+} from "./shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 
-/** The administrator of a namespace, who may give Roles to others there and holds nothing of Latchkey's. */
+/**
+ * The administrator of a namespace, who may give Roles to others there and holds nothing of
+ * Latchkey's.
+ */
 const tenant = { user: unique("tenant"), groups: ["system:authenticated"] };
 
 let namespace: string;
@@ -16,41 +27,87 @@ beforeAll(async () => {
   namespace = await makeNamespace();
   await bind({ kind: "User", name: tenant.user }, "admin", namespace);
   const asked = { method: "GET", path: rbacPath("roles", namespace) } as const;
-  await eventually(async () => (await ask(tenant, asked)).code === 200, { what: "the tenant to be let in" });
+  await eventually(async () => (await ask(tenant, asked)).code === 200, {
+    what: "the tenant to be let in",
+  });
 });
 
 /** A Role and a RoleBinding of the tenant's own, for reading ConfigMaps. */
-async function makeOwn(metadata: Readonly<Record<string, unknown>> & { readonly name: string }): Promise<readonly string[]> {
+async function makeOwn(
+  metadata: Readonly<Record<string, unknown>> & { readonly name: string },
+): Promise<readonly string[]> {
   const { name } = metadata;
   const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name };
   const subjects = [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "rosa" }];
   const answers: readonly Answer[] = [
-    await ask(tenant, { method: "POST", path: rbacPath("roles", namespace), body: { metadata, rules } }),
-    await ask(tenant, { method: "POST", path: rbacPath("rolebindings", namespace), body: { metadata, roleRef, subjects } }),
+    await ask(tenant, {
+      method: "POST",
+      path: rbacPath("roles", namespace),
+      body: { metadata, rules },
+    }),
+    await ask(tenant, {
+      method: "POST",
+      path: rbacPath("rolebindings", namespace),
+      body: { metadata, roleRef, subjects },
+    }),
   ];
   expect(answers.map(({ code, message }) => `${code} ${message ?? ""}`)).toEqual(["201 ", "201 "]);
   return [rbacPath("roles", namespace, name), rbacPath("rolebindings", namespace, name)];
 }
 
-const ownedBy = ({ name, uid }: Pick<Place, "name" | "uid">) => ({ ownerReferences: [{ apiVersion, kind: "SharedSecret", name, uid }] });
+const ownedBy = ({ name, uid }: Pick<Place, "name" | "uid">) => ({
+  ownerReferences: [{ apiVersion, kind: "SharedSecret", name, uid }],
+});
 const marked = ({ uid }: Pick<Place, "uid">) => ({ labels: { [labels.sourceUid]: uid } });
 const noted = ({ name }: Pick<Place, "name">) => ({ annotations: { [annotations.source]: name } });
 
-const ways: { rule: string; metadata: (place: Pick<Place, "name" | "uid">) => Readonly<Record<string, unknown>> & { readonly name: string } }[] = [
-  { rule: "owned by a SharedSecret, as a Helm chart would have it", metadata: (place) => ({ name: unique("own"), ...ownedBy(place) }) },
-  { rule: "with Latchkey's label copied along", metadata: (place) => ({ name: unique("latchkey-own"), ...marked(place), ...ownedBy(place) }) },
-  { rule: "of the form of Latchkey's names, and owned", metadata: (place) => ({ name: `latchkey-${place.name}-0123456789abcdef`, ...ownedBy(place) }) },
-  { rule: "of the form of Latchkey's names, with all its marks", metadata: (place) => ({ name: `latchkey-${place.name}-0123456789abcdef`, ...marked(place), ...noted(place), ...ownedBy(place) }) },
+const ways: {
+  rule: string;
+  metadata: (
+    place: Pick<Place, "name" | "uid">,
+  ) => Readonly<Record<string, unknown>> & { readonly name: string };
+}[] = [
+  {
+    rule: "owned by a SharedSecret, as a Helm chart would have it",
+    metadata: (place) => ({ name: unique("own"), ...ownedBy(place) }),
+  },
+  {
+    rule: "with Latchkey's label copied along",
+    metadata: (place) => ({ name: unique("latchkey-own"), ...marked(place), ...ownedBy(place) }),
+  },
+  {
+    rule: "of the form of Latchkey's names, and owned",
+    metadata: (place) => ({ name: `latchkey-${place.name}-0123456789abcdef`, ...ownedBy(place) }),
+  },
+  {
+    rule: "of the form of Latchkey's names, with all its marks",
+    metadata: (place) => ({
+      name: `latchkey-${place.name}-0123456789abcdef`,
+      ...marked(place),
+      ...noted(place),
+      ...ownedBy(place),
+    }),
+  },
 ];
 
 describe.concurrent("a tenant's own Role and RoleBinding", () => {
-  const make = () => makeSharedSecret({ namespace, name: unique("db"), spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
+  const make = () =>
+    makeSharedSecret({
+      namespace,
+      name: unique("db"),
+      spec: { access: [{ users: ["carol"], verbs: ["get"] }] },
+    });
 
   async function expectUntouched(paths: readonly string[]): Promise<void> {
     const found = await Promise.all(paths.map((path) => ask(tenant, { method: "GET", path })));
-    expect(found.map(({ code, metadata }) => [code, metadata.deletionTimestamp])).toEqual(paths.map(() => [200, undefined]));
-    expect(found.map(({ rules, subjects }) => rules ?? subjects)).toMatchObject([[{ resources: ["configmaps"] }], [{ name: "rosa" }]]);
+    expect(found.map(({ code, metadata }) => [code, metadata.deletionTimestamp])).toEqual(
+      paths.map(() => [200, undefined]),
+    );
+    expect(found.map(({ rules, subjects }) => rules ?? subjects)).toMatchObject([
+      [{ resources: ["configmaps"] }],
+      [{ name: "rosa" }],
+    ]);
   }
 
   it.each(ways)("are left alone: $rule", async ({ metadata }) => {
@@ -60,7 +117,8 @@ describe.concurrent("a tenant's own Role and RoleBinding", () => {
     // Another pass over the namespace, and one that ends the SharedSecret's own.
     await becomesReady(await make());
     await expectUntouched(paths);
-    // Whether garbage collection takes what a SharedSecret owns is the tenant's choice: it is left out here.
+    // Whether garbage collection takes what a SharedSecret owns is the tenant's choice: it is left
+    // out here.
     await remove(place.path, "Orphan");
     await becomesGone(place.path);
     expect(await may({ user: "carol" }, { verb: "get", namespace, name: place.name })).toBe(false);

@@ -2,7 +2,16 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { tryKubectl } from "./kubectl.ts";
 import { ask, makeNamespace, type Caller } from "./policy-request.ts";
-import { base64, becomes, becomesReady, change, makeSharedSecret, may, view, type Place } from "./shared-secret-requests.ts";
+import {
+  base64,
+  becomes,
+  becomesReady,
+  change,
+  makeSharedSecret,
+  may,
+  view,
+  type Place,
+} from "./shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 
@@ -12,12 +21,26 @@ const neverGranted = ["create", "deletecollection"];
 describe.concurrent("a user named in access", () => {
   it("gets exactly that SharedSecret with kubectl, and loses it when the rule goes", async () => {
     const namespace = await makeNamespace();
-    const open = await makeSharedSecret({ namespace, spec: { access: [{ users: ["carol"], verbs: ["get"] }], data: { a: base64("open") } } });
-    const closed = await makeSharedSecret({ namespace, spec: { access: [{ users: ["dave"], verbs: ["get"] }] } });
+    const open = await makeSharedSecret({
+      namespace,
+      spec: { access: [{ users: ["carol"], verbs: ["get"] }], data: { a: base64("open") } },
+    });
+    const closed = await makeSharedSecret({
+      namespace,
+      spec: { access: [{ users: ["dave"], verbs: ["get"] }] },
+    });
     await becomesReady(open);
     await becomesReady(closed);
     const get = async (...args: string[]) => {
-      const { code, stderr } = await tryKubectl(inject("controlPlane"), ["get", "-n", namespace, ...args, "--as=carol", "-o", "name"]);
+      const { code, stderr } = await tryKubectl(inject("controlPlane"), [
+        "get",
+        "-n",
+        namespace,
+        ...args,
+        "--as=carol",
+        "-o",
+        "name",
+      ]);
       return code === 0 ? "shown" : stderr;
     };
     await becomes("carol to be let in", () => get("shsec", open.name), "shown");
@@ -26,35 +49,62 @@ describe.concurrent("a user named in access", () => {
     expect(await get("secrets")).toContain("Forbidden");
 
     await change(open.path, { spec: { access: [] } });
-    await becomes("carol to be shut out", async () => (await get("shsec", open.name)).includes("Forbidden"), true);
+    await becomes(
+      "carol to be shut out",
+      async () => (await get("shsec", open.name)).includes("Forbidden"),
+      true,
+    );
   });
 
   it("lists and watches by the field selector of that name alone", async () => {
     const namespace = await makeNamespace();
-    const place = await makeSharedSecret({ namespace, spec: { access: [{ users: ["carol"], verbs: ["list"] }] } });
+    const place = await makeSharedSecret({
+      namespace,
+      spec: { access: [{ users: ["carol"], verbs: ["list"] }] },
+    });
     await becomesReady(place);
-    const list = async (query: string) => (await ask({ user: "carol" }, { method: "GET", path: place.path.replace(/\/[^/]+$/, query) })).code;
-    await becomes("the list to be allowed", () => list(`?fieldSelector=metadata.name%3D${place.name}`), 200);
+    const list = async (query: string) =>
+      (await ask({ user: "carol" }, { method: "GET", path: place.path.replace(/\/[^/]+$/, query) }))
+        .code;
+    await becomes(
+      "the list to be allowed",
+      () => list(`?fieldSelector=metadata.name%3D${place.name}`),
+      200,
+    );
     expect(await list("")).toBe(403);
   });
 
   it("does what SelfSubjectAccessReview tells", async () => {
     const namespace = await makeNamespace();
-    const place = await makeSharedSecret({ namespace, spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
+    const place = await makeSharedSecret({
+      namespace,
+      spec: { access: [{ users: ["carol"], verbs: ["get"] }] },
+    });
     await becomesReady(place);
     const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     const review = (user: string, name: string) => {
-      const resourceAttributes = { group: "management.service", resource: "sharedsecrets", verb: "get", namespace, name };
+      const resourceAttributes = {
+        group: "management.service",
+        resource: "sharedsecrets",
+        verb: "get",
+        namespace,
+        name,
+      };
       return ask({ user }, { method: "POST", path, body: { spec: { resourceAttributes } } });
     };
-    await becomes("carol to be let in", () => review("carol", place.name), { status: { allowed: true } });
+    await becomes("carol to be let in", () => review("carol", place.name), {
+      status: { allowed: true },
+    });
     expect(await review("carol", "another")).toMatchObject({ status: { allowed: false } });
     expect(await review("dave", place.name)).toMatchObject({ status: { allowed: false } });
   });
 });
 
 describe("each verb", () => {
-  const holders = [...sixVerbs, "*"].map((verb) => ({ verb, user: `holder-of-${verb === "*" ? "all" : verb}` }));
+  const holders = [...sixVerbs, "*"].map((verb) => ({
+    verb,
+    user: `holder-of-${verb === "*" ? "all" : verb}`,
+  }));
   let place: Place;
   beforeAll(async () => {
     const namespace = await makeNamespace();
@@ -66,17 +116,36 @@ describe("each verb", () => {
   it.each(holders)("$verb is granted as written on this object alone", async ({ verb, user }) => {
     const granted = async ({ namespace, name }: Pick<Place, "namespace" | "name">) => {
       const verbs = [...sixVerbs, ...neverGranted, "*"];
-      const answers = await Promise.all(verbs.map((deed) => may({ user }, { verb: deed, namespace, name })));
+      const answers = await Promise.all(
+        verbs.map((deed) => may({ user }, { verb: deed, namespace, name })),
+      );
       return verbs.filter((_, index) => answers[index]);
     };
-    await becomes(`${user} to hold the verb`, () => granted(place), verb === "*" ? sixVerbs : [verb]);
+    await becomes(
+      `${user} to hold the verb`,
+      () => granted(place),
+      verb === "*" ? sixVerbs : [verb],
+    );
     expect(await granted({ namespace: place.namespace, name: "another" })).toEqual([]);
     expect(await granted({ namespace: "default", name: place.name })).toEqual([]);
-    expect(await may({ user }, { verb: verb === "*" ? "get" : verb, namespace: place.namespace, name: place.name, subresource: "status" })).toBe(false);
+    expect(
+      await may(
+        { user },
+        {
+          verb: verb === "*" ? "get" : verb,
+          namespace: place.namespace,
+          name: place.name,
+          subresource: "status",
+        },
+      ),
+    ).toBe(false);
   });
 
   it("of one set becomes one Role, and the status counts them", async () => {
-    expect(await view(place)).toMatchObject({ access: { roles: 7, bindings: 7 }, conditions: { AccessApplied: { status: "True" } } });
+    expect(await view(place)).toMatchObject({
+      access: { roles: 7, bindings: 7 },
+      conditions: { AccessApplied: { status: "True" } },
+    });
   });
 });
 
@@ -89,11 +158,19 @@ interface Naming {
   subresource?: string;
 }
 
-const robot = (namespace: string, name = "robot"): Caller => ({ user: `system:serviceaccount:${namespace}:${name}`, groups: ["system:serviceaccounts"] });
+const robot = (namespace: string, name = "robot"): Caller => ({
+  user: `system:serviceaccount:${namespace}:${name}`,
+  groups: ["system:serviceaccounts"],
+});
 const read = { verbs: ["get"] };
 
 const namings: Naming[] = [
-  { rule: "a user", spec: () => ({ access: [{ users: ["carol"], ...read }] }), named: () => ({ user: "carol" }), others: () => ({ user: "Carol" }) },
+  {
+    rule: "a user",
+    spec: () => ({ access: [{ users: ["carol"], ...read }] }),
+    named: () => ({ user: "carol" }),
+    others: () => ({ user: "Carol" }),
+  },
   {
     rule: "a team, which is a group",
     spec: () => ({ access: [{ teams: ["Payments Team"], ...read }] }),
@@ -102,7 +179,9 @@ const namings: Naming[] = [
   },
   {
     rule: "a user as an identity provider writes it",
-    spec: () => ({ access: [{ users: ["oidc:Ann O'Neill <ann@example.com>", "\u{1F511} key"], ...read }] }),
+    spec: () => ({
+      access: [{ users: ["oidc:Ann O'Neill <ann@example.com>", "\u{1F511} key"], ...read }],
+    }),
     named: () => ({ user: "oidc:Ann O'Neill <ann@example.com>" }),
     others: () => ({ user: "ann@example.com" }),
   },
@@ -120,13 +199,17 @@ const namings: Naming[] = [
   },
   {
     rule: "a service account",
-    spec: (namespace) => ({ access: [{ users: [`system:serviceaccount:${namespace}:robot`], ...read }] }),
+    spec: (namespace) => ({
+      access: [{ users: [`system:serviceaccount:${namespace}:robot`], ...read }],
+    }),
     named: (namespace) => robot(namespace),
     others: (namespace) => robot(namespace, "another"),
   },
   {
     rule: "the status, by subresource",
-    spec: () => ({ access: [{ users: ["carol"], subresources: ["status"], verbs: ["get", "patch"] }] }),
+    spec: () => ({
+      access: [{ users: ["carol"], subresources: ["status"], verbs: ["get", "patch"] }],
+    }),
     named: () => ({ user: "carol" }),
     others: () => ({ user: "dave" }),
     verbs: ["get", "patch"],
@@ -140,7 +223,13 @@ const namings: Naming[] = [
     verbs: sixVerbs,
     subresource: "status",
   },
-  { rule: "the owning user", spec: () => ({ owner: { user: "olga" } }), named: () => ({ user: "olga" }), others: () => ({ user: "dave", groups: ["olga"] }), verbs: sixVerbs },
+  {
+    rule: "the owning user",
+    spec: () => ({ owner: { user: "olga" } }),
+    named: () => ({ user: "olga" }),
+    others: () => ({ user: "dave", groups: ["olga"] }),
+    verbs: sixVerbs,
+  },
   {
     rule: "the owning user on the status",
     spec: () => ({ owner: { user: "olga" } }),
@@ -165,7 +254,11 @@ describe.concurrent("access names", () => {
     await becomesReady({ name, ...place });
     const held = async (caller: Caller) => {
       const deed = { namespace, name, ...(subresource !== undefined && { subresource }) };
-      const answers = await Promise.all([...sixVerbs, ...neverGranted].map(async (verb) => ((await may(caller, { verb, ...deed })) ? [verb] : [])));
+      const answers = await Promise.all(
+        [...sixVerbs, ...neverGranted].map(async (verb) =>
+          (await may(caller, { verb, ...deed })) ? [verb] : [],
+        ),
+      );
       return answers.flat();
     };
     await becomes("the verbs to be held", () => held(named(namespace)), verbs);

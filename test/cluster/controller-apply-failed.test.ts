@@ -5,7 +5,19 @@ import { eventually } from "./eventually.ts";
 import { isRefusedByDead, putDeadWebhook } from "./foreign-webhook.ts";
 import { eventsAbout, make, viewOf } from "./keys-and-tokens.ts";
 import { arrange, makeNamespace, unique } from "./policy-request.ts";
-import { becomes, becomesGone, becomesReady, change, look, makeSharedSecret, makeTarget, may, remove, secretPath, view } from "./shared-secret-requests.ts";
+import {
+  becomes,
+  becomesGone,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  may,
+  remove,
+  secretPath,
+  view,
+} from "./shared-secret-requests.ts";
 import { becomesCurrent, dataOf, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
@@ -15,9 +27,16 @@ const atWork = (says: string) => {
   const failed = { reason: "ApplyFailed", message: expect.stringContaining(says) };
   return { Ready: { status: "False", ...failed }, Reconciling: { status: "True", ...failed } };
 };
-const binding = { metadata: { name: "try" }, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "x" }, subjects: [] };
+const binding = {
+  metadata: { name: "try" },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "x" },
+  subjects: [],
+};
 
-/** How often the status of an object was written since a resourceVersion, by the versions that it had at looks. */
+/**
+ * How often the status of an object was written since a resourceVersion, by the versions that it
+ * had at looks.
+ */
 async function writesWhile(path: string, ms: number): Promise<number> {
   const versions = new Set<unknown>();
   const until = Date.now() + ms;
@@ -31,10 +50,28 @@ async function writesWhile(path: string, ms: number): Promise<number> {
 describe.concurrent("a failure that repeats", () => {
   it("for RoleBindings is said once in the status of the SharedSecret, and ends with the next success", async () => {
     const namespace = await makeNamespace();
-    const takeAway = await putDeadWebhook({ group: "rbac.authorization.k8s.io", resources: ["rolebindings"], operations: ["CREATE"], namespace });
-    await eventually(() => isRefusedByDead(`${rbac}/namespaces/${namespace}/rolebindings`, binding), { what: "the webhook to be in the way" });
-    const place = await makeSharedSecret({ namespace, spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
-    await becomes("the failure to be said", () => view(place), { settled: true, conditions: { ...atWork("failed calling webhook"), AccessApplied: { status: "False", reason: "ApplyFailed" }, Synced: { status: "True" } } });
+    const takeAway = await putDeadWebhook({
+      group: "rbac.authorization.k8s.io",
+      resources: ["rolebindings"],
+      operations: ["CREATE"],
+      namespace,
+    });
+    await eventually(
+      () => isRefusedByDead(`${rbac}/namespaces/${namespace}/rolebindings`, binding),
+      { what: "the webhook to be in the way" },
+    );
+    const place = await makeSharedSecret({
+      namespace,
+      spec: { access: [{ users: ["carol"], verbs: ["get"] }] },
+    });
+    await becomes("the failure to be said", () => view(place), {
+      settled: true,
+      conditions: {
+        ...atWork("failed calling webhook"),
+        AccessApplied: { status: "False", reason: "ApplyFailed" },
+        Synced: { status: "True" },
+      },
+    });
     const { conditions } = await view(place);
     expect(conditions).not.toHaveProperty("Stalled");
     expect(conditions.Ready?.message).toContain("tries again at least once a minute");
@@ -42,53 +79,114 @@ describe.concurrent("a failure that repeats", () => {
     await takeAway();
     await becomesReady(place);
     expect((await view(place)).conditions).not.toHaveProperty("Reconciling");
-    await becomes("carol to be let in", () => may({ user: "carol" }, { verb: "get", namespace, name: place.name }), true);
+    await becomes(
+      "carol to be let in",
+      () => may({ user: "carol" }, { verb: "get", namespace, name: place.name }),
+      true,
+    );
   });
 
   it("for the finalizer is said in the status of a key, and the key is granted afterwards", async () => {
     const name = unique("held-up");
-    const takeAway = await putDeadWebhook({ group: "management.service", resources: ["ownedaccesskeys"], operations: ["UPDATE"], expression: `object.metadata.name == "${name}"` });
+    const takeAway = await putDeadWebhook({
+      group: "management.service",
+      resources: ["ownedaccesskeys"],
+      operations: ["UPDATE"],
+      expression: `object.metadata.name == "${name}"`,
+    });
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    const key = await make("OwnedAccessKey", { name, spec: { user: "alice", key: unique("lk.plain") } });
-    await becomes("the failure to be said", () => viewOf(key), { settled: true, conditions: atWork("InternalError") });
+    const key = await make("OwnedAccessKey", {
+      name,
+      spec: { user: "alice", key: unique("lk.plain") },
+    });
+    await becomes("the failure to be said", () => viewOf(key), {
+      settled: true,
+      conditions: atWork("InternalError"),
+    });
     await becomes("the Event", () => eventsAbout(key), ["ApplyFailed"]);
     expect(await writesWhile(key.path, 20_000)).toBe(0);
     await takeAway();
-    await becomes("the key to be in order", () => viewOf(key), { settled: true, conditions: { Ready: { status: "True", reason: "Active" } } });
+    await becomes("the key to be in order", () => viewOf(key), {
+      settled: true,
+      conditions: { Ready: { status: "True", reason: "Active" } },
+    });
     expect((await viewOf(key)).conditions).not.toHaveProperty("Reconciling");
   });
 
   it("for a requester's grants is said in the status of the keys and tokens that wait", async () => {
     const user = unique("waiting");
     const by = { user, groups: ["system:masters"] };
-    const takeAway = await putDeadWebhook({ group: "rbac.authorization.k8s.io", resources: ["clusterroles"], operations: ["CREATE"], expression: `object.metadata.name.startsWith("latchkey-requester-${requesterHash(user)}")` });
-    await eventually(() => isRefusedByDead(`${rbac}/clusterroles`, { metadata: { name: `latchkey-requester-${requesterHash(user)}-9` } }), { what: "the webhook to be in the way" });
+    const takeAway = await putDeadWebhook({
+      group: "rbac.authorization.k8s.io",
+      resources: ["clusterroles"],
+      operations: ["CREATE"],
+      expression: `object.metadata.name.startsWith("latchkey-requester-${requesterHash(user)}")`,
+    });
+    await eventually(
+      () =>
+        isRefusedByDead(`${rbac}/clusterroles`, {
+          metadata: { name: `latchkey-requester-${requesterHash(user)}-9` },
+        }),
+      { what: "the webhook to be in the way" },
+    );
     const key = await make("OwnedAccessKey", { by, spec: { user, key: unique("lk.plain") } });
     const token = await make("DirectClusterEndpointToken", { by });
     for (const own of [key, token]) {
-      await becomes("the failure to be said", () => viewOf(own), { settled: true, conditions: atWork("failed calling webhook") });
+      await becomes("the failure to be said", () => viewOf(own), {
+        settled: true,
+        conditions: atWork("failed calling webhook"),
+      });
     }
     expect(await viewOf(key)).toMatchObject({ conditions: { Active: { status: "True" } } });
     expect((await viewOf(token)).token).toBeUndefined();
     expect(await writesWhile(key.path, 10_000)).toBe(0);
     await takeAway();
-    await becomes("the token to be minted", () => viewOf(token), { conditions: { Ready: { status: "True", reason: "Minted" } }, token: expect.any(String) });
-    await becomes("the key to be in order", () => viewOf(key), { conditions: { Ready: { status: "True", reason: "Active" } } });
+    await becomes("the token to be minted", () => viewOf(token), {
+      conditions: { Ready: { status: "True", reason: "Minted" } },
+      token: expect.any(String),
+    });
+    await becomes("the key to be in order", () => viewOf(key), {
+      conditions: { Ready: { status: "True", reason: "Active" } },
+    });
   });
 
   it("for the end of a key is said while the key goes, and the key goes in the end", async () => {
     const user = unique("leaving");
-    const key = await make("OwnedAccessKey", { by: { user, groups: ["system:masters"] }, spec: { user, key: unique("lk.plain") } });
-    await becomes("the key to be in order", () => viewOf(key), { conditions: { Ready: { status: "True" } } });
-    const takeAway = await putDeadWebhook({ group: "rbac.authorization.k8s.io", resources: ["clusterrolebindings"], operations: ["DELETE"], expression: `oldObject.metadata.name.startsWith("latchkey-requester-${requesterHash(user)}")` });
+    const key = await make("OwnedAccessKey", {
+      by: { user, groups: ["system:masters"] },
+      spec: { user, key: unique("lk.plain") },
+    });
+    await becomes("the key to be in order", () => viewOf(key), {
+      conditions: { Ready: { status: "True" } },
+    });
+    const takeAway = await putDeadWebhook({
+      group: "rbac.authorization.k8s.io",
+      resources: ["clusterrolebindings"],
+      operations: ["DELETE"],
+      expression: `oldObject.metadata.name.startsWith("latchkey-requester-${requesterHash(user)}")`,
+    });
     const role = `${rbac}/clusterrolebindings/latchkey-requester-${requesterHash(user)}-0`;
     await becomes("the binding to be there", () => look(role), { code: 200 });
-    await eventually(async () => {
-      const { code } = await arrange({ method: "DELETE", path: `${role}?dryRun=All` }).catch(() => ({ code: 500 }));
-      return code === 500;
-    }, { what: "the webhook to be in the way" });
+    await eventually(
+      async () => {
+        const { code } = await arrange({ method: "DELETE", path: `${role}?dryRun=All` }).catch(
+          () => ({ code: 500 }),
+        );
+        return code === 500;
+      },
+      { what: "the webhook to be in the way" },
+    );
     await remove(key.path);
-    await becomes("the failure to be said", () => viewOf(key), { conditions: { Ready: { status: "False", reason: "ApplyFailed", message: expect.stringContaining("is being deleted") }, Active: { status: "False", reason: "Terminating" } } });
+    await becomes("the failure to be said", () => viewOf(key), {
+      conditions: {
+        Ready: {
+          status: "False",
+          reason: "ApplyFailed",
+          message: expect.stringContaining("is being deleted"),
+        },
+        Active: { status: "False", reason: "Terminating" },
+      },
+    });
     await takeAway();
     await becomesGone(key.path);
   });
@@ -96,13 +194,31 @@ describe.concurrent("a failure that repeats", () => {
 
 describe.concurrent("a RoleBinding that etcd cannot store", () => {
   it("is said at once, as a mistake of the spec", async () => {
-    // A subject of a RoleBinding takes some 40 bytes more than a name in spec.access: etcd stores all of these names here, and not there.
-    const users = (rule: number) => Array.from({ length: 268 }, (_, user) => `${100 + rule}${100 + user}${"名".repeat(378)}`);
-    const access = Array.from({ length: 5 }, (_, rule) => ({ name: `rule-${rule}`, verbs: ["get"], users: users(rule) }));
+    // A subject of a RoleBinding takes some 40 bytes more than a name in spec.access: etcd stores
+    // all of these names here, and not there.
+    const users = (rule: number) =>
+      Array.from({ length: 268 }, (_, user) => `${100 + rule}${100 + user}${"名".repeat(378)}`);
+    const access = Array.from({ length: 5 }, (_, rule) => ({
+      name: `rule-${rule}`,
+      verbs: ["get"],
+      users: users(rule),
+    }));
     const place = await makeSharedSecret({ namespace: await makeNamespace(), spec: { access } });
-    const large = { reason: "TooLarge", message: expect.stringContaining("Name fewer users and teams") };
-    await becomes("the size to be said", () => view(place), { settled: true, conditions: { Ready: { status: "False", ...large }, Stalled: { status: "True", ...large }, AccessApplied: { status: "False", ...large } } });
-    await change(place.path, { spec: { access: [{ name: "one", verbs: ["get"], users: ["carol"] }] } });
+    const large = {
+      reason: "TooLarge",
+      message: expect.stringContaining("Name fewer users and teams"),
+    };
+    await becomes("the size to be said", () => view(place), {
+      settled: true,
+      conditions: {
+        Ready: { status: "False", ...large },
+        Stalled: { status: "True", ...large },
+        AccessApplied: { status: "False", ...large },
+      },
+    });
+    await change(place.path, {
+      spec: { access: [{ name: "one", verbs: ["get"], users: ["carol"] }] },
+    });
     await becomesReady(place);
   });
 });
@@ -113,46 +229,106 @@ describe.concurrent("what was refused", () => {
     const target = await makeTarget(project, namespace);
     const policies = "/apis/admissionregistration.k8s.io/v1";
     const policy = unique("no-secrets");
-    const spec = { matchConstraints: { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": target, "test.example/strict": "true" } }, resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["secrets"] }] }, validations: [{ expression: "false", message: "no Secrets here" }] };
-    await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { "test.example/strict": "true" } } });
-    await arrange({ method: "POST", path: `${policies}/validatingadmissionpolicies`, body: { metadata: { name: policy }, spec } });
-    await arrange({ method: "POST", path: `${policies}/validatingadmissionpolicybindings`, body: { metadata: { name: policy }, spec: { policyName: policy, validationActions: ["Deny"] } } });
-    await eventually(async () => {
-      const answer = await arrange({ method: "POST", path: `/api/v1/namespaces/${target}/secrets?dryRun=All`, body: { apiVersion: "v1", kind: "Secret", metadata: { name: "try" } } }).catch(() => undefined);
-      return answer === undefined;
-    }, { what: "the policy to refuse" });
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
+    const spec = {
+      matchConstraints: {
+        namespaceSelector: {
+          matchLabels: { "kubernetes.io/metadata.name": target, "test.example/strict": "true" },
+        },
+        resourceRules: [
+          { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["secrets"] },
+        ],
+      },
+      validations: [{ expression: "false", message: "no Secrets here" }],
+    };
+    await change(`/api/v1/namespaces/${target}`, {
+      metadata: { labels: { "test.example/strict": "true" } },
+    });
+    await arrange({
+      method: "POST",
+      path: `${policies}/validatingadmissionpolicies`,
+      body: { metadata: { name: policy }, spec },
+    });
+    await arrange({
+      method: "POST",
+      path: `${policies}/validatingadmissionpolicybindings`,
+      body: {
+        metadata: { name: policy },
+        spec: { policyName: policy, validationActions: ["Deny"] },
+      },
+    });
+    await eventually(
+      async () => {
+        const answer = await arrange({
+          method: "POST",
+          path: `/api/v1/namespaces/${target}/secrets?dryRun=All`,
+          body: { apiVersion: "v1", kind: "Secret", metadata: { name: "try" } },
+        }).catch(() => undefined);
+        return answer === undefined;
+      },
+      { what: "the policy to refuse" },
+    );
+    const source = await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first") },
+    });
     await becomes("the refusal to be told", () => view(source), { sync: { failed: 1 } });
     await untilItBacksOff();
-    await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { "test.example/strict": null } } });
+    await change(`/api/v1/namespaces/${target}`, {
+      metadata: { labels: { "test.example/strict": null } },
+    });
     await arrivesAtOnce(secretPath(target, name));
     await becomesCurrent({ source, copy: secretPath(target, name) }, dataOf("first"));
   });
 
-  it.skipIf(!inject("controlPlane").hasControllerManager)("by a quota is written as soon as the quota grows, has room or goes", async () => {
-    const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
-    const target = await makeTarget(project, namespace);
-    const quotas = `/api/v1/namespaces/${target}/resourcequotas`;
-    await arrange({ method: "POST", path: quotas, body: { metadata: { name: "few" }, spec: { hard: { "count/secrets": "0" } } } });
-    await becomes("the quota to count", () => look(`${quotas}/few`), { status: { hard: { "count/secrets": "0" } } });
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
-    await becomes("the refusal to be told", () => view(source), { sync: { failed: 1 } });
-    await untilItBacksOff();
-    await change(`${quotas}/few`, { spec: { hard: { "count/secrets": "1" } } });
-    await arrivesAtOnce(secretPath(target, name));
-    await becomesCurrent({ source, copy: secretPath(target, name) }, dataOf("first"));
+  it.skipIf(!inject("controlPlane").hasControllerManager)(
+    "by a quota is written as soon as the quota grows, has room or goes",
+    async () => {
+      const [namespace, project, name] = [
+        await makeNamespace(),
+        unique("project"),
+        unique("shared"),
+      ];
+      const target = await makeTarget(project, namespace);
+      const quotas = `/api/v1/namespaces/${target}/resourcequotas`;
+      await arrange({
+        method: "POST",
+        path: quotas,
+        body: { metadata: { name: "few" }, spec: { hard: { "count/secrets": "0" } } },
+      });
+      await becomes("the quota to count", () => look(`${quotas}/few`), {
+        status: { hard: { "count/secrets": "0" } },
+      });
+      const source = await makeSharedSecret({
+        namespace,
+        name,
+        annotations: to(project),
+        spec: { data: dataOf("first") },
+      });
+      await becomes("the refusal to be told", () => view(source), { sync: { failed: 1 } });
+      await untilItBacksOff();
+      await change(`${quotas}/few`, { spec: { hard: { "count/secrets": "1" } } });
+      await arrivesAtOnce(secretPath(target, name));
+      await becomesCurrent({ source, copy: secretPath(target, name) }, dataOf("first"));
 
-    const second = await makeSharedSecret({ namespace, annotations: to(project), spec: { data: dataOf("first") } });
-    await becomes("the refusal to be told", () => view(second), { sync: { failed: 1 } });
-    await untilItBacksOff();
-    await remove(`${quotas}/few`);
-    await arrivesAtOnce(secretPath(target, second.name));
-  });
+      const second = await makeSharedSecret({
+        namespace,
+        annotations: to(project),
+        spec: { data: dataOf("first") },
+      });
+      await becomes("the refusal to be told", () => view(second), { sync: { failed: 1 } });
+      await untilItBacksOff();
+      await remove(`${quotas}/few`);
+      await arrivesAtOnce(secretPath(target, second.name));
+    },
+  );
 });
 
 /**
- * Long enough that the next try by back-off alone is far away: tries follow the first after 41 to 49 s and then after 82 to 98 s, so that
- * within 20 s from now there is none but what a change brings about.
+ * Long enough that the next try by back-off alone is far away: tries follow the first after 41 to
+ * 49 s and then after 82 to 98 s, so that within 20 s from now there is none but what a change
+ * brings about.
  */
 function untilItBacksOff(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 55_000));
@@ -160,5 +336,8 @@ function untilItBacksOff(): Promise<void> {
 
 /** Waits until a copy is there, before another try by back-off alone. */
 async function arrivesAtOnce(copy: string): Promise<void> {
-  await eventually(async () => (await look(copy)).code === 200, { within: 20_000, what: `${copy} before the next try by back-off` });
+  await eventually(async () => (await look(copy)).code === 200, {
+    within: 20_000,
+    what: `${copy} before the next try by back-off`,
+  });
 }

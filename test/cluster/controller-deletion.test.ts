@@ -9,7 +9,10 @@ import { becomesGone, makeSharedSecret } from "./shared-secret-requests.ts";
 /** Whom Latchkey grants the objects of these tests; kubectl logs in with its own token. */
 const alice = { user: "alice" };
 
-/** Deletes of each kind in each mode of kubectl; DELETES=200 plays 200 of each kind, which takes minutes. */
+/**
+ * Deletes of each kind in each mode of kubectl; DELETES=200 plays 200 of each kind, which takes
+ * minutes.
+ */
 const deletes = Number(process.env.DELETES ?? "80") / 2;
 
 const canLogIn = inject("controlPlane").tokens[alice.user] !== undefined;
@@ -26,14 +29,22 @@ const makers: Readonly<Record<string, (count: number) => Promise<readonly Grante
   SharedSecret: async (count) => {
     const namespace = await makeNamespace();
     const spec = { access: [{ users: [alice.user], verbs: ["get", "list", "watch", "delete"] }] };
-    return Promise.all(numbered(count, async () => ({ plural: "sharedsecrets", ...(await makeSharedSecret({ namespace, name: unique("own"), spec })) })));
+    return Promise.all(
+      numbered(count, async () => ({
+        plural: "sharedsecrets",
+        ...(await makeSharedSecret({ namespace, name: unique("own"), spec })),
+      })),
+    );
   },
   OwnedAccessKey: (count) => makeOwn("OwnedAccessKey", "ownedaccesskeys", count),
-  DirectClusterEndpointToken: (count) => makeOwn("DirectClusterEndpointToken", "directclusterendpointtokens", count),
+  DirectClusterEndpointToken: (count) =>
+    makeOwn("DirectClusterEndpointToken", "directclusterendpointtokens", count),
 };
 
 function makeOwn(kind: OwnKind, plural: string, count: number): Promise<readonly Granted[]> {
-  return Promise.all(numbered(count, async () => ({ plural, ...(await make(kind, { by: alice })) })));
+  return Promise.all(
+    numbered(count, async () => ({ plural, ...(await make(kind, { by: alice })) })),
+  );
 }
 
 function numbered<T>(count: number, of: (index: number) => T): readonly T[] {
@@ -41,7 +52,10 @@ function numbered<T>(count: number, of: (index: number) => T): readonly T[] {
 }
 
 /** Deletes objects as alice with a kubectl each, so many at a time, and answers what went wrong. */
-async function deleteAll(objects: readonly (readonly Granted[])[], env: Readonly<Record<string, string>>): Promise<readonly string[]> {
+async function deleteAll(
+  objects: readonly (readonly Granted[])[],
+  env: Readonly<Record<string, string>>,
+): Promise<readonly string[]> {
   const waiting = [...objects];
   const problems: string[] = [];
   const work = async () => {
@@ -49,8 +63,17 @@ async function deleteAll(objects: readonly (readonly Granted[])[], env: Readonly
       const [first] = some;
       const namespace = first?.namespace;
       // A kubectl that hangs does so for ever: the time is a bound, not an expectation.
-      const args = ["delete", first?.plural ?? "", ...some.map(({ name }) => name), "--timeout=30s", ...(namespace === undefined ? [] : ["-n", namespace])];
-      const { code, stderr } = await tryKubectl(inject("controlPlane"), args, { user: alice.user, env });
+      const args = [
+        "delete",
+        first?.plural ?? "",
+        ...some.map(({ name }) => name),
+        "--timeout=30s",
+        ...(namespace === undefined ? [] : ["-n", namespace]),
+      ];
+      const { code, stderr } = await tryKubectl(inject("controlPlane"), args, {
+        user: alice.user,
+        env,
+      });
       // One that is told that it may not wait ends well, too.
       if (code !== 0) problems.push(stderr.trim());
       await Promise.all(some.map(({ path }) => becomesGone(path)));
@@ -61,25 +84,44 @@ async function deleteAll(objects: readonly (readonly Granted[])[], env: Readonly
 }
 
 async function becomeReadable(objects: readonly Granted[]): Promise<void> {
-  await Promise.all(objects.map(({ path }) => eventually(async () => (await ask(alice, { method: "GET", path })).code === 200, { what: `alice to read ${path}` })));
+  await Promise.all(
+    objects.map(({ path }) =>
+      eventually(async () => (await ask(alice, { method: "GET", path })).code === 200, {
+        what: `alice to read ${path}`,
+      }),
+    ),
+  );
 }
 
 beforeAll(() => bind({ kind: "User", name: alice.user }, "latchkey-requester"));
 
 afterAll(expectNoTrouble);
 
-describe.skipIf(!inject("hasPolicies") || !canLogIn)("kubectl delete by whom Latchkey granted the object ends", () => {
-  const modes = ["true", "false"].flatMap((watchList) => Object.keys(makers).map((kind) => ({ kind, watchList })));
-  it.each(modes)(`${deletes} times for a $kind each, with KUBE_FEATURE_WatchListClient=$watchList`, async ({ kind, watchList }) => {
-    const objects = (await makers[kind]?.(deletes)) ?? [];
-    await becomeReadable(objects);
-    expect(await deleteAll(objects.map((object) => [object]), { KUBE_FEATURE_WatchListClient: watchList })).toEqual([]);
-  });
+describe.skipIf(!inject("hasPolicies") || !canLogIn)(
+  "kubectl delete by whom Latchkey granted the object ends",
+  () => {
+    const modes = ["true", "false"].flatMap((watchList) =>
+      Object.keys(makers).map((kind) => ({ kind, watchList })),
+    );
+    it.each(modes)(
+      `${deletes} times for a $kind each, with KUBE_FEATURE_WatchListClient=$watchList`,
+      async ({ kind, watchList }) => {
+        const objects = (await makers[kind]?.(deletes)) ?? [];
+        await becomeReadable(objects);
+        expect(
+          await deleteAll(
+            objects.map((object) => [object]),
+            { KUBE_FEATURE_WatchListClient: watchList },
+          ),
+        ).toEqual([]);
+      },
+    );
 
-  it.each(Object.keys(makers))("for several of %s at once", async (kind) => {
-    const objects = (await makers[kind]?.(20)) ?? [];
-    await becomeReadable(objects);
-    const groups = numbered(4, (index) => objects.slice(5 * index, 5 * index + 5));
-    expect(await deleteAll(groups, {})).toEqual([]);
-  });
-});
+    it.each(Object.keys(makers))("for several of %s at once", async (kind) => {
+      const objects = (await makers[kind]?.(20)) ?? [];
+      await becomeReadable(objects);
+      const groups = numbered(4, (index) => objects.slice(5 * index, 5 * index + 5));
+      expect(await deleteAll(groups, {})).toEqual([]);
+    });
+  },
+);

@@ -4,7 +4,17 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { canary, expectNoTrouble } from "./controller-oracle.ts";
 import { arrange, ask, bind, makeNamespace, unique } from "./policy-request.ts";
-import { becomes, change, look, makeSharedSecret, makeTarget, remove, secretPath, view, type Place } from "./shared-secret-requests.ts";
+import {
+  becomes,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  remove,
+  secretPath,
+  view,
+  type Place,
+} from "./shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
@@ -21,21 +31,37 @@ interface Told {
 
 /** The Events of a namespace, as the tenant reads them. */
 async function eventsIn(namespace: string): Promise<readonly Told[]> {
-  const answer = await ask(tenant, { method: "GET", path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events` });
+  const answer = await ask(tenant, {
+    method: "GET",
+    path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+  });
   return listAt(answer, "items").map((event) => {
     const about = recordAt(event, "regarding");
-    const [type = "", reason = "", note = ""] = ["type", "reason", "note"].map((field) => stringAt(event, field));
-    return { regarding: `${stringAt(about, "kind")} ${stringAt(about, "name")}`, type, reason, note };
+    const [type = "", reason = "", note = ""] = ["type", "reason", "note"].map((field) =>
+      stringAt(event, field),
+    );
+    return {
+      regarding: `${stringAt(about, "kind")} ${stringAt(about, "name")}`,
+      type,
+      reason,
+      note,
+    };
   });
 }
 
-const summaries = async (namespace: string, regarding: string) => (await eventsIn(namespace)).filter((told) => told.regarding === regarding).map(({ type, reason }) => `${type} ${reason}`).toSorted();
+const summaries = async (namespace: string, regarding: string) =>
+  (await eventsIn(namespace))
+    .filter((told) => told.regarding === regarding)
+    .map(({ type, reason }) => `${type} ${reason}`)
+    .toSorted();
 
 /** Lets the tenant read a namespace. */
 const letIn = (namespace: string) => bind({ kind: "User", name: tenant.user }, "view", namespace);
 
 function linesAbout(target: string): readonly string[] {
-  return readFileSync(inject("controller").log, "utf8").split("\n").filter((line) => line.includes(`"${target}"`));
+  return readFileSync(inject("controller").log, "utf8")
+    .split("\n")
+    .filter((line) => line.includes(`"${target}"`));
 }
 
 describe.concurrent("the Events of a SharedSecret", () => {
@@ -44,13 +70,20 @@ describe.concurrent("the Events of a SharedSecret", () => {
     await letIn(source.namespace);
     const about = `SharedSecret ${source.name}`;
     const turns = async (disableSync: string | null, ready: string) => {
-      await change(source.path, { metadata: { annotations: { [annotations.disableSync]: disableSync } } });
-      await becomes(`Ready=${ready}`, () => view(source), { conditions: { Ready: { status: ready } } });
+      await change(source.path, {
+        metadata: { annotations: { [annotations.disableSync]: disableSync } },
+      });
+      await becomes(`Ready=${ready}`, () => view(source), {
+        conditions: { Ready: { status: ready } },
+      });
     };
     await turns("perhaps", "False");
     expect(await summaries(source.namespace, about)).toEqual(["Warning InvalidSyncOption"]);
     await turns(null, "True");
-    expect(await summaries(source.namespace, about)).toEqual(["Normal Ready", "Warning InvalidSyncOption"]);
+    expect(await summaries(source.namespace, about)).toEqual([
+      "Normal Ready",
+      "Warning InvalidSyncOption",
+    ]);
   });
 });
 
@@ -60,10 +93,42 @@ describe.concurrent("a namespace that cannot be written", () => {
   const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
 
   beforeAll(async () => {
-    const resourceRules = [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: ["secrets"] }];
-    const validations = [{ expression: "object.?data.orValue({}).all(k, k != 'rejected')", message: "no such key here" }];
-    await arrange({ method: "POST", path: policies, body: { metadata: { name: refusal }, spec: { matchConstraints: { namespaceSelector: { matchLabels: { [refusal]: "yes" } }, resourceRules }, validations } } });
-    await arrange({ method: "POST", path: bindings, body: { metadata: { name: refusal }, spec: { policyName: refusal, validationActions: ["Deny"] } } });
+    const resourceRules = [
+      {
+        apiGroups: [""],
+        apiVersions: ["v1"],
+        operations: ["CREATE", "UPDATE"],
+        resources: ["secrets"],
+      },
+    ];
+    const validations = [
+      {
+        expression: "object.?data.orValue({}).all(k, k != 'rejected')",
+        message: "no such key here",
+      },
+    ];
+    await arrange({
+      method: "POST",
+      path: policies,
+      body: {
+        metadata: { name: refusal },
+        spec: {
+          matchConstraints: {
+            namespaceSelector: { matchLabels: { [refusal]: "yes" } },
+            resourceRules,
+          },
+          validations,
+        },
+      },
+    });
+    await arrange({
+      method: "POST",
+      path: bindings,
+      body: {
+        metadata: { name: refusal },
+        spec: { policyName: refusal, validationActions: ["Deny"] },
+      },
+    });
   });
   afterAll(async () => {
     await remove(`${bindings}/${refusal}`);
@@ -75,9 +140,18 @@ describe.concurrent("a namespace that cannot be written", () => {
     const target = await makeTarget(project, namespace);
     await letIn(target);
     await makeSecret(target, name);
-    await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
-    const note = expect.stringContaining(`SharedSecret ${namespace}/${name} is not synced to Secret ${target}/${name}: `);
-    await becomes("the conflict to be told", () => eventsIn(target), [{ regarding: `Secret ${name}`, type: "Warning", reason: "Conflict", note }]);
+    await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first") },
+    });
+    const note = expect.stringContaining(
+      `SharedSecret ${namespace}/${name} is not synced to Secret ${target}/${name}: `,
+    );
+    await becomes("the conflict to be told", () => eventsIn(target), [
+      { regarding: `Secret ${name}`, type: "Warning", reason: "Conflict", note },
+    ]);
     expect(JSON.stringify(await eventsIn(target))).not.toContain(canary);
   });
 
@@ -87,11 +161,23 @@ describe.concurrent("a namespace that cannot be written", () => {
     await letIn(target);
     await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: "yes" } } });
     // A new policy takes effect with a delay, on a busy machine a long one.
-    const probe = { method: "POST", path: `/api/v1/namespaces/${target}/secrets?dryRun=All`, body: { metadata: { generateName: "probe-" }, data: dataOf("rejected") } } as const;
+    const probe = {
+      method: "POST",
+      path: `/api/v1/namespaces/${target}/secrets?dryRun=All`,
+      body: { metadata: { generateName: "probe-" }, data: dataOf("rejected") },
+    } as const;
     await becomes("the policy to take effect", () => ask({}, probe), { code: 422 });
-    const fresh = await makeSharedSecret({ namespace: source.namespace, annotations: to(String((await look(`/api/v1/namespaces/${target}`)).metadata.labels?.[labels.project])), spec: { data: dataOf("rejected") } });
+    const fresh = await makeSharedSecret({
+      namespace: source.namespace,
+      annotations: to(
+        String((await look(`/api/v1/namespaces/${target}`)).metadata.labels?.[labels.project]),
+      ),
+      spec: { data: dataOf("rejected") },
+    });
     const note = expect.stringContaining(`is not synced to Secret ${target}/${fresh.name}: `);
-    await becomes("the refusal to be told", () => eventsIn(target), [{ regarding: `Namespace ${target}`, type: "Warning", reason: "Failed", note }]);
+    await becomes("the refusal to be told", () => eventsIn(target), [
+      { regarding: `Namespace ${target}`, type: "Warning", reason: "Failed", note },
+    ]);
 
     await change(source.path, { spec: { data: dataOf("rejected") } });
     const says = { [annotations.syncError]: expect.stringContaining("no such key here") };
@@ -103,25 +189,67 @@ describe.concurrent("a namespace that cannot be written", () => {
     await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: null } } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "rejected"));
     expect((await look(copy)).metadata.annotations).not.toHaveProperty(annotations.syncError);
-    await becomesCurrent({ source: fresh, copy: secretPath(target, fresh.name) }, dataOf("rejected"));
+    await becomesCurrent(
+      { source: fresh, copy: secretPath(target, fresh.name) },
+      dataOf("rejected"),
+    );
     expect(await look(secretPath(other, fresh.name))).toMatchObject({ code: 404 });
   });
 });
 
 describe.concurrent("a project that nobody takes copies for", () => {
   const becomesSynced = (source: Place, status: string, reason: string, says: string) =>
-    becomes(says, () => view(source), { settled: true, conditions: { Ready: { status: "True" }, Synced: { status, reason, message: expect.stringContaining(says) } } });
+    becomes(says, () => view(source), {
+      settled: true,
+      conditions: {
+        Ready: { status: "True" },
+        Synced: { status, reason, message: expect.stringContaining(says) },
+      },
+    });
 
   it("is told with what is missing, step by step, and is no failure", async () => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
-    const source = await makeSharedSecret({ namespace, annotations: to(project), spec: { data: dataOf("first") } });
-    await becomesSynced(source, "False", "NoTargets", `no namespace has a label ${labels.project} that matches "${project}"`);
+    const source = await makeSharedSecret({
+      namespace,
+      annotations: to(project),
+      spec: { data: dataOf("first") },
+    });
+    await becomesSynced(
+      source,
+      "False",
+      "NoTargets",
+      `no namespace has a label ${labels.project} that matches "${project}"`,
+    );
     const target = unique("target");
     const path = `/api/v1/namespaces/${target}`;
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: target, labels: { [labels.project]: project }, annotations: { [annotations.sync]: "true" } } } });
-    await becomesSynced(source, "False", "NoTargets", `the only namespace of project "${project}" does not have the annotation ${annotations.sync}: enabled`);
-    await change(path, { metadata: { annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: "elsewhere" } } });
-    await becomesSynced(source, "False", "NoTargets", `1 of 1 namespaces of project "${project}" ask for copies, but not from namespace "${namespace}"`);
+    await arrange({
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: {
+        metadata: {
+          name: target,
+          labels: { [labels.project]: project },
+          annotations: { [annotations.sync]: "true" },
+        },
+      },
+    });
+    await becomesSynced(
+      source,
+      "False",
+      "NoTargets",
+      `the only namespace of project "${project}" does not have the annotation ${annotations.sync}: enabled`,
+    );
+    await change(path, {
+      metadata: {
+        annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: "elsewhere" },
+      },
+    });
+    await becomesSynced(
+      source,
+      "False",
+      "NoTargets",
+      `1 of 1 namespaces of project "${project}" ask for copies, but not from namespace "${namespace}"`,
+    );
     expect((await view(source)).conditions).not.toHaveProperty("Stalled");
     await change(path, { metadata: { annotations: { [annotations.syncFrom]: namespace } } });
     await becomesSynced(source, "True", "Synced", "1 of 1 targets are synced");

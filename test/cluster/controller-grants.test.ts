@@ -2,7 +2,18 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt } from "../../src/api/parse.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
-import { allowRequesters, changesIn, clusterRbacPath, grantsIn, grantsOf, make, tryToMake, viewOf, type Own, type OwnKind } from "./keys-and-tokens.ts";
+import {
+  allowRequesters,
+  changesIn,
+  clusterRbacPath,
+  grantsIn,
+  grantsOf,
+  make,
+  tryToMake,
+  viewOf,
+  type Own,
+  type OwnKind,
+} from "./keys-and-tokens.ts";
 import { arrange, ask, unique, type Answer, type Caller } from "./policy-request.ts";
 import { becomes, becomesGone, change, look, remove } from "./shared-secret-requests.ts";
 
@@ -17,7 +28,10 @@ afterAll(expectNoTrouble);
 
 const get = (by: Caller, { path }: Pick<Own, "path">) => ask(by, { method: "GET", path });
 
-/** The name of the ClusterRole that grants the object to its requester, once the requester can read it. */
+/**
+ * The name of the ClusterRole that grants the object to its requester, once the requester can read
+ * it.
+ */
 async function granted(by: Caller, own: Own): Promise<string> {
   await becomes(`${own.name} to be granted to ${by.user}`, () => get(by, own), { code: 200 });
   const grants = await grantsOf(own);
@@ -35,49 +49,81 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     const alice = requester("alice");
     const { own, role } = await makeGranted(kind, alice);
     const { rules } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) });
-    const resources = [kind === "OwnedAccessKey" ? "ownedaccesskeys" : "directclusterendpointtokens"];
-    expect(rules).toEqual([{ apiGroups: ["management.service"], resources, resourceNames: [own.name], verbs: wholeVerbs }]);
-    const { roleRef, subjects } = await arrange({ method: "GET", path: clusterRbacPath("clusterrolebindings", role) });
+    const resources = [
+      kind === "OwnedAccessKey" ? "ownedaccesskeys" : "directclusterendpointtokens",
+    ];
+    expect(rules).toEqual([
+      {
+        apiGroups: ["management.service"],
+        resources,
+        resourceNames: [own.name],
+        verbs: wholeVerbs,
+      },
+    ]);
+    const { roleRef, subjects } = await arrange({
+      method: "GET",
+      path: clusterRbacPath("clusterrolebindings", role),
+    });
     expect(roleRef).toMatchObject({ kind: "ClusterRole", name: role });
-    expect(subjects).toEqual([{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: alice.user }]);
+    expect(subjects).toEqual([
+      { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: alice.user },
+    ]);
   });
 
   it("is one ClusterRole for many objects of both kinds", async () => {
     const alice = requester("alice");
-    const made = await Promise.all(Array.from({ length: 20 }, (_, index) => make(kinds[index % 2] ?? "OwnedAccessKey", { by: alice })));
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        make(kinds[index % 2] ?? "OwnedAccessKey", { by: alice }),
+      ),
+    );
     const roles = await Promise.all(made.map((own) => granted(alice, own)));
     expect(new Set(roles).size).toBe(1);
-    const { names } = grantsIn(await arrange({ method: "GET", path: clusterRbacPath("clusterroles", roles[0]) }));
+    const { names } = grantsIn(
+      await arrange({ method: "GET", path: clusterRbacPath("clusterroles", roles[0]) }),
+    );
     expect(Object.values(names).flat().toSorted()).toEqual(made.map(({ name }) => name).toSorted());
   });
 
   it("names a token no more before the token can go", async () => {
     const alice = requester("alice");
     const kept = await make("DirectClusterEndpointToken", { by: alice });
-    const gone = await make("DirectClusterEndpointToken", { by: alice, finalizers: ["test.example/hold"] });
+    const gone = await make("DirectClusterEndpointToken", {
+      by: alice,
+      finalizers: ["test.example/hold"],
+    });
     const role = await granted(alice, gone);
     await granted(alice, kept);
     expect(await ask(alice, { method: "DELETE", path: gone.path })).toMatchObject({ code: 200 });
     await becomes("Latchkey to let go", () => viewOf(gone), { finalizers: ["test.example/hold"] });
-    const { names, resourceVersion } = grantsIn(await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) }));
+    const { names, resourceVersion } = grantsIn(
+      await arrange({ method: "GET", path: clusterRbacPath("clusterroles", role) }),
+    );
     expect(Object.values(names).flat()).toEqual([kept.name]);
     expect(BigInt(resourceVersion)).toBeLessThan(BigInt((await viewOf(gone)).resourceVersion));
     await change(gone.path, { metadata: { finalizers: [] } });
     await becomesGone(gone.path);
   });
 
-  it.each(kinds)("does not open the %s that bob makes under a name that alice had", { timeout: 180_000 }, async (kind) => {
-    const [alice, bob] = [requester("alice"), requester("bob")];
-    for (let round = 0; round < 5; round += 1) {
-      const { own } = await makeGranted(kind, alice);
-      await ask(alice, { method: "DELETE", path: own.path });
-      await eventually(async () => (await tryToMake(kind, { by: bob, name: own.name })).code === 201, { what: "the name to be free", every: 5 });
-      expect(await get(alice, own)).toMatchObject({ code: 403 });
-      await becomes("bob to be granted", () => get(bob, own), { code: 200 });
-      expect(await get(alice, own)).toMatchObject({ code: 403 });
-      expect(await grantsOf(own)).toHaveLength(1);
-    }
-  });
+  it.each(kinds)(
+    "does not open the %s that bob makes under a name that alice had",
+    { timeout: 180_000 },
+    async (kind) => {
+      const [alice, bob] = [requester("alice"), requester("bob")];
+      for (let round = 0; round < 5; round += 1) {
+        const { own } = await makeGranted(kind, alice);
+        await ask(alice, { method: "DELETE", path: own.path });
+        await eventually(
+          async () => (await tryToMake(kind, { by: bob, name: own.name })).code === 201,
+          { what: "the name to be free", every: 5 },
+        );
+        expect(await get(alice, own)).toMatchObject({ code: 403 });
+        await becomes("bob to be granted", () => get(bob, own), { code: 200 });
+        expect(await get(alice, own)).toMatchObject({ code: 403 });
+        expect(await grantsOf(own)).toHaveLength(1);
+      }
+    },
+  );
 
   it("goes with the last object, and never stands without names", async () => {
     const alice = requester("alice");
@@ -85,8 +131,12 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     const { own: one, role } = await makeGranted("DirectClusterEndpointToken", alice);
     const { own: other } = await makeGranted("OwnedAccessKey", alice);
     for (const { path } of [one, other]) await remove(path);
-    for (const plural of ["clusterroles", "clusterrolebindings"] as const) await becomesGone(clusterRbacPath(plural, role));
-    const changes = await changesIn(clusterRbacPath("clusterroles"), { resourceVersion: metadata.resourceVersion ?? "", fieldSelector: `metadata.name=${role}` });
+    for (const plural of ["clusterroles", "clusterrolebindings"] as const)
+      await becomesGone(clusterRbacPath(plural, role));
+    const changes = await changesIn(clusterRbacPath("clusterroles"), {
+      resourceVersion: metadata.resourceVersion ?? "",
+      fieldSelector: `metadata.name=${role}`,
+    });
     const types = changes.map(({ type }) => type);
     expect([types[0], types.at(-1)]).toEqual(["ADDED", "DELETED"]);
     for (const { object } of changes) {
@@ -96,25 +146,69 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     }
   });
 
-  const edits: { edit: string; plural: "clusterroles" | "clusterrolebindings"; body: (own: Own) => unknown }[] = [
+  const edits: {
+    edit: string;
+    plural: "clusterroles" | "clusterrolebindings";
+    body: (own: Own) => unknown;
+  }[] = [
     {
       edit: "names another object",
       plural: "clusterroles",
-      body: ({ name }) => ({ rules: [{ apiGroups: ["management.service"], resources: ["directclusterendpointtokens"], resourceNames: [name, "of-others"], verbs: wholeVerbs }] }),
+      body: ({ name }) => ({
+        rules: [
+          {
+            apiGroups: ["management.service"],
+            resources: ["directclusterendpointtokens"],
+            resourceNames: [name, "of-others"],
+            verbs: wholeVerbs,
+          },
+        ],
+      }),
     },
     {
       edit: "grants every verb",
       plural: "clusterroles",
-      body: ({ name }) => ({ rules: [{ apiGroups: ["management.service"], resources: ["directclusterendpointtokens"], resourceNames: [name], verbs: ["*"] }] }),
+      body: ({ name }) => ({
+        rules: [
+          {
+            apiGroups: ["management.service"],
+            resources: ["directclusterendpointtokens"],
+            resourceNames: [name],
+            verbs: ["*"],
+          },
+        ],
+      }),
     },
     {
       edit: "names no object, which is all of them",
       plural: "clusterroles",
-      body: () => ({ rules: [{ apiGroups: ["management.service"], resources: ["directclusterendpointtokens"], verbs: wholeVerbs }] }),
+      body: () => ({
+        rules: [
+          {
+            apiGroups: ["management.service"],
+            resources: ["directclusterendpointtokens"],
+            verbs: wholeVerbs,
+          },
+        ],
+      }),
     },
     { edit: "grants nothing", plural: "clusterroles", body: () => ({ rules: [] }) },
-    { edit: "is aggregated", plural: "clusterroles", body: () => ({ aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "test.example/nobody": "x" } }] } }) },
-    { edit: "is for somebody else, too", plural: "clusterrolebindings", body: () => ({ subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "mallory" }] }) },
+    {
+      edit: "is aggregated",
+      plural: "clusterroles",
+      body: () => ({
+        aggregationRule: {
+          clusterRoleSelectors: [{ matchLabels: { "test.example/nobody": "x" } }],
+        },
+      }),
+    },
+    {
+      edit: "is for somebody else, too",
+      plural: "clusterrolebindings",
+      body: () => ({
+        subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "mallory" }],
+      }),
+    },
     { edit: "is for nobody", plural: "clusterrolebindings", body: () => ({ subjects: null }) },
   ];
   it.each(edits)("is put right when one of its $plural $edit", async ({ plural, body }) => {
@@ -123,30 +217,52 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     const path = clusterRbacPath(plural, role);
     const before = await look(path);
     await change(path, body(own));
-    await becomes("the grant to be as before", async () => meaningOf(await look(path)), meaningOf(before));
+    await becomes(
+      "the grant to be as before",
+      async () => meaningOf(await look(path)),
+      meaningOf(before),
+    );
     await becomes("alice to read her token", () => get(alice, own), { code: 200 });
   });
 
-  it.each(["clusterroles", "clusterrolebindings"] as const)("moves to others when one of its %s has lost its label, and ends with its object", async (plural) => {
-    const [alice, bob] = [requester("alice"), requester("bob")];
-    const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
-    await change(clusterRbacPath(plural, role), { metadata: { labels: null } });
-    await becomes("another role", async () => (await grantsOf(own)).some((grant) => grant.role !== role), true);
-    await becomes("alice to read her token", () => get(alice, own), { code: 200 });
-    await remove(own.path);
-    await eventually(async () => (await tryToMake("DirectClusterEndpointToken", { by: bob, name: own.name })).code === 201, { what: "the name to be free", every: 5 });
-    expect(await get(alice, own)).toMatchObject({ code: 403 });
-  });
+  it.each(["clusterroles", "clusterrolebindings"] as const)(
+    "moves to others when one of its %s has lost its label, and ends with its object",
+    async (plural) => {
+      const [alice, bob] = [requester("alice"), requester("bob")];
+      const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
+      await change(clusterRbacPath(plural, role), { metadata: { labels: null } });
+      await becomes(
+        "another role",
+        async () => (await grantsOf(own)).some((grant) => grant.role !== role),
+        true,
+      );
+      await becomes("alice to read her token", () => get(alice, own), { code: 200 });
+      await remove(own.path);
+      await eventually(
+        async () =>
+          (await tryToMake("DirectClusterEndpointToken", { by: bob, name: own.name })).code === 201,
+        { what: "the name to be free", every: 5 },
+      );
+      expect(await get(alice, own)).toMatchObject({ code: 403 });
+    },
+  );
 
-  it.each(["clusterroles", "clusterrolebindings"] as const)("is put back when its object among %s is deleted", async (plural) => {
-    const alice = requester("alice");
-    const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
-    const path = clusterRbacPath(plural, role);
-    const { metadata } = await look(path);
-    await remove(path);
-    await becomes("another one", async () => ![undefined, metadata.uid].includes((await look(path)).metadata.uid), true);
-    await becomes("alice to read her token", () => get(alice, own), { code: 200 });
-  });
+  it.each(["clusterroles", "clusterrolebindings"] as const)(
+    "is put back when its object among %s is deleted",
+    async (plural) => {
+      const alice = requester("alice");
+      const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
+      const path = clusterRbacPath(plural, role);
+      const { metadata } = await look(path);
+      await remove(path);
+      await becomes(
+        "another one",
+        async () => ![undefined, metadata.uid].includes((await look(path)).metadata.uid),
+        true,
+      );
+      await becomes("alice to read her token", () => get(alice, own), { code: 200 });
+    },
+  );
 
   it("is not made for a service account", async () => {
     const account = { user: "system:serviceaccount:default:ci", groups: [requesters] };
@@ -156,7 +272,9 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
   });
 });
 
-/** What of a ClusterRole or ClusterRoleBinding has a meaning, without what the API server counts. */
+/**
+ * What of a ClusterRole or ClusterRoleBinding has a meaning, without what the API server counts.
+ */
 function meaningOf({ code, metadata, rules, aggregationRule, roleRef, subjects }: Answer): object {
   const { labels, annotations } = metadata;
   return { code, labels, annotations, rules, aggregationRule, roleRef, subjects };

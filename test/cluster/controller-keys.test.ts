@@ -2,7 +2,15 @@ import { createHash } from "node:crypto";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
-import { eventsAbout, historyOf, make, viewIn, viewOf, type Own, type OwnView } from "./keys-and-tokens.ts";
+import {
+  eventsAbout,
+  historyOf,
+  make,
+  viewIn,
+  viewOf,
+  type Own,
+  type OwnView,
+} from "./keys-and-tokens.ts";
 import { kubectl } from "./kubectl.ts";
 import { arrange, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
 import { becomes, change, look, remove } from "./shared-secret-requests.ts";
@@ -15,7 +23,11 @@ const digestOf = (key: string) => `sha256:${createHash("sha256").update(key).dig
 const instant = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 const seconds = (count: number) => count * 1000;
 
-const accepted = { Ready: { status: "True", reason: "Active" }, Active: { status: "True" }, Expired: { status: "False" } };
+const accepted = {
+  Ready: { status: "True", reason: "Active" },
+  Active: { status: "True" },
+  Expired: { status: "False" },
+};
 const over = {
   Ready: { status: "False", reason: "Expired" },
   Active: { status: "False", reason: "Expired" },
@@ -30,41 +42,82 @@ function becomesKey(what: string, key: Own, expected: object): Promise<void> {
 /** A later pass has looked at the key: its description went up and its status followed. */
 async function afterAnotherPass(key: Own): Promise<OwnView> {
   await change(key.path, { spec: { description: unique("looked at again") } });
-  return eventually(async () => {
-    const view = await viewOf(key);
-    return view.settled && view;
-  }, { what: `another pass over ${key.name}` });
+  return eventually(
+    async () => {
+      const view = await viewOf(key);
+      return view.settled && view;
+    },
+    { what: `another pass over ${key.name}` },
+  );
 }
 
-/** The webhook will write this status, but has no rights yet: the name is its own, the rights are an administrator's. */
-const webhook: Caller = { user: "system:serviceaccount:latchkey-system:latchkey-webhook", groups: ["system:masters"] };
+/**
+ * The webhook will write this status, but has no rights yet: the name is its own, the rights are an
+ * administrator's.
+ */
+const webhook: Caller = {
+  user: "system:serviceaccount:latchkey-system:latchkey-webhook",
+  groups: ["system:masters"],
+};
 
 async function wasUsed(key: Own, at: number): Promise<void> {
   const body = { status: { lastActivity: instant(at) } };
-  const answer = await ask(webhook, { method: "PATCH", path: `${key.path}/status`, type: patchTypes.merge, body });
+  const answer = await ask(webhook, {
+    method: "PATCH",
+    path: `${key.path}/status`,
+    type: patchTypes.merge,
+    body,
+  });
   expect(answer).toMatchObject({ code: 200 });
 }
 
 describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true }, () => {
   const specs: { rule: string; spec: () => Record<string, unknown>; conditions: object }[] = [
-    { rule: "with a plain key is accepted", spec: () => ({ user: "alice", key: plainKey() }), conditions: accepted },
-    { rule: "with a digest is accepted", spec: () => ({ user: "alice", key: digestOf(plainKey()) }), conditions: accepted },
-    { rule: "of a team is accepted", spec: () => ({ team: "devs", key: plainKey() }), conditions: accepted },
-    { rule: "of a subject is accepted", spec: () => ({ subject: "ci", key: plainKey() }), conditions: accepted },
+    {
+      rule: "with a plain key is accepted",
+      spec: () => ({ user: "alice", key: plainKey() }),
+      conditions: accepted,
+    },
+    {
+      rule: "with a digest is accepted",
+      spec: () => ({ user: "alice", key: digestOf(plainKey()) }),
+      conditions: accepted,
+    },
+    {
+      rule: "of a team is accepted",
+      spec: () => ({ team: "devs", key: plainKey() }),
+      conditions: accepted,
+    },
+    {
+      rule: "of a subject is accepted",
+      spec: () => ({ subject: "ci", key: plainKey() }),
+      conditions: accepted,
+    },
     {
       rule: "that is disabled is in order and not accepted",
       spec: () => ({ user: "alice", key: plainKey(), disabled: true }),
-      conditions: { Ready: { status: "True", reason: "Disabled" }, Active: { status: "False", reason: "Disabled" } },
+      conditions: {
+        Ready: { status: "True", reason: "Disabled" },
+        Active: { status: "False", reason: "Disabled" },
+      },
     },
     {
       rule: "without a key says so",
       spec: () => ({ user: "alice" }),
-      conditions: { Ready: { status: "False", reason: "MissingKey" }, Active: { status: "False" }, Stalled: { status: "True" } },
+      conditions: {
+        Ready: { status: "False", reason: "MissingKey" },
+        Active: { status: "False" },
+        Stalled: { status: "True" },
+      },
     },
     {
       rule: "of nobody says so",
       spec: () => ({ key: plainKey() }),
-      conditions: { Ready: { status: "False", reason: "MissingSubject" }, Active: { status: "False" }, Stalled: { status: "True" } },
+      conditions: {
+        Ready: { status: "False", reason: "MissingSubject" },
+        Active: { status: "False" },
+        Stalled: { status: "True" },
+      },
     },
   ];
   it.each(specs)("$rule", async ({ spec, conditions }) => {
@@ -74,7 +127,10 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
 
   it("says until when it is accepted", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 3600 });
-    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(3600)) });
+    await becomesKey("accepted", key, {
+      conditions: accepted,
+      expiresAt: instant(key.createdAt + seconds(3600)),
+    });
   });
 
   it("of five seconds is accepted until they are over and expires without anything touching it", async () => {
@@ -86,7 +142,9 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     const [before, after] = [states[ended - 1], states[ended]];
     expect(after).toMatchObject({ conditions: over, expiresAt: instant(end) });
     expect(before).toMatchObject({ conditions: accepted, expiresAt: instant(end) });
-    expect(Date.parse(after?.conditions.Expired?.lastTransitionTime ?? "")).toBeGreaterThanOrEqual(end);
+    expect(Date.parse(after?.conditions.Expired?.lastTransitionTime ?? "")).toBeGreaterThanOrEqual(
+      end,
+    );
     expect(Date.parse(before?.conditions.Active?.lastTransitionTime ?? "")).toBeLessThan(end);
     // What stands in the end says the same: only the record of the end came after.
     expect(states.at(-1)?.conditions).toEqual(after?.conditions);
@@ -96,9 +154,16 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
     await becomesKey("expired", key, { conditions: over });
     expect(await afterAnotherPass(key)).toMatchObject({ conditions: over });
-    expect(await look(key.path)).toMatchObject({ code: 200, metadata: { name: key.name, uid: key.uid } });
+    expect(await look(key.path)).toMatchObject({
+      code: 200,
+      metadata: { name: key.name, uid: key.uid },
+    });
     await becomes("the Event", () => eventsAbout(key), ["Expired"]);
-    const described = await kubectl(inject("controlPlane"), ["describe", "ownedaccesskey", key.name]);
+    const described = await kubectl(inject("controlPlane"), [
+      "describe",
+      "ownedaccesskey",
+      key.name,
+    ]);
     expect(described.slice(described.lastIndexOf("Events:"))).toMatch(/Warning\s+Expired/);
   });
 
@@ -106,42 +171,74 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
     await becomesKey("expired", key, { conditions: over });
     await change(key.path, { spec: { ttl: 3600 } });
-    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(3600)) });
+    await becomesKey("accepted", key, {
+      conditions: accepted,
+      expiresAt: instant(key.createdAt + seconds(3600)),
+    });
   });
 
   it("with an idle ttl lives on from its last use", async () => {
-    const key = await makeKey({ user: "alice", key: plainKey(), ttl: 600, ttlAfterLastActivity: true });
-    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(600)) });
+    const key = await makeKey({
+      user: "alice",
+      key: plainKey(),
+      ttl: 600,
+      ttlAfterLastActivity: true,
+    });
+    await becomesKey("accepted", key, {
+      conditions: accepted,
+      expiresAt: instant(key.createdAt + seconds(600)),
+    });
     await wasUsed(key, key.createdAt + seconds(100));
-    await becomesKey("moved", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(700)) });
+    await becomesKey("moved", key, {
+      conditions: accepted,
+      expiresAt: instant(key.createdAt + seconds(700)),
+    });
     await wasUsed(key, key.createdAt - seconds(700));
-    await becomesKey("expired", key, { conditions: over, expiresAt: instant(key.createdAt - seconds(100)) });
-    expect((await arrange({ method: "GET", path: key.path })).status).toMatchObject({ lastActivity: instant(key.createdAt - seconds(700)) });
+    await becomesKey("expired", key, {
+      conditions: over,
+      expiresAt: instant(key.createdAt - seconds(100)),
+    });
+    expect((await arrange({ method: "GET", path: key.path })).status).toMatchObject({
+      lastActivity: instant(key.createdAt - seconds(700)),
+    });
   });
 
   it("without an idle ttl lives from its creation whenever it is used", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 600 });
     await wasUsed(key, key.createdAt + seconds(100));
     await afterAnotherPass(key);
-    await becomesKey("accepted", key, { conditions: accepted, expiresAt: instant(key.createdAt + seconds(600)) });
+    await becomesKey("accepted", key, {
+      conditions: accepted,
+      expiresAt: instant(key.createdAt + seconds(600)),
+    });
   });
 
   it("is refused as soon as it is disabled, and accepted again", async () => {
     const key = await makeKey({ user: "alice", key: plainKey() });
     await becomesKey("accepted", key, { conditions: accepted });
     await change(key.path, { spec: { disabled: true } });
-    await becomesKey("disabled", key, { conditions: { Ready: { status: "True", reason: "Disabled" }, Active: { status: "False" } } });
+    await becomesKey("disabled", key, {
+      conditions: { Ready: { status: "True", reason: "Disabled" }, Active: { status: "False" } },
+    });
     await change(key.path, { spec: { disabled: false } });
     await becomesKey("accepted", key, { conditions: accepted });
   });
 
   it("keeps its key from younger ones, and leaves it to the next when it goes", async () => {
     const text = plainKey();
-    const made = [await makeKey({ user: "alice", key: text }), await makeKey({ user: "bob", key: digestOf(text) })];
-    const [older, younger] = made.toSorted((one, other) => one.createdAt - other.createdAt || (one.uid < other.uid ? -1 : 1));
-    if (older === undefined || younger === undefined) throw new Error("unreachable: two keys were made");
+    const made = [
+      await makeKey({ user: "alice", key: text }),
+      await makeKey({ user: "bob", key: digestOf(text) }),
+    ];
+    const [older, younger] = made.toSorted(
+      (one, other) => one.createdAt - other.createdAt || (one.uid < other.uid ? -1 : 1),
+    );
+    if (older === undefined || younger === undefined)
+      throw new Error("unreachable: two keys were made");
     const duplicate = { status: "False", reason: "DuplicateKey" };
-    await becomesKey("refused", younger, { conditions: { Ready: duplicate, Active: duplicate, Stalled: { status: "True" } } });
+    await becomesKey("refused", younger, {
+      conditions: { Ready: duplicate, Active: duplicate, Stalled: { status: "True" } },
+    });
     await becomesKey("accepted", older, { conditions: accepted });
     expect((await viewOf(younger)).conditions.Ready?.message).toContain(older.name);
     await remove(older.path);
@@ -153,6 +250,8 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     const older = await makeKey({ user: "alice", key: text, ttl: 1 });
     await becomesKey("expired", older, { conditions: over });
     const younger = await makeKey({ user: "alice", key: text });
-    await becomesKey("refused", younger, { conditions: { Ready: { status: "False", reason: "DuplicateKey" } } });
+    await becomesKey("refused", younger, {
+      conditions: { Ready: { status: "False", reason: "DuplicateKey" } },
+    });
   });
 });

@@ -10,12 +10,18 @@ const canaries = [canary, Buffer.from(canary).toString("base64").slice(0, 8)];
 /** Log lines that stand for a mistake of Latchkey's own. */
 const bugs = /bug in a reconcile|object cannot be read|"code":"BadRequest"/;
 
-/** The secret values of these tests that a text shows, plain or as base64; the text itself is not repeated. */
+/**
+ * The secret values of these tests that a text shows, plain or as base64; the text itself is not
+ * repeated.
+ */
 export function canariesIn(text: string): readonly string[] {
   return canaries.filter((word) => text.includes(word));
 }
 
-/** What must hold after any test: no bug and no secret in the controller's log, and its account was never forbidden anything. */
+/**
+ * What must hold after any test: no bug and no secret in the controller's log, and its account was
+ * never forbidden anything.
+ */
 export function expectNoTrouble(): void {
   const { log, auditLog } = inject("controller");
   const text = readFileSync(log, "utf8");
@@ -24,11 +30,18 @@ export function expectNoTrouble(): void {
   expect(auditLog === undefined ? [] : shortcomings(latchkeyRecords(auditLog))).toEqual([]);
 }
 
-/** Verbs of the controller's writes to one Secret, in order; undefined where there is no audit log. */
+/**
+ * Verbs of the controller's writes to one Secret, in order; undefined where there is no audit log.
+ */
 export function writesTo(namespace: string, name: string): readonly string[] | undefined {
   const { auditLog } = inject("controller");
   if (auditLog === undefined) return undefined;
   return mutations(latchkeyRecords(auditLog))
-    .filter(({ objectRef }) => objectRef?.resource === "secrets" && objectRef.namespace === namespace && objectRef.name === name)
+    .filter(
+      ({ objectRef }) =>
+        objectRef?.resource === "secrets" &&
+        objectRef.namespace === namespace &&
+        objectRef.name === name,
+    )
     .map(({ verb }) => verb);
 }

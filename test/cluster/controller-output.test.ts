@@ -4,7 +4,15 @@ import { eventually } from "./eventually.ts";
 import { canariesIn, expectNoTrouble } from "./controller-oracle.ts";
 import { kubectl } from "./kubectl.ts";
 import { arrange, makeNamespace, unique } from "./policy-request.ts";
-import { becomes, becomesReady, change, look, makeSharedSecret, makeTarget, view } from "./shared-secret-requests.ts";
+import {
+  becomes,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  view,
+} from "./shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
@@ -12,11 +20,21 @@ afterAll(expectNoTrouble);
 const run = (...args: string[]) => kubectl(inject("controlPlane"), args);
 
 describe.concurrent("no value of the data is shown", () => {
-  const tables = [["-o", "wide"], ["--show-labels"], ["-o", "name"], ["-o", "jsonpath={.status}"], ["-o", "jsonpath={.metadata}"]];
+  const tables = [
+    ["-o", "wide"],
+    ["--show-labels"],
+    ["-o", "name"],
+    ["-o", "jsonpath={.status}"],
+    ["-o", "jsonpath={.metadata}"],
+  ];
   it.each(tables)("by kubectl get %s %s", async (...output) => {
     const { source, target } = await makeSynced();
-    expect(canariesIn(await run("get", "shsec", source.name, "-n", source.namespace, ...output))).toEqual([]);
-    expect(canariesIn(await run("get", "secret", source.name, "-n", target, ...output))).toEqual([]);
+    expect(
+      canariesIn(await run("get", "shsec", source.name, "-n", source.namespace, ...output)),
+    ).toEqual([]);
+    expect(canariesIn(await run("get", "secret", source.name, "-n", target, ...output))).toEqual(
+      [],
+    );
   });
 
   it("by kubectl describe of the copy", async () => {
@@ -36,23 +54,55 @@ describe.concurrent("no value of the data is shown", () => {
 
   it("by status, Events and copies when things go wrong", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
-    const [taken, free] = [await makeTarget(project, namespace), await makeTarget(project, namespace)];
+    const [taken, free] = [
+      await makeTarget(project, namespace),
+      await makeTarget(project, namespace),
+    ];
     await makeSecret(taken, name);
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
-    await becomes("the conflict to be told", () => view(source), { conditions: { Synced: { reason: "Conflict" } } });
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } } });
-    await becomes("the refusal to be told", () => view(source), { sync: { failed: 1, conflicts: 1 } });
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "helm.sh/release.v1" } }, spec: { access: [{ name: "wrong", verbs: ["fly"] }] } });
-    await becomes("the mistakes to be told", () => view(source), { settled: true, conditions: { Stalled: { reason: "InvalidAccessRule" } } });
+    const source = await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first") },
+    });
+    await becomes("the conflict to be told", () => view(source), {
+      conditions: { Synced: { reason: "Conflict" } },
+    });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } },
+    });
+    await becomes("the refusal to be told", () => view(source), {
+      sync: { failed: 1, conflicts: 1 },
+    });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretType]: "helm.sh/release.v1" } },
+      spec: { access: [{ name: "wrong", verbs: ["fly"] }] },
+    });
+    await becomes("the mistakes to be told", () => view(source), {
+      settled: true,
+      conditions: { Stalled: { reason: "InvalidAccessRule" } },
+    });
 
     const { status } = await look(source.path);
     expect(canariesIn(JSON.stringify(status))).toEqual([]);
-    const events = await eventually(async () => {
-      const text = JSON.stringify(await arrange({ method: "GET", path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events` }));
-      return text.includes("InvalidAccessRule") && text.includes("Conflict") && text;
-    }, { what: "the Events" });
+    const events = await eventually(
+      async () => {
+        const text = JSON.stringify(
+          await arrange({
+            method: "GET",
+            path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,
+          }),
+        );
+        return text.includes("InvalidAccessRule") && text.includes("Conflict") && text;
+      },
+      { what: "the Events" },
+    );
     expect(canariesIn(events)).toEqual([]);
-    expect(await look(`/api/v1/namespaces/${free}/secrets/${name}`)).toMatchObject({ code: 200, type: "Opaque", data: dataOf("first") });
+    expect(await look(`/api/v1/namespaces/${free}/secrets/${name}`)).toMatchObject({
+      code: 200,
+      type: "Opaque",
+      data: dataOf("first"),
+    });
   });
 
   const formats = [
@@ -63,7 +113,11 @@ describe.concurrent("no value of the data is shown", () => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
     await makeTarget(project, namespace);
     const annotated = to(project, { [annotations.syncSecretType]: type });
-    const source = await makeSharedSecret({ namespace, annotations: annotated, spec: { data: { [key]: dataOf("a").a } } });
+    const source = await makeSharedSecret({
+      namespace,
+      annotations: annotated,
+      spec: { data: { [key]: dataOf("a").a } },
+    });
     await becomes("the refusal to be told", () => view(source), { sync: { failed: 1 } });
     const { status } = await look(source.path);
     expect(JSON.stringify(status)).toContain(key);
@@ -83,14 +137,20 @@ describe("kubectl get shows what an administrator asks for", () => {
   it("whether it is ready, why, and how many copies there are", async () => {
     const { source } = await makeSynced();
     await becomesReady(source);
-    const rows = (await run("get", "sharedsecret", source.name, "-n", source.namespace)).split("\n").map((line) => line.split(/\s+/));
-    expect(rows[0]).toEqual(["NAME", "READY", "REASON", "SYNCED", "DESIRED", "AGE", ""].filter(Boolean));
+    const rows = (await run("get", "sharedsecret", source.name, "-n", source.namespace))
+      .split("\n")
+      .map((line) => line.split(/\s+/));
+    expect(rows[0]).toEqual(
+      ["NAME", "READY", "REASON", "SYNCED", "DESIRED", "AGE", ""].filter(Boolean),
+    );
     expect(rows[1]?.slice(0, 5)).toEqual([source.name, "True", "Ready", "1", "1"]);
   });
 
   it("and kubectl wait ends when the SharedSecret is ready", async () => {
     const namespace = await makeNamespace();
     const { name } = await makeSharedSecret({ namespace });
-    expect(await run("wait", "--for=condition=Ready", "--timeout=60s", `shsec/${name}`, "-n", namespace)).toContain("condition met");
+    expect(
+      await run("wait", "--for=condition=Ready", "--timeout=60s", `shsec/${name}`, "-n", namespace),
+    ).toContain("condition met");
   });
 });

@@ -28,7 +28,10 @@ export const tokenQuota = { most: 20, exempt: "admin,alice,bob" } as const;
 
 const stops: (() => Promise<unknown>)[] = [];
 
-/** Starts a control plane of its own, installs Latchkey and runs one controller until the tests are over. */
+/**
+ * Starts a control plane of its own, installs Latchkey and runs one controller until the tests are
+ * over.
+ */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   try {
@@ -38,14 +41,22 @@ export async function setup(project: TestProject): Promise<void> {
     stops.unshift(stop);
     const { hasPolicies, stop: stopStamping } = await installLatchkey(controlPlane, report);
     stops.unshift(stopStamping);
-    const controller = await startController({ controlPlane, args: [`--quota-tokens=${tokenQuota.most}`, `--quota-exempt=${tokenQuota.exempt}`] });
+    const controller = await startController({
+      controlPlane,
+      args: [`--quota-tokens=${tokenQuota.most}`, `--quota-exempt=${tokenQuota.exempt}`],
+    });
     stops.unshift(() => controller.stop());
     await controller.waitReady();
     const { url, kubeconfig, log } = controller;
     const auditLog = controlPlane.auditLogPath;
     project.provide("controlPlane", controlPlane);
     project.provide("hasPolicies", hasPolicies);
-    project.provide("controller", { url, kubeconfig, log, ...(auditLog !== undefined && { auditLog }) });
+    project.provide("controller", {
+      url,
+      kubeconfig,
+      log,
+      ...(auditLog !== undefined && { auditLog }),
+    });
   } catch (error) {
     await teardown();
     throw error;

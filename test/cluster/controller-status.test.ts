@@ -3,7 +3,20 @@ import { annotations, apiVersion, cleanupFinalizer } from "../../src/api/names.t
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { arrange, makeNamespace, unique } from "./policy-request.ts";
-import { becomes, becomesReady, change, look, makeSharedSecret, makeTarget, may, remove, becomesGone, secretPath, sharedSecretPath, view } from "./shared-secret-requests.ts";
+import {
+  becomes,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  may,
+  remove,
+  becomesGone,
+  secretPath,
+  sharedSecretPath,
+  view,
+} from "./shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, stateOf, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
@@ -12,12 +25,34 @@ describe.concurrent("the status of a SharedSecret", () => {
   it("is written back when somebody forges it", async () => {
     const { source } = await makeSynced();
     await becomesReady(source);
-    const forged = [{ type: "Ready", status: "False", reason: "Forged", message: "by hand", lastTransitionTime: "2020-01-01T00:00:00Z" }];
-    await change(`${source.path}/status`, { status: { conditions: forged, keys: 99, sync: null, access: { roles: 7 } } });
-    await becomes("the status to be true again", async () => JSON.stringify(await view(source)).includes("Forged"), false);
+    const forged = [
+      {
+        type: "Ready",
+        status: "False",
+        reason: "Forged",
+        message: "by hand",
+        lastTransitionTime: "2020-01-01T00:00:00Z",
+      },
+    ];
+    await change(`${source.path}/status`, {
+      status: { conditions: forged, keys: 99, sync: null, access: { roles: 7 } },
+    });
+    await becomes(
+      "the status to be true again",
+      async () => JSON.stringify(await view(source)).includes("Forged"),
+      false,
+    );
     const now = await view(source);
-    expect({ keys: now.keys, sync: now.sync, access: now.access }).toEqual({ keys: 2, sync: { desired: 1, synced: 1, conflicts: 0, failed: 0 }, access: { roles: 0, bindings: 0 } });
-    expect(Object.values(now.conditions).map(({ status: value }) => value)).toEqual(["True", "True", "True"]);
+    expect({ keys: now.keys, sync: now.sync, access: now.access }).toEqual({
+      keys: 2,
+      sync: { desired: 1, synced: 1, conflicts: 0, failed: 0 },
+      access: { roles: 0, bindings: 0 },
+    });
+    expect(Object.values(now.conditions).map(({ status: value }) => value)).toEqual([
+      "True",
+      "True",
+      "True",
+    ]);
   });
 
   it("keeps the times of what has not flipped", async () => {
@@ -26,9 +61,15 @@ describe.concurrent("the status of a SharedSecret", () => {
     await becomesReady(source);
     const before = await times();
     await change(source.path, { spec: { access: [{ users: ["carol"], verbs: ["get"] }] } });
-    await becomes("the message to change", async () => (await times()).AccessApplied?.message.includes("1 Role"), true);
+    await becomes(
+      "the message to change",
+      async () => (await times()).AccessApplied?.message.includes("1 Role"),
+      true,
+    );
     await becomesReady(source);
-    expect((await times()).Ready).toMatchObject({ lastTransitionTime: Object(before.Ready).lastTransitionTime });
+    expect((await times()).Ready).toMatchObject({
+      lastTransitionTime: Object(before.Ready).lastTransitionTime,
+    });
   });
 
   it("is not written again when nothing changes", async () => {
@@ -43,11 +84,24 @@ describe.concurrent("the status of a SharedSecret", () => {
 
   it("names ten failures and counts all", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
-    const targets = await Promise.all(Array.from({ length: 12 }, () => makeTarget(project, namespace)));
+    const targets = await Promise.all(
+      Array.from({ length: 12 }, () => makeTarget(project, namespace)),
+    );
     await Promise.all(targets.map((target) => makeSecret(target, name)));
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
-    const failures = targets.toSorted().slice(0, 10).map((target) => ({ namespace: target, name, reason: "NotOurs" }));
-    await becomes("the conflicts to be told", () => view(source), { settled: true, sync: { desired: 12, synced: 0, conflicts: 12, failures } });
+    const source = await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first") },
+    });
+    const failures = targets
+      .toSorted()
+      .slice(0, 10)
+      .map((target) => ({ namespace: target, name, reason: "NotOurs" }));
+    await becomes("the conflicts to be told", () => view(source), {
+      settled: true,
+      sync: { desired: 12, synced: 0, conflicts: 12, failures },
+    });
   });
 });
 
@@ -55,7 +109,11 @@ describe.concurrent("a SharedSecret", () => {
   it("gets its finalizer back when somebody takes it off", async () => {
     const { source, copy } = await makeSynced();
     await change(source.path, { metadata: { finalizers: ["example.com/hold"] } });
-    await becomes("both finalizers", async () => [...((await look(source.path)).metadata.finalizers ?? [])].sort(), ["example.com/hold", cleanupFinalizer]);
+    await becomes(
+      "both finalizers",
+      async () => [...((await look(source.path)).metadata.finalizers ?? [])].sort(),
+      ["example.com/hold", cleanupFinalizer],
+    );
     await change(source.path, { metadata: { finalizers: [cleanupFinalizer] } });
     await remove(source.path);
     await becomesGone(source.path);
@@ -67,7 +125,12 @@ describe.concurrent("a SharedSecret", () => {
     const copy = secretPath(await makeTarget(project, namespace), name);
     const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: to(project) } };
     const { metadata } = await arrange({ method: "POST", path: sharedSecretPath(namespace), body });
-    const source = { namespace, name, uid: String(metadata.uid), path: sharedSecretPath(namespace, name) };
+    const source = {
+      namespace,
+      name,
+      uid: String(metadata.uid),
+      path: sharedSecretPath(namespace, name),
+    };
     await becomesReady(source);
     await becomesCurrent({ source, copy }, {});
     await change(source.path, { spec: { data: dataOf("first"), owner: { user: "olga" } } });
@@ -78,12 +141,25 @@ describe.concurrent("a SharedSecret", () => {
   });
 
   it.each([253, 63, 52, 51, 50])("may have a name of %i characters", async (length) => {
-    const [namespace, project, name] = [await makeNamespace(), unique("project"), `${"long-name.".repeat(26).slice(0, length - 1)}x`];
+    const [namespace, project, name] = [
+      await makeNamespace(),
+      unique("project"),
+      `${"long-name.".repeat(26).slice(0, length - 1)}x`,
+    ];
     const target = await makeTarget(project, namespace);
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first"), access: [{ users: ["carol"], verbs: ["get"] }] } });
+    const source = await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first"), access: [{ users: ["carol"], verbs: ["get"] }] },
+    });
     await becomesReady(source);
     await becomesCurrent({ source, copy: secretPath(target, name) }, dataOf("first"));
-    await becomes("carol to be let in", () => may({ user: "carol" }, { verb: "get", namespace, name }), true);
+    await becomes(
+      "carol to be let in",
+      () => may({ user: "carol" }, { verb: "get", namespace, name }),
+      true,
+    );
     const [role] = (await derivedIn(namespace)).roles;
     expect(role?.metadata.name.length).toBeLessThanOrEqual(63);
     expect(role?.metadata.annotations[annotations.source]).toBe(name);
@@ -91,12 +167,25 @@ describe.concurrent("a SharedSecret", () => {
 
   it("may have 256 rules, with the longest names", async () => {
     const namespace = await makeNamespace();
-    const access = Array.from({ length: 256 }, (_, index) => ({ name: `rule ${index} `.padEnd(253, "x"), users: [`user-${index}`], verbs: ["get"] }));
+    const access = Array.from({ length: 256 }, (_, index) => ({
+      name: `rule ${index} `.padEnd(253, "x"),
+      users: [`user-${index}`],
+      verbs: ["get"],
+    }));
     const source = await makeSharedSecret({ namespace, spec: { access } });
     await becomesReady(source);
-    await becomes("the last user to be let in", () => may({ user: "user-255" }, { verb: "get", namespace, name: source.name }), true);
-    await change(source.path, { spec: { access: access.map((rule) => ({ ...rule, verbs: ["fly"] })) } });
+    await becomes(
+      "the last user to be let in",
+      () => may({ user: "user-255" }, { verb: "get", namespace, name: source.name }),
+      true,
+    );
+    await change(source.path, {
+      spec: { access: access.map((rule) => ({ ...rule, verbs: ["fly"] })) },
+    });
     await becomes("all to be shut out", () => grantsOf(source), []);
-    await becomes("the mistakes to be told", () => view(source), { settled: true, conditions: { Stalled: { reason: "InvalidAccessRule" } } });
+    await becomes("the mistakes to be told", () => view(source), {
+      settled: true,
+      conditions: { Stalled: { reason: "InvalidAccessRule" } },
+    });
   });
 });

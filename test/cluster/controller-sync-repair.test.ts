@@ -3,8 +3,29 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
 import { makeNamespace, patchTypes, unique, arrange } from "./policy-request.ts";
-import { base64, becomes, becomesReady, change, look, makeSharedSecret, makeTarget, remove, secretPath, view } from "./shared-secret-requests.ts";
-import { afterAnotherPass, becomesCurrent, currentCopy, dataOf, makeSecret, makeSynced, stateOf, to, type Synced } from "./sync-fixture.ts";
+import {
+  base64,
+  becomes,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  remove,
+  secretPath,
+  view,
+} from "./shared-secret-requests.ts";
+import {
+  afterAnotherPass,
+  becomesCurrent,
+  currentCopy,
+  dataOf,
+  makeSecret,
+  makeSynced,
+  stateOf,
+  to,
+  type Synced,
+} from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
@@ -14,19 +35,37 @@ interface Edit {
 }
 
 const relabel = (given: Record<string, string | null> | null) => ({ metadata: { labels: given } });
-const reannotate = (given: Record<string, string | null> | null) => ({ metadata: { annotations: given } });
+const reannotate = (given: Record<string, string | null> | null) => ({
+  metadata: { annotations: given },
+});
 
 const edits: Edit[] = [
-  { rule: "a value is changed", edit: ({ copy }) => change(copy, { data: dataOf("first", "second"), stringData: { first: "other" } }) },
+  {
+    rule: "a value is changed",
+    edit: ({ copy }) =>
+      change(copy, { data: dataOf("first", "second"), stringData: { first: "other" } }),
+  },
   { rule: "a key is added", edit: ({ copy }) => change(copy, { data: dataOf("third") }) },
   { rule: "a key is taken out", edit: ({ copy }) => change(copy, { data: { first: null } }) },
   { rule: "all data is taken out", edit: ({ copy }) => change(copy, { data: null }) },
   { rule: "the label is lost", edit: ({ copy }) => change(copy, relabel(null)) },
-  { rule: "the label is lost and a value changed", edit: ({ copy }) => change(copy, { ...relabel(null), data: { first: base64("other") } }) },
-  { rule: "the label names another", edit: ({ copy }) => change(copy, relabel({ [labels.sourceUid]: "another" })) },
+  {
+    rule: "the label is lost and a value changed",
+    edit: ({ copy }) => change(copy, { ...relabel(null), data: { first: base64("other") } }),
+  },
+  {
+    rule: "the label names another",
+    edit: ({ copy }) => change(copy, relabel({ [labels.sourceUid]: "another" })),
+  },
   { rule: "the annotation alone is lost", edit: ({ copy }) => change(copy, reannotate(null)) },
-  { rule: "the annotation cannot be read", edit: ({ copy }) => change(copy, reannotate({ [annotations.copyOf]: "nothing" })) },
-  { rule: "a stale complaint stands there", edit: ({ copy }) => change(copy, reannotate({ [annotations.syncError]: "long ago" })) },
+  {
+    rule: "the annotation cannot be read",
+    edit: ({ copy }) => change(copy, reannotate({ [annotations.copyOf]: "nothing" })),
+  },
+  {
+    rule: "a stale complaint stands there",
+    edit: ({ copy }) => change(copy, reannotate({ [annotations.syncError]: "long ago" })),
+  },
   { rule: "it is deleted", edit: ({ copy }) => remove(copy) },
   {
     rule: "it is made again by hand with another type",
@@ -34,7 +73,10 @@ const edits: Edit[] = [
       const { labels: given, annotations: notes } = (await look(copy)).metadata;
       await remove(copy);
       // The controller may be faster; then nothing is to be repaired any more.
-      await makeSecret(target, source.name, { metadata: { name: source.name, labels: given, annotations: notes }, type: "example.com/other" }).catch(() => undefined);
+      await makeSecret(target, source.name, {
+        metadata: { name: source.name, labels: given, annotations: notes },
+        type: "example.com/other",
+      }).catch(() => undefined);
     },
   },
 ];
@@ -44,7 +86,11 @@ describe.concurrent("a copy is restored when", () => {
     const synced = await makeSynced();
     await edit(synced);
     await becomesCurrent(synced);
-    await becomes("no complaint to be left", async () => JSON.stringify(await look(synced.copy)).includes(annotations.syncError), false);
+    await becomes(
+      "no complaint to be left",
+      async () => JSON.stringify(await look(synced.copy)).includes(annotations.syncError),
+      false,
+    );
     expect((await look(synced.copy)).type).toBe("Opaque");
     await becomesReady(synced.source);
   });
@@ -80,11 +126,25 @@ describe.concurrent("a copy that others hold with a finalizer", () => {
   it("gets its other type as soon as it was let go", async () => {
     const { source, copy } = await makeSynced();
     await change(copy, hold);
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "example.com/other" } } });
-    await becomes("the deletion to be asked for", async () => (await look(copy)).metadata.deletionTimestamp !== undefined, true);
-    await becomes("the status to say that work is left", () => view(source), { conditions: { Ready: { status: "False", reason: "Progressing" }, Reconciling: { status: "True" } } });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretType]: "example.com/other" } },
+    });
+    await becomes(
+      "the deletion to be asked for",
+      async () => (await look(copy)).metadata.deletionTimestamp !== undefined,
+      true,
+    );
+    await becomes("the status to say that work is left", () => view(source), {
+      conditions: {
+        Ready: { status: "False", reason: "Progressing" },
+        Reconciling: { status: "True" },
+      },
+    });
     await change(copy, release);
-    await becomes("the other type", () => look(copy), { ...currentCopy(source, dataOf("first", "second")), type: "example.com/other" });
+    await becomes("the other type", () => look(copy), {
+      ...currentCopy(source, dataOf("first", "second")),
+      type: "example.com/other",
+    });
     await becomesReady(source);
   });
 });
@@ -103,11 +163,16 @@ describe.concurrent("what others put on a copy", () => {
 
   it("is kept by a repair and by a change of the source", async () => {
     const { source, copy } = await makeSynced();
-    await change(copy, { metadata: { ...theirs, finalizers: ["example.com/hold"] }, data: { first: null } });
+    await change(copy, {
+      metadata: { ...theirs, finalizers: ["example.com/hold"] },
+      data: { first: null },
+    });
     await becomesCurrent({ source, copy });
     await change(source.path, { spec: { data: dataOf("third") } });
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
-    expect(await look(copy)).toMatchObject({ metadata: { ...theirs, finalizers: ["example.com/hold"] } });
+    expect(await look(copy)).toMatchObject({
+      metadata: { ...theirs, finalizers: ["example.com/hold"] },
+    });
     await change(copy, { metadata: { finalizers: null } });
   });
 
@@ -115,7 +180,11 @@ describe.concurrent("what others put on a copy", () => {
     const synced = await makeSynced({ "example.com/note": "mine" });
     await change(synced.source.path, { metadata: { labels: { mine: "yes" } } });
     await afterAnotherPass(synced);
-    const { labels: given, annotations: notes, ownerReferences } = (await look(synced.copy)).metadata;
+    const {
+      labels: given,
+      annotations: notes,
+      ownerReferences,
+    } = (await look(synced.copy)).metadata;
     expect(Object.keys(given ?? {})).toEqual([labels.sourceUid]);
     expect(Object.keys(notes ?? {})).toEqual([annotations.copyOf]);
     expect(ownerReferences).toBeUndefined();
@@ -137,7 +206,12 @@ describe.concurrent("the data of a copy", () => {
   it("is that of its source, byte for byte", async () => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
     const copy = secretPath(await makeTarget(project, namespace), "binary");
-    const source = await makeSharedSecret({ namespace, name: "binary", annotations: to(project), spec: { data: binary } });
+    const source = await makeSharedSecret({
+      namespace,
+      name: "binary",
+      annotations: to(project),
+      spec: { data: binary },
+    });
     await becomesReady(source);
     expect((await look(copy)).data).toEqual(binary);
     expect(await view(source)).toMatchObject({ keys: Object.keys(binary).length });
@@ -152,13 +226,19 @@ describe.concurrent("the data of a copy", () => {
     await change(source.path, { spec: { data: null } });
     await becomesCurrent({ source, copy }, {});
     await afterAnotherPass(synced);
-    expect(writesTo(target, source.name) ?? ["create", "update", "update"]).toEqual(["create", "update", "update"]);
+    expect(writesTo(target, source.name) ?? ["create", "update", "update"]).toEqual([
+      "create",
+      "update",
+      "update",
+    ]);
   });
 
   it("is not written again when only texts and access of the source change", async () => {
     const synced = await makeSynced();
     const before = await stateOf(synced.copy);
-    await change(synced.source.path, { spec: { description: "new words", access: [{ users: ["carol"], verbs: ["get"] }] } });
+    await change(synced.source.path, {
+      spec: { description: "new words", access: [{ users: ["carol"], verbs: ["get"] }] },
+    });
     await becomesReady(synced.source);
     await afterAnotherPass(synced);
     expect(await stateOf(synced.copy)).toEqual(before);

@@ -3,18 +3,49 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { eventually } from "./eventually.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
 import { arrange, makeNamespace, unique, type Answer } from "./policy-request.ts";
-import { base64, becomes, becomesGone, becomesReady, change, look, makeSharedSecret, makeTarget, remove, secretPath, view, type Place } from "./shared-secret-requests.ts";
-import { afterAnotherPass, becomesCurrent, dataOf, makeSecret, makeSynced, stateOf, to } from "./sync-fixture.ts";
+import {
+  base64,
+  becomes,
+  becomesGone,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  remove,
+  secretPath,
+  view,
+  type Place,
+} from "./shared-secret-requests.ts";
+import {
+  afterAnotherPass,
+  becomesCurrent,
+  dataOf,
+  makeSecret,
+  makeSynced,
+  stateOf,
+  to,
+} from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
-/** A conflict at a target: told in status, in Synced and in Ready's message, while Ready stays True. */
+/**
+ * A conflict at a target: told in status, in Synced and in Ready's message, while Ready stays True.
+ */
 function conflictAt(namespace: string, name: string, reason = "NotOurs"): object {
   return {
     settled: true,
     conditions: {
-      Ready: { status: "True", reason: "Ready", message: expect.stringContaining(`${namespace}/${name}`) },
-      Synced: { status: "False", reason: "Conflict", message: expect.stringContaining(`${namespace}/${name}`) },
+      Ready: {
+        status: "True",
+        reason: "Ready",
+        message: expect.stringContaining(`${namespace}/${name}`),
+      },
+      Synced: {
+        status: "False",
+        reason: "Conflict",
+        message: expect.stringContaining(`${namespace}/${name}`),
+      },
     },
     sync: { conflicts: 1, failures: [{ namespace, name, reason }] },
   };
@@ -23,17 +54,31 @@ function conflictAt(namespace: string, name: string, reason = "NotOurs"): object
 describe.concurrent("a Secret that Latchkey did not make", () => {
   it("is untouched and reported, holds up no other target, and its end heals the conflict", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
-    const [target, free] = [await makeTarget(project, namespace), await makeTarget(project, namespace)];
-    await makeSecret(target, name, { metadata: { name, labels: { team: "a" } }, type: "example.com/theirs" });
+    const [target, free] = [
+      await makeTarget(project, namespace),
+      await makeTarget(project, namespace),
+    ];
+    await makeSecret(target, name, {
+      metadata: { name, labels: { team: "a" } },
+      type: "example.com/theirs",
+    });
     const foreign = secretPath(target, name);
     const before = await stateOf(foreign);
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first", "second") } });
+    const source = await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first", "second") },
+    });
     await becomes("the conflict to be told", () => view(source), conflictAt(target, name));
     await becomesCurrent({ source, copy: secretPath(free, name) });
     expect((await view(source)).sync).toMatchObject({ desired: 2, synced: 1, failed: 0 });
 
     await change(source.path, { spec: { data: dataOf("third") } });
-    await becomesCurrent({ source, copy: secretPath(free, name) }, dataOf("first", "second", "third"));
+    await becomesCurrent(
+      { source, copy: secretPath(free, name) },
+      dataOf("first", "second", "third"),
+    );
     await afterAnotherPass({ source, project, target, copy: foreign });
     expect(await stateOf(foreign)).toEqual(before);
     const touched = (writesTo(target, name) ?? []).filter((verb) => verb !== "create");
@@ -41,7 +86,10 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
 
     await remove(foreign);
     await becomesCurrent({ source, copy: foreign }, dataOf("first", "second", "third"));
-    await becomes("the conflict to be over", () => view(source), { conditions: { Synced: { status: "True" } }, sync: { conflicts: 0, synced: 2 } });
+    await becomes("the conflict to be over", () => view(source), {
+      conditions: { Synced: { status: "True" } },
+      sync: { conflicts: 0, synced: 2 },
+    });
     expect((await view(source)).sync).not.toHaveProperty("failures");
   });
 
@@ -50,10 +98,20 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
     const target = await makeTarget(project, namespace);
     await makeSecret(target, name);
     const before = await stateOf(secretPath(target, name));
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
+    const source = await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first") },
+    });
     await becomes("the conflict to be told", () => view(source), conflictAt(target, name));
-    await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [labels.project]: null } } });
-    await becomes("the conflict to be over", () => view(source), { conditions: { Synced: { status: "False", reason: "NoTargets" } }, sync: { conflicts: 0, desired: 0 } });
+    await change(`/api/v1/namespaces/${target}`, {
+      metadata: { labels: { [labels.project]: null } },
+    });
+    await becomes("the conflict to be over", () => view(source), {
+      conditions: { Synced: { status: "False", reason: "NoTargets" } },
+      sync: { conflicts: 0, desired: 0 },
+    });
     await remove(source.path);
     await becomesGone(source.path);
     expect(await stateOf(secretPath(target, name))).toEqual(before);
@@ -61,7 +119,10 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
 
   it("is what a copy becomes that lost both marks", async () => {
     const { source, target, copy } = await makeSynced();
-    await change(copy, { metadata: { labels: null, annotations: null }, data: { own: base64("canary-own") } });
+    await change(copy, {
+      metadata: { labels: null, annotations: null },
+      data: { own: base64("canary-own") },
+    });
     const before = await stateOf(copy);
     await becomes("the conflict to be told", () => view(source), conflictAt(target, source.name));
     expect(await stateOf(copy)).toEqual(before);
@@ -73,18 +134,26 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
   it("that is made while a copy is paused or deleted is not overwritten either", async () => {
     const { source, target, copy } = await makeSynced();
     await change(source.path, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
-    await becomes("the pause to be told", () => view(source), { conditions: { Synced: { reason: "Paused" } } });
+    await becomes("the pause to be told", () => view(source), {
+      conditions: { Synced: { reason: "Paused" } },
+    });
     await remove(copy);
     await makeSecret(target, source.name);
     const before = await stateOf(copy);
-    await change(source.path, { metadata: { annotations: { [annotations.disableSync]: "false" } } });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.disableSync]: "false" } },
+    });
     await becomes("the conflict to be told", () => view(source), conflictAt(target, source.name));
     expect(await stateOf(copy)).toEqual(before);
   });
 });
 
 describe.concurrent("a copy that was pasted, marks and all,", () => {
-  const pasted = ({ metadata, data, type }: Answer, name: string) => ({ metadata: { name, labels: metadata.labels, annotations: metadata.annotations }, data, type });
+  const pasted = ({ metadata, data, type }: Answer, name: string) => ({
+    metadata: { name, labels: metadata.labels, annotations: metadata.annotations },
+    data,
+    type,
+  });
 
   it("under another name is neither kept true nor removed", async () => {
     const synced = await makeSynced();
@@ -106,7 +175,11 @@ describe.concurrent("a copy that was pasted, marks and all,", () => {
     await makeSecret(elsewhere, source.name, pasted(await look(copy), source.name));
     const before = await stateOf(secretPath(elsewhere, source.name));
     await change(source.path, { metadata: { annotations: to(`${project}*`) } });
-    await becomes("the conflict to be told", () => view(source), conflictAt(elsewhere, source.name));
+    await becomes(
+      "the conflict to be told",
+      () => view(source),
+      conflictAt(elsewhere, source.name),
+    );
     expect((await view(source)).sync).toMatchObject({ desired: 2, synced: 1 });
     expect(await stateOf(secretPath(elsewhere, source.name))).toEqual(before);
   });
@@ -119,57 +192,114 @@ describe.concurrent("a copy that was pasted, marks and all,", () => {
     await makeSecret(target, "pasted", pasted(left, "pasted"));
     await makeSecret(target, source.name, pasted(left, source.name));
     await becomesGone(copy);
-    expect(await look(secretPath(target, "pasted"))).toMatchObject({ code: 200, data: dataOf("first", "second") });
+    expect(await look(secretPath(target, "pasted"))).toMatchObject({
+      code: 200,
+      data: dataOf("first", "second"),
+    });
   });
 });
 
 describe.concurrent("two sources for one target", () => {
   /** The older first; creation times have whole seconds, so the younger waits for the next. */
   async function rivals(): Promise<{ older: Place; younger: Place; target: string; copy: string }> {
-    const [name, project, first, second] = [unique("shared"), unique("project"), await makeNamespace(), await makeNamespace()];
+    const [name, project, first, second] = [
+      unique("shared"),
+      unique("project"),
+      await makeNamespace(),
+      await makeNamespace(),
+    ];
     const target = await makeTarget(project, `${first},${second}`);
-    const older = await makeSharedSecret({ namespace: first, name, annotations: to(project), spec: { data: dataOf("older") } });
+    const older = await makeSharedSecret({
+      namespace: first,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("older") },
+    });
     const { metadata } = await look(older.path);
-    await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, { what: "the next second" });
-    const younger = await makeSharedSecret({ namespace: second, name, annotations: to(project), spec: { data: dataOf("younger") } });
+    await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, {
+      what: "the next second",
+    });
+    const younger = await makeSharedSecret({
+      namespace: second,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("younger") },
+    });
     return { older, younger, target, copy: secretPath(target, name) };
   }
 
   it("the older has it, both say so, and the younger takes over when the older goes", async () => {
     const { older, younger, target, copy } = await rivals();
-    await becomes("the younger to say so", () => view(younger), conflictAt(target, younger.name, "OlderSource"));
-    expect((await view(younger)).conditions.Ready?.message).toContain(`${older.namespace}/${older.name}`);
+    await becomes(
+      "the younger to say so",
+      () => view(younger),
+      conflictAt(target, younger.name, "OlderSource"),
+    );
+    expect((await view(younger)).conditions.Ready?.message).toContain(
+      `${older.namespace}/${older.name}`,
+    );
     await becomes("the older to say so", () => view(older), {
-      conditions: { Ready: { status: "True", message: expect.stringContaining(`${younger.namespace}/${younger.name}`) }, Synced: { status: "True" } },
+      conditions: {
+        Ready: {
+          status: "True",
+          message: expect.stringContaining(`${younger.namespace}/${younger.name}`),
+        },
+        Synced: { status: "True" },
+      },
       sync: { synced: 1 },
     });
     await becomesCurrent({ source: older, copy }, dataOf("older"));
     await change(younger.path, { spec: { data: dataOf("again") } });
-    await becomes("the change to be seen", () => view(younger), conflictAt(target, younger.name, "OlderSource"));
+    await becomes(
+      "the change to be seen",
+      () => view(younger),
+      conflictAt(target, younger.name, "OlderSource"),
+    );
     await becomesCurrent({ source: older, copy }, dataOf("older"));
 
     await remove(older.path);
     await becomesCurrent({ source: younger, copy }, dataOf("again", "younger"));
-    await becomes("the conflict to be over", () => view(younger), { conditions: { Synced: { status: "True" } }, sync: { synced: 1, conflicts: 0 } });
+    await becomes("the conflict to be over", () => view(younger), {
+      conditions: { Synced: { status: "True" } },
+      sync: { synced: 1, conflicts: 0 },
+    });
   });
 
   it("the younger takes over when the older asks for another target, and gives it back", async () => {
     const { older, younger, copy } = await rivals();
-    await change(older.path, { metadata: { annotations: { [annotations.syncSecretName]: "elsewhere" } } });
+    await change(older.path, {
+      metadata: { annotations: { [annotations.syncSecretName]: "elsewhere" } },
+    });
     await becomesCurrent({ source: younger, copy }, dataOf("younger"));
-    await becomes("the older to know no rival", async () => (await view(older)).conditions.Ready?.message.includes("younger"), false);
+    await becomes(
+      "the older to know no rival",
+      async () => (await view(older)).conditions.Ready?.message.includes("younger"),
+      false,
+    );
     await change(older.path, { metadata: { annotations: { [annotations.syncSecretName]: null } } });
     await becomesCurrent({ source: older, copy }, dataOf("older"));
   });
 
   it("one that wants a name by option counts by its own age", async () => {
     const { source, project, target, copy } = await makeSynced();
-    await change(`/api/v1/namespaces/${target}`, { metadata: { annotations: { [annotations.syncFrom]: null } } });
+    await change(`/api/v1/namespaces/${target}`, {
+      metadata: { annotations: { [annotations.syncFrom]: null } },
+    });
     const { metadata } = await arrange({ method: "GET", path: source.path });
-    await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, { what: "the next second" });
+    await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 1_000, {
+      what: "the next second",
+    });
     const given = to(project, { [annotations.syncSecretName]: source.name });
-    const younger = await makeSharedSecret({ namespace: await makeNamespace(), annotations: given, spec: { data: dataOf("younger") } });
-    await becomes("the younger to say so", () => view(younger), conflictAt(target, source.name, "OlderSource"));
+    const younger = await makeSharedSecret({
+      namespace: await makeNamespace(),
+      annotations: given,
+      spec: { data: dataOf("younger") },
+    });
+    await becomes(
+      "the younger to say so",
+      () => view(younger),
+      conflictAt(target, source.name, "OlderSource"),
+    );
     await becomesCurrent({ source, copy });
     await becomesReady(source);
   });

@@ -3,7 +3,19 @@ import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { arrange, makeNamespace, patchTypes, unique } from "./policy-request.ts";
-import { becomes, becomesGone, becomesReady, change, look, makeSharedSecret, makeTarget, remove, secretPath, view, type Place } from "./shared-secret-requests.ts";
+import {
+  becomes,
+  becomesGone,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  remove,
+  secretPath,
+  view,
+  type Place,
+} from "./shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
@@ -11,48 +23,94 @@ afterAll(expectNoTrouble);
 const hasControllerManager = inject("controlPlane").hasControllerManager;
 
 function replaceData({ path }: Place, value: object): Promise<unknown> {
-  return arrange({ method: "PATCH", path, type: patchTypes.json, body: [{ op: "replace", path: "/spec/data", value }] });
+  return arrange({
+    method: "PATCH",
+    path,
+    type: patchTypes.json,
+    body: [{ op: "replace", path: "/spec/data", value }],
+  });
 }
 
 describe.concurrent("data that no Secret can hold", () => {
   const most = 1024 * 1024;
   const misfits = [
-    { rule: "a byte more than a Secret may have", reason: "TooLarge", data: () => ({ big: randomBytes(most + 1).toString("base64") }), says: `${most + 1} bytes` },
-    { rule: "values that are too large together", reason: "TooLarge", data: () => ({ a: randomBytes(most).toString("base64"), b: "QQ==" }), says: `${most + 1} bytes` },
-    { rule: "a key of two dots", reason: "InvalidKey", data: () => ({ "..": "QQ==" }), says: '".."' },
-    { rule: "a key that begins with two dots", reason: "InvalidKey", data: () => ({ "..data": "QQ==", good: "QQ==" }), says: '"..data"' },
+    {
+      rule: "a byte more than a Secret may have",
+      reason: "TooLarge",
+      data: () => ({ big: randomBytes(most + 1).toString("base64") }),
+      says: `${most + 1} bytes`,
+    },
+    {
+      rule: "values that are too large together",
+      reason: "TooLarge",
+      data: () => ({ a: randomBytes(most).toString("base64"), b: "QQ==" }),
+      says: `${most + 1} bytes`,
+    },
+    {
+      rule: "a key of two dots",
+      reason: "InvalidKey",
+      data: () => ({ "..": "QQ==" }),
+      says: '".."',
+    },
+    {
+      rule: "a key that begins with two dots",
+      reason: "InvalidKey",
+      data: () => ({ "..data": "QQ==", good: "QQ==" }),
+      says: '"..data"',
+    },
     { rule: "a key of one dot", reason: "InvalidKey", data: () => ({ ".": "QQ==" }), says: '"."' },
-    { rule: "a key of 254 characters", reason: "InvalidKey", data: () => ({ ["k".repeat(254)]: "QQ==" }), says: '"kkk' },
+    {
+      rule: "a key of 254 characters",
+      reason: "InvalidKey",
+      data: () => ({ ["k".repeat(254)]: "QQ==" }),
+      says: '"kkk',
+    },
   ];
-  it.each(misfits)("stalls the source and spares its copies: $rule", async ({ reason, data, says }) => {
-    const { source, copy } = await makeSynced();
-    await replaceData(source, data());
-    const trouble = { reason, message: expect.stringContaining(says) };
-    await becomes("the trouble to be told", () => view(source), {
-      settled: true,
-      conditions: { Ready: { status: "False", ...trouble }, Synced: { status: "False", ...trouble }, Stalled: { status: "True", ...trouble } },
-    });
-    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, { [annotations.syncError]: expect.stringContaining(says) });
-    expect((await look(copy)).data).toEqual(dataOf("first", "second"));
-    await replaceData(source, dataOf("third"));
-    await becomesCurrent({ source, copy }, dataOf("third"));
-    await becomesReady(source);
-  });
+  it.each(misfits)(
+    "stalls the source and spares its copies: $rule",
+    async ({ reason, data, says }) => {
+      const { source, copy } = await makeSynced();
+      await replaceData(source, data());
+      const trouble = { reason, message: expect.stringContaining(says) };
+      await becomes("the trouble to be told", () => view(source), {
+        settled: true,
+        conditions: {
+          Ready: { status: "False", ...trouble },
+          Synced: { status: "False", ...trouble },
+          Stalled: { status: "True", ...trouble },
+        },
+      });
+      await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, {
+        [annotations.syncError]: expect.stringContaining(says),
+      });
+      expect((await look(copy)).data).toEqual(dataOf("first", "second"));
+      await replaceData(source, dataOf("third"));
+      await becomesCurrent({ source, copy }, dataOf("third"));
+      await becomesReady(source);
+    },
+  );
 
   it("keeps no copy where the namespace has left", async () => {
     const { source, project, target, copy } = await makeSynced();
     const other = secretPath(await makeTarget(project, source.namespace), source.name);
     await becomesCurrent({ source, copy: other });
     await replaceData(source, { "..": "QQ==" });
-    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, { [annotations.syncError]: expect.any(String) });
-    await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { "management.service/project": null } } });
+    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, {
+      [annotations.syncError]: expect.any(String),
+    });
+    await change(`/api/v1/namespaces/${target}`, {
+      metadata: { labels: { "management.service/project": null } },
+    });
     await becomesGone(copy);
     expect(await look(other)).toMatchObject({ code: 200, data: dataOf("first", "second") });
   });
 
   it("keeps no copy where the source names the project no more", async () => {
     const { source, copy } = await makeSynced();
-    await change(source.path, { metadata: { annotations: to("another") }, spec: { data: { "..": "QQ==" } } });
+    await change(source.path, {
+      metadata: { annotations: to("another") },
+      spec: { data: { "..": "QQ==" } },
+    });
     await becomesGone(copy);
   });
 
@@ -60,8 +118,13 @@ describe.concurrent("data that no Secret can hold", () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await look(copy)).metadata;
     await replaceData(source, { "..": "QQ==" });
-    await becomes("the mistake to be told", () => view(source), { settled: true, conditions: { Stalled: { reason: "InvalidKey" } } });
-    await change(copy, { metadata: { labels: null, annotations: { [annotations.syncError]: null } } });
+    await becomes("the mistake to be told", () => view(source), {
+      settled: true,
+      conditions: { Stalled: { reason: "InvalidKey" } },
+    });
+    await change(copy, {
+      metadata: { labels: null, annotations: { [annotations.syncError]: null } },
+    });
     await becomesCurrent({ source, copy });
     expect((await look(copy)).metadata.uid).toBe(uid);
   });
@@ -75,7 +138,10 @@ describe.concurrent("data that no Secret can hold", () => {
   });
 
   it("is no trouble where nothing is synced", async () => {
-    const source = await makeSharedSecret({ namespace: await makeNamespace(), spec: { data: { "..": "QQ==" } } });
+    const source = await makeSharedSecret({
+      namespace: await makeNamespace(),
+      spec: { data: { "..": "QQ==" } },
+    });
     await becomesReady(source);
   });
 });
@@ -87,14 +153,33 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is us
     const free = await makeTarget(project, namespace);
     const quotas = `/api/v1/namespaces/${target}/resourcequotas`;
     await makeSecret(target, "the-only-one");
-    await arrange({ method: "POST", path: quotas, body: { metadata: { name: "few" }, spec: { hard: { secrets: "1" } } } });
-    await becomes("the quota to count", () => look(`${quotas}/few`), { status: { used: { secrets: "1" } } });
+    await arrange({
+      method: "POST",
+      path: quotas,
+      body: { metadata: { name: "few" }, spec: { hard: { secrets: "1" } } },
+    });
+    await becomes("the quota to count", () => look(`${quotas}/few`), {
+      status: { used: { secrets: "1" } },
+    });
 
-    const source = await makeSharedSecret({ namespace, name, annotations: to(project), spec: { data: dataOf("first") } });
+    const source = await makeSharedSecret({
+      namespace,
+      name,
+      annotations: to(project),
+      spec: { data: dataOf("first") },
+    });
     const copy = secretPath(target, name);
-    const failure = { namespace: target, name, reason: "Forbidden", message: expect.stringContaining("exceeded quota: few") };
+    const failure = {
+      namespace: target,
+      name,
+      reason: "Forbidden",
+      message: expect.stringContaining("exceeded quota: few"),
+    };
     await becomes("the refusal to be told", () => view(source), {
-      conditions: { Ready: { status: "True", message: expect.stringContaining(target) }, Synced: { status: "False", reason: "Failed" } },
+      conditions: {
+        Ready: { status: "True", message: expect.stringContaining(target) },
+        Synced: { status: "False", reason: "Failed" },
+      },
       sync: { desired: 2, synced: 1, failed: 1, failures: [failure] },
     });
     await becomesCurrent({ source, copy: secretPath(free, name) }, dataOf("first"));
@@ -102,7 +187,10 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is us
 
     await change(`${quotas}/few`, { spec: { hard: { secrets: "2" } } });
     await becomesCurrent({ source, copy }, dataOf("first"));
-    await becomes("the status to follow", () => view(source), { conditions: { Synced: { status: "True" } }, sync: { synced: 2, failed: 0 } });
+    await becomes("the status to follow", () => view(source), {
+      conditions: { Synced: { status: "True" } },
+      sync: { synced: 2, failed: 0 },
+    });
   });
 });
 
@@ -110,7 +198,11 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
   /** Holds a namespace in its terminating state until it is let go. */
   async function hold(namespace: string): Promise<() => Promise<unknown>> {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
-    await arrange({ method: "POST", path, body: { metadata: { name: "hold", finalizers: ["example.com/hold"] } } });
+    await arrange({
+      method: "POST",
+      path,
+      body: { metadata: { name: "hold", finalizers: ["example.com/hold"] } },
+    });
     return () => change(`${path}/hold`, { metadata: { finalizers: null } });
   }
 
@@ -118,12 +210,22 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
     const { source, project, target, copy } = await makeSynced();
     const letGo = await hold(target);
     await remove(`/api/v1/namespaces/${target}`);
-    await becomes("the target not to count", () => view(source), { conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "NoTargets" } }, sync: { desired: 0, failed: 0 } });
+    await becomes("the target not to count", () => view(source), {
+      conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "NoTargets" } },
+      sync: { desired: 0, failed: 0 },
+    });
     await becomesGone(copy);
     await change(source.path, { spec: { data: dataOf("third") } });
     const fresh = await makeTarget(project, source.namespace);
-    await becomesCurrent({ source, copy: secretPath(fresh, source.name) }, dataOf("first", "second", "third"));
-    await becomes("the status to follow", () => view(source), { settled: true, conditions: { Ready: { status: "True" } }, sync: { desired: 1, synced: 1, failed: 0 } });
+    await becomesCurrent(
+      { source, copy: secretPath(fresh, source.name) },
+      dataOf("first", "second", "third"),
+    );
+    await becomes("the status to follow", () => view(source), {
+      settled: true,
+      conditions: { Ready: { status: "True" } },
+      sync: { desired: 1, synced: 1, failed: 0 },
+    });
     expect(await look(copy)).toMatchObject({ code: 404 });
     await remove(source.path);
     await becomesGone(source.path);
@@ -144,7 +246,11 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
     await remove(`/api/v1/namespaces/${target}`);
     await becomesGone(`/api/v1/namespaces/${target}`);
     const { labels, annotations: given } = metadata;
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: target, labels, annotations: given } } });
+    await arrange({
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: { metadata: { name: target, labels, annotations: given } },
+    });
     await becomesCurrent({ source, copy });
   });
 });
@@ -166,10 +272,16 @@ describe.concurrent("a source that is deleted", () => {
 
   it("takes its copies along while it is paused or stalled", async () => {
     const [paused, stalled] = [await makeSynced(), await makeSynced()];
-    await change(paused.source.path, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
-    await change(stalled.source.path, { metadata: { annotations: { [annotations.disableSync]: "perhaps" } } });
+    await change(paused.source.path, {
+      metadata: { annotations: { [annotations.disableSync]: "true" } },
+    });
+    await change(stalled.source.path, {
+      metadata: { annotations: { [annotations.disableSync]: "perhaps" } },
+    });
     for (const { source, copy } of [paused, stalled]) {
-      await becomes("the option to be seen", () => view(source), { conditions: { Synced: { status: "False" } } });
+      await becomes("the option to be seen", () => view(source), {
+        conditions: { Synced: { status: "False" } },
+      });
       await remove(source.path);
       await becomesGone(source.path);
       await becomesGone(copy);
@@ -181,7 +293,10 @@ describe.concurrent("a source that is deleted", () => {
     await change(copy, { metadata: { finalizers: ["example.com/hold"] } });
     await remove(source.path);
     await becomesGone(source.path);
-    expect(await look(copy)).toMatchObject({ code: 200, metadata: { deletionTimestamp: expect.any(String) } });
+    expect(await look(copy)).toMatchObject({
+      code: 200,
+      metadata: { deletionTimestamp: expect.any(String) },
+    });
     await change(copy, { metadata: { finalizers: null } });
     await becomesGone(copy);
   });
@@ -190,7 +305,11 @@ describe.concurrent("a source that is deleted", () => {
     const { source, project, copy } = await makeSynced();
     await remove(source.path);
     await becomesGone(source.path);
-    const again = await makeSharedSecret({ ...source, annotations: to(project), spec: { data: dataOf("again") } });
+    const again = await makeSharedSecret({
+      ...source,
+      annotations: to(project),
+      spec: { data: dataOf("again") },
+    });
     await becomesCurrent({ source: again, copy }, dataOf("again"));
   });
 

@@ -2,8 +2,26 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { makeNamespace, unique } from "./policy-request.ts";
-import { becomes, becomesGone, becomesReady, change, look, makeSharedSecret, makeTarget, secretPath, view } from "./shared-secret-requests.ts";
-import { afterAnotherPass, becomesCurrent, currentCopy, dataOf, makeSynced, stateOf, to } from "./sync-fixture.ts";
+import {
+  becomes,
+  becomesGone,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  secretPath,
+  view,
+} from "./shared-secret-requests.ts";
+import {
+  afterAnotherPass,
+  becomesCurrent,
+  currentCopy,
+  dataOf,
+  makeSynced,
+  stateOf,
+  to,
+} from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);
 
@@ -11,42 +29,89 @@ const namespacePath = (name: string) => `/api/v1/namespaces/${name}`;
 
 describe.concurrent("a copy comes and goes with the agreement of both sides:", () => {
   const ends: { rule: string; end: (source: string) => object }[] = [
-    { rule: "the namespace leaves its project", end: () => ({ labels: { [labels.project]: null } }) },
-    { rule: "the namespace moves to another project", end: () => ({ labels: { [labels.project]: "another" } }) },
-    { rule: "the namespace wants no copies any more", end: () => ({ annotations: { [annotations.sync]: null } }) },
-    { rule: "the namespace says something else than enabled", end: () => ({ annotations: { [annotations.sync]: "true" } }) },
-    { rule: "the namespace wants copies from elsewhere", end: () => ({ annotations: { [annotations.syncFrom]: "elsewhere" } }) },
-    { rule: "the namespace wants copies from nowhere", end: () => ({ annotations: { [annotations.syncFrom]: "" } }) },
+    {
+      rule: "the namespace leaves its project",
+      end: () => ({ labels: { [labels.project]: null } }),
+    },
+    {
+      rule: "the namespace moves to another project",
+      end: () => ({ labels: { [labels.project]: "another" } }),
+    },
+    {
+      rule: "the namespace wants no copies any more",
+      end: () => ({ annotations: { [annotations.sync]: null } }),
+    },
+    {
+      rule: "the namespace says something else than enabled",
+      end: () => ({ annotations: { [annotations.sync]: "true" } }),
+    },
+    {
+      rule: "the namespace wants copies from elsewhere",
+      end: () => ({ annotations: { [annotations.syncFrom]: "elsewhere" } }),
+    },
+    {
+      rule: "the namespace wants copies from nowhere",
+      end: () => ({ annotations: { [annotations.syncFrom]: "" } }),
+    },
   ];
   it.each(ends)("$rule", async ({ end }) => {
     const { source, project, target, copy } = await makeSynced();
     await change(namespacePath(target), { metadata: end(source.namespace) });
     await becomesGone(copy);
-    await becomes("the status to follow", () => view(source), { conditions: { Ready: { status: "True" } }, sync: { desired: 0, synced: 0 } });
-    const again = { labels: { [labels.project]: project }, annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: ` x, ${source.namespace} ,,y` } };
+    await becomes("the status to follow", () => view(source), {
+      conditions: { Ready: { status: "True" } },
+      sync: { desired: 0, synced: 0 },
+    });
+    const again = {
+      labels: { [labels.project]: project },
+      annotations: {
+        [annotations.sync]: "enabled",
+        [annotations.syncFrom]: ` x, ${source.namespace} ,,y`,
+      },
+    };
     await change(namespacePath(target), { metadata: again });
     await becomesCurrent({ source, copy });
-    await becomes("the status to follow", () => view(source), { conditions: { Synced: { status: "True", reason: "Synced" } }, sync: { desired: 1, synced: 1 } });
+    await becomes("the status to follow", () => view(source), {
+      conditions: { Synced: { status: "True", reason: "Synced" } },
+      sync: { desired: 1, synced: 1 },
+    });
   });
 
   it("a namespace becomes a project after the SharedSecret was made", async () => {
-    const [namespace, target, project] = [await makeNamespace(), await makeNamespace(), unique("project")];
-    const source = await makeSharedSecret({ namespace, annotations: to(project), spec: { data: dataOf("first", "second") } });
+    const [namespace, target, project] = [
+      await makeNamespace(),
+      await makeNamespace(),
+      unique("project"),
+    ];
+    const source = await makeSharedSecret({
+      namespace,
+      annotations: to(project),
+      spec: { data: dataOf("first", "second") },
+    });
     await becomesReady(source);
     const copy = secretPath(target, source.name);
     await change(namespacePath(target), { metadata: { labels: { [labels.project]: project } } });
     await change(namespacePath(target), { metadata: { annotations: { note: "nothing yet" } } });
     expect(await look(copy)).toMatchObject({ code: 404 });
-    await change(namespacePath(target), { metadata: { annotations: { [annotations.sync]: "enabled" } } });
+    await change(namespacePath(target), {
+      metadata: { annotations: { [annotations.sync]: "enabled" } },
+    });
     await becomesCurrent({ source, copy });
   });
 
   it("the SharedSecret names the project no more, and again", async () => {
     const { source, project, copy } = await makeSynced();
-    await change(source.path, { metadata: { annotations: { [annotations.syncToProjects]: `not-${project}` } } });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncToProjects]: `not-${project}` } },
+    });
     await becomesGone(copy);
-    await change(source.path, { metadata: { annotations: { [annotations.syncToProjects]: null } } });
-    await becomes("the status to follow", () => view(source), { conditions: { Synced: { reason: "NotRequested" } }, sync: { desired: 0 } });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncToProjects]: null } },
+    });
+    await becomes("the status to follow", () => view(source), {
+      conditions: { Synced: { reason: "NotRequested" } },
+      sync: { desired: 0 },
+    });
     await change(source.path, { metadata: { annotations: to(project) } });
     await becomesCurrent({ source, copy });
   });
@@ -63,22 +128,43 @@ describe.concurrent("the projects of a SharedSecret", () => {
   ];
   it.each(globs)("are those that a glob fits whole: $hit", async ({ globs: write, hit }) => {
     const [prefix, namespace] = [unique("p"), await makeNamespace()];
-    const targets = await Promise.all(suffixes.map(async (suffix) => ({ suffix, target: await makeTarget(`${prefix}-${suffix}`, namespace) })));
-    const source = await makeSharedSecret({ namespace, annotations: to(write(prefix)), spec: { data: dataOf("first") } });
+    const targets = await Promise.all(
+      suffixes.map(async (suffix) => ({
+        suffix,
+        target: await makeTarget(`${prefix}-${suffix}`, namespace),
+      })),
+    );
+    const source = await makeSharedSecret({
+      namespace,
+      annotations: to(write(prefix)),
+      spec: { data: dataOf("first") },
+    });
     await becomesReady(source);
-    const found = await Promise.all(targets.map(async ({ suffix, target }) => ((await look(secretPath(target, source.name))).code === 200 ? [suffix] : [])));
-    expect(found.flat()).toEqual(hit.toSorted((one, other) => suffixes.indexOf(one) - suffixes.indexOf(other)));
+    const found = await Promise.all(
+      targets.map(async ({ suffix, target }) =>
+        (await look(secretPath(target, source.name))).code === 200 ? [suffix] : [],
+      ),
+    );
+    expect(found.flat()).toEqual(
+      hit.toSorted((one, other) => suffixes.indexOf(one) - suffixes.indexOf(other)),
+    );
   });
 });
 
 describe.concurrent("the options of a SharedSecret:", () => {
   it("the copy has the name that is asked for, and another when another is", async () => {
-    const { source, target, copy } = await makeSynced({ [annotations.syncSecretName]: "db.credentials" });
+    const { source, target, copy } = await makeSynced({
+      [annotations.syncSecretName]: "db.credentials",
+    });
     expect(await look(secretPath(target, source.name))).toMatchObject({ code: 404 });
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretName]: "another" } } });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretName]: "another" } },
+    });
     await becomesGone(copy);
     await becomesCurrent({ source, copy: secretPath(target, "another") });
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretName]: null } } });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretName]: null } },
+    });
     await becomesGone(secretPath(target, "another"));
     await becomesCurrent({ source, copy: secretPath(target, source.name) });
   });
@@ -87,8 +173,13 @@ describe.concurrent("the options of a SharedSecret:", () => {
     const { source, copy } = await makeSynced();
     const { type, metadata } = await look(copy);
     expect(type).toBe("Opaque");
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "example.com/credential" } } });
-    await becomes("the type to follow", () => look(copy), { ...currentCopy(source, dataOf("first", "second")), type: "example.com/credential" });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretType]: "example.com/credential" } },
+    });
+    await becomes("the type to follow", () => look(copy), {
+      ...currentCopy(source, dataOf("first", "second")),
+      type: "example.com/credential",
+    });
     expect((await look(copy)).metadata.uid).not.toBe(metadata.uid);
     await becomesReady(source);
   });
@@ -96,19 +187,39 @@ describe.concurrent("the options of a SharedSecret:", () => {
   it("a type whose keys are missing fails at the target, in words, spares the copy that stands, and heals", async () => {
     const { source, target, copy } = await makeSynced();
     const before = await stateOf(copy);
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } } });
-    const failure = { namespace: target, name: source.name, reason: "Invalid", message: expect.stringContaining("tls.crt") };
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretType]: "kubernetes.io/tls" } },
+    });
+    const failure = {
+      namespace: target,
+      name: source.name,
+      reason: "Invalid",
+      message: expect.stringContaining("tls.crt"),
+    };
     await becomes("the refusal to be told", () => view(source), {
       conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Failed" } },
       sync: { desired: 1, synced: 0, failed: 1, failures: [failure] },
     });
     const says = { [annotations.syncError]: expect.stringContaining("tls.crt") };
     await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, says);
-    expect(await stateOf(copy)).toMatchObject({ ...before, resourceVersion: expect.any(String), annotations: says });
-    await change(source.path, { metadata: { annotations: { [annotations.syncSecretType]: null } } });
+    expect(await stateOf(copy)).toMatchObject({
+      ...before,
+      resourceVersion: expect.any(String),
+      annotations: says,
+    });
+    await change(source.path, {
+      metadata: { annotations: { [annotations.syncSecretType]: null } },
+    });
     await becomesCurrent({ source, copy });
-    await becomes("the copy to say so no more", async () => annotations.syncError in ((await look(copy)).metadata.annotations ?? {}), false);
-    await becomes("the status to follow", () => view(source), { conditions: { Synced: { status: "True" } }, sync: { failed: 0, synced: 1 } });
+    await becomes(
+      "the copy to say so no more",
+      async () => annotations.syncError in ((await look(copy)).metadata.annotations ?? {}),
+      false,
+    );
+    await becomes("the status to follow", () => view(source), {
+      conditions: { Synced: { status: "True" } },
+      sync: { failed: 0, synced: 1 },
+    });
   });
 
   const wrong: { option: string; value: string }[] = [
@@ -119,23 +230,39 @@ describe.concurrent("the options of a SharedSecret:", () => {
     { option: annotations.syncSecretName, value: "No Name" },
     { option: annotations.disableSync, value: "yes" },
   ];
-  it.each(wrong)("$option: $value stalls, and the copy stays and says why until it is mended", async ({ option, value }) => {
-    const { source, copy } = await makeSynced();
-    const { uid } = (await look(copy)).metadata;
-    await change(source.path, { metadata: { annotations: { [option]: value } }, spec: { data: { first: null } } });
-    const trouble = { reason: "InvalidSyncOption", message: expect.stringContaining(option) };
-    await becomes("the mistake to be told", () => view(source), {
-      settled: true,
-      conditions: { Ready: { status: "False", ...trouble }, Synced: { status: "False", ...trouble }, Stalled: { status: "True", ...trouble } },
-    });
-    await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, { [annotations.syncError]: expect.stringContaining(option) });
-    expect(await look(copy)).toMatchObject({ metadata: { uid }, type: "Opaque", data: dataOf("first", "second") });
+  it.each(wrong)(
+    "$option: $value stalls, and the copy stays and says why until it is mended",
+    async ({ option, value }) => {
+      const { source, copy } = await makeSynced();
+      const { uid } = (await look(copy)).metadata;
+      await change(source.path, {
+        metadata: { annotations: { [option]: value } },
+        spec: { data: { first: null } },
+      });
+      const trouble = { reason: "InvalidSyncOption", message: expect.stringContaining(option) };
+      await becomes("the mistake to be told", () => view(source), {
+        settled: true,
+        conditions: {
+          Ready: { status: "False", ...trouble },
+          Synced: { status: "False", ...trouble },
+          Stalled: { status: "True", ...trouble },
+        },
+      });
+      await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, {
+        [annotations.syncError]: expect.stringContaining(option),
+      });
+      expect(await look(copy)).toMatchObject({
+        metadata: { uid },
+        type: "Opaque",
+        data: dataOf("first", "second"),
+      });
 
-    await change(source.path, { metadata: { annotations: { [option]: null } } });
-    await becomesCurrent({ source, copy }, dataOf("second"));
-    await becomesReady(source);
-    expect((await look(copy)).metadata.annotations).not.toHaveProperty([annotations.syncError]);
-  });
+      await change(source.path, { metadata: { annotations: { [option]: null } } });
+      await becomesCurrent({ source, copy }, dataOf("second"));
+      await becomesReady(source);
+      expect((await look(copy)).metadata.annotations).not.toHaveProperty([annotations.syncError]);
+    },
+  );
 });
 
 describe.concurrent("disable-sync pauses", () => {
@@ -146,7 +273,10 @@ describe.concurrent("disable-sync pauses", () => {
     const synced = await makeSynced();
     const { source, project, copy } = synced;
     await change(source.path, { ...pause, spec: { data: dataOf("third") } });
-    await becomes("the pause to be told", () => view(source), { settled: true, conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Paused" } } });
+    await becomes("the pause to be told", () => view(source), {
+      settled: true,
+      conditions: { Ready: { status: "True" }, Synced: { status: "False", reason: "Paused" } },
+    });
     await change(copy, { data: { first: null } });
     const [edited, late] = [await stateOf(copy), await makeTarget(project, source.namespace)];
     await afterAnotherPass({ ...synced, target: late });
@@ -171,7 +301,11 @@ describe.concurrent("disable-sync pauses", () => {
     await becomesCurrent({ source, copy: other }, dataOf("first", "second", "third"));
     await afterAnotherPass(synced);
     expect(await stateOf(copy)).toEqual(paused);
-    await becomes("the paused copy not to count", () => view(source), { settled: true, conditions: { Synced: { status: "True" } }, sync: { desired: 1, synced: 1 } });
+    await becomes("the paused copy not to count", () => view(source), {
+      settled: true,
+      conditions: { Synced: { status: "True" } },
+      sync: { desired: 1, synced: 1 },
+    });
 
     await change(copy, resume);
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));

@@ -6,11 +6,35 @@ import { annotations, apiVersion } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { repository } from "./install.ts";
 import { eventually } from "./eventually.ts";
-import { allow, arrange, ask, bind, makeNamespace, patchTypes, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
-import { base64, becomes, becomesGone, look, makeTarget, remove, secretPath, sharedSecretPath, view } from "./shared-secret-requests.ts";
+import {
+  allow,
+  arrange,
+  ask,
+  bind,
+  makeNamespace,
+  patchTypes,
+  unique,
+  type Answer,
+  type Ask,
+  type Caller,
+} from "./policy-request.ts";
+import {
+  base64,
+  becomes,
+  becomesGone,
+  look,
+  makeTarget,
+  remove,
+  secretPath,
+  sharedSecretPath,
+  view,
+} from "./shared-secret-requests.ts";
 import { to } from "./sync-fixture.ts";
 
-/** A tenant with a namespace of its own, a project, a namespace of that project, and the account of config/tenants/deployer.yaml. */
+/**
+ * A tenant with a namespace of its own, a project, a namespace of that project, and the account of
+ * config/tenants/deployer.yaml.
+ */
 interface Tenant {
   readonly project: string;
   readonly namespace: string;
@@ -18,126 +42,317 @@ interface Tenant {
   readonly deployer: Caller;
 }
 
-const collections: Readonly<Record<string, string>> = { ServiceAccount: "/api/v1", RoleBinding: "/apis/rbac.authorization.k8s.io/v1", ClusterRole: "/apis/rbac.authorization.k8s.io/v1", ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1" };
+const collections: Readonly<Record<string, string>> = {
+  ServiceAccount: "/api/v1",
+  RoleBinding: "/apis/rbac.authorization.k8s.io/v1",
+  ClusterRole: "/apis/rbac.authorization.k8s.io/v1",
+  ClusterRoleBinding: "/apis/rbac.authorization.k8s.io/v1",
+};
 
 async function makeTenant(): Promise<Tenant> {
   const [project, namespace] = [unique("project"), await makeNamespace()];
-  const text = readFileSync(join(repository, "config", "tenants", "deployer.yaml"), "utf8").replaceAll("team-a", namespace).replaceAll("[web]", `[${project}]`);
+  const text = readFileSync(join(repository, "config", "tenants", "deployer.yaml"), "utf8")
+    .replaceAll("team-a", namespace)
+    .replaceAll("[web]", `[${project}]`);
   for (const object of loadAll(text)) {
     const kind = stringAt(object, "kind") ?? "";
     const within = stringAt(recordAt(object, "metadata"), "namespace");
-    await arrange({ method: "POST", path: `${collections[kind]}${within === undefined ? "" : `/namespaces/${within}`}/${kind.toLowerCase()}s`, body: object });
+    await arrange({
+      method: "POST",
+      path: `${collections[kind]}${within === undefined ? "" : `/namespaces/${within}`}/${kind.toLowerCase()}s`,
+      body: object,
+    });
   }
-  const deployer: Caller = { user: `system:serviceaccount:${namespace}:deployer`, groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"] };
+  const deployer: Caller = {
+    user: `system:serviceaccount:${namespace}:deployer`,
+    groups: [
+      "system:serviceaccounts",
+      `system:serviceaccounts:${namespace}`,
+      "system:authenticated",
+    ],
+  };
   return { project, namespace, target: await makeTarget(project), deployer };
 }
 
-function sharedSecret({ namespace, name, data, given }: { namespace: string; name: string; data: string; given: Readonly<Record<string, string>> }): Ask {
-  const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: given }, spec: { data: { password: base64(data) } } };
+function sharedSecret({
+  namespace,
+  name,
+  data,
+  given,
+}: {
+  namespace: string;
+  name: string;
+  data: string;
+  given: Readonly<Record<string, string>>;
+}): Ask {
+  const body = {
+    apiVersion,
+    kind: "SharedSecret",
+    metadata: { name, annotations: given },
+    spec: { data: { password: base64(data) } },
+  };
   return { method: "POST", path: sharedSecretPath(namespace), body };
 }
 
 /** Waits until the Secret `db` there holds this text; answers the text. */
 async function held(target: string, text: string): Promise<string> {
-  await becomes(`${target}/db to hold ${text}`, () => look(secretPath(target, "db")), { code: 200, data: { password: base64(text) } });
+  await becomes(`${target}/db to hold ${text}`, () => look(secretPath(target, "db")), {
+    code: 200,
+    data: { password: base64(text) },
+  });
   return text;
 }
 const refusedShare = { code: 403, message: expect.stringContaining("the verb share on") };
 /** What lets a tenant offer a Secret under the name that another tenant's has. */
 const renamed = { [annotations.syncSecretName]: "db" };
 
-describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)("of two tenants", () => {
-  let a: Tenant;
-  let b: Tenant;
+describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)(
+  "of two tenants",
+  () => {
+    let a: Tenant;
+    let b: Tenant;
 
-  beforeAll(async () => {
-    [a, b] = await Promise.all([makeTenant(), makeTenant()]);
-    for (const { namespace, project, deployer } of [a, b]) {
-      const request = sharedSecret({ namespace, name: "db", data: namespace, given: to(project) });
-      await eventually(async () => (await ask(deployer, request)).code === 201, { what: "the deployer's rights to be known" });
+    beforeAll(async () => {
+      [a, b] = await Promise.all([makeTenant(), makeTenant()]);
+      for (const { namespace, project, deployer } of [a, b]) {
+        const request = sharedSecret({
+          namespace,
+          name: "db",
+          data: namespace,
+          given: to(project),
+        });
+        await eventually(async () => (await ask(deployer, request)).code === 201, {
+          what: "the deployer's rights to be known",
+        });
+      }
+    });
+
+    test("each syncs to its own project", async () => {
+      for (const { namespace, target } of [a, b])
+        expect(await held(target, namespace)).toBe(namespace);
+    });
+
+    test("none syncs to the other's project, under any name, by any way", async () => {
+      for (const list of [
+        b.project,
+        `${a.project}, ${b.project}`,
+        "*",
+        `${b.project.slice(0, -1)}*`,
+      ]) {
+        expect(
+          await ask(
+            a.deployer,
+            sharedSecret({
+              namespace: a.namespace,
+              name: unique("db"),
+              data: "evil",
+              given: to(list, renamed),
+            }),
+          ),
+        ).toMatchObject(refusedShare);
+      }
+      const body = { metadata: { annotations: to(b.project) } };
+      expect(
+        await ask(a.deployer, {
+          method: "PATCH",
+          path: sharedSecretPath(a.namespace, "db"),
+          type: patchTypes.merge,
+          body,
+        }),
+      ).toMatchObject(refusedShare);
+      expect(
+        await ask(a.deployer, {
+          method: "PATCH",
+          path: sharedSecretPath(b.namespace, "db"),
+          type: patchTypes.merge,
+          body: { spec: { data: {} } },
+        }),
+      ).toMatchObject({ code: 403 });
+    });
+
+    test("none takes a target over while the other's source is recreated", async () => {
+      const waiting = unique("waiting");
+      expect(
+        await ask(
+          a.deployer,
+          sharedSecret({
+            namespace: a.namespace,
+            name: waiting,
+            data: "evil",
+            given: to(a.project, { [annotations.syncSecretName]: "waiting" }),
+          }),
+        ),
+      ).toMatchObject({ code: 201 });
+      await remove(sharedSecretPath(b.namespace, "db"));
+      await becomesGone(secretPath(b.target, "db"));
+      expect(
+        await ask(a.deployer, {
+          method: "PATCH",
+          path: sharedSecretPath(a.namespace, waiting),
+          type: patchTypes.merge,
+          body: { metadata: { annotations: to(b.project, renamed) } },
+        }),
+      ).toMatchObject(refusedShare);
+      expect(
+        await ask(
+          b.deployer,
+          sharedSecret({ namespace: b.namespace, name: "db", data: "again", given: to(b.project) }),
+        ),
+      ).toMatchObject({ code: 201 });
+      expect(await held(b.target, "again")).toBe("again");
+    });
+
+    test("none puts a namespace of its own into the other's project", async () => {
+      const body = {
+        metadata: {
+          labels: { "management.service/project": b.project, "management.service/space": "s" },
+        },
+      };
+      expect(
+        await ask(a.deployer, {
+          method: "PATCH",
+          path: `/api/v1/namespaces/${a.namespace}`,
+          type: patchTypes.merge,
+          body,
+        }),
+      ).toMatchObject({ code: 403 });
+      // Nor where its account may write its namespace.
+      await allow({ kind: "User", name: a.deployer.user ?? "" }, [
+        {
+          apiGroups: [""],
+          resources: ["namespaces"],
+          resourceNames: [a.namespace],
+          verbs: ["get", "update", "patch"],
+        },
+      ]);
+      const answer = async (): Promise<Answer> =>
+        ask(a.deployer, {
+          method: "PATCH",
+          path: `/api/v1/namespaces/${a.namespace}`,
+          type: patchTypes.merge,
+          body,
+        });
+      await eventually(async () => (await answer()).message.includes("the verb assign on"), {
+        what: "the policy to be asked",
+      });
+      expect(await answer()).toMatchObject({ code: 403 });
+    });
+
+    test("none makes an access key that acts as the other, or reads the other's", async () => {
+      for (const { deployer } of [a, b])
+        await bind({ kind: "User", name: deployer.user ?? "" }, "latchkey-requester");
+      const keys = `/apis/${apiVersion}/ownedaccesskeys`;
+      const key = (name: string, spec: object): Ask => ({
+        method: "POST",
+        path: keys,
+        body: {
+          apiVersion,
+          kind: "OwnedAccessKey",
+          metadata: { name },
+          spec: { key: unique("sixteen-characters"), ...spec },
+        },
+      });
+      const robot = unique("robot");
+      await eventually(async () => (await ask(b.deployer, key(robot, {}))).code === 201, {
+        what: "the right to make keys to be known",
+      });
+      for (const spec of [
+        { user: unique("admin-of-b") },
+        { subject: "robot-of-b" },
+        { team: "team-of-b" },
+        { groups: ["deployers-of-b"] },
+      ]) {
+        expect(await ask(a.deployer, key(unique("key"), spec))).toMatchObject({
+          code: 403,
+          message: expect.stringContaining("impersonate"),
+        });
+      }
+      expect(await ask(a.deployer, key(unique("key"), { user: b.deployer.user }))).toMatchObject({
+        code: 403,
+      });
+      for (const method of ["GET", "DELETE"] as const)
+        expect(await ask(a.deployer, { method, path: `${keys}/${robot}` })).toMatchObject({
+          code: 403,
+        });
+    });
+  },
+);
+
+describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)(
+  "two tenants that share with one project",
+  () => {
+    /** Both offer `db` there, b first; then b deletes its own and makes it again. */
+    async function recreated(
+      takes: (b: Tenant) => string | undefined,
+    ): Promise<{ a: Tenant; b: Tenant; target: string }> {
+      const [a, b] = await Promise.all([makeTenant(), makeTenant()]);
+      const share = [
+        {
+          apiGroups: ["management.service"],
+          resources: ["projects"],
+          resourceNames: [b.project],
+          verbs: ["share"],
+        },
+      ];
+      await allow({ kind: "User", name: a.deployer.user ?? "" }, share);
+      const target = await makeTarget(b.project, takes(b));
+      const offer = async ({ deployer, namespace }: Tenant, data: string): Promise<void> => {
+        await eventually(
+          async () =>
+            (
+              await ask(
+                deployer,
+                sharedSecret({ namespace, name: "db", data, given: to(b.project) }),
+              )
+            ).code === 201,
+          { what: "the SharedSecret to be made" },
+        );
+      };
+      await offer(b, "of b");
+      await held(target, "of b");
+      // Timestamps have seconds, and the older of two wins.
+      const { metadata } = await look(sharedSecretPath(b.namespace, "db"));
+      await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 2_000, {
+        what: "two seconds to pass",
+      });
+      await offer(a, "of a");
+      await becomes(
+        "the younger to be looked at",
+        async () => (await view({ path: sharedSecretPath(a.namespace, "db") })).settled,
+        true,
+      );
+      await held(target, "of b");
+      await remove(sharedSecretPath(b.namespace, "db"));
+      await becomesGone(sharedSecretPath(b.namespace, "db"));
+      await eventually(
+        async () =>
+          Date.now() >=
+          Date.parse(
+            String((await look(sharedSecretPath(a.namespace, "db"))).metadata.creationTimestamp),
+          ) +
+            2_000,
+        { what: "two seconds to pass" },
+      );
+      await offer(b, "of b again");
+      return { a, b, target };
     }
-  });
 
-  test("each syncs to its own project", async () => {
-    for (const { namespace, target } of [a, b]) expect(await held(target, namespace)).toBe(namespace);
-  });
+    test("the other one has the target of a source that is recreated", async () => {
+      const { b, target } = await recreated(() => undefined);
+      expect(await held(target, "of a")).toBe("of a");
+      await becomes(
+        "the recreated source to say so",
+        async () =>
+          JSON.stringify((await view({ path: sharedSecretPath(b.namespace, "db") })).sync).includes(
+            "OlderSource",
+          ),
+        true,
+      );
+    });
 
-  test("none syncs to the other's project, under any name, by any way", async () => {
-    for (const list of [b.project, `${a.project}, ${b.project}`, "*", `${b.project.slice(0, -1)}*`]) {
-      expect(await ask(a.deployer, sharedSecret({ namespace: a.namespace, name: unique("db"), data: "evil", given: to(list, renamed) }))).toMatchObject(refusedShare);
-    }
-    const body = { metadata: { annotations: to(b.project) } };
-    expect(await ask(a.deployer, { method: "PATCH", path: sharedSecretPath(a.namespace, "db"), type: patchTypes.merge, body })).toMatchObject(refusedShare);
-    expect(await ask(a.deployer, { method: "PATCH", path: sharedSecretPath(b.namespace, "db"), type: patchTypes.merge, body: { spec: { data: {} } } })).toMatchObject({ code: 403 });
-  });
-
-  test("none takes a target over while the other's source is recreated", async () => {
-    const waiting = unique("waiting");
-    expect(await ask(a.deployer, sharedSecret({ namespace: a.namespace, name: waiting, data: "evil", given: to(a.project, { [annotations.syncSecretName]: "waiting" }) }))).toMatchObject({ code: 201 });
-    await remove(sharedSecretPath(b.namespace, "db"));
-    await becomesGone(secretPath(b.target, "db"));
-    expect(await ask(a.deployer, { method: "PATCH", path: sharedSecretPath(a.namespace, waiting), type: patchTypes.merge, body: { metadata: { annotations: to(b.project, renamed) } } })).toMatchObject(refusedShare);
-    expect(await ask(b.deployer, sharedSecret({ namespace: b.namespace, name: "db", data: "again", given: to(b.project) }))).toMatchObject({ code: 201 });
-    expect(await held(b.target, "again")).toBe("again");
-  });
-
-  test("none puts a namespace of its own into the other's project", async () => {
-    const body = { metadata: { labels: { "management.service/project": b.project, "management.service/space": "s" } } };
-    expect(await ask(a.deployer, { method: "PATCH", path: `/api/v1/namespaces/${a.namespace}`, type: patchTypes.merge, body })).toMatchObject({ code: 403 });
-    // Nor where its account may write its namespace.
-    await allow({ kind: "User", name: a.deployer.user ?? "" }, [{ apiGroups: [""], resources: ["namespaces"], resourceNames: [a.namespace], verbs: ["get", "update", "patch"] }]);
-    const answer = async (): Promise<Answer> => ask(a.deployer, { method: "PATCH", path: `/api/v1/namespaces/${a.namespace}`, type: patchTypes.merge, body });
-    await eventually(async () => (await answer()).message.includes("the verb assign on"), { what: "the policy to be asked" });
-    expect(await answer()).toMatchObject({ code: 403 });
-  });
-
-  test("none makes an access key that acts as the other, or reads the other's", async () => {
-    for (const { deployer } of [a, b]) await bind({ kind: "User", name: deployer.user ?? "" }, "latchkey-requester");
-    const keys = `/apis/${apiVersion}/ownedaccesskeys`;
-    const key = (name: string, spec: object): Ask => ({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { key: unique("sixteen-characters"), ...spec } } });
-    const robot = unique("robot");
-    await eventually(async () => (await ask(b.deployer, key(robot, {}))).code === 201, { what: "the right to make keys to be known" });
-    for (const spec of [{ user: unique("admin-of-b") }, { subject: "robot-of-b" }, { team: "team-of-b" }, { groups: ["deployers-of-b"] }]) {
-      expect(await ask(a.deployer, key(unique("key"), spec))).toMatchObject({ code: 403, message: expect.stringContaining("impersonate") });
-    }
-    expect(await ask(a.deployer, key(unique("key"), { user: b.deployer.user }))).toMatchObject({ code: 403 });
-    for (const method of ["GET", "DELETE"] as const) expect(await ask(a.deployer, { method, path: `${keys}/${robot}` })).toMatchObject({ code: 403 });
-  });
-});
-
-describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)("two tenants that share with one project", () => {
-  /** Both offer `db` there, b first; then b deletes its own and makes it again. */
-  async function recreated(takes: (b: Tenant) => string | undefined): Promise<{ a: Tenant; b: Tenant; target: string }> {
-    const [a, b] = await Promise.all([makeTenant(), makeTenant()]);
-    const share = [{ apiGroups: ["management.service"], resources: ["projects"], resourceNames: [b.project], verbs: ["share"] }];
-    await allow({ kind: "User", name: a.deployer.user ?? "" }, share);
-    const target = await makeTarget(b.project, takes(b));
-    const offer = async ({ deployer, namespace }: Tenant, data: string): Promise<void> => {
-      await eventually(async () => (await ask(deployer, sharedSecret({ namespace, name: "db", data, given: to(b.project) }))).code === 201, { what: "the SharedSecret to be made" });
-    };
-    await offer(b, "of b");
-    await held(target, "of b");
-    // Timestamps have seconds, and the older of two wins.
-    const { metadata } = await look(sharedSecretPath(b.namespace, "db"));
-    await eventually(() => Date.now() >= Date.parse(String(metadata.creationTimestamp)) + 2_000, { what: "two seconds to pass" });
-    await offer(a, "of a");
-    await becomes("the younger to be looked at", async () => (await view({ path: sharedSecretPath(a.namespace, "db") })).settled, true);
-    await held(target, "of b");
-    await remove(sharedSecretPath(b.namespace, "db"));
-    await becomesGone(sharedSecretPath(b.namespace, "db"));
-    await eventually(async () => Date.now() >= Date.parse(String((await look(sharedSecretPath(a.namespace, "db"))).metadata.creationTimestamp)) + 2_000, { what: "two seconds to pass" });
-    await offer(b, "of b again");
-    return { a, b, target };
-  }
-
-  test("the other one has the target of a source that is recreated", async () => {
-    const { b, target } = await recreated(() => undefined);
-    expect(await held(target, "of a")).toBe("of a");
-    await becomes("the recreated source to say so", async () => JSON.stringify((await view({ path: sharedSecretPath(b.namespace, "db") })).sync).includes("OlderSource"), true);
-  });
-
-  test("but not where the namespace lists in sync-from where its Secrets come from", async () => {
-    const { target } = await recreated(({ namespace }) => namespace);
-    expect(await held(target, "of b again")).toBe("of b again");
-  });
-});
+    test("but not where the namespace lists in sync-from where its Secrets come from", async () => {
+      const { target } = await recreated(({ namespace }) => namespace);
+      expect(await held(target, "of b again")).toBe("of b again");
+    });
+  },
+);

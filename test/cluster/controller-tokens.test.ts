@@ -3,7 +3,19 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
-import { allowRequesters, eventsAbout, historyOf, make, pathOf, tryToMake, viewIn, viewOf, type Own, type OwnView, type WantedOwn } from "./keys-and-tokens.ts";
+import {
+  allowRequesters,
+  eventsAbout,
+  historyOf,
+  make,
+  pathOf,
+  tryToMake,
+  viewIn,
+  viewOf,
+  type Own,
+  type OwnView,
+  type WantedOwn,
+} from "./keys-and-tokens.ts";
 import { kubectl } from "./kubectl.ts";
 import { answered, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
 import { becomes, becomesGone, look } from "./shared-secret-requests.ts";
@@ -27,10 +39,13 @@ const day = 86_400;
 /** A token of alice's that has been minted, and what its status says. */
 async function minted(wanted: WantedOwn = {}): Promise<{ own: Own; view: OwnView; token: string }> {
   const own = await make(kind, { by: alice, ...wanted });
-  const view = await eventually(async () => {
-    const seen = await viewOf(own);
-    return seen.conditions.Ready?.status === "True" && seen;
-  }, { what: `${own.name} to be minted` });
+  const view = await eventually(
+    async () => {
+      const seen = await viewOf(own);
+      return seen.conditions.Ready?.status === "True" && seen;
+    },
+    { what: `${own.name} to be minted` },
+  );
   return { own, view, token: view.token ?? "" };
 }
 
@@ -39,109 +54,198 @@ async function verify(token: string) {
   const { url } = inject("controller");
   const keys = createRemoteJWKSet(new URL("/openid/v1/jwks", url));
   const requiredClaims = ["iss", "sub", "aud", "iat", "nbf", "exp", "jti"];
-  return jwtVerify(token, keys, { algorithms: ["ES256"], issuer, audience, typ: "JWT", requiredClaims, clockTolerance: 1 });
+  return jwtVerify(token, keys, {
+    algorithms: ["ES256"],
+    issuer,
+    audience,
+    typ: "JWT",
+    requiredClaims,
+    clockTolerance: 1,
+  });
 }
 
 beforeAll(() => allowRequesters(requesters));
 
 afterAll(expectNoTrouble);
 
-describe.skipIf(!inject("hasPolicies"))("a DirectClusterEndpointToken", { concurrent: true }, () => {
-  it("verifies against the published keys and says whose it is and how far it reaches", async () => {
-    const scope = { projects: [{ project: "web" }] };
-    const { own, token } = await minted({ spec: { ttl: 600, scope } });
-    const { payload, protectedHeader } = await verify(token);
-    const endsAt = own.createdAt / 1000 + 600;
-    expect(payload).toEqual({
-      iss: issuer,
-      sub: "alice",
-      aud: audience,
-      iat: expect.any(Number),
-      nbf: payload.iat,
-      exp: endsAt,
-      jti: own.uid,
-      groups: ["devs", "ops", requesters],
-      "management.service": { scope: JSON.stringify(scope), name: own.name },
+describe.skipIf(!inject("hasPolicies"))(
+  "a DirectClusterEndpointToken",
+  { concurrent: true },
+  () => {
+    it("verifies against the published keys and says whose it is and how far it reaches", async () => {
+      const scope = { projects: [{ project: "web" }] };
+      const { own, token } = await minted({ spec: { ttl: 600, scope } });
+      const { payload, protectedHeader } = await verify(token);
+      const endsAt = own.createdAt / 1000 + 600;
+      expect(payload).toEqual({
+        iss: issuer,
+        sub: "alice",
+        aud: audience,
+        iat: expect.any(Number),
+        nbf: payload.iat,
+        exp: endsAt,
+        jti: own.uid,
+        groups: ["devs", "ops", requesters],
+        "management.service": { scope: JSON.stringify(scope), name: own.name },
+      });
+      expect(payload.iat).toBeGreaterThanOrEqual(own.createdAt / 1000);
+      expect(protectedHeader).toMatchObject({ alg: "ES256", kid: (await viewOf(own)).keyID });
     });
-    expect(payload.iat).toBeGreaterThanOrEqual(own.createdAt / 1000);
-    expect(protectedHeader).toMatchObject({ alg: "ES256", kid: (await viewOf(own)).keyID });
-  });
 
-  it("is alice's whatever annotations she sends", async () => {
-    const { token } = await minted({ annotations: forged });
-    expect(decodeJwt(token)).toMatchObject({ sub: "alice", groups: ["devs", "ops", requesters] });
-  });
+    it("is alice's whatever annotations she sends", async () => {
+      const { token } = await minted({ annotations: forged });
+      expect(decodeJwt(token)).toMatchObject({ sub: "alice", groups: ["devs", "ops", requesters] });
+    });
 
-  it("carries no scope when none is asked for", async () => {
-    const { own, token } = await minted();
-    expect(decodeJwt(token)["management.service"]).toEqual({ name: own.name });
-  });
+    it("carries no scope when none is asked for", async () => {
+      const { own, token } = await minted();
+      expect(decodeJwt(token)["management.service"]).toEqual({ name: own.name });
+    });
 
-  const lives = [
-    { rule: "lives for an hour unless told", spec: {}, ttl: 3600, message: /^The token is valid until \S+Z\.$/ },
-    { rule: "lives for an hour when it asks for 0 seconds", spec: { ttl: 0 }, ttl: 3600, message: /^The token is valid until \S+Z\.$/ },
-    { rule: "lives as long as it asks for", spec: { ttl: 7200 }, ttl: 7200, message: /^The token is valid until \S+Z\.$/ },
-    { rule: "lives for a day at most, and says so", spec: { ttl: 2 * day }, ttl: day, message: /A ttl of 172800 seconds is more than the configured maximum of 86400 seconds/ },
-  ];
-  it.each(lives)("$rule", async ({ spec, ttl, message }) => {
-    const { own, view, token } = await minted({ spec });
-    expect(decodeJwt(token).exp).toBe(own.createdAt / 1000 + ttl);
-    expect(view).toMatchObject({ settled: true, expiresAt: instant(own.createdAt + seconds(ttl)), conditions: { Expired: { status: "False" } } });
-    expect(view.conditions.Ready?.message).toMatch(message);
-  });
+    const lives = [
+      {
+        rule: "lives for an hour unless told",
+        spec: {},
+        ttl: 3600,
+        message: /^The token is valid until \S+Z\.$/,
+      },
+      {
+        rule: "lives for an hour when it asks for 0 seconds",
+        spec: { ttl: 0 },
+        ttl: 3600,
+        message: /^The token is valid until \S+Z\.$/,
+      },
+      {
+        rule: "lives as long as it asks for",
+        spec: { ttl: 7200 },
+        ttl: 7200,
+        message: /^The token is valid until \S+Z\.$/,
+      },
+      {
+        rule: "lives for a day at most, and says so",
+        spec: { ttl: 2 * day },
+        ttl: day,
+        message: /A ttl of 172800 seconds is more than the configured maximum of 86400 seconds/,
+      },
+    ];
+    it.each(lives)("$rule", async ({ spec, ttl, message }) => {
+      const { own, view, token } = await minted({ spec });
+      expect(decodeJwt(token).exp).toBe(own.createdAt / 1000 + ttl);
+      expect(view).toMatchObject({
+        settled: true,
+        expiresAt: instant(own.createdAt + seconds(ttl)),
+        conditions: { Expired: { status: "False" } },
+      });
+      expect(view.conditions.Ready?.message).toMatch(message);
+    });
 
-  it("is erased when its life is over, not earlier, and told of once", async () => {
-    const { own, token } = await minted({ spec: { ttl: 4 } });
-    const end = own.createdAt + seconds(4);
-    const over = { Ready: { status: "False", reason: "Expired" }, Expired: { status: "True" }, Stalled: { status: "True" } };
-    await becomes("the token to expire", () => viewOf(own), { settled: true, conditions: over, token: undefined });
-    const states = (await historyOf(own)).map(({ object }) => viewIn(object));
-    expect(states.at(-2)).toMatchObject({ token, conditions: { Ready: { status: "True" } } });
-    expect(Date.parse(states.at(-1)?.conditions.Expired?.lastTransitionTime ?? "")).toBeGreaterThanOrEqual(end);
-    expect(decodeJwt(token).exp).toBe(end / 1000);
-    await becomes("the Event", () => eventsAbout(own), ["Expired"]);
-    expect(await look(own.path)).toMatchObject({ code: 200 });
-  });
+    it("is erased when its life is over, not earlier, and told of once", async () => {
+      const { own, token } = await minted({ spec: { ttl: 4 } });
+      const end = own.createdAt + seconds(4);
+      const over = {
+        Ready: { status: "False", reason: "Expired" },
+        Expired: { status: "True" },
+        Stalled: { status: "True" },
+      };
+      await becomes("the token to expire", () => viewOf(own), {
+        settled: true,
+        conditions: over,
+        token: undefined,
+      });
+      const states = (await historyOf(own)).map(({ object }) => viewIn(object));
+      expect(states.at(-2)).toMatchObject({ token, conditions: { Ready: { status: "True" } } });
+      expect(
+        Date.parse(states.at(-1)?.conditions.Expired?.lastTransitionTime ?? ""),
+      ).toBeGreaterThanOrEqual(end);
+      expect(decodeJwt(token).exp).toBe(end / 1000);
+      await becomes("the Event", () => eventsAbout(own), ["Expired"]);
+      expect(await look(own.path)).toMatchObject({ code: 200 });
+    });
 
-  const unsupported: { who: string; by: Caller; reason?: string }[] = [
-    { who: "a service account", by: { user: "system:serviceaccount:default:ci", groups: ["system:serviceaccounts", requesters] } },
-    { who: "a request that came with an access key that is not there", by: { ...alice, extra: { "management.service/key-id": ["k-17"] } }, reason: "ParentKeyInvalid" },
-  ];
-  it.each(unsupported)("is never minted for $who", async ({ by, reason = "UnsupportedRequester" }) => {
-    const own = await make(kind, { by });
-    const Ready = { status: "False", reason };
-    await becomes("the refusal", () => viewOf(own), { settled: true, token: undefined, conditions: { Ready, Stalled: { status: "True" } } });
-  });
+    const unsupported: { who: string; by: Caller; reason?: string }[] = [
+      {
+        who: "a service account",
+        by: {
+          user: "system:serviceaccount:default:ci",
+          groups: ["system:serviceaccounts", requesters],
+        },
+      },
+      {
+        who: "a request that came with an access key that is not there",
+        by: { ...alice, extra: { "management.service/key-id": ["k-17"] } },
+        reason: "ParentKeyInvalid",
+      },
+    ];
+    it.each(unsupported)(
+      "is never minted for $who",
+      async ({ by, reason = "UnsupportedRequester" }) => {
+        const own = await make(kind, { by });
+        const Ready = { status: "False", reason };
+        await becomes("the refusal", () => viewOf(own), {
+          settled: true,
+          token: undefined,
+          conditions: { Ready, Stalled: { status: "True" } },
+        });
+      },
+    );
 
-  it("never changes its spec", async () => {
-    const own = await make(kind, { by: alice, spec: { ttl: 600 } });
-    const widen = { method: "PATCH", path: own.path, type: patchTypes.merge, body: { spec: { ttl: 6000 } } } as const;
-    expect(await ask({}, widen)).toMatchObject(answered(422, "the spec of a token never changes"));
-  });
+    it("never changes its spec", async () => {
+      const own = await make(kind, { by: alice, spec: { ttl: 600 } });
+      const widen = {
+        method: "PATCH",
+        path: own.path,
+        type: patchTypes.merge,
+        body: { spec: { ttl: 6000 } },
+      } as const;
+      expect(await ask({}, widen)).toMatchObject(
+        answered(422, "the spec of a token never changes"),
+      );
+    });
 
-  it("is minted again when its status is wiped, and lives no longer for it", async () => {
-    const { own, token } = await minted({ spec: { ttl: 600 } });
-    const webhook = { user: "system:serviceaccount:latchkey-system:latchkey-webhook", groups: ["system:masters"] };
-    const wipe = { method: "PATCH", path: `${own.path}/status`, type: patchTypes.merge, body: { status: { token: null } } } as const;
-    expect(await ask(webhook, wipe)).toMatchObject({ code: 200 });
-    const again = await eventually(async () => (await viewOf(own)).token, { what: "another token" });
-    expect(decodeJwt(again)).toMatchObject({ exp: decodeJwt(token).exp, jti: own.uid });
-  });
+    it("is minted again when its status is wiped, and lives no longer for it", async () => {
+      const { own, token } = await minted({ spec: { ttl: 600 } });
+      const webhook = {
+        user: "system:serviceaccount:latchkey-system:latchkey-webhook",
+        groups: ["system:masters"],
+      };
+      const wipe = {
+        method: "PATCH",
+        path: `${own.path}/status`,
+        type: patchTypes.merge,
+        body: { status: { token: null } },
+      } as const;
+      expect(await ask(webhook, wipe)).toMatchObject({ code: 200 });
+      const again = await eventually(async () => (await viewOf(own)).token, {
+        what: "another token",
+      });
+      expect(decodeJwt(again)).toMatchObject({ exp: decodeJwt(token).exp, jti: own.uid });
+    });
 
-  it("shows its name, its requester and its end in kubectl's table and never the token", async () => {
-    const { own, view, token } = await minted();
-    const table = await kubectl(inject("controlPlane"), ["get", "dcet", own.name, "--output=wide"]);
-    expect(table).toMatch(new RegExp(`${own.name} +True +Minted +alice +${view.expiresAt}`));
-    expect(table).not.toContain(token);
-  });
-});
+    it("shows its name, its requester and its end in kubectl's table and never the token", async () => {
+      const { own, view, token } = await minted();
+      const table = await kubectl(inject("controlPlane"), [
+        "get",
+        "dcet",
+        own.name,
+        "--output=wide",
+      ]);
+      expect(table).toMatch(new RegExp(`${own.name} +True +Minted +alice +${view.expiresAt}`));
+      expect(table).not.toContain(token);
+    });
+  },
+);
 
 describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, () => {
   it("can be got, watched and deleted by alice", async () => {
     const { own, token } = await minted();
     expect(viewIn(await ask(alice, { method: "GET", path: own.path })).token).toBe(token);
     const watch = `watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${own.name}&resourceVersion=${own.resourceVersion}`;
-    const seen = await kubectl(inject("controlPlane"), ["get", "--raw", `${collection}?${watch}`, ...kubectlAs(alice)]);
+    const seen = await kubectl(inject("controlPlane"), [
+      "get",
+      "--raw",
+      `${collection}?${watch}`,
+      ...kubectlAs(alice),
+    ]);
     expect(seen).toContain(token);
     expect(await ask(alice, { method: "DELETE", path: own.path })).toMatchObject({ code: 200 });
     await becomesGone(own.path);
@@ -149,37 +253,65 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
 
   it("can be read by alice with kubectl get", async () => {
     const { own, token } = await minted();
-    const read = ["get", "dcet", own.name, "--output=jsonpath={.status.token}", ...kubectlAs(alice)];
+    const read = [
+      "get",
+      "dcet",
+      own.name,
+      "--output=jsonpath={.status.token}",
+      ...kubectlAs(alice),
+    ];
     expect(await kubectl(inject("controlPlane"), read)).toBe(token);
   });
 
   it("can be waited for by alice with kubectl wait", async () => {
     const own = await make(kind, { by: alice });
     await becomes("the grant", () => ask(alice, { method: "GET", path: own.path }), { code: 200 });
-    const wait = ["wait", "--for=condition=Ready", "--timeout=60s", `dcet/${own.name}`, ...kubectlAs(alice)];
+    const wait = [
+      "wait",
+      "--for=condition=Ready",
+      "--timeout=60s",
+      `dcet/${own.name}`,
+      ...kubectlAs(alice),
+    ];
     expect(await kubectl(inject("controlPlane"), wait)).toContain("condition met");
   });
 
   const deeds = [
     { deed: "get", path: (own: Own) => own.path, method: "GET" },
-    { deed: "watch", path: (own: Own) => `${collection}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${own.name}`, method: "GET" },
+    {
+      deed: "watch",
+      path: (own: Own) =>
+        `${collection}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${own.name}`,
+      method: "GET",
+    },
     { deed: "list", path: () => collection, method: "GET" },
     { deed: "delete", path: (own: Own) => own.path, method: "DELETE" },
     { deed: "patch", path: (own: Own) => own.path, method: "PATCH" },
   ] as const;
-  it.each(deeds)("is nothing that bob may $deed, though he may create tokens himself", async ({ path, method }) => {
-    const { own } = await minted();
-    await minted({ by: bob });
-    const patch = method === "PATCH" ? { type: patchTypes.merge, body: { metadata: { labels: { mine: "yes" } } } } : {};
-    const answer = await ask(bob, { method, path: path(own), ...patch });
-    expect(answer).toMatchObject(answered(403, 'User "bob" cannot'));
-    expect(stringAt(answer, "message")).not.toContain("eyJ");
-  });
+  it.each(deeds)(
+    "is nothing that bob may $deed, though he may create tokens himself",
+    async ({ path, method }) => {
+      const { own } = await minted();
+      await minted({ by: bob });
+      const patch =
+        method === "PATCH"
+          ? { type: patchTypes.merge, body: { metadata: { labels: { mine: "yes" } } } }
+          : {};
+      const answer = await ask(bob, { method, path: path(own), ...patch });
+      expect(answer).toMatchObject(answered(403, 'User "bob" cannot'));
+      expect(stringAt(answer, "message")).not.toContain("eyJ");
+    },
+  );
 
   it("gives alice no way to list tokens or to change hers", async () => {
     const { own } = await minted();
     expect(await ask(alice, { method: "GET", path: collection })).toMatchObject({ code: 403 });
-    const patch = { method: "PATCH", path: own.path, type: patchTypes.merge, body: { metadata: { labels: { mine: "yes" } } } } as const;
+    const patch = {
+      method: "PATCH",
+      path: own.path,
+      type: patchTypes.merge,
+      body: { metadata: { labels: { mine: "yes" } } },
+    } as const;
     expect(await ask(alice, patch)).toMatchObject({ code: 403 });
   });
 
@@ -187,7 +319,9 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     const { own, token } = await minted();
     expect(await tryToMake(kind, { by: bob, name: own.name })).toMatchObject({ code: 409 });
     expect((await viewOf(own)).token).toBe(token);
-    expect(await ask(bob, { method: "GET", path: pathOf(kind, own.name) })).toMatchObject({ code: 403 });
+    expect(await ask(bob, { method: "GET", path: pathOf(kind, own.name) })).toMatchObject({
+      code: 403,
+    });
   });
 });
 
@@ -198,13 +332,20 @@ describe("the published keys", () => {
     const response = await get("/openid/v1/jwks");
     const { keys } = JSON.parse(await response.text());
     expect(response.headers.get("cache-control")).toBe("public, max-age=60");
-    for (const key of keys) expect(Object.keys(key).toSorted()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
+    for (const key of keys)
+      expect(Object.keys(key).toSorted()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
     expect(keys.length).toBeGreaterThan(0);
   });
 
   it("are found through the discovery document of the issuer", async () => {
-    const document: unknown = JSON.parse(await (await get("/.well-known/openid-configuration")).text());
-    expect(document).toMatchObject({ issuer, jwks_uri: `${issuer}/openid/v1/jwks`, id_token_signing_alg_values_supported: ["ES256"] });
+    const document: unknown = JSON.parse(
+      await (await get("/.well-known/openid-configuration")).text(),
+    );
+    expect(document).toMatchObject({
+      issuer,
+      jwks_uri: `${issuer}/openid/v1/jwks`,
+      id_token_signing_alg_values_supported: ["ES256"],
+    });
   });
 });
 

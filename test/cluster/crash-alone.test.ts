@@ -15,7 +15,10 @@ import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./
 const api = "/apis/management.service/v1";
 const alice: Caller = { user: "alice", groups: [requesters] };
 const signingKeys = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
-const plurals = { OwnedAccessKey: "ownedaccesskeys", DirectClusterEndpointToken: "directclusterendpointtokens" } as const;
+const plurals = {
+  OwnedAccessKey: "ownedaccesskeys",
+  DirectClusterEndpointToken: "directclusterendpointtokens",
+} as const;
 type Kind = keyof typeof plurals;
 
 let cluster: LoneCluster;
@@ -30,21 +33,30 @@ const tokenIn = ({ status }: Answer) => stringAt(status, "token");
 
 async function make(kind: Kind, name: string, spec: object): Promise<Answer> {
   const body = { apiVersion: "management.service/v1", kind, metadata: { name }, spec };
-  const answer = await cluster.ask(alice, { method: "POST", path: `${api}/${plurals[kind]}`, body });
+  const answer = await cluster.ask(alice, {
+    method: "POST",
+    path: `${api}/${plurals[kind]}`,
+    body,
+  });
   expect(answer).toMatchObject({ code: 201 });
   return answer;
 }
 
 async function becomesReady(path: string, reason: string): Promise<Answer> {
-  return eventually(async () => {
-    const object = await get(path);
-    const ready = parseConditions(object.status).find(({ type }) => type === "Ready");
-    return ready?.reason === reason && object;
-  }, { what: `${path} to say ${reason}` });
+  return eventually(
+    async () => {
+      const object = await get(path);
+      const ready = parseConditions(object.status).find(({ type }) => type === "Ready");
+      return ready?.reason === reason && object;
+    },
+    { what: `${path} to say ${reason}` },
+  );
 }
 
 async function publishedKids(): Promise<readonly string[]> {
-  const document: unknown = JSON.parse(await (await fetch(`${controller.url}/openid/v1/jwks`)).text());
+  const document: unknown = JSON.parse(
+    await (await fetch(`${controller.url}/openid/v1/jwks`)).text(),
+  );
   return listAt(document, "keys").map((key) => stringAt(key, "kid") ?? "");
 }
 
@@ -56,14 +68,17 @@ describe.skipIf(!hasLoneClusters)("a controller whose policies are missing at fi
     for (const directory of ["crds", "config/rbac"]) await apply(cluster.controlPlane, directory);
     await allowRequesters(cluster);
     await eventually(() => get(`${api}/ownedaccesskeys`), { what: "the kinds to be served" });
-    controller = await cluster.run({ args: ["--delete-expired-tokens-after=3s", "--delete-expired-keys-after=3s"] });
+    controller = await cluster.run({
+      args: ["--delete-expired-tokens-after=3s", "--delete-expired-keys-after=3s"],
+    });
     await controller.waitReady();
   });
 
   it("trusts no object's word about its requester", async () => {
     await make("DirectClusterEndpointToken", "early", {});
     await make("OwnedAccessKey", "early", key);
-    for (const path of [tokenPath("early"), pathOf("OwnedAccessKey", "early")]) await becomesReady(path, "UnknownRequester");
+    for (const path of [tokenPath("early"), pathOf("OwnedAccessKey", "early")])
+      await becomesReady(path, "UnknownRequester");
     expect(tokenIn(await get(tokenPath("early")))).toBeUndefined();
   });
 
@@ -78,8 +93,11 @@ describe.skipIf(!hasLoneClusters)("a controller whose policies are missing at fi
     await make("DirectClusterEndpointToken", "late", {});
     await becomesReady(tokenPath("late"), "Minted");
     await settled(controller);
-    for (const path of [tokenPath("early"), tokenPath("hasty"), pathOf("OwnedAccessKey", "early")]) await becomesReady(path, "UnknownRequester");
-    expect(await cluster.ask(alice, { method: "GET", path: tokenPath("early") })).toMatchObject({ code: 403 });
+    for (const path of [tokenPath("early"), tokenPath("hasty"), pathOf("OwnedAccessKey", "early")])
+      await becomesReady(path, "UnknownRequester");
+    expect(await cluster.ask(alice, { method: "GET", path: tokenPath("early") })).toMatchObject({
+      code: 403,
+    });
   });
 });
 
@@ -88,11 +106,17 @@ describe.skipIf(!hasLoneClusters)("the signing keys", () => {
     await make("DirectClusterEndpointToken", "resigned", { ttl: 900 });
     const before = tokenIn(await becomesReady(tokenPath("resigned"), "Minted")) ?? "";
     await cluster.arrange({ method: "DELETE", path: signingKeys });
-    const after = await eventually(async () => {
-      const token = tokenIn(await get(tokenPath("resigned")));
-      return token !== undefined && token !== before && token;
-    }, { what: "the token to be signed again" });
-    expect(decodeJwt(after)).toMatchObject({ exp: decodeJwt(before).exp, jti: decodeJwt(before).jti });
+    const after = await eventually(
+      async () => {
+        const token = tokenIn(await get(tokenPath("resigned")));
+        return token !== undefined && token !== before && token;
+      },
+      { what: "the token to be signed again" },
+    );
+    expect(decodeJwt(after)).toMatchObject({
+      exp: decodeJwt(before).exp,
+      jti: decodeJwt(before).jti,
+    });
     expect(decodeProtectedHeader(after).kid).not.toBe(decodeProtectedHeader(before).kid);
     expect(await publishedKids()).toEqual([decodeProtectedHeader(after).kid]);
   });
@@ -101,20 +125,41 @@ describe.skipIf(!hasLoneClusters)("the signing keys", () => {
     { how: "is no JSON", data: { "keys.json": Buffer.from("{ canary").toString("base64") } },
     { how: "has lost its keys", data: { "keys.json": null } },
   ];
-  it.each(spoiled)("are left alone when their Secret $how, and what stands is kept", async ({ data }) => {
-    const before = await becomesReady(tokenPath("resigned"), "Minted");
-    const spoilt = await cluster.arrange({ method: "PATCH", path: signingKeys, type: patchTypes.merge, body: { data } });
-    await make("DirectClusterEndpointToken", "unsigned", { ttl: 900 });
-    await eventually(async () => (await cluster.ask(alice, { method: "GET", path: tokenPath("unsigned") })).code === 200, { what: "the grant" });
-    await eventually(() => readFileSync(controller.log, "utf8").includes("latchkey-signing-keys"), { what: "a word in the log" });
-    await settled(controller);
-    expect((await get(signingKeys)).metadata.resourceVersion).toBe(spoilt.metadata.resourceVersion);
-    expect(tokenIn(await get(tokenPath("resigned")))).toBe(tokenIn(before));
-    await cluster.arrange({ method: "DELETE", path: signingKeys });
-    await becomesReady(tokenPath("unsigned"), "Minted");
-    await cluster.arrange({ method: "DELETE", path: tokenPath("unsigned") });
-    await eventually(async () => (await cluster.ask({}, { method: "GET", path: tokenPath("unsigned") })).code === 404, { what: "the token to go" });
-  });
+  it.each(spoiled)(
+    "are left alone when their Secret $how, and what stands is kept",
+    async ({ data }) => {
+      const before = await becomesReady(tokenPath("resigned"), "Minted");
+      const spoilt = await cluster.arrange({
+        method: "PATCH",
+        path: signingKeys,
+        type: patchTypes.merge,
+        body: { data },
+      });
+      await make("DirectClusterEndpointToken", "unsigned", { ttl: 900 });
+      await eventually(
+        async () =>
+          (await cluster.ask(alice, { method: "GET", path: tokenPath("unsigned") })).code === 200,
+        { what: "the grant" },
+      );
+      await eventually(
+        () => readFileSync(controller.log, "utf8").includes("latchkey-signing-keys"),
+        { what: "a word in the log" },
+      );
+      await settled(controller);
+      expect((await get(signingKeys)).metadata.resourceVersion).toBe(
+        spoilt.metadata.resourceVersion,
+      );
+      expect(tokenIn(await get(tokenPath("resigned")))).toBe(tokenIn(before));
+      await cluster.arrange({ method: "DELETE", path: signingKeys });
+      await becomesReady(tokenPath("unsigned"), "Minted");
+      await cluster.arrange({ method: "DELETE", path: tokenPath("unsigned") });
+      await eventually(
+        async () =>
+          (await cluster.ask({}, { method: "GET", path: tokenPath("unsigned") })).code === 404,
+        { what: "the token to go" },
+      );
+    },
+  );
 });
 
 describe.skipIf(!hasLoneClusters)("an object whose life is over", () => {
@@ -122,17 +167,28 @@ describe.skipIf(!hasLoneClusters)("an object whose life is over", () => {
     { kind: "DirectClusterEndpointToken", spec: { ttl: 1 } },
     { kind: "OwnedAccessKey", spec: { user: "alice", key: "lk.over.0123456789", ttl: 1 } },
   ] as const;
-  it.each(kinds)("is deleted when the retention of a $kind is over, and no grant of it is left", async ({ kind, spec }) => {
-    const path = pathOf(kind, "over");
-    const { metadata } = await make(kind, "over", spec);
-    const due = Date.parse(String(metadata.creationTimestamp)) + 4_000;
-    await becomesReady(path, "Expired");
-    await eventually(async () => (await cluster.ask({}, { method: "GET", path })).code === 404, { what: `${path} to go`, every: 20 });
-    expect(Date.now()).toBeGreaterThanOrEqual(due);
-    const roles = await kubectl(cluster.controlPlane, ["get", "clusterroles", "--selector=management.service/requester-hash", "--output=json"]);
-    const rules = listAt(JSON.parse(roles), "items").flatMap((role) => listAt(role, "rules"));
-    expect(rules.flatMap((rule) => listAt(rule, "resourceNames"))).not.toContain("over");
-  });
+  it.each(kinds)(
+    "is deleted when the retention of a $kind is over, and no grant of it is left",
+    async ({ kind, spec }) => {
+      const path = pathOf(kind, "over");
+      const { metadata } = await make(kind, "over", spec);
+      const due = Date.parse(String(metadata.creationTimestamp)) + 4_000;
+      await becomesReady(path, "Expired");
+      await eventually(async () => (await cluster.ask({}, { method: "GET", path })).code === 404, {
+        what: `${path} to go`,
+        every: 20,
+      });
+      expect(Date.now()).toBeGreaterThanOrEqual(due);
+      const roles = await kubectl(cluster.controlPlane, [
+        "get",
+        "clusterroles",
+        "--selector=management.service/requester-hash",
+        "--output=json",
+      ]);
+      const rules = listAt(JSON.parse(roles), "items").flatMap((role) => listAt(role, "rules"));
+      expect(rules.flatMap((rule) => listAt(rule, "resourceNames"))).not.toContain("over");
+    },
+  );
 
   it("is deleted under the rights that ship", () => {
     expect(shortcomings(latchkeyRecords(cluster.audit))).toEqual([]);

@@ -21,7 +21,12 @@ let cluster: LoneCluster;
 let webhooks: WebhookProcess[] = [];
 
 async function run(): Promise<WebhookProcess> {
-  const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never", args: [`--certificate-names=${webhookHost}`] });
+  const webhook = await startWebhook({
+    controlPlane: cluster.controlPlane,
+    program: cluster.program,
+    restart: "never",
+    args: [`--certificate-names=${webhookHost}`],
+  });
   webhooks.push(webhook);
   return webhook;
 }
@@ -38,32 +43,75 @@ async function end(webhook: WebhookProcess): Promise<void> {
 
 async function makeKey(): Promise<string> {
   const key = randomBytes(24).toString("base64url");
-  const made = async () => (await cluster.ask({}, { method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { generateName: "key-" }, spec: { user: "root", key } } })).code === 201;
+  const made = async () =>
+    (
+      await cluster.ask(
+        {},
+        {
+          method: "POST",
+          path: keys,
+          body: {
+            apiVersion,
+            kind: "OwnedAccessKey",
+            metadata: { generateName: "key-" },
+            spec: { user: "root", key },
+          },
+        },
+      )
+    ).code === 201;
   await eventually(made, { what: "a key to be made", every: 500 });
   return key;
 }
 
 /** The answer to a key that was never used before: nobody remembers one. */
 async function codeOfNewKey(): Promise<number> {
-  return (await askAs(cluster.controlPlane, await makeKey(), { method: "GET", path: "/api/v1/namespaces" })).code;
+  return (
+    await askAs(cluster.controlPlane, await makeKey(), {
+      method: "GET",
+      path: "/api/v1/namespaces",
+    })
+  ).code;
 }
 
-const becomesGood = () => eventually(async () => (await codeOfNewKey()) === 200, { what: "new keys to work", every: 500 });
+const becomesGood = () =>
+  eventually(async () => (await codeOfNewKey()) === 200, { what: "new keys to work", every: 500 });
 const dataOf = async () => stringMapAt(await cluster.arrange({ method: "GET", path }), "data");
-const formerCa = async () => stringMapAt((await cluster.arrange({ method: "GET", path })).metadata, "annotations")[annotations.formerCa];
+const formerCa = async () =>
+  stringMapAt((await cluster.arrange({ method: "GET", path })).metadata, "annotations")[
+    annotations.formerCa
+  ];
 const readyz = async ({ url }: WebhookProcess) => {
   const answer = await fetch(`${url}/readyz`);
   return `${answer.status} ${await answer.text()}`;
 };
-const problem = async ({ url }: WebhookProcess) => valuesOf(await (await fetch(`${url}/metrics`)).text(), 'latchkey_certificate_problem{problem="ca-changed"}');
+const problem = async ({ url }: WebhookProcess) =>
+  valuesOf(
+    await (await fetch(`${url}/metrics`)).text(),
+    'latchkey_certificate_problem{problem="ca-changed"}',
+  );
 /** Starts kube-apiserver again with the files that it has, which nobody has written anew. */
-const restartApiServer = () => cluster.controlPlane.restartApiServer(trustFlags({ minor: 36, directory: join(cluster.controlPlane.directory, "trust") }));
+const restartApiServer = () =>
+  cluster.controlPlane.restartApiServer(
+    trustFlags({ minor: 36, directory: join(cluster.controlPlane.directory, "trust") }),
+  );
 
 beforeAll(async () => {
   if (!hasLoneClusters) return;
   cluster = await startLoneCluster();
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
-  await cluster.arrange({ method: "POST", path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", body: { metadata: { name: "root" }, roleRef, subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }] } });
+  const roleRef = {
+    apiGroup: "rbac.authorization.k8s.io",
+    kind: "ClusterRole",
+    name: "cluster-admin",
+  };
+  await cluster.arrange({
+    method: "POST",
+    path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    body: {
+      metadata: { name: "root" },
+      roleRef,
+      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }],
+    },
+  });
   const webhook = await run();
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
@@ -117,11 +165,24 @@ describe.skipIf(!hasLoneClusters)("the Secret of the webhook's certificates is d
   it("or edited to garbage: the webhook serves on and says so", async () => {
     const [webhook = await run()] = webhooks;
     const before = await dataOf();
-    await cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body: { data: { "tls.key": "Y2FuYXJ5" } } });
-    await eventually(async () => /^200 ok\nwarning: Secret latchkey-webhook-certificates is invalid/.test(await readyz(webhook)), { what: "readiness to say so" });
+    await cluster.arrange({
+      method: "PATCH",
+      path,
+      type: patchTypes.merge,
+      body: { data: { "tls.key": "Y2FuYXJ5" } },
+    });
+    await eventually(
+      async () =>
+        /^200 ok\nwarning: Secret latchkey-webhook-certificates is invalid/.test(
+          await readyz(webhook),
+        ),
+      { what: "readiness to say so" },
+    );
     expect(await codeOfNewKey()).toBe(200);
     await cluster.arrange({ method: "DELETE", path });
-    await eventually(async () => (await readyz(webhook)) === "200 ok\n", { what: "the Secret to come back" });
+    await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
+      what: "the Secret to come back",
+    });
     expect((await dataOf())["tls.key"] === before["tls.key"]).toBe(true);
   });
 });
@@ -133,11 +194,18 @@ describe.skipIf(!hasLoneClusters)("a CA that nobody has carried to kube-apiserve
     await cluster.arrange({ method: "DELETE", path });
     await again(webhook);
     expect(await readyz(webhook)).toMatch(/^200 ok\n/);
-    await eventually(async () => warning.test(await readyz(webhook)), { what: "the changed CA to be reported" });
+    await eventually(async () => warning.test(await readyz(webhook)), {
+      what: "the changed CA to be reported",
+    });
     expect(await problem(webhook)).toEqual([1]);
-    await eventually(async () => (await formerCa()) !== undefined, { what: "the former CA to be on record" });
+    await eventually(async () => (await formerCa()) !== undefined, {
+      what: "the former CA to be on record",
+    });
     const published = async () => {
-      const configuration = await cluster.arrange({ method: "GET", path: "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/latchkey" });
+      const configuration = await cluster.arrange({
+        method: "GET",
+        path: "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/latchkey",
+      });
       const { webhooks: [first] = [] } = JSON.parse(JSON.stringify(configuration));
       return stringAt(recordAt(first, "clientConfig"), "caBundle") === (await dataOf())["ca.crt"];
     };
@@ -147,13 +215,19 @@ describe.skipIf(!hasLoneClusters)("a CA that nobody has carried to kube-apiserve
     expect(await eventually(codeOfNewKey, { what: "an answer to a key" })).toBe(401);
     await end(webhook);
     await again(webhook);
-    await eventually(async () => warning.test(await readyz(webhook)), { what: "the changed CA to be reported by a replica that saw nothing of it" });
-    const lines = readFileSync(webhook.log, "utf8").split("\n").filter((line) => line.includes('"problem":"ca-changed"'));
+    await eventually(async () => warning.test(await readyz(webhook)), {
+      what: "the changed CA to be reported by a replica that saw nothing of it",
+    });
+    const lines = readFileSync(webhook.log, "utf8")
+      .split("\n")
+      .filter((line) => line.includes('"problem":"ca-changed"'));
     expect(lines.map((line) => stringAt(JSON.parse(line), "level"))).toEqual(["warn", "warn"]);
 
     await trustWebhook(cluster.controlPlane, webhook, cluster.program);
     await becomesGood();
-    await eventually(async () => (await readyz(webhook)) === "200 ok\n", { what: "the report to end" });
+    await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
+      what: "the report to end",
+    });
     expect(await problem(webhook)).toEqual([0]);
     await eventually(async () => (await formerCa()) === undefined, { what: "the record to go" });
   });

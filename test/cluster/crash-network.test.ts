@@ -12,8 +12,15 @@ import { type ReviewClient, reviewClient } from "./review-client.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 /** TARGETS=1000 ROUNDS=20 OUTAGE=60 is the whole proof; `make test` plays a small one. */
-const [targets, rounds, outageSeconds] = [Number(process.env.TARGETS ?? 60), Number(process.env.ROUNDS ?? 3), Number(process.env.OUTAGE ?? 8)];
-/** Dead connections were found out after 143 to 153 s, and a restored etcd never: what takes as long fails. */
+const [targets, rounds, outageSeconds] = [
+  Number(process.env.TARGETS ?? 60),
+  Number(process.env.ROUNDS ?? 3),
+  Number(process.env.OUTAGE ?? 8),
+];
+/**
+ * Dead connections were found out after 143 to 153 s, and a restored etcd never: what takes as long
+ * fails.
+ */
 const patience = { within: 110_000, every: 100 };
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
@@ -28,9 +35,19 @@ let reviews: ReviewClient;
 
 /** The values that the copies of a SharedSecret hold, each once. */
 async function held(name = "db"): Promise<readonly string[]> {
-  const list = await cluster.arrange({ method: "GET", path: `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.sourceUid)}&fieldSelector=metadata.name%3D${name}` });
-  const values = listAt(list, "items").map((copy) => stringAt(recordAt(copy, "data"), "password") ?? "");
-  return [...new Set([...values, ...(values.length === targets ? [] : [`${values.length} of ${targets}`])])];
+  const list = await cluster.arrange({
+    method: "GET",
+    path: `/api/v1/secrets?labelSelector=${encodeURIComponent(labels.sourceUid)}&fieldSelector=metadata.name%3D${name}`,
+  });
+  const values = listAt(list, "items").map(
+    (copy) => stringAt(recordAt(copy, "data"), "password") ?? "",
+  );
+  return [
+    ...new Set([
+      ...values,
+      ...(values.length === targets ? [] : [`${values.length} of ${targets}`]),
+    ]),
+  ];
 }
 
 /** Writes a new value and answers how long, in milliseconds, until every copy holds it. */
@@ -42,27 +59,53 @@ async function update(began = Date.now()): Promise<number> {
 }
 
 async function allHold(value: string, name = "db"): Promise<void> {
-  await eventually(async () => JSON.stringify(await held(name)) === JSON.stringify([value]), { ...patience, what: `all copies of ${name} to hold its value` });
+  await eventually(async () => JSON.stringify(await held(name)) === JSON.stringify([value]), {
+    ...patience,
+    what: `all copies of ${name} to hold its value`,
+  });
 }
 
 async function setPassword(name: string, value: string): Promise<void> {
-  await write({ method: "PATCH", path: `${home}/${name}`, type: patchTypes.merge, body: { spec: { data: { password: value } } } });
+  await write({
+    method: "PATCH",
+    path: `${home}/${name}`,
+    type: patchTypes.merge,
+    body: { spec: { data: { password: value } } },
+  });
 }
 
 /** What etcd holds of the copies of `tail`: lists come from kube-apiserver's memory. */
 async function copiesIn(namespaces: readonly string[]): Promise<readonly string[]> {
-  const read = async (namespace: string) => stringAt(recordAt(await cluster.ask({}, { method: "GET", path: `/api/v1/namespaces/${namespace}/secrets/tail` }), "data"), "password") ?? "";
+  const read = async (namespace: string) =>
+    stringAt(
+      recordAt(
+        await cluster.ask(
+          {},
+          { method: "GET", path: `/api/v1/namespaces/${namespace}/secrets/tail` },
+        ),
+        "data",
+      ),
+      "password",
+    ) ?? "";
   return Promise.all(namespaces.map(read));
 }
 
 async function makeTarget(name: string, project: string): Promise<void> {
-  const metadata = { name, labels: { [labels.project]: project }, annotations: { [annotations.sync]: "enabled" } };
+  const metadata = {
+    name,
+    labels: { [labels.project]: project },
+    annotations: { [annotations.sync]: "enabled" },
+  };
   await write({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
 }
 
 async function makeSource(name: string, value: string, project = "web"): Promise<void> {
   const metadata = { name, annotations: { [annotations.syncToProjects]: project } };
-  await write({ method: "POST", path: home, body: { apiVersion, kind: "SharedSecret", metadata, spec: { data: { password: value } } } });
+  await write({
+    method: "POST",
+    path: home,
+    body: { apiVersion, kind: "SharedSecret", metadata, spec: { data: { password: value } } },
+  });
 }
 
 /** An API server that says it is ready may refuse writes of custom objects for a second more. */
@@ -73,9 +116,11 @@ async function write(request: Ask): Promise<void> {
     last = `${code} ${message}`;
     return code < 300;
   };
-  await eventually(isTaken, { ...patience, what: `${request.method} ${request.path}` }).catch((cause: unknown) => {
-    throw new Error(last, { cause });
-  });
+  await eventually(isTaken, { ...patience, what: `${request.method} ${request.path}` }).catch(
+    (cause: unknown) => {
+      throw new Error(last, { cause });
+    },
+  );
 }
 
 function say(line: string): void {
@@ -88,11 +133,20 @@ beforeAll(async () => {
   proxy = await startTcpProxy(Number(new URL(cluster.controlPlane.url).port));
   await write({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "home" } } });
   for (let number = 0; number < targets; number += 1) await makeTarget(`web-${number}`, "web");
-  controller = await cluster.run({ controlPlane: { ...cluster.controlPlane, url: `https://127.0.0.1:${proxy.port}` }, restart: "at-once" });
+  controller = await cluster.run({
+    controlPlane: { ...cluster.controlPlane, url: `https://127.0.0.1:${proxy.port}` },
+    restart: "at-once",
+  });
   await controller.waitReady();
-  webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never" });
+  webhook = await startWebhook({
+    controlPlane: cluster.controlPlane,
+    program: cluster.program,
+    restart: "never",
+  });
   await webhook.waitReady();
-  reviews = await reviewClient(webhook.webhookUrl, "kube-apiserver", (request) => cluster.arrange(request));
+  reviews = await reviewClient(webhook.webhookUrl, "kube-apiserver", (request) =>
+    cluster.arrange(request),
+  );
   await makeSource("db", base64("first"));
   await allHold(base64("first"));
 });
@@ -113,7 +167,9 @@ describe.skipIf(!hasLoneClusters)("a fan-out", () => {
       proxy.reset(0);
     }
     expect(await held()).toHaveLength(1);
-    say(`${rounds} updates of ${targets} copies, each chunk a reset with p = 0.01: ${times.join(", ")} ms`);
+    say(
+      `${rounds} updates of ${targets} copies, each chunk a reset with p = 0.01: ${times.join(", ")} ms`,
+    );
   });
 
   it("ends when connections die without a word", async () => {
@@ -127,11 +183,22 @@ describe.skipIf(!hasLoneClusters)("a fan-out", () => {
       times.push(await updated);
     }
     expect(await held()).toHaveLength(1);
-    say(`${times.length} updates of ${targets} copies over connections that had died: ${times.join(", ")} ms`);
+    say(
+      `${times.length} updates of ${targets} copies over connections that had died: ${times.join(", ")} ms`,
+    );
   });
 
   it("goes on when the API server is back, and what ended meanwhile is said to have", async () => {
-    await write({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name: "short" }, spec: { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") } } });
+    await write({
+      method: "POST",
+      path: keys,
+      body: {
+        apiVersion,
+        kind: "OwnedAccessKey",
+        metadata: { name: "short" },
+        spec: { user: "admin", ttl: 5, key: randomBytes(24).toString("hex") },
+      },
+    });
     await settled(controller);
     const value = base64("after the outage");
     await cluster.controlPlane.interrupt("kube-apiserver", () => pause(outageSeconds * 1_000));
@@ -139,10 +206,15 @@ describe.skipIf(!hasLoneClusters)("a fan-out", () => {
     await setPassword("db", value);
     await allHold(value);
     const synced = Date.now() - began;
-    const isExpired = async () => parseConditions((await cluster.arrange({ method: "GET", path: `${keys}/short` })).status).some(({ type, status }) => type === "Expired" && status === "True");
+    const isExpired = async () =>
+      parseConditions(
+        (await cluster.arrange({ method: "GET", path: `${keys}/short` })).status,
+      ).some(({ type, status }) => type === "Expired" && status === "True");
     expect(await held()).toEqual([value]);
     await eventually(isExpired, { ...patience, what: "the key to be Expired" });
-    say(`after an outage of ${outageSeconds} s: copies right ${synced} ms and the key Expired ${Date.now() - began} ms after kube-apiserver's readyz`);
+    say(
+      `after an outage of ${outageSeconds} s: copies right ${synced} ms and the key Expired ${Date.now() - began} ms after kube-apiserver's readyz`,
+    );
   });
 });
 
@@ -156,11 +228,24 @@ describe.skipIf(!hasLoneClusters)("an etcd of an earlier time", () => {
   /** Makes a key that the webhook lets in, and answers its text. */
   async function letIn(name: string): Promise<string> {
     const key = randomBytes(24).toString("hex");
-    await write({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user: "admin", key } } });
-    await eventually(async () => await isLetIn(key), { ...patience, what: `key ${name} to be let in` });
+    await write({
+      method: "POST",
+      path: keys,
+      body: {
+        apiVersion,
+        kind: "OwnedAccessKey",
+        metadata: { name },
+        spec: { user: "admin", key },
+      },
+    });
+    await eventually(async () => await isLetIn(key), {
+      ...patience,
+      what: `key ${name} to be let in`,
+    });
     return key;
   }
-  const isLetIn = async (key: string): Promise<boolean> => (await reviews.tokenReview(key)).authenticated === true;
+  const isLetIn = async (key: string): Promise<boolean> =>
+    (await reviews.tokenReview(key)).authenticated === true;
 
   it("that was restored is found out: what it holds becomes true, and what changes from then on", async () => {
     const kept = await letIn("kept");
@@ -168,7 +253,9 @@ describe.skipIf(!hasLoneClusters)("an etcd of an earlier time", () => {
     await setPassword("db", value);
     await allHold(value);
     await settled(controller);
-    await cluster.controlPlane.interrupt("both", async (data) => cpSync(data, saved(), { recursive: true }));
+    await cluster.controlPlane.interrupt("both", async (data) =>
+      cpSync(data, saved(), { recursive: true }),
+    );
     for (let times = 0; times < 20; times += 1) await update();
     await makeSource("later", base64("later"));
     await allHold(base64("later"), "later");
@@ -176,20 +263,42 @@ describe.skipIf(!hasLoneClusters)("an etcd of an earlier time", () => {
     await cluster.controlPlane.interrupt("both", restore);
     const began = Date.now();
     await allHold(value);
-    say(`after a restored etcd: a change is synced ${await update(began)} ms after kube-apiserver's readyz`);
-    await eventually(async () => (await held("later")).join() === `0 of ${targets}`, { ...patience, what: "the copies of what is not in the backup to be gone" });
+    say(
+      `after a restored etcd: a change is synced ${await update(began)} ms after kube-apiserver's readyz`,
+    );
+    await eventually(async () => (await held("later")).join() === `0 of ${targets}`, {
+      ...patience,
+      what: "the copies of what is not in the backup to be gone",
+    });
     expect((await cluster.ask({}, { method: "GET", path: `${home}/later` })).code).toBe(404);
-    await eventually(async () => !(await isLetIn(gone)), { ...patience, what: "the key that is not in the backup to be refused" });
-    await eventually(() => isLetIn(kept), { ...patience, what: "the key in the backup to be let in" });
-    await write({ method: "PATCH", path: `${keys}/kept`, type: patchTypes.merge, body: { spec: { disabled: true } } });
-    await eventually(async () => !(await isLetIn(kept)), { ...patience, what: "a key that is disabled afterwards to be refused" });
+    await eventually(async () => !(await isLetIn(gone)), {
+      ...patience,
+      what: "the key that is not in the backup to be refused",
+    });
+    await eventually(() => isLetIn(kept), {
+      ...patience,
+      what: "the key in the backup to be let in",
+    });
+    await write({
+      method: "PATCH",
+      path: `${keys}/kept`,
+      type: patchTypes.merge,
+      body: { spec: { disabled: true } },
+    });
+    await eventually(async () => !(await isLetIn(kept)), {
+      ...patience,
+      what: "a key that is disabled afterwards to be refused",
+    });
   });
 
   it("that lost its last writes in a crash is found out, though lists and watches tell of them", async () => {
     const few = ["few-0", "few-1", "few-2"];
     for (const name of few) await makeTarget(name, "few");
     await makeSource("tail", base64("first"), "few");
-    await eventually(async () => (await copiesIn(few)).every((value) => value === base64("first")), { ...patience, what: "the first copies" });
+    await eventually(
+      async () => (await copiesIn(few)).every((value) => value === base64("first")),
+      { ...patience, what: "the first copies" },
+    );
     await settled(controller);
     // What the controller writes after this is lost; what it is told of is not.
     controller.kill("SIGSTOP");
@@ -199,14 +308,25 @@ describe.skipIf(!hasLoneClusters)("an etcd of an earlier time", () => {
       cpSync(data, saved(), { recursive: true });
     });
     controller.kill("SIGCONT");
-    await eventually(async () => (await copiesIn(few)).every((value) => value === base64("second")), { ...patience, what: "the copies that will be lost" });
+    await eventually(
+      async () => (await copiesIn(few)).every((value) => value === base64("second")),
+      { ...patience, what: "the copies that will be lost" },
+    );
     await cluster.controlPlane.interrupt("etcd", restore);
     expect(await copiesIn(few)).toEqual(few.map(() => base64("first")));
     // The cluster's other writes bring etcd past what was lost.
-    for (let number = 0; number < 60; number += 1) await write({ method: "POST", path: "/api/v1/namespaces/home/configmaps", body: { metadata: { generateName: "other-" } } });
+    for (let number = 0; number < 60; number += 1)
+      await write({
+        method: "POST",
+        path: "/api/v1/namespaces/home/configmaps",
+        body: { metadata: { generateName: "other-" } },
+      });
     const began = Date.now();
     await setPassword("tail", base64("third"));
-    await eventually(async () => (await copiesIn(few)).every((value) => value === base64("third")), { ...patience, what: "the copies to follow" });
+    await eventually(
+      async () => (await copiesIn(few)).every((value) => value === base64("third")),
+      { ...patience, what: "the copies to follow" },
+    );
     say(`after lost writes of etcd: a change is synced after ${Date.now() - began} ms`);
   });
 });

@@ -26,8 +26,12 @@ export async function play(cluster: LoneCluster, steps: readonly Step[]): Promis
 export async function playGrounds(cluster: LoneCluster, p: string): Promise<void> {
   const { grounds, quota } = scenario(p);
   await play(cluster, grounds);
-  for (const plural of lives) await until(cluster, `${plural}/${p}-short`, ["Minted", "Active", "Expired"]);
-  const isKnown = async () => recordAt(recordAt(await cluster.arrange({ method: "GET", path: quota }), "status"), "hard")["count/secrets"] === "0";
+  for (const plural of lives)
+    await until(cluster, `${plural}/${p}-short`, ["Minted", "Active", "Expired"]);
+  const isKnown = async () =>
+    recordAt(recordAt(await cluster.arrange({ method: "GET", path: quota }), "status"), "hard")[
+      "count/secrets"
+    ] === "0";
   await eventually(isKnown, { what: "the quota to count" });
 }
 
@@ -48,15 +52,27 @@ export async function shortLivesOver(cluster: LoneCluster, p: string): Promise<v
 
 const lives = ["ownedaccesskeys", "directclusterendpointtokens"];
 
-async function until(cluster: LoneCluster, place: string, reasons: readonly string[]): Promise<void> {
+async function until(
+  cluster: LoneCluster,
+  place: string,
+  reasons: readonly string[],
+): Promise<void> {
   const holds = async () => {
-    const { status } = await cluster.arrange({ method: "GET", path: `/apis/management.service/v1/${place}` });
-    return parseConditions(status).some(({ type, reason }) => type === "Ready" && reasons.includes(reason));
+    const { status } = await cluster.arrange({
+      method: "GET",
+      path: `/apis/management.service/v1/${place}`,
+    });
+    return parseConditions(status).some(
+      ({ type, reason }) => type === "Ready" && reasons.includes(reason),
+    );
   };
   await eventually(holds, { what: `${place} to be ${reasons.join(" or ")}` });
 }
 
-async function perform(cluster: LoneCluster, { by = admin, until, ...request }: Deed): Promise<void> {
+async function perform(
+  cluster: LoneCluster,
+  { by = admin, until, ...request }: Deed,
+): Promise<void> {
   const what = `${request.method} ${request.path}`;
   let last = "";
   const isDone = async () => {

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { auditLength, latchkeyRecords, mutations, sentence, shortcomings, type AuditRecord } from "./audit-log.ts";
+import {
+  auditLength,
+  latchkeyRecords,
+  mutations,
+  sentence,
+  shortcomings,
+  type AuditRecord,
+} from "./audit-log.ts";
 import { patchTypes } from "./cluster-connection.ts";
 import type { LatchkeyProcess } from "./latchkey-process.ts";
 import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
@@ -11,15 +18,31 @@ import { enforcesOwnerReferences } from "./program-flags.ts";
 import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
 
 const p = "still";
-const collections = [`/apis/${apiVersion}/sharedsecrets`, `/apis/${apiVersion}/ownedaccesskeys`, `/apis/${apiVersion}/directclusterendpointtokens`, "/api/v1/secrets", "/apis/events.k8s.io/v1/events"]
-  .concat(["roles", "rolebindings", "clusterroles", "clusterrolebindings"].map((plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}`));
+const collections = [
+  `/apis/${apiVersion}/sharedsecrets`,
+  `/apis/${apiVersion}/ownedaccesskeys`,
+  `/apis/${apiVersion}/directclusterendpointtokens`,
+  "/api/v1/secrets",
+  "/apis/events.k8s.io/v1/events",
+].concat(
+  ["roles", "rolebindings", "clusterroles", "clusterrolebindings"].map(
+    (plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}`,
+  ),
+);
 
 let cluster: LoneCluster;
 let controller: LatchkeyProcess;
 
-/** The resourceVersion of everything that Latchkey could have written, by collection, namespace and name. */
+/**
+ * The resourceVersion of everything that Latchkey could have written, by collection, namespace and
+ * name.
+ */
 async function versions(): Promise<Readonly<Record<string, string>>> {
-  const lists = await Promise.all(collections.map(async (path) => [path, await cluster.arrange({ method: "GET", path })] as const));
+  const lists = await Promise.all(
+    collections.map(
+      async (path) => [path, await cluster.arrange({ method: "GET", path })] as const,
+    ),
+  );
   const entries = lists.flatMap(([path, list]) =>
     listAt(list, "items").map((item) => {
       const { namespace = "", name, resourceVersion } = recordAt(item, "metadata");
@@ -32,11 +55,18 @@ async function versions(): Promise<Readonly<Record<string, string>>> {
 /** A target that refuses its copy is tried again: nobody else can tell when it would take it. */
 function isTriedAgain({ verb, objectRef, responseStatus }: AuditRecord): boolean {
   const refused = responseStatus?.code === 403 || responseStatus?.code === 422;
-  return verb === "create" && objectRef?.resource === "secrets" && refused && [`${p}-full`, `${p}-pay1`].includes(objectRef.namespace ?? "");
+  return (
+    verb === "create" &&
+    objectRef?.resource === "secrets" &&
+    refused &&
+    [`${p}-full`, `${p}-pay1`].includes(objectRef.namespace ?? "")
+  );
 }
 
 function written(since: number): readonly string[] {
-  return mutations(latchkeyRecords(cluster.audit, since)).filter((record) => !isTriedAgain(record)).map(sentence);
+  return mutations(latchkeyRecords(cluster.audit, since))
+    .filter((record) => !isTriedAgain(record))
+    .map(sentence);
 }
 
 beforeAll(async () => {
@@ -57,28 +87,47 @@ afterAll(() => cluster?.stop());
 describe.skipIf(!hasLoneClusters)("a controller with nothing to do", () => {
   it("stands among conflicts, refusing targets, expired keys and minted tokens here", async () => {
     const reasons = Object.values(await reasonsOf(cluster, p));
-    expect(reasons).toEqual(expect.arrayContaining(["Minted", "Expired", "DuplicateKey", "InvalidAccessRule"]));
-    const { status } = await cluster.arrange({ method: "GET", path: `/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/taken` });
+    expect(reasons).toEqual(
+      expect.arrayContaining(["Minted", "Expired", "DuplicateKey", "InvalidAccessRule"]),
+    );
+    const { status } = await cluster.arrange({
+      method: "GET",
+      path: `/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/taken`,
+    });
     expect(status).toMatchObject({ sync: { conflicts: 1, failed: 1 } });
   });
 
-  it.each(["SIGTERM", "SIGKILL"] as const)("writes nothing but its Lease after a restart by %s", async (signal) => {
-    const before = await versions();
-    const exited = controller.exited();
-    controller.kill(signal);
-    await exited;
-    const since = auditLength(cluster.audit);
-    controller.start();
-    await controller.waitReady();
-    await settled(controller);
-    expect(written(since)).toEqual([]);
-    expect(await versions()).toEqual(before);
-  });
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "writes nothing but its Lease after a restart by %s",
+    async (signal) => {
+      const before = await versions();
+      const exited = controller.exited();
+      controller.kill(signal);
+      await exited;
+      const since = auditLength(cluster.audit);
+      controller.start();
+      await controller.waitReady();
+      await settled(controller);
+      expect(written(since)).toEqual([]);
+      expect(await versions()).toEqual(before);
+    },
+  );
 
   it("writes nothing when others add marks of their own", async () => {
-    const mark = { metadata: { labels: { "test.example/mark": "yes" }, annotations: { "test.example/note": "hello" } } };
+    const mark = {
+      metadata: {
+        labels: { "test.example/mark": "yes" },
+        annotations: { "test.example/note": "hello" },
+      },
+    };
     const since = auditLength(cluster.audit);
-    const [role] = listAt(await cluster.arrange({ method: "GET", path: `/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=${labels.requesterHash}` }), "items");
+    const [role] = listAt(
+      await cluster.arrange({
+        method: "GET",
+        path: `/apis/rbac.authorization.k8s.io/v1/clusterroles?labelSelector=${labels.requesterHash}`,
+      }),
+      "items",
+    );
     const marked = [
       `/apis/${apiVersion}/namespaces/${p}-home/sharedsecrets/db`,
       `/apis/${apiVersion}/ownedaccesskeys/${p}-plain`,
@@ -87,7 +136,8 @@ describe.skipIf(!hasLoneClusters)("a controller with nothing to do", () => {
       `/api/v1/namespaces/${p}-web1/secrets/db`,
       `/apis/rbac.authorization.k8s.io/v1/clusterroles/${stringAt(recordAt(role, "metadata"), "name")}`,
     ];
-    for (const path of marked) await cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body: mark });
+    for (const path of marked)
+      await cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body: mark });
     const before = await versions();
     await settled(controller);
     expect(written(since)).toEqual([]);

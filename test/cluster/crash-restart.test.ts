@@ -39,20 +39,33 @@ const verdicts = {
   "DirectClusterEndpointToken short": "Expired",
 };
 
-/** Those, 16 copies, a foreign Secret, 6 Roles with their bindings, 2 requesters' grants and an Event for each end. */
+/**
+ * Those, 16 copies, a foreign Secret, 6 Roles with their bindings, 2 requesters' grants and an
+ * Event for each end.
+ */
 const objects = Object.keys(verdicts).length + 16 + 1 + 6 * 2 + 2 * 2 + 2;
 
-/** When to kill: right after so many writes since the last start, or after so many milliseconds of it. */
+/**
+ * When to kill: right after so many writes since the last start, or after so many milliseconds of
+ * it.
+ */
 type Point = { readonly writes: number } | { readonly ms: number };
 
 function points(): readonly Point[] {
   const random = seededRandom(seed);
-  return Array.from({ length: kills }, () => (random() < 0.75 ? { writes: 1 + Math.floor(random() * 16) } : { ms: Math.floor(random() * 1_500) }));
+  return Array.from({ length: kills }, () =>
+    random() < 0.75
+      ? { writes: 1 + Math.floor(random() * 16) }
+      : { ms: Math.floor(random() * 1_500) },
+  );
 }
 
 async function reached(point: Point, since: number): Promise<void> {
   const begun = Date.now();
-  const look = () => ("ms" in point ? Date.now() >= begun + point.ms : mutations(latchkeyRecords(cluster.audit, since)).length >= point.writes);
+  const look = () =>
+    "ms" in point
+      ? Date.now() >= begun + point.ms
+      : mutations(latchkeyRecords(cluster.audit, since)).length >= point.writes;
   await eventually(look, { what: `the point ${JSON.stringify(point)}`, every: 10 });
 }
 

@@ -13,7 +13,9 @@ import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
 /** RESTARTS=30 is the whole proof. */
 const restarts = Number(process.env.RESTARTS ?? 4);
 const perSecond = 100;
-/** An answer about a key is believed for 15 s: every use of one of so many asks the webhook again. */
+/**
+ * An answer about a key is believed for 15 s: every use of one of so many asks the webhook again.
+ */
 const keyCount = 1_600;
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 
@@ -35,14 +37,29 @@ async function startReplica(): Promise<WebhookProcess> {
   return replica;
 }
 
-const receivesConnections = (replica: WebhookProcess) => eventually(() => balancer.sends(replica), { what: "the balancer to send connections to a new replica" });
+const receivesConnections = (replica: WebhookProcess) =>
+  eventually(() => balancer.sends(replica), {
+    what: "the balancer to send connections to a new replica",
+  });
 
 beforeAll(async () => {
   if (!hasLoneClusters) return;
   cluster = await startLoneCluster();
   balancer = await startTcpBalancer();
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
-  await cluster.arrange({ method: "POST", path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", body: { metadata: { name: "root" }, roleRef, subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }] } });
+  const roleRef = {
+    apiGroup: "rbac.authorization.k8s.io",
+    kind: "ClusterRole",
+    name: "cluster-admin",
+  };
+  await cluster.arrange({
+    method: "POST",
+    path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    body: {
+      metadata: { name: "root" },
+      roleRef,
+      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }],
+    },
+  });
   replicas = [await startReplica(), await startReplica()];
   await Promise.all(replicas.map(receivesConnections));
   const through = { webhookUrl: `https://127.0.0.1:${balancer.port}` };
@@ -52,7 +69,16 @@ beforeAll(async () => {
     await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
         const key = randomBytes(24).toString("base64url");
-        await cluster.arrange({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name: `key-${made + index}` }, spec: { user: "root", key } } });
+        await cluster.arrange({
+          method: "POST",
+          path: keys,
+          body: {
+            apiVersion,
+            kind: "OwnedAccessKey",
+            metadata: { name: `key-${made + index}` },
+            spec: { user: "root", key },
+          },
+        });
         texts.push(key);
       }),
     );
@@ -66,23 +92,44 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** Uses the keys in turn, one in four to make another key, which asks admission too; answers what came back, by code. */
+/**
+ * Uses the keys in turn, one in four to make another key, which asks admission too; answers what
+ * came back, by code.
+ */
 function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
   const codes: Record<string, number> = {};
   const under = new Set<Promise<void>>();
   let isStopped = false;
   async function use(turn: number): Promise<void> {
     const key = texts[turn % texts.length] ?? "";
-    const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name: `tried-${turn}` }, spec: { user: "root" } };
-    const { code, message } = await askAs(cluster.controlPlane, key, turn % 4 === 0 ? { method: "POST", path: `${keys}?dryRun=All`, body } : { method: "GET", path: "/api/v1/namespaces/default" });
-    const what = code < 300 ? String(code) : `${code} ${String(message).replaceAll(/\d+\.\d+\.\d+\.\d+:\d+/g, "...").slice(-160)}`;
+    const body = {
+      apiVersion,
+      kind: "OwnedAccessKey",
+      metadata: { name: `tried-${turn}` },
+      spec: { user: "root" },
+    };
+    const { code, message } = await askAs(
+      cluster.controlPlane,
+      key,
+      turn % 4 === 0
+        ? { method: "POST", path: `${keys}?dryRun=All`, body }
+        : { method: "GET", path: "/api/v1/namespaces/default" },
+    );
+    const what =
+      code < 300
+        ? String(code)
+        : `${code} ${String(message)
+            .replaceAll(/\d+\.\d+\.\d+\.\d+:\d+/g, "...")
+            .slice(-160)}`;
     codes[what] = (codes[what] ?? 0) + 1;
   }
   const began = performance.now();
   const running = (async () => {
-    for (let turn = 0; !isStopped; ) {
+    for (let turn = 0; !isStopped;) {
       for (; turn < ((performance.now() - began) / 1000) * perSecond; turn++) {
-        const one = use(turn).catch((error: unknown) => void (codes[String(error)] = (codes[String(error)] ?? 0) + 1));
+        const one = use(turn).catch(
+          (error: unknown) => void (codes[String(error)] = (codes[String(error)] ?? 0) + 1),
+        );
         under.add(one);
         void one.finally(() => under.delete(one));
       }
@@ -114,7 +161,9 @@ describe.skipIf(!hasLoneClusters)("a rolling restart of the webhook", () => {
     }
     const exits = await Promise.all(ends);
     const codes = await using.stop();
-    process.stderr.write(`webhook: ${restarts} rolling restarts of two replicas in ${Math.round((performance.now() - began) / 1000)} s: ${JSON.stringify(codes)}\n`);
+    process.stderr.write(
+      `webhook: ${restarts} rolling restarts of two replicas in ${Math.round((performance.now() - began) / 1000)} s: ${JSON.stringify(codes)}\n`,
+    );
     expect(Object.keys(codes).toSorted()).toEqual(["200", "201"]);
     expect(new Set(exits.map(({ code, signal }) => code ?? signal))).toEqual(new Set([0]));
   });

@@ -12,84 +12,225 @@ const carol = { user: unique("carol") };
 const sharedSecrets = `/apis/${apiVersion}/namespaces/${tenant}/sharedsecrets`;
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 /** Writes everything that the tests write, but neither deletes nor shares nor assigns. */
-const writing = [{ verbs: ["get", "create", "update", "patch"], resources: [{ group: "management.service", resources: ["sharedsecrets", "ownedaccesskeys"] }, { group: "", resources: ["namespaces"] }] }];
-const named = [{ verbs: ["delete", "share", "assign"], resources: [{ group: "management.service", resources: ["sharedsecrets", "projects"] }, { group: "", resources: ["configmaps"] }] }];
+const writing = [
+  {
+    verbs: ["get", "create", "update", "patch"],
+    resources: [
+      { group: "management.service", resources: ["sharedsecrets", "ownedaccesskeys"] },
+      { group: "", resources: ["namespaces"] },
+    ],
+  },
+];
+const named = [
+  {
+    verbs: ["delete", "share", "assign"],
+    resources: [
+      { group: "management.service", resources: ["sharedsecrets", "projects"] },
+      { group: "", resources: ["configmaps"] },
+    ],
+  },
+];
 
-// As behind the gateway: the request is impersonated with the extras of a key, and no authorizer of Latchkey's is asked.
-describe.skipIf(!hasLoneClusters)("a request with a key, where kube-apiserver asks no authorizer", () => {
-  let cluster: LoneCluster;
-  let webhook: WebhookProcess | undefined;
-  const callers = new Map<string, Caller>();
-  let ownerUid = "";
+// As behind the gateway: the request is impersonated with the extras of a key, and no authorizer of
+// Latchkey's is asked.
+describe.skipIf(!hasLoneClusters)(
+  "a request with a key, where kube-apiserver asks no authorizer",
+  () => {
+    let cluster: LoneCluster;
+    let webhook: WebhookProcess | undefined;
+    const callers = new Map<string, Caller>();
+    let ownerUid = "";
 
-  beforeAll(async () => {
-    cluster = await startLoneCluster({ install: false });
-    const { controlPlane, program } = cluster;
-    await applyLatchkey(controlPlane, () => {});
-    webhook = await startWebhook({ controlPlane, program, args: [`--certificate-names=${webhookHost}`] });
-    await webhook.waitReady();
-    await askWebhookAtAdmission(controlPlane, webhook);
-    await policiesCount(controlPlane);
-    await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: tenant } } });
-    const { metadata } = await cluster.arrange({ method: "POST", path: `/api/v1/namespaces/${tenant}/configmaps`, body: { metadata: { name: owner } } });
-    ownerUid = String(metadata["uid"]);
-    // Carol may do all of it herself.
-    const body = { metadata: { name: carol.user }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" }, subjects: [{ apiGroup: rbac, kind: "User", name: carol.user }] };
-    await cluster.arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body });
-    for (const [name, rules] of [["narrow", writing], ["wide", [...writing, ...named]]] as const) {
-      const spec = { user: carol.user, key: `the-key-of-carol-${name}`, scope: { rules } };
-      const made = await cluster.ask(carol, { method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec } });
-      if (made.code !== 201) throw new Error(made.message);
-      callers.set(name, { ...carol, extra: { "management.service/key-id": [String(made.metadata["uid"])] } });
+    beforeAll(async () => {
+      cluster = await startLoneCluster({ install: false });
+      const { controlPlane, program } = cluster;
+      await applyLatchkey(controlPlane, () => {});
+      webhook = await startWebhook({
+        controlPlane,
+        program,
+        args: [`--certificate-names=${webhookHost}`],
+      });
+      await webhook.waitReady();
+      await askWebhookAtAdmission(controlPlane, webhook);
+      await policiesCount(controlPlane);
+      await cluster.arrange({
+        method: "POST",
+        path: "/api/v1/namespaces",
+        body: { metadata: { name: tenant } },
+      });
+      const { metadata } = await cluster.arrange({
+        method: "POST",
+        path: `/api/v1/namespaces/${tenant}/configmaps`,
+        body: { metadata: { name: owner } },
+      });
+      ownerUid = String(metadata["uid"]);
+      // Carol may do all of it herself.
+      const body = {
+        metadata: { name: carol.user },
+        roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" },
+        subjects: [{ apiGroup: rbac, kind: "User", name: carol.user }],
+      };
+      await cluster.arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body });
+      for (const [name, rules] of [
+        ["narrow", writing],
+        ["wide", [...writing, ...named]],
+      ] as const) {
+        const spec = { user: carol.user, key: `the-key-of-carol-${name}`, scope: { rules } };
+        const made = await cluster.ask(carol, {
+          method: "POST",
+          path: keys,
+          body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec },
+        });
+        if (made.code !== 201) throw new Error(made.message);
+        callers.set(name, {
+          ...carol,
+          extra: { "management.service/key-id": [String(made.metadata["uid"])] },
+        });
+      }
+      callers.set("none", carol);
+    });
+
+    afterAll(async () => {
+      await webhook?.stop();
+      await cluster?.stop();
+    });
+
+    const secretOf = (metadata: object = {}): object => ({
+      apiVersion,
+      kind: "SharedSecret",
+      metadata: { name: unique("secret"), ...metadata },
+      spec: { data: {} },
+    });
+    const merge = (path: string, body: object): Ask => ({
+      method: "PATCH",
+      type: patchTypes.merge,
+      path,
+      body,
+    });
+
+    async function changed(caller: Caller, change: object): Promise<Answer> {
+      const { metadata } = await cluster.arrange({
+        method: "POST",
+        path: sharedSecrets,
+        body: secretOf({ annotations: { "management.service/sync-to-projects": "web" } }),
+      });
+      return cluster.ask(caller, merge(`${sharedSecrets}/${metadata.name}`, change));
     }
-    callers.set("none", carol);
-  });
 
-  afterAll(async () => {
-    await webhook?.stop();
-    await cluster?.stop();
-  });
+    async function labelled(caller: Caller): Promise<Answer> {
+      const name = unique("labelled");
+      await cluster.arrange({
+        method: "POST",
+        path: "/api/v1/namespaces",
+        body: { metadata: { name } },
+      });
+      return cluster.ask(
+        caller,
+        merge(`/api/v1/namespaces/${name}`, { metadata: { labels: { [labels.project]: "web" } } }),
+      );
+    }
 
-  const secretOf = (metadata: object = {}): object => ({ apiVersion, kind: "SharedSecret", metadata: { name: unique("secret"), ...metadata }, spec: { data: {} } });
-  const merge = (path: string, body: object): Ask => ({ method: "PATCH", type: patchTypes.merge, path, body });
+    const held = (): object => ({
+      ownerReferences: [
+        {
+          apiVersion: "v1",
+          kind: "ConfigMap",
+          name: owner,
+          uid: ownerUid,
+          blockOwnerDeletion: true,
+        },
+      ],
+    });
+    const post = (caller: Caller, metadata: object): Promise<Answer> =>
+      cluster.ask(caller, { method: "POST", path: sharedSecrets, body: secretOf(metadata) });
 
-  async function changed(caller: Caller, change: object): Promise<Answer> {
-    const { metadata } = await cluster.arrange({ method: "POST", path: sharedSecrets, body: secretOf({ annotations: { "management.service/sync-to-projects": "web" } }) });
-    return cluster.ask(caller, merge(`${sharedSecrets}/${metadata.name}`, change));
-  }
+    const deeds: readonly (readonly [
+      string,
+      (caller: Caller) => Promise<Answer>,
+      number,
+      string,
+    ])[] = [
+      [
+        "changes access",
+        (caller) =>
+          changed(caller, { spec: { access: [{ name: "all", users: ["*"], verbs: ["get"] }] } }),
+        403,
+        "does not allow delete sharedsecrets.management.service",
+      ],
+      [
+        "changes the owner",
+        (caller) => changed(caller, { spec: { owner: { user: "eve" } } }),
+        403,
+        "does not allow delete sharedsecrets.management.service",
+      ],
+      [
+        "lets the object go by an owner",
+        (caller) =>
+          changed(caller, {
+            metadata: {
+              ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" }],
+            },
+          }),
+        403,
+        "does not allow delete sharedsecrets.management.service",
+      ],
+      [
+        "offers the object to another project",
+        (caller) => post(caller, { annotations: { "management.service/sync-to-projects": "pay" } }),
+        403,
+        "does not allow share projects.management.service pay",
+      ],
+      [
+        "puts a namespace into a project",
+        labelled,
+        403,
+        "does not allow assign projects.management.service web",
+      ],
+      [
+        "holds back an owner",
+        (caller) => post(caller, held()),
+        422,
+        "does not allow delete configmaps",
+      ],
+    ];
 
-  async function labelled(caller: Caller): Promise<Answer> {
-    const name = unique("labelled");
-    await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });
-    return cluster.ask(caller, merge(`/api/v1/namespaces/${name}`, { metadata: { labels: { [labels.project]: "web" } } }));
-  }
+    it.each(deeds)(
+      "%s only within its scope, whatever its user may",
+      async (_what, deed, code, message) => {
+        const [narrow = {}, wide = {}, none = {}] = ["narrow", "wide", "none"].map((name) =>
+          callers.get(name),
+        );
+        expect(await deed(narrow)).toMatchObject({
+          code,
+          message: expect.stringContaining(`the scope of this credential ${message}`),
+        });
+        expect((await deed(wide)).code).toBeLessThan(300);
+        expect((await deed(none)).code).toBeLessThan(300);
+      },
+    );
 
-  const held = (): object => ({ ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: owner, uid: ownerUid, blockOwnerDeletion: true }] });
-  const post = (caller: Caller, metadata: object): Promise<Answer> => cluster.ask(caller, { method: "POST", path: sharedSecrets, body: secretOf(metadata) });
+    it("changes data within a scope that says nothing more", async () => {
+      expect(
+        await changed(callers.get("narrow") ?? {}, { spec: { data: { a: "YQ==" } } }),
+      ).toMatchObject({ code: 200 });
+    });
 
-  const deeds: readonly (readonly [string, (caller: Caller) => Promise<Answer>, number, string])[] = [
-    ["changes access", (caller) => changed(caller, { spec: { access: [{ name: "all", users: ["*"], verbs: ["get"] }] } }), 403, "does not allow delete sharedsecrets.management.service"],
-    ["changes the owner", (caller) => changed(caller, { spec: { owner: { user: "eve" } } }), 403, "does not allow delete sharedsecrets.management.service"],
-    ["lets the object go by an owner", (caller) => changed(caller, { metadata: { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" }] } }), 403, "does not allow delete sharedsecrets.management.service"],
-    ["offers the object to another project", (caller) => post(caller, { annotations: { "management.service/sync-to-projects": "pay" } }), 403, "does not allow share projects.management.service pay"],
-    ["puts a namespace into a project", labelled, 403, "does not allow assign projects.management.service web"],
-    ["holds back an owner", (caller) => post(caller, held()), 422, "does not allow delete configmaps"],
-  ];
-
-  it.each(deeds)("%s only within its scope, whatever its user may", async (_what, deed, code, message) => {
-    const [narrow = {}, wide = {}, none = {}] = ["narrow", "wide", "none"].map((name) => callers.get(name));
-    expect(await deed(narrow)).toMatchObject({ code, message: expect.stringContaining(`the scope of this credential ${message}`) });
-    expect((await deed(wide)).code).toBeLessThan(300);
-    expect((await deed(none)).code).toBeLessThan(300);
-  });
-
-  it("changes data within a scope that says nothing more", async () => {
-    expect(await changed(callers.get("narrow") ?? {}, { spec: { data: { a: "YQ==" } } })).toMatchObject({ code: 200 });
-  });
-
-  it("makes no key for another user, whom its user may impersonate", async () => {
-    const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("made") }, spec: { user: "bob", scope: { rules: writing } } };
-    expect(await cluster.ask(callers.get("wide") ?? {}, { method: "POST", path: keys, body })).toMatchObject({ code: 403, message: expect.stringContaining("its own identity and groups alone") });
-    expect(await cluster.ask(carol, { method: "POST", path: keys, body })).toMatchObject({ code: 201 });
-  });
-});
+    it("makes no key for another user, whom its user may impersonate", async () => {
+      const body = {
+        apiVersion,
+        kind: "OwnedAccessKey",
+        metadata: { name: unique("made") },
+        spec: { user: "bob", scope: { rules: writing } },
+      };
+      expect(
+        await cluster.ask(callers.get("wide") ?? {}, { method: "POST", path: keys, body }),
+      ).toMatchObject({
+        code: 403,
+        message: expect.stringContaining("its own identity and groups alone"),
+      });
+      expect(await cluster.ask(carol, { method: "POST", path: keys, body })).toMatchObject({
+        code: 201,
+      });
+    });
+  },
+);

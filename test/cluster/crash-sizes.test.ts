@@ -17,7 +17,8 @@ const targets = 20;
 const kilobytes = 900;
 
 const home = "sizes-home";
-const path = (name?: string) => `/apis/${apiVersion}/namespaces/${home}/sharedsecrets${name === undefined ? "" : `/${name}`}`;
+const path = (name?: string) =>
+  `/apis/${apiVersion}/namespaces/${home}/sharedsecrets${name === undefined ? "" : `/${name}`}`;
 const copyPath = (index: number) => `/api/v1/namespaces/sizes-${index}/secrets/big`;
 const value = (): string => randomBytes(kilobytes * 1000).toString("base64");
 
@@ -29,22 +30,38 @@ const logs: string[] = [];
 async function put(name: string, to: Readonly<Record<string, string>> = {}): Promise<void> {
   const bundle = value();
   values.push(bundle);
-  await cluster.arrange({ method: "POST", path: path(), body: { apiVersion, kind: "SharedSecret", metadata: { name, annotations: to }, spec: { data: { bundle } } } });
+  await cluster.arrange({
+    method: "POST",
+    path: path(),
+    body: {
+      apiVersion,
+      kind: "SharedSecret",
+      metadata: { name, annotations: to },
+      spec: { data: { bundle } },
+    },
+  });
 }
 
 async function isCopied(index: number): Promise<boolean> {
-  const [source, copy] = [await cluster.arrange({ method: "GET", path: path("big") }), await cluster.ask(admin, { method: "GET", path: copyPath(index) })];
+  const [source, copy] = [
+    await cluster.arrange({ method: "GET", path: path("big") }),
+    await cluster.ask(admin, { method: "GET", path: copyPath(index) }),
+  ];
   const wanted = recordAt(source.spec, "data");
   return copy.code === 200 && recordAt(copy, "data").bundle === wanted.bundle;
 }
 
 /** Waits until all copies hold what the source holds, byte for byte. */
 async function allCopied(): Promise<void> {
-  for (let index = 0; index < targets; index += 1) await eventually(() => isCopied(index), { what: `copy ${index}` });
+  for (let index = 0; index < targets; index += 1)
+    await eventually(() => isCopied(index), { what: `copy ${index}` });
 }
 
 async function start(): Promise<LatchkeyProcess> {
-  const started = await cluster.run({ nodeFlags: [...imageNodeFlags(), `--max-old-space-size=${heapMB}`], args: ["--max-body-bytes-in-flight=4Mi"] });
+  const started = await cluster.run({
+    nodeFlags: [...imageNodeFlags(), `--max-old-space-size=${heapMB}`],
+    args: ["--max-body-bytes-in-flight=4Mi"],
+  });
   logs.push(started.log);
   await started.waitReady();
   return started;
@@ -54,19 +71,35 @@ async function start(): Promise<LatchkeyProcess> {
 async function change(): Promise<void> {
   const bundle = value();
   values.push(bundle);
-  await cluster.arrange({ method: "PATCH", path: path("big"), type: patchTypes.merge, body: { spec: { data: { bundle } } } });
+  await cluster.arrange({
+    method: "PATCH",
+    path: path("big"),
+    type: patchTypes.merge,
+    body: { spec: { data: { bundle } } },
+  });
   await allCopied();
   await settled(controller);
 }
 
-const readings = (since: number) => latchkeyRecords(cluster.audit, since).filter(({ stage, verb, objectRef }) => stage === "ResponseComplete" && verb === "get" && objectRef?.resource === "sharedsecrets");
+const readings = (since: number) =>
+  latchkeyRecords(cluster.audit, since).filter(
+    ({ stage, verb, objectRef }) =>
+      stage === "ResponseComplete" && verb === "get" && objectRef?.resource === "sharedsecrets",
+  );
 
 beforeAll(async () => {
   if (!hasLoneClusters) return;
   cluster = await startLoneCluster();
   for (const name of [home, ...Array.from({ length: targets }, (_, index) => `sizes-${index}`)]) {
-    const inProject = { labels: { [labels.project]: "sizes" }, annotations: { [annotations.sync]: "enabled" } };
-    await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, ...(name === home ? {} : inProject) } } });
+    const inProject = {
+      labels: { [labels.project]: "sizes" },
+      annotations: { [annotations.sync]: "enabled" },
+    };
+    await cluster.arrange({
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: { metadata: { name, ...(name === home ? {} : inProject) } },
+    });
   }
   controller = await start();
 });
@@ -76,9 +109,12 @@ afterAll(() => cluster?.stop());
 describe.skipIf(!hasLoneClusters)(`a controller with a heap of ${heapMB} MB`, () => {
   it(`lives with ${unsynced} SharedSecrets of ${kilobytes} kB that are not synced`, async () => {
     const writers = [0, 1, 2, 3];
-    await Promise.all(writers.map(async (writer) => {
-      for (let index = writer; index < unsynced; index += writers.length) await put(`unsynced-${index}`);
-    }));
+    await Promise.all(
+      writers.map(async (writer) => {
+        for (let index = writer; index < unsynced; index += writers.length)
+          await put(`unsynced-${index}`);
+      }),
+    );
     await settled(controller);
     expect((await fetch(`${controller.url}/readyz`)).status).toBe(200);
   });
@@ -98,11 +134,21 @@ describe.skipIf(!hasLoneClusters)(`a controller with a heap of ${heapMB} MB`, ()
   });
 
   it("repairs a copy, and reads nothing for what is right", async () => {
-    await cluster.arrange({ method: "PATCH", path: copyPath(3), type: patchTypes.merge, body: { data: { bundle: "b3RoZXI=" } } });
+    await cluster.arrange({
+      method: "PATCH",
+      path: copyPath(3),
+      type: patchTypes.merge,
+      body: { data: { bundle: "b3RoZXI=" } },
+    });
     await eventually(() => isCopied(3), { what: "the copy to be repaired" });
     await settled(controller);
     const since = auditLength(cluster.audit);
-    await cluster.arrange({ method: "PATCH", path: path("big"), type: patchTypes.merge, body: { spec: { description: "described anew" } } });
+    await cluster.arrange({
+      method: "PATCH",
+      path: path("big"),
+      type: patchTypes.merge,
+      body: { spec: { description: "described anew" } },
+    });
     await settled(controller);
     expect(readings(since)).toEqual([]);
   });

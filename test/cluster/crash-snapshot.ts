@@ -1,5 +1,12 @@
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { isRecord, listAt, parseConditions, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import {
+  isRecord,
+  listAt,
+  parseConditions,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from "../../src/api/parse.ts";
 import type { LoneCluster } from "./lone-cluster.ts";
 
 const collections = [
@@ -15,10 +22,24 @@ const collections = [
 ];
 
 /** Why each object is ready or not, by namespace and name. */
-export async function reasonsOf(cluster: LoneCluster, p: string): Promise<Readonly<Record<string, string>>> {
-  const lists = await Promise.all(collections.slice(0, 3).map((path) => cluster.arrange({ method: "GET", path })));
-  const items = lists.flatMap((list) => listAt(list, "items").map((item) => [String(list.kind).replace(/List$/, ""), item] as const)).filter(([, item]) => belongsTo(p, item));
-  return Object.fromEntries(items.map(([kind, item]) => [`${kind} ${stringAt(recordAt(item, "metadata"), "name")?.replace(`${p}-`, "")}`, reasonOf(item)]));
+export async function reasonsOf(
+  cluster: LoneCluster,
+  p: string,
+): Promise<Readonly<Record<string, string>>> {
+  const lists = await Promise.all(
+    collections.slice(0, 3).map((path) => cluster.arrange({ method: "GET", path })),
+  );
+  const items = lists
+    .flatMap((list) =>
+      listAt(list, "items").map((item) => [String(list.kind).replace(/List$/, ""), item] as const),
+    )
+    .filter(([, item]) => belongsTo(p, item));
+  return Object.fromEntries(
+    items.map(([kind, item]) => [
+      `${kind} ${stringAt(recordAt(item, "metadata"), "name")?.replace(`${p}-`, "")}`,
+      reasonOf(item),
+    ]),
+  );
 }
 
 function reasonOf(item: unknown): string {
@@ -26,25 +47,42 @@ function reasonOf(item: unknown): string {
   return ready?.reason ?? "";
 }
 
-/** An object without what differs between two runs of one scenario, as JSON text with two spaces. */
+/**
+ * An object without what differs between two runs of one scenario, as JSON text with two spaces.
+ */
 export type Snapshot = readonly string[];
 
 /** Everything that Latchkey has made or judged under names that begin with `p`, sorted. */
-export async function snapshotOf(cluster: Pick<LoneCluster, "arrange">, p: string): Promise<Snapshot> {
-  const lists = await Promise.all(collections.map((path) => cluster.arrange({ method: "GET", path })));
-  const objects = lists.flatMap((list) => listAt(list, "items").map((item) => ({ kind: list.kind, item }))).filter(({ item }) => belongsTo(p, item));
+export async function snapshotOf(
+  cluster: Pick<LoneCluster, "arrange">,
+  p: string,
+): Promise<Snapshot> {
+  const lists = await Promise.all(
+    collections.map((path) => cluster.arrange({ method: "GET", path })),
+  );
+  const objects = lists
+    .flatMap((list) => listAt(list, "items").map((item) => ({ kind: list.kind, item })))
+    .filter(({ item }) => belongsTo(p, item));
   const aliases = new Map(objects.flatMap(({ item }) => aliasesOf(item)));
-  const texts = objects.filter(({ kind, item }) => kind !== "EventList" || stringAt(item, "reason") === "Expired").map(({ kind, item }) => textOf({ ...essence(item), kind }));
+  const texts = objects
+    .filter(({ kind, item }) => kind !== "EventList" || stringAt(item, "reason") === "Expired")
+    .map(({ kind, item }) => textOf({ ...essence(item), kind }));
   return texts.map((text) => anonymous(text, p, aliases)).sort();
 }
 
 function belongsTo(p: string, item: unknown): boolean {
   const metadata = recordAt(item, "metadata");
-  const names = [stringAt(metadata, "namespace"), stringAt(metadata, "name"), stringAt(recordAt(metadata, "annotations"), annotations.requester)];
+  const names = [
+    stringAt(metadata, "namespace"),
+    stringAt(metadata, "name"),
+    stringAt(recordAt(metadata, "annotations"), annotations.requester),
+  ];
   return names.some((name) => name?.startsWith(`${p}-`));
 }
 
-/** What is random or follows from it, and what to call it: uids, and names that hold a hash of one. */
+/**
+ * What is random or follows from it, and what to call it: uids, and names that hold a hash of one.
+ */
 function aliasesOf(item: unknown): readonly (readonly [string, string])[] {
   const metadata = recordAt(item, "metadata");
   const name = stringAt(metadata, "name") ?? "";
@@ -55,15 +93,44 @@ function aliasesOf(item: unknown): readonly (readonly [string, string])[] {
   const source = stringAt(recordAt(metadata, "annotations"), annotations.source);
   const [rule] = listAt(item, "rules");
   if (source === undefined || rule === undefined) return [uid];
-  return [uid, [name, `role for ${source} to ${stringsAt(rule, "verbs").join(" ")} ${stringsAt(rule, "resources").join(" ")}`]];
+  return [
+    uid,
+    [
+      name,
+      `role for ${source} to ${stringsAt(rule, "verbs").join(" ")} ${stringsAt(rule, "resources").join(" ")}`,
+    ],
+  ];
 }
 
 function essence(item: unknown): Readonly<Record<string, unknown>> {
   const { metadata: _, status, ...rest } = isRecord(item) ? item : {};
-  if (rest.reason === "Expired" && rest.regarding !== undefined) return { regarding: stringAt(recordAt(rest, "regarding"), "name"), reason: "Expired" };
-  const { namespace, name, labels: marked, annotations: annotated, finalizers, ownerReferences, deletionTimestamp, generation } = recordAt(item, "metadata");
-  const metadata = { namespace, name, marked, annotated, finalizers, ownerReferences, deletionTimestamp };
-  return { ...rest, ...specOf(rest), metadata, ...(isRecord(status) && { status: statusOf(status, generation) }) };
+  if (rest.reason === "Expired" && rest.regarding !== undefined)
+    return { regarding: stringAt(recordAt(rest, "regarding"), "name"), reason: "Expired" };
+  const {
+    namespace,
+    name,
+    labels: marked,
+    annotations: annotated,
+    finalizers,
+    ownerReferences,
+    deletionTimestamp,
+    generation,
+  } = recordAt(item, "metadata");
+  const metadata = {
+    namespace,
+    name,
+    marked,
+    annotated,
+    finalizers,
+    ownerReferences,
+    deletionTimestamp,
+  };
+  return {
+    ...rest,
+    ...specOf(rest),
+    metadata,
+    ...(isRecord(status) && { status: statusOf(status, generation) }),
+  };
 }
 
 /** Keys are unlike each other in all runs. */
@@ -72,9 +139,23 @@ function specOf({ spec }: Readonly<Record<string, unknown>>): object {
 }
 
 /** Tokens are unlike each other in all runs: one is there or not. */
-function statusOf({ token, ...status }: Readonly<Record<string, unknown>>, generation: unknown): unknown {
-  const conditions = listAt(status, "conditions").filter(isRecord).map((condition) => ({ ...condition, lastTransitionTime: "", observedGeneration: condition.observedGeneration === generation }));
-  return { ...status, conditions, observedGeneration: status.observedGeneration === generation, hasToken: token !== undefined };
+function statusOf(
+  { token, ...status }: Readonly<Record<string, unknown>>,
+  generation: unknown,
+): unknown {
+  const conditions = listAt(status, "conditions")
+    .filter(isRecord)
+    .map((condition) => ({
+      ...condition,
+      lastTransitionTime: "",
+      observedGeneration: condition.observedGeneration === generation,
+    }));
+  return {
+    ...status,
+    conditions,
+    observedGeneration: status.observedGeneration === generation,
+    hasToken: token !== undefined,
+  };
 }
 
 function textOf(object: unknown): string {
@@ -82,7 +163,9 @@ function textOf(object: unknown): string {
 }
 
 function sortFields(_field: string, value: unknown): unknown {
-  return isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value;
+  return isRecord(value)
+    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+    : value;
 }
 
 function anonymous(text: string, p: string, aliases: ReadonlyMap<string, string>): string {

@@ -1,7 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { admin, connect, send, type Answer, type Ask, type Connection } from "./cluster-connection.ts";
+import {
+  admin,
+  connect,
+  send,
+  type Answer,
+  type Ask,
+  type Connection,
+} from "./cluster-connection.ts";
 import type { AddedApiServer } from "./control-plane-start.ts";
 import { kubeconfigFor } from "./control-plane-handle.ts";
 import { eventually } from "./eventually.ts";
@@ -25,11 +32,24 @@ const kinds: readonly Kind[] = [
   {
     kind: "SharedSecret",
     collection: `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets`,
-    spec: (owner) => ({ data: { of: Buffer.from(owner).toString("base64") }, access: [{ users: [owner], verbs: ["get", "list", "watch", "delete"] }] }),
+    spec: (owner) => ({
+      data: { of: Buffer.from(owner).toString("base64") },
+      access: [{ users: [owner], verbs: ["get", "list", "watch", "delete"] }],
+    }),
     isMadeByItsOwner: false,
   },
-  { kind: "OwnedAccessKey", collection: `/apis/${apiVersion}/ownedaccesskeys`, spec: (owner, name) => ({ user: owner, key: `lk.${owner}.${name}.0123456789` }), isMadeByItsOwner: true },
-  { kind: "DirectClusterEndpointToken", collection: `/apis/${apiVersion}/directclusterendpointtokens`, spec: () => ({ ttl: 600 }), isMadeByItsOwner: true },
+  {
+    kind: "OwnedAccessKey",
+    collection: `/apis/${apiVersion}/ownedaccesskeys`,
+    spec: (owner, name) => ({ user: owner, key: `lk.${owner}.${name}.0123456789` }),
+    isMadeByItsOwner: true,
+  },
+  {
+    kind: "DirectClusterEndpointToken",
+    collection: `/apis/${apiVersion}/directclusterendpointtokens`,
+    spec: () => ({ ttl: 600 }),
+    isMadeByItsOwner: true,
+  },
 ];
 
 let cluster: LoneCluster;
@@ -37,24 +57,42 @@ let second: AddedApiServer;
 /** Connections of a user to both servers. */
 let as: Readonly<Record<"admin" | "alice" | "bob", readonly [Connection, Connection]>>;
 
-const ask = (connection: Connection, request: Ask): Promise<Answer> => send(connection, admin, request);
+const ask = (connection: Connection, request: Ask): Promise<Answer> =>
+  send(connection, admin, request);
 
 beforeAll(async () => {
   if (!hasLoneClusters) return;
   cluster = await startLoneCluster();
   second = await cluster.controlPlane.addApiServer();
-  const both = async (user: string) => [await connect(kubeconfigFor(cluster.controlPlane, user)), await connect(kubeconfigFor(second, user))] as const;
+  const both = async (user: string) =>
+    [
+      await connect(kubeconfigFor(cluster.controlPlane, user)),
+      await connect(kubeconfigFor(second, user)),
+    ] as const;
   as = { admin: await both("admin"), alice: await both("alice"), bob: await both("bob") };
   const group = "rbac.authorization.k8s.io";
-  await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
+  await cluster.arrange({
+    method: "POST",
+    path: "/api/v1/namespaces",
+    body: { metadata: { name: namespace } },
+  });
   const subjects = ["alice", "bob"].map((name) => ({ kind: "User", apiGroup: group, name }));
   const roleRef = { apiGroup: group, kind: "ClusterRole", name: "latchkey-requester" };
-  await cluster.arrange({ method: "POST", path: `/apis/${group}/v1/clusterrolebindings`, body: { metadata: { name: "latchkey-alice-and-bob" }, roleRef, subjects } });
+  await cluster.arrange({
+    method: "POST",
+    path: `/apis/${group}/v1/clusterrolebindings`,
+    body: { metadata: { name: "latchkey-alice-and-bob" }, roleRef, subjects },
+  });
   await cluster.run();
 });
 
 afterAll(async () => {
-  if (as !== undefined) await Promise.all(Object.values(as).flat().map(({ pool }) => pool.destroy()));
+  if (as !== undefined)
+    await Promise.all(
+      Object.values(as)
+        .flat()
+        .map(({ pool }) => pool.destroy()),
+    );
   await cluster?.stop();
 });
 
@@ -65,9 +103,17 @@ interface Opened {
 }
 
 /** Makes an object as one of the two, or answers why not. */
-function make({ kind, collection, spec, isMadeByItsOwner }: Kind, owner: "alice" | "bob", name: string): Promise<Answer> {
+function make(
+  { kind, collection, spec, isMadeByItsOwner }: Kind,
+  owner: "alice" | "bob",
+  name: string,
+): Promise<Answer> {
   const [first] = as[isMadeByItsOwner ? owner : "admin"];
-  return ask(first, { method: "POST", path: collection, body: { apiVersion, kind, metadata: { name }, spec: spec(owner, name) } });
+  return ask(first, {
+    method: "POST",
+    path: collection,
+    body: { apiVersion, kind, metadata: { name }, spec: spec(owner, name) },
+  });
 }
 
 async function open(kind: Kind, name: string): Promise<Opened> {
@@ -79,32 +125,50 @@ async function open(kind: Kind, name: string): Promise<Opened> {
     return code === 201;
   };
   await eventually(isMade, { what: `alice's ${name} to be made`, within: 120_000 });
-  for (const server of as.alice) await eventually(async () => (await ask(server, { method: "GET", path })).code === 200, { what: `alice to read ${path}`, within: 120_000 });
+  for (const server of as.alice)
+    await eventually(async () => (await ask(server, { method: "GET", path })).code === 200, {
+      what: `alice to read ${path}`,
+      within: 120_000,
+    });
   return { path, uid };
 }
 
-/** Asks both servers as alice, over and over, until the signal aborts: answers what she got to see of another's object. */
+/**
+ * Asks both servers as alice, over and over, until the signal aborts: answers what she got to see
+ * of another's object.
+ */
 async function hammer({ path, uid }: Opened, signal: AbortSignal): Promise<readonly string[]> {
   const leaks: string[] = [];
   const repeat = async (server: Connection) => {
     while (!signal.aborted) {
       const { code, metadata } = await ask(server, { method: "GET", path });
-      if (code === 200 && metadata.uid !== uid) leaks.push(`${path} on the ${server === as.alice[0] ? "first" : "second"} server`);
+      if (code === 200 && metadata.uid !== uid)
+        leaks.push(`${path} on the ${server === as.alice[0] ? "first" : "second"} server`);
     }
   };
   await Promise.all(as.alice.flatMap((server) => [repeat(server), repeat(server)]));
   return leaks;
 }
 
-/** Objects of alice's go while the second server is late, and objects of bob's follow under their names. */
+/**
+ * Objects of alice's go while the second server is late, and objects of bob's follow under their
+ * names.
+ */
 async function round(kind: Kind, names: readonly string[]): Promise<readonly string[]> {
   const opened = await Promise.all(names.map((name) => open(kind, name)));
   const end = new AbortController();
   const hammers = opened.map((object) => hammer(object, end.signal));
   second.signal("SIGSTOP");
-  const deleted = await Promise.all(opened.map(({ path }) => ask(as.alice[0], { method: "DELETE", path })));
+  const deleted = await Promise.all(
+    opened.map(({ path }) => ask(as.alice[0], { method: "DELETE", path })),
+  );
   expect(deleted.map(({ code }) => code)).toEqual(names.map(() => 200));
-  const follow = (name: string) => eventually(async () => (await make(kind, "bob", name)).code === 201, { what: `bob's ${name} to be made`, every: 2, within: 120_000 });
+  const follow = (name: string) =>
+    eventually(async () => (await make(kind, "bob", name)).code === 201, {
+      what: `bob's ${name} to be made`,
+      every: 2,
+      within: 120_000,
+    });
   const followed = Promise.all(names.map(follow));
   await Promise.race([followed, pause(latenessMs)]);
   second.signal("SIGCONT");
@@ -115,12 +179,15 @@ async function round(kind: Kind, names: readonly string[]): Promise<readonly str
 }
 
 describe.skipIf(!hasLoneClusters)("with two API servers on one etcd", () => {
-  it.each(kinds)("a former grantee never sees the $kind that another makes under the name", async (kind) => {
-    const leaks: string[] = [];
-    for (let index = 0; index < rounds; index += 1) {
-      const names = Array.from({ length: together }, (_, number) => `name-${index}-${number}`);
-      leaks.push(...(await round(kind, names)));
-    }
-    expect(leaks).toEqual([]);
-  });
+  it.each(kinds)(
+    "a former grantee never sees the $kind that another makes under the name",
+    async (kind) => {
+      const leaks: string[] = [];
+      for (let index = 0; index < rounds; index += 1) {
+        const names = Array.from({ length: together }, (_, number) => `name-${index}-${number}`);
+        leaks.push(...(await round(kind, names)));
+      }
+      expect(leaks).toEqual([]);
+    },
+  );
 });

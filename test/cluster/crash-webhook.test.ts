@@ -8,7 +8,13 @@ import { Pool } from "undici";
 import { annotations, apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isTrueAt, parseConditions, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { newWebhookCertificates, parseWebhookCertificates, tlsOf, type WebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+import {
+  newWebhookCertificates,
+  parseWebhookCertificates,
+  tlsOf,
+  type WebhookCertificates,
+  webhookCertificatesSecret,
+} from "../../src/tokens/webhook-certificates.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import { admin, type Answer, patchTypes } from "./cluster-connection.ts";
@@ -30,12 +36,22 @@ let webhooks: WebhookProcess[] = [];
 let aged: WebhookCertificates;
 
 const newKey = (): string => `canary${randomBytes(24).toString("hex")}`;
-const digestOf = (key: string): string => `sha256:${createHash("sha256").update(key).digest("hex")}`;
+const digestOf = (key: string): string =>
+  `sha256:${createHash("sha256").update(key).digest("hex")}`;
 /** In digest mode a key is nowhere; canaries that are stored are in etcd alone. */
 const [digested, stored] = [newKey(), newKey()];
 
 async function makeKey(name: string, spec: object): Promise<Answer> {
-  return cluster.arrange({ method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user: "root", ...spec } } });
+  return cluster.arrange({
+    method: "POST",
+    path: keys,
+    body: {
+      apiVersion,
+      kind: "OwnedAccessKey",
+      metadata: { name },
+      spec: { user: "root", ...spec },
+    },
+  });
 }
 
 async function codeOf(key: string): Promise<number> {
@@ -43,11 +59,18 @@ async function codeOf(key: string): Promise<number> {
 }
 
 async function becomes(code: number, key: string): Promise<void> {
-  await eventually(async () => (await codeOf(key)) === code, { what: `the answer to become ${code}` });
+  await eventually(async () => (await codeOf(key)) === code, {
+    what: `the answer to become ${code}`,
+  });
 }
 
 async function run(): Promise<WebhookProcess> {
-  const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never", args: [`--certificate-names=${webhookHost}`] });
+  const webhook = await startWebhook({
+    controlPlane: cluster.controlPlane,
+    program: cluster.program,
+    restart: "never",
+    args: [`--certificate-names=${webhookHost}`],
+  });
   webhooks.push(webhook);
   return webhook;
 }
@@ -58,10 +81,30 @@ beforeAll(async () => {
   // kube-apiserver starts again below, and may take longer than the Lease.
   const controller = await cluster.run({ restart: "at-once" });
   // As if Latchkey had made them 300 days ago: what lives for a year is due.
-  aged = await newWebhookCertificates({ dnsNames: ["latchkey-webhook.latchkey-system.svc"], clientName: apiServerName, now: Date.now() - 300 * dayMs });
-  await cluster.arrange({ method: "POST", path: "/api/v1/namespaces/latchkey-system/secrets", body: JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))) });
-  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
-  await cluster.arrange({ method: "POST", path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", body: { metadata: { name: "root" }, roleRef, subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }] } });
+  aged = await newWebhookCertificates({
+    dnsNames: ["latchkey-webhook.latchkey-system.svc"],
+    clientName: apiServerName,
+    now: Date.now() - 300 * dayMs,
+  });
+  await cluster.arrange({
+    method: "POST",
+    path: "/api/v1/namespaces/latchkey-system/secrets",
+    body: JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))),
+  });
+  const roleRef = {
+    apiGroup: "rbac.authorization.k8s.io",
+    kind: "ClusterRole",
+    name: "cluster-admin",
+  };
+  await cluster.arrange({
+    method: "POST",
+    path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    body: {
+      metadata: { name: "root" },
+      roleRef,
+      subjects: [{ kind: "User", apiGroup: roleRef.apiGroup, name: "root" }],
+    },
+  });
   const webhook = await run();
   await webhook.waitReady();
   await trustWebhook(cluster.controlPlane, webhook, cluster.program);
@@ -79,17 +122,25 @@ afterAll(async () => {
 
 /** How kube-apiserver connects to a webhook. */
 function asApiServer({ client, authority }: WebhookCertificates) {
-  return { ca: authority.certificate, cert: client.certificate, key: SecretText.reveal(client.privateKey), servername: "latchkey-webhook.latchkey-system.svc" };
+  return {
+    ca: authority.certificate,
+    cert: client.certificate,
+    key: SecretText.reveal(client.privateKey),
+    servername: "latchkey-webhook.latchkey-system.svc",
+  };
 }
 
 /** The certificate that a webhook shows now. */
 function shownBy({ webhookUrl }: WebhookProcess): Promise<X509Certificate> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: "127.0.0.1", port: Number(new URL(webhookUrl).port), rejectUnauthorized: false }, () => {
-      const { raw } = socket.getPeerCertificate();
-      socket.destroy();
-      resolve(new X509Certificate(raw));
-    });
+    const socket = connect(
+      { host: "127.0.0.1", port: Number(new URL(webhookUrl).port), rejectUnauthorized: false },
+      () => {
+        const { raw } = socket.getPeerCertificate();
+        socket.destroy();
+        resolve(new X509Certificate(raw));
+      },
+    );
     socket.once("error", reject);
   });
 }
@@ -106,9 +157,24 @@ describe.skipIf(!hasLoneClusters)("the certificates of the webhook", () => {
     const [webhook] = webhooks;
     const before = webhook === undefined ? undefined : await shownBy(webhook);
     const due = Buffer.from(aged.serving.certificate).toString("base64");
-    const data = { "tls.crt": due, "tls.key": recordAt(JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))), "data")["tls.key"] };
-    await cluster.arrange({ method: "PATCH", path: certificatesPath, type: patchTypes.merge, body: { data } });
-    const changed = async () => webhook !== undefined && ![before?.serialNumber, new X509Certificate(aged.serving.certificate).serialNumber].includes((await shownBy(webhook)).serialNumber);
+    const data = {
+      "tls.crt": due,
+      "tls.key": recordAt(
+        JSON.parse(encodeBody(webhookCertificatesSecret(aged, { namespace }))),
+        "data",
+      )["tls.key"],
+    };
+    await cluster.arrange({
+      method: "PATCH",
+      path: certificatesPath,
+      type: patchTypes.merge,
+      body: { data },
+    });
+    const changed = async () =>
+      webhook !== undefined &&
+      ![before?.serialNumber, new X509Certificate(aged.serving.certificate).serialNumber].includes(
+        (await shownBy(webhook)).serialNumber,
+      );
     await eventually(changed, { what: "another certificate to be shown" });
     expect(webhook?.starts).toBe(1);
     expect(await codeOf(stored)).toBe(200);
@@ -117,7 +183,9 @@ describe.skipIf(!hasLoneClusters)("the certificates of the webhook", () => {
   it("are one set for all replicas", async () => {
     const other = await run();
     await other.waitReady();
-    const serials = await Promise.all(webhooks.map(async (webhook) => (await shownBy(webhook)).serialNumber));
+    const serials = await Promise.all(
+      webhooks.map(async (webhook) => (await shownBy(webhook)).serialNumber),
+    );
     expect(new Set(serials).size).toBe(1);
     await other.stop();
     webhooks = webhooks.filter((webhook) => webhook !== other);
@@ -127,9 +195,19 @@ describe.skipIf(!hasLoneClusters)("the certificates of the webhook", () => {
 describe.skipIf(!hasLoneClusters)("certificates in files, as cert-manager's", () => {
   const terms = { dnsNames: ["latchkey-webhook.latchkey-system.svc"], clientName: apiServerName };
 
-  async function codeWith(webhook: WebhookProcess, certificates: WebhookCertificates): Promise<number> {
-    const pool = new Pool(webhook.webhookUrl, { allowH2: false, connect: asApiServer(certificates) });
-    const body = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: digested } });
+  async function codeWith(
+    webhook: WebhookProcess,
+    certificates: WebhookCertificates,
+  ): Promise<number> {
+    const pool = new Pool(webhook.webhookUrl, {
+      allowH2: false,
+      connect: asApiServer(certificates),
+    });
+    const body = JSON.stringify({
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token: digested },
+    });
     const answer = await pool.request({ method: "POST", path: "/token-review", body });
     await answer.body.dump();
     await pool.destroy();
@@ -140,18 +218,41 @@ describe.skipIf(!hasLoneClusters)("certificates in files, as cert-manager's", ()
     const directory = mkdtempSync(join(cluster.controlPlane.directory, "files-"));
     const write = (certificates: WebhookCertificates) => {
       const { certificate, privateKey, clientAuthority } = tlsOf(certificates);
-      for (const [file, text] of Object.entries({ "tls.crt": certificate, "tls.key": privateKey, "ca.crt": clientAuthority })) writeFileSync(join(directory, file), text, { mode: 0o600 });
+      for (const [file, text] of Object.entries({
+        "tls.crt": certificate,
+        "tls.key": privateKey,
+        "ca.crt": clientAuthority,
+      }))
+        writeFileSync(join(directory, file), text, { mode: 0o600 });
     };
-    const [first, next] = [await newWebhookCertificates({ ...terms, now: Date.now() }), await newWebhookCertificates({ ...terms, now: Date.now() })];
+    const [first, next] = [
+      await newWebhookCertificates({ ...terms, now: Date.now() }),
+      await newWebhookCertificates({ ...terms, now: Date.now() }),
+    ];
     write(first);
-    const webhook = await startWebhook({ controlPlane: cluster.controlPlane, program: cluster.program, restart: "never", args: [`--certificate-directory=${directory}`, "--admission-path=0123456789abcdef0123456789abcdef"] });
+    const webhook = await startWebhook({
+      controlPlane: cluster.controlPlane,
+      program: cluster.program,
+      restart: "never",
+      args: [
+        `--certificate-directory=${directory}`,
+        "--admission-path=0123456789abcdef0123456789abcdef",
+      ],
+    });
     try {
       await webhook.waitReady();
-      expect((await shownBy(webhook)).serialNumber).toBe(new X509Certificate(first.serving.certificate).serialNumber);
+      expect((await shownBy(webhook)).serialNumber).toBe(
+        new X509Certificate(first.serving.certificate).serialNumber,
+      );
       expect(await codeWith(webhook, first)).toBe(200);
       expect(await codeWith(webhook, { ...first, client: next.client })).toBe(401);
       write(next);
-      await eventually(async () => (await shownBy(webhook)).serialNumber === new X509Certificate(next.serving.certificate).serialNumber, { what: "the next certificate to be shown" });
+      await eventually(
+        async () =>
+          (await shownBy(webhook)).serialNumber ===
+          new X509Certificate(next.serving.certificate).serialNumber,
+        { what: "the next certificate to be shown" },
+      );
       expect(await codeWith(webhook, next)).toBe(200);
     } finally {
       await webhook.stop();
@@ -163,8 +264,16 @@ describe.skipIf(!hasLoneClusters)("who is not kube-apiserver", () => {
   it.each(["/token-review", "/access-review"])("is answered nothing at %s", async (path) => {
     const url = `${webhooks[0]?.webhookUrl}${path}`;
     // Not as an argument: the error of a command that fails shows all of them.
-    const input = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: stored } });
-    const said = execFileSync("curl", ["--silent", "--insecure", "--write-out", " %{http_code}", "--data", "@-", url], { encoding: "utf8", input });
+    const input = JSON.stringify({
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token: stored },
+    });
+    const said = execFileSync(
+      "curl",
+      ["--silent", "--insecure", "--write-out", " %{http_code}", "--data", "@-", url],
+      { encoding: "utf8", input },
+    );
     expect(said).toMatch(/client certificate of .* required.* 401$/s);
   });
 });
@@ -193,33 +302,75 @@ describe.skipIf(!hasLoneClusters)("while all webhooks are away", () => {
   });
 
   it("no key is made, and none gets another text", async () => {
-    const away = { code: 500, message: expect.stringContaining("ownedaccesskeys.management.service") };
-    const body = { apiVersion, kind: "OwnedAccessKey", metadata: { name: "made-meanwhile" }, spec: { user: "root", key: newKey() } };
+    const away = {
+      code: 500,
+      message: expect.stringContaining("ownedaccesskeys.management.service"),
+    };
+    const body = {
+      apiVersion,
+      kind: "OwnedAccessKey",
+      metadata: { name: "made-meanwhile" },
+      spec: { user: "root", key: newKey() },
+    };
     expect(await cluster.ask(admin, { method: "POST", path: keys, body })).toMatchObject(away);
-    expect(await cluster.ask(admin, { method: "PATCH", path: `${keys}/stored`, type: patchTypes.merge, body: { spec: { key: newKey() } } })).toMatchObject(away);
+    expect(
+      await cluster.ask(admin, {
+        method: "PATCH",
+        path: `${keys}/stored`,
+        type: patchTypes.merge,
+        body: { spec: { key: newKey() } },
+      }),
+    ).toMatchObject(away);
   });
 
   it("keys are labelled and disabled", async () => {
-    const patch = (body: object) => cluster.ask(admin, { method: "PATCH", path: `${keys}/disabled`, type: patchTypes.merge, body });
+    const patch = (body: object) =>
+      cluster.ask(admin, {
+        method: "PATCH",
+        path: `${keys}/disabled`,
+        type: patchTypes.merge,
+        body,
+      });
     expect(await patch({ metadata: { labels: { a: "b" } } })).toMatchObject({ code: 200 });
     expect(await patch({ spec: { disabled: true } })).toMatchObject({ code: 200 });
   });
 
   it("everybody else works as before", async () => {
     expect((await cluster.ask(admin, look)).code).toBe(200);
-    expect(await kubectl(cluster.controlPlane, ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"], { user: "alice" })).toBe("alice");
-    expect((await cluster.ask(admin, { method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "made-meanwhile" } } })).code).toBe(201);
+    expect(
+      await kubectl(
+        cluster.controlPlane,
+        ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"],
+        { user: "alice" },
+      ),
+    ).toBe("alice");
+    expect(
+      (
+        await cluster.ask(admin, {
+          method: "POST",
+          path: "/api/v1/namespaces",
+          body: { metadata: { name: "made-meanwhile" } },
+        })
+      ).code,
+    ).toBe(201);
   });
 
   it("keys expire", async () => {
-    const expired = async () => parseConditions((await cluster.arrange({ method: "GET", path: `${keys}/brief` })).status).some(({ type, status }) => type === "Expired" && status === "True");
+    const expired = async () =>
+      parseConditions(
+        (await cluster.arrange({ method: "GET", path: `${keys}/brief` })).status,
+      ).some(({ type, status }) => type === "Expired" && status === "True");
     await eventually(expired, { what: "the key to expire" });
     expect(await codeOf(brief)).not.toBe(200);
   });
 
   it("keys are deleted", async () => {
     await cluster.arrange({ method: "DELETE", path: `${keys}/leaving` });
-    await eventually(async () => (await cluster.ask(admin, { method: "GET", path: `${keys}/leaving` })).code === 404, { what: "the key to go" });
+    await eventually(
+      async () =>
+        (await cluster.ask(admin, { method: "GET", path: `${keys}/leaving` })).code === 404,
+      { what: "the key to go" },
+    );
     expect((await cluster.ask(admin, { method: "GET", path: `${keys}/leaving` })).code).toBe(404);
   });
 
@@ -237,24 +388,50 @@ describe.skipIf(!hasLoneClusters)("a key that was used", () => {
   it("has its last use in its status, which replicas write together as seldom as one, and never back", async () => {
     const other = await run();
     await other.waitReady();
-    const certificates = parseWebhookCertificates(await cluster.arrange({ method: "GET", path: certificatesPath }));
+    const certificates = parseWebhookCertificates(
+      await cluster.arrange({ method: "GET", path: certificatesPath }),
+    );
     const key = newKey();
     // A twentieth of the idle life is a second.
     const made = await makeKey("shared", { key, ttl: 20, ttlAfterLastActivity: true });
     await becomes(200, key);
-    const pools = webhooks.map(({ webhookUrl }) => new Pool(webhookUrl, { allowH2: false, connect: asApiServer(certificates) }));
-    const body = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: key } });
+    const pools = webhooks.map(
+      ({ webhookUrl }) =>
+        new Pool(webhookUrl, { allowH2: false, connect: asApiServer(certificates) }),
+    );
+    const body = JSON.stringify({
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token: key },
+    });
     const began = performance.now();
     while (performance.now() - began < 5_000) {
-      const answers = await Promise.all(pools.map(async (pool) => (await pool.request({ method: "POST", path: "/token-review", body })).body.json()));
-      expect(answers.map((answer) => isTrueAt(recordAt(answer, "status"), "authenticated"))).toEqual([true, true]);
+      const answers = await Promise.all(
+        pools.map(async (pool) =>
+          (await pool.request({ method: "POST", path: "/token-review", body })).body.json(),
+        ),
+      );
+      expect(
+        answers.map((answer) => isTrueAt(recordAt(answer, "status"), "authenticated")),
+      ).toEqual([true, true]);
     }
     const seconds = (performance.now() - began) / 1000;
     await Promise.all(pools.map((pool) => pool.destroy()));
     await other.stop();
     webhooks = webhooks.filter((webhook) => webhook !== other);
-    const lines = await kubectl(cluster.controlPlane, ["get", "--raw", `${keys}?watch=true&timeoutSeconds=2&fieldSelector=metadata.name%3Dshared&resourceVersion=${made.metadata.resourceVersion}`]);
-    const uses = lines.split("\n").flatMap((line) => (line === "" ? [] : stringAt(recordAt(recordAt(JSON.parse(line), "object"), "status"), "lastActivity") ?? []));
+    const lines = await kubectl(cluster.controlPlane, [
+      "get",
+      "--raw",
+      `${keys}?watch=true&timeoutSeconds=2&fieldSelector=metadata.name%3Dshared&resourceVersion=${made.metadata.resourceVersion}`,
+    ]);
+    const uses = lines
+      .split("\n")
+      .flatMap((line) =>
+        line === ""
+          ? []
+          : (stringAt(recordAt(recordAt(JSON.parse(line), "object"), "status"), "lastActivity") ??
+            []),
+      );
     expect(uses.toSorted()).toEqual(uses);
     expect(new Set(uses).size).toBeGreaterThan(2);
     expect(new Set(uses).size).toBeLessThanOrEqual(seconds + 2);
@@ -262,17 +439,39 @@ describe.skipIf(!hasLoneClusters)("a key that was used", () => {
 
   it("is in no log, no metric, no Event and no answer, and as a digest nowhere at all", async () => {
     const { controlPlane } = cluster;
-    const logs = [...readdirSync(controlPlane.logs).map((file) => join(controlPlane.logs, file)), ...webhooks.map(({ log }) => log)];
-    const metrics = await Promise.all(webhooks.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
-    const events = JSON.stringify(await cluster.arrange({ method: "GET", path: "/apis/events.k8s.io/v1/events" }));
-    const answers = JSON.stringify(await askAs(controlPlane, stored, { method: "GET", path: "/api/v1/namespaces/none/secrets/none" }));
+    const logs = [
+      ...readdirSync(controlPlane.logs).map((file) => join(controlPlane.logs, file)),
+      ...webhooks.map(({ log }) => log),
+    ];
+    const metrics = await Promise.all(
+      webhooks.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()),
+    );
+    const events = JSON.stringify(
+      await cluster.arrange({ method: "GET", path: "/apis/events.k8s.io/v1/events" }),
+    );
+    const answers = JSON.stringify(
+      await askAs(controlPlane, stored, {
+        method: "GET",
+        path: "/api/v1/namespaces/none/secrets/none",
+      }),
+    );
     const texts = [...logs.map((log) => readFileSync(log, "utf8")), ...metrics, events, answers];
-    const shown = (key: string): readonly number[] => texts.flatMap((text, index) => ([key, digestOf(key).slice(7)].some((disguise) => text.includes(disguise)) ? [index] : []));
+    const shown = (key: string): readonly number[] =>
+      texts.flatMap((text, index) =>
+        [key, digestOf(key).slice(7)].some((disguise) => text.includes(disguise)) ? [index] : [],
+      );
     expect([shown(stored), shown(digested)]).toEqual([[], []]);
     expect(valuesOf(metrics.join("\n"), "latchkey_reviews_total").length).toBeGreaterThan(0);
     const found = (key: string): boolean => {
       try {
-        execFileSync("grep", ["--recursive", "--quiet", "--binary-files=text", "--fixed-strings", key, join(controlPlane.directory, "etcd")]);
+        execFileSync("grep", [
+          "--recursive",
+          "--quiet",
+          "--binary-files=text",
+          "--fixed-strings",
+          key,
+          join(controlPlane.directory, "etcd"),
+        ]);
         return true;
       } catch {
         return false;
@@ -283,7 +482,9 @@ describe.skipIf(!hasLoneClusters)("a key that was used", () => {
   });
 
   it("leaves the extras that audit logs show, and these hold no key", () => {
-    const lines = readFileSync(cluster.audit, "utf8").split("\n").filter((line) => line.includes("management.service/key-id"));
+    const lines = readFileSync(cluster.audit, "utf8")
+      .split("\n")
+      .filter((line) => line.includes("management.service/key-id"));
     expect(lines.length).toBeGreaterThan(0);
     expect(stringMapAt(recordAt(JSON.parse(lines[0] ?? "{}"), "user"), "extra")).toEqual({});
   });
@@ -291,35 +492,69 @@ describe.skipIf(!hasLoneClusters)("a key that was used", () => {
 
 describe.skipIf(!hasLoneClusters)("on a server that does not serve MutatingAdmissionPolicy", () => {
   const alice = { user: "alice", groups: ["system:masters"] };
-  const requester = (answer: Answer) => stringMapAt(answer.metadata, "annotations")[annotations.requester];
+  const requester = (answer: Answer) =>
+    stringMapAt(answer.metadata, "annotations")[annotations.requester];
   const forged = { [annotations.requester]: "mallory", [annotations.requesterKeyId]: "stolen" };
-  const ask = (name: string, given: object = {}) => cluster.ask(alice, { method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name, annotations: given }, spec: { user: "alice" } } });
+  const ask = (name: string, given: object = {}) =>
+    cluster.ask(alice, {
+      method: "POST",
+      path: keys,
+      body: {
+        apiVersion,
+        kind: "OwnedAccessKey",
+        metadata: { name, annotations: given },
+        spec: { user: "alice" },
+      },
+    });
 
   beforeAll(async () => {
     if (!hasLoneClusters) return;
     const [webhook = await run()] = webhooks;
     for (const plural of ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]) {
-      await cluster.arrange({ method: "DELETE", path: `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-stamp` });
+      await cluster.arrange({
+        method: "DELETE",
+        path: `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-stamp`,
+      });
     }
-    const isUnstamped = async () => (await ask(`try-${randomBytes(4).toString("hex")}`)).code !== 201;
+    const isUnstamped = async () =>
+      (await ask(`try-${randomBytes(4).toString("hex")}`)).code !== 201;
     await eventually(isUnstamped, { what: "the policy to be away" });
-    await askWebhookAtAdmission(cluster.controlPlane, webhook, join("before-1.36", "requester-stamp.yaml"));
+    await askWebhookAtAdmission(
+      cluster.controlPlane,
+      webhook,
+      join("before-1.36", "requester-stamp.yaml"),
+    );
     // So old must be what makes a requester certain.
     await new Promise((resolve) => setTimeout(resolve, 11_000));
   });
 
   it("the webhook stamps who asks, whatever was sent", async () => {
     const made = await ask("stamped", forged);
-    expect(made).toMatchObject({ code: 201, metadata: { annotations: { [annotations.requester]: "alice" } } });
+    expect(made).toMatchObject({
+      code: 201,
+      metadata: { annotations: { [annotations.requester]: "alice" } },
+    });
     expect(stringMapAt(made.metadata, "annotations")[annotations.requesterKeyId]).toBeUndefined();
-    const isActive = async () => parseConditions((await cluster.arrange({ method: "GET", path: `${keys}/stamped` })).status).some(({ type, status }) => type === "Active" && status === "True");
+    const isActive = async () =>
+      parseConditions(
+        (await cluster.arrange({ method: "GET", path: `${keys}/stamped` })).status,
+      ).some(({ type, status }) => type === "Active" && status === "True");
     expect(await eventually(isActive, { what: "the stamp to count" })).toBe(true);
   });
 
   it("an update brings the stamp back", async () => {
     const path = `${keys}/stamped`;
     for (const given of [forged, { [annotations.requester]: null }]) {
-      expect(requester(await cluster.arrange({ method: "PATCH", path, type: patchTypes.merge, body: { metadata: { annotations: given } } }))).toBe("alice");
+      expect(
+        requester(
+          await cluster.arrange({
+            method: "PATCH",
+            path,
+            type: patchTypes.merge,
+            body: { metadata: { annotations: given } },
+          }),
+        ),
+      ).toBe("alice");
     }
   });
 
@@ -329,6 +564,13 @@ describe.skipIf(!hasLoneClusters)("on a server that does not serve MutatingAdmis
       await webhook.exited();
     }
     expect((await ask("made-never")).code).toBe(500);
-    expect(await cluster.ask(admin, { method: "PATCH", path: `${keys}/stamped`, type: patchTypes.merge, body: { spec: { disabled: true } } })).toMatchObject({ code: 200 });
+    expect(
+      await cluster.ask(admin, {
+        method: "PATCH",
+        path: `${keys}/stamped`,
+        type: patchTypes.merge,
+        body: { spec: { disabled: true } },
+      }),
+    ).toMatchObject({ code: 200 });
   });
 });

@@ -15,7 +15,10 @@ const fullScope = {
   rules: [
     {
       verbs: ["get", "list"],
-      resources: [{ group: "", resources: ["pods", "pods/log", "*/scale"] }, { group: "apps", resources: [] }],
+      resources: [
+        { group: "", resources: ["pods", "pods/log", "*/scale"] },
+        { group: "apps", resources: [] },
+      ],
       resourceNames: ["web-0"],
       namespaces: ["", "default"],
       nonResourceURLs: ["*", "/*", "/healthz/*", "/metrics"],
@@ -32,7 +35,9 @@ const fullSecret = {
   description: "How to reach it",
   owner: { user: "alice", team: "ops", contact: { chat: "#orders", pager: [1, 2] } },
   data: { ".dot": "", "-dash_2": "aA==", "UPPER.lower-1": "+/+=", plain: "AAAA" },
-  access: [{ name: "readers", verbs: ["get"], subresources: ["status"], users: ["bob"], teams: ["devs"] }],
+  access: [
+    { name: "readers", verbs: ["get"], subresources: ["status"], users: ["bob"], teams: ["devs"] },
+  ],
 } satisfies SharedSecretSpec;
 
 const fullKey = {
@@ -61,7 +66,12 @@ const fullKey = {
   identityRefresh: "2026-11-21T13:00:00Z",
   oidcProvider: { clientId: "cli", nested: { anything: [true, null, 1.5] } },
   parent: "login",
-  oidcLogin: { idToken: "id", accessToken: "access", refreshToken: "refresh", lastRefresh: "2026-11-21T13:00:00.123456+02:00" },
+  oidcLogin: {
+    idToken: "id",
+    accessToken: "access",
+    refreshToken: "refresh",
+    lastRefresh: "2026-11-21T13:00:00.123456+02:00",
+  },
 } satisfies OwnedAccessKeySpec;
 
 const full: readonly { kind: KindName; spec: Readonly<Record<string, unknown>> }[] = [
@@ -71,34 +81,56 @@ const full: readonly { kind: KindName; spec: Readonly<Record<string, unknown>> }
 ];
 
 describe("every field of the specification", () => {
-  test.each(full)("of $kind is in the object that the next two tests send", async ({ kind, spec }) => {
-    const specified = fieldsOf(await schemaOf(kinds[kind].plural)).map(({ path }) => path).filter((path) => path.startsWith("spec."));
-    expect(pathsOf(spec)).toEqual(expect.arrayContaining(specified));
-  });
+  test.each(full)(
+    "of $kind is in the object that the next two tests send",
+    async ({ kind, spec }) => {
+      const specified = fieldsOf(await schemaOf(kinds[kind].plural))
+        .map(({ path }) => path)
+        .filter((path) => path.startsWith("spec."));
+      expect(pathsOf(spec)).toEqual(expect.arrayContaining(specified));
+    },
+  );
 
   test.each(full)("of $kind comes back from a create as it was sent", async ({ kind, spec }) => {
     expect((await ask(admin, dryCreate(kind, spec))).spec).toEqual(spec);
   });
 
-  test.each(full)("of $kind comes back from a server-side apply as it was sent", async ({ kind, spec }) => {
-    expect((await ask(admin, dryApply(kind, spec))).spec).toEqual(spec);
-  });
+  test.each(full)(
+    "of $kind comes back from a server-side apply as it was sent",
+    async ({ kind, spec }) => {
+      expect((await ask(admin, dryApply(kind, spec))).spec).toEqual(spec);
+    },
+  );
 });
 
 describe("accepted", () => {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-";
   const scoped = (rule: unknown) => ({ scope: { rules: [rule] } });
   const accepted: readonly { sentence: string; kind: KindName; spec: unknown }[] = [
-    ...Object.keys(kinds).filter(isKind).flatMap((kind) => [
-      { sentence: "no spec", kind, spec: undefined },
-      { sentence: "an empty spec", kind, spec: {} },
-    ]),
+    ...Object.keys(kinds)
+      .filter(isKind)
+      .flatMap((kind) => [
+        { sentence: "no spec", kind, spec: undefined },
+        { sentence: "an empty spec", kind, spec: {} },
+      ]),
     { sentence: "an empty key, to be generated", kind: "OwnedAccessKey", spec: { key: "" } },
-    { sentence: "a bound digest", kind: "OwnedAccessKey", spec: { key: `sha256:0123456789abcdef.${"0123456789abcdef".repeat(4)}` } },
+    {
+      sentence: "a bound digest",
+      kind: "OwnedAccessKey",
+      spec: { key: `sha256:0123456789abcdef.${"0123456789abcdef".repeat(4)}` },
+    },
     { sentence: "a key of 16 characters", kind: "OwnedAccessKey", spec: { key: "x".repeat(16) } },
     { sentence: "a key of 512 characters", kind: "OwnedAccessKey", spec: { key: "x".repeat(512) } },
-    { sentence: "a key of every character of the alphabet", kind: "OwnedAccessKey", spec: { key: alphabet } },
-    { sentence: "a team beside an empty user", kind: "OwnedAccessKey", spec: { user: "", team: "devs" } },
+    {
+      sentence: "a key of every character of the alphabet",
+      kind: "OwnedAccessKey",
+      spec: { key: alphabet },
+    },
+    {
+      sentence: "a team beside an empty user",
+      kind: "OwnedAccessKey",
+      spec: { user: "", team: "devs" },
+    },
     { sentence: "a subject alone", kind: "OwnedAccessKey", spec: { subject: "robot" } },
     { sentence: "a type beyond the example", kind: "OwnedAccessKey", spec: { type: "System" } },
     ...[0, 1, 2147483647].flatMap((ttl) => [
@@ -106,14 +138,46 @@ describe("accepted", () => {
       { sentence: `a ttl of ${ttl}`, kind: "DirectClusterEndpointToken" as const, spec: { ttl } },
     ]),
     { sentence: "256 groups", kind: "OwnedAccessKey", spec: { groups: many(256, "g") } },
-    { sentence: "64 scope rules", kind: "OwnedAccessKey", spec: { scope: { rules: many(64, {}) } } },
-    { sentence: "256 access rules", kind: "SharedSecret", spec: { access: many(256, { verbs: ["get"] }) } },
-    { sentence: "an access rule that only a condition can complain about", kind: "SharedSecret", spec: { access: [{}, { verbs: ["create"] }] } },
-    { sentence: "2,000 data keys", kind: "SharedSecret", spec: { data: Object.fromEntries(many(2000, "").map((value, i) => [`key-${i}`, value])) } },
-    { sentence: "a data value of a megabyte", kind: "SharedSecret", spec: { data: { big: "A".repeat(2 ** 20) } } },
-    { sentence: "empty lists in a scope", kind: "DirectClusterEndpointToken", spec: { scope: { roles: [], projects: [], rules: [] } } },
-    { sentence: "resourceNames beside resources", kind: "OwnedAccessKey", spec: scoped({ resources: [{}], resourceNames: ["a"] }) },
-    { sentence: "an empty resourceNames without resources", kind: "OwnedAccessKey", spec: scoped({ resourceNames: [] }) },
+    {
+      sentence: "64 scope rules",
+      kind: "OwnedAccessKey",
+      spec: { scope: { rules: many(64, {}) } },
+    },
+    {
+      sentence: "256 access rules",
+      kind: "SharedSecret",
+      spec: { access: many(256, { verbs: ["get"] }) },
+    },
+    {
+      sentence: "an access rule that only a condition can complain about",
+      kind: "SharedSecret",
+      spec: { access: [{}, { verbs: ["create"] }] },
+    },
+    {
+      sentence: "2,000 data keys",
+      kind: "SharedSecret",
+      spec: { data: Object.fromEntries(many(2000, "").map((value, i) => [`key-${i}`, value])) },
+    },
+    {
+      sentence: "a data value of a megabyte",
+      kind: "SharedSecret",
+      spec: { data: { big: "A".repeat(2 ** 20) } },
+    },
+    {
+      sentence: "empty lists in a scope",
+      kind: "DirectClusterEndpointToken",
+      spec: { scope: { roles: [], projects: [], rules: [] } },
+    },
+    {
+      sentence: "resourceNames beside resources",
+      kind: "OwnedAccessKey",
+      spec: scoped({ resources: [{}], resourceNames: ["a"] }),
+    },
+    {
+      sentence: "an empty resourceNames without resources",
+      kind: "OwnedAccessKey",
+      spec: scoped({ resourceNames: [] }),
+    },
   ];
 
   test.each(accepted)("$kind: $sentence", async ({ kind, spec }) => {

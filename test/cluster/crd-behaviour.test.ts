@@ -1,10 +1,22 @@
 import { describe, expect, inject, test } from "vitest";
 import { collectionOf, type KindName, kinds, objectOf } from "./crd-requests.ts";
 import { kubectl } from "./kubectl.ts";
-import { admin, arrange, ask, latchkeyAccount, patchTypes, replace, unique } from "./policy-request.ts";
+import {
+  admin,
+  arrange,
+  ask,
+  latchkeyAccount,
+  patchTypes,
+  replace,
+  unique,
+} from "./policy-request.ts";
 
 const canary = "canary-7d1f0e";
-const everyKind: readonly KindName[] = ["SharedSecret", "OwnedAccessKey", "DirectClusterEndpointToken"];
+const everyKind: readonly KindName[] = [
+  "SharedSecret",
+  "OwnedAccessKey",
+  "DirectClusterEndpointToken",
+];
 const controlPlane = inject("controlPlane");
 /** Writes status also where a policy keeps everybody else from it. */
 const controller = { ...latchkeyAccount("latchkey-controller"), groups: ["system:masters"] };
@@ -27,19 +39,41 @@ describe.each(everyKind)("the status of a %s", (kind) => {
   test("is written through its subresource, which changes nothing else", async () => {
     const { metadata } = await create(kind, { spec: {} });
     const status = { observedGeneration: 1, conditions: [condition] };
-    const changed = await writeStatus(kind, metadata.name, { status, spec: { displayName: "ignored", ttl: 5 } });
+    const changed = await writeStatus(kind, metadata.name, {
+      status,
+      spec: { displayName: "ignored", ttl: 5 },
+    });
     expect(changed).toMatchObject({ code: 200, status, metadata: { generation: 1 } });
     expect(changed.spec).toEqual({});
   });
 
   test.each([
-    { sentence: "two conditions of one type", conditions: [condition, condition], says: "status.conditions[1]" },
-    { sentence: "a status other than True, False and Unknown", conditions: [{ ...condition, status: "Maybe" }], says: "status.conditions[0].status" },
-    { sentence: "a reason of two words", conditions: [{ ...condition, reason: "two words" }], says: "status.conditions[0].reason" },
-    { sentence: "no message", conditions: [{ ...condition, message: undefined }], says: "status.conditions[0].message" },
+    {
+      sentence: "two conditions of one type",
+      conditions: [condition, condition],
+      says: "status.conditions[1]",
+    },
+    {
+      sentence: "a status other than True, False and Unknown",
+      conditions: [{ ...condition, status: "Maybe" }],
+      says: "status.conditions[0].status",
+    },
+    {
+      sentence: "a reason of two words",
+      conditions: [{ ...condition, reason: "two words" }],
+      says: "status.conditions[0].reason",
+    },
+    {
+      sentence: "no message",
+      conditions: [{ ...condition, message: undefined }],
+      says: "status.conditions[0].message",
+    },
   ])("refuses $sentence", async ({ conditions, says }) => {
     const { metadata } = await create(kind, {});
-    expect(await writeStatus(kind, metadata.name, { status: { conditions } })).toMatchObject({ code: 422, message: expect.stringContaining(says) });
+    expect(await writeStatus(kind, metadata.name, { status: { conditions } })).toMatchObject({
+      code: 422,
+      message: expect.stringContaining(says),
+    });
   });
 });
 
@@ -48,19 +82,28 @@ describe("the spec of a DirectClusterEndpointToken never changes", () => {
   test.each([
     { sentence: "a longer life", before: { ttl: 60 }, after: { ttl: 61 } },
     { sentence: "a ttl that was not there", before: {}, after: { ttl: 60 } },
-    { sentence: "a wider scope", before: { scope: { projects: [] } }, after: { scope: { projects: [{ project: "*" }] } } },
+    {
+      sentence: "a wider scope",
+      before: { scope: { projects: [] } },
+      after: { scope: { projects: [{ project: "*" }] } },
+    },
     { sentence: "a scope taken away", before: { scope: {} }, after: {} },
     { sentence: "a spec given later", before: undefined, after: { ttl: 60 } },
     { sentence: "a spec taken away", before: { ttl: 60 }, after: undefined },
   ])("not to $sentence", async ({ before, after }) => {
     const { metadata } = await create(kind, { spec: before });
-    const answer = await replace(admin, `${collectionOf(kind)}/${metadata.name}`, (token) => ({ ...token, spec: after }));
+    const answer = await replace(admin, `${collectionOf(kind)}/${metadata.name}`, (token) => ({
+      ...token,
+      spec: after,
+    }));
     expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec: ") });
     expect(answer.message).toContain("create another token instead");
   });
 
   test("while its labels may", async () => {
-    const { metadata } = await create(kind, { spec: { ttl: 60, scope: { projects: [{ project: "web" }] } } });
+    const { metadata } = await create(kind, {
+      spec: { ttl: 60, scope: { projects: [{ project: "web" }] } },
+    });
     const changed = await replace(admin, `${collectionOf(kind)}/${metadata.name}`, (token) => {
       return { ...token, metadata: { ...token.metadata, labels: { team: "a" } } };
     });
@@ -74,20 +117,40 @@ describe("OwnedAccessKeys can be selected", () => {
     const { metadata } = await create("OwnedAccessKey", { spec: { [field]: value } });
     await create("OwnedAccessKey", { spec: { [field]: unique("other") } });
     const selector = `spec.${field}=${value}`;
-    const found = await kubectl(controlPlane, ["get", "oak", `--field-selector=${selector}`, "--output=name"]);
+    const found = await kubectl(controlPlane, [
+      "get",
+      "oak",
+      `--field-selector=${selector}`,
+      "--output=name",
+    ]);
     expect(found.trim()).toBe(`ownedaccesskey.management.service/${metadata.name}`);
   });
 
   test("and not by spec.key", async () => {
-    const answer = await ask(admin, { method: "GET", path: `${collectionOf("OwnedAccessKey")}?fieldSelector=spec.key%3D${canary}` });
-    expect(answer).toMatchObject({ code: 400, message: expect.stringContaining("field label not supported") });
+    const answer = await ask(admin, {
+      method: "GET",
+      path: `${collectionOf("OwnedAccessKey")}?fieldSelector=spec.key%3D${canary}`,
+    });
+    expect(answer).toMatchObject({
+      code: 400,
+      message: expect.stringContaining("field label not supported"),
+    });
   });
 });
 
 describe("kubectl get", () => {
   const specs: Readonly<Record<KindName, unknown>> = {
-    SharedSecret: { data: { password: Buffer.from(canary).toString("base64") }, owner: { note: canary }, access: [{ users: ["bob"] }] },
-    OwnedAccessKey: { key: `${canary}-0123456789`, user: "alice", oidcLogin: { idToken: canary }, oidcProvider: { clientSecret: canary } },
+    SharedSecret: {
+      data: { password: Buffer.from(canary).toString("base64") },
+      owner: { note: canary },
+      access: [{ users: ["bob"] }],
+    },
+    OwnedAccessKey: {
+      key: `${canary}-0123456789`,
+      user: "alice",
+      oidcLogin: { idToken: canary },
+      oidcProvider: { clientSecret: canary },
+    },
     DirectClusterEndpointToken: {},
   };
   const statuses: Readonly<Record<KindName, unknown>> = {
@@ -96,24 +159,78 @@ describe("kubectl get", () => {
     DirectClusterEndpointToken: { token: canary, expiresAt: "2999-01-01T00:00:00Z" },
   };
   const tables = [
-    { kind: "SharedSecret", short: "shsec", columns: ["NAME", "READY", "REASON", "SYNCED", "DESIRED", "CONFLICTS", "KEYS", "BINDINGS", "AGE"], shows: ["11", "12"] },
-    { kind: "OwnedAccessKey", short: "oak", columns: ["NAME", "READY", "REASON", "USER", "TEAM", "EXPIRES", "LAST-USED", "SUBJECT", "TYPE", "DISABLED", "REQUESTER", "AGE"], shows: ["alice", "2999-01-01T00:00:00Z"] },
-    { kind: "DirectClusterEndpointToken", short: "dcet", columns: ["NAME", "READY", "REASON", "REQUESTER", "EXPIRES", "KEY-ID", "AGE"], shows: ["2999-01-01T00:00:00Z"] },
+    {
+      kind: "SharedSecret",
+      short: "shsec",
+      columns: [
+        "NAME",
+        "READY",
+        "REASON",
+        "SYNCED",
+        "DESIRED",
+        "CONFLICTS",
+        "KEYS",
+        "BINDINGS",
+        "AGE",
+      ],
+      shows: ["11", "12"],
+    },
+    {
+      kind: "OwnedAccessKey",
+      short: "oak",
+      columns: [
+        "NAME",
+        "READY",
+        "REASON",
+        "USER",
+        "TEAM",
+        "EXPIRES",
+        "LAST-USED",
+        "SUBJECT",
+        "TYPE",
+        "DISABLED",
+        "REQUESTER",
+        "AGE",
+      ],
+      shows: ["alice", "2999-01-01T00:00:00Z"],
+    },
+    {
+      kind: "DirectClusterEndpointToken",
+      short: "dcet",
+      columns: ["NAME", "READY", "REASON", "REQUESTER", "EXPIRES", "KEY-ID", "AGE"],
+      shows: ["2999-01-01T00:00:00Z"],
+    },
   ] as const;
 
-  test.each(tables)("$short --output=wide has columns for an administrator, and no secret", async ({ kind, short, columns, shows }) => {
-    const { metadata } = await create(kind, { spec: specs[kind] });
-    await writeStatus(kind, metadata.name, { status: statuses[kind] });
-    const table = await kubectl(controlPlane, ["get", short, `${metadata.name}`, "--output=wide"]);
-    const [heading, row] = table.split("\n");
-    expect(heading?.split(/\s+/)).toEqual(columns);
-    for (const value of shows) expect(row?.split(/\s+/)).toContain(value);
-    expect(table).not.toMatch(new RegExp(`${canary}|${Buffer.from(canary).toString("base64")}`));
-  });
+  test.each(tables)(
+    "$short --output=wide has columns for an administrator, and no secret",
+    async ({ kind, short, columns, shows }) => {
+      const { metadata } = await create(kind, { spec: specs[kind] });
+      await writeStatus(kind, metadata.name, { status: statuses[kind] });
+      const table = await kubectl(controlPlane, [
+        "get",
+        short,
+        `${metadata.name}`,
+        "--output=wide",
+      ]);
+      const [heading, row] = table.split("\n");
+      expect(heading?.split(/\s+/)).toEqual(columns);
+      for (const value of shows) expect(row?.split(/\s+/)).toContain(value);
+      expect(table).not.toMatch(new RegExp(`${canary}|${Buffer.from(canary).toString("base64")}`));
+    },
+  );
 
   test("management lists all three kinds", async () => {
-    const names = await kubectl(controlPlane, ["api-resources", "--categories=management", "--output=name"]);
-    expect(names.trim().split("\n").toSorted()).toEqual(Object.values(kinds).map(({ plural, group }) => `${plural}.${group}`).toSorted());
+    const names = await kubectl(controlPlane, [
+      "api-resources",
+      "--categories=management",
+      "--output=name",
+    ]);
+    expect(names.trim().split("\n").toSorted()).toEqual(
+      Object.values(kinds)
+        .map(({ plural, group }) => `${plural}.${group}`)
+        .toSorted(),
+    );
   });
 });
 
@@ -125,7 +242,10 @@ describe("kubectl explain", () => {
     ["ownedaccesskey.spec.parent", "Deprecated: use identity."],
     ["ownedaccesskey.spec.oidcLogin", "Deprecated: use identity."],
     ["ownedaccesskey.spec.scope.rules", "Deprecated: use projects, spaces and virtualClusters."],
-    ["directclusterendpointtoken.spec.scope.allowServiceCli", "Deprecated: use roles with the role serviceCLI."],
+    [
+      "directclusterendpointtoken.spec.scope.allowServiceCli",
+      "Deprecated: use roles with the role serviceCLI.",
+    ],
     ["directclusterendpointtoken.status.token", "bearer token"],
   ])("%s says: %s", async (path, text) => {
     expect(await kubectl(controlPlane, ["explain", path])).toContain(text);
@@ -133,9 +253,18 @@ describe("kubectl explain", () => {
 });
 
 async function create(kind: KindName, { spec, status }: { spec?: unknown; status?: unknown }) {
-  return arrange({ method: "POST", path: collectionOf(kind), body: { ...objectOf(kind, unique("crd"), spec), status } });
+  return arrange({
+    method: "POST",
+    path: collectionOf(kind),
+    body: { ...objectOf(kind, unique("crd"), spec), status },
+  });
 }
 
 async function writeStatus(kind: KindName, name: string | undefined, body: unknown) {
-  return ask(controller, { method: "PATCH", type: patchTypes.merge, path: `${collectionOf(kind)}/${name}/status`, body });
+  return ask(controller, {
+    method: "PATCH",
+    type: patchTypes.merge,
+    path: `${collectionOf(kind)}/${name}/status`,
+    body,
+  });
 }

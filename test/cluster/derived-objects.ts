@@ -1,6 +1,11 @@
 import { labels } from "../../src/api/names.ts";
 import { listAt, parseMetadata } from "../../src/api/parse.ts";
-import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../../src/api/role.ts";
+import {
+  parseRole,
+  parseRoleBinding,
+  type RoleBindingSeen,
+  type RoleSeen,
+} from "../../src/api/role.ts";
 import { arrange } from "./policy-request.ts";
 import { rbacPath, type Place } from "./shared-secret-requests.ts";
 
@@ -16,7 +21,10 @@ export async function derivedIn(namespace: string): Promise<Derived> {
     const list = await arrange({ method: "GET", path: rbacPath(plural, namespace) });
     return listAt(list, "items").filter((item) => parseMetadata(item).name.startsWith("latchkey-"));
   };
-  return { roles: (await items("roles")).map(parseRole), bindings: (await items("rolebindings")).map(parseRoleBinding) };
+  return {
+    roles: (await items("roles")).map(parseRole),
+    bindings: (await items("rolebindings")).map(parseRoleBinding),
+  };
 }
 
 /** A derived namespace in words: each binding's subjects and what its Role lets them do, sorted. */
@@ -24,12 +32,18 @@ export async function grantsOf({ namespace, name, uid }: Place): Promise<readonl
   const { roles, bindings } = await derivedIn(namespace);
   const sentences = bindings.map(({ metadata, roleRef, subjects }) => {
     const role = roles.find((entry) => entry.metadata.name === roleRef.name);
-    const marked = [metadata, role?.metadata].every((entry) => entry?.labels[labels.sourceUid] === uid) ? "" : " (unmarked)";
+    const marked = [metadata, role?.metadata].every(
+      (entry) => entry?.labels[labels.sourceUid] === uid,
+    )
+      ? ""
+      : " (unmarked)";
     const rules = role?.rules.map(({ verbs, resources, resourceNames }) => {
       return `${verbs.join(" ")} ${resources.join(" ")}${resourceNames.join() === name ? "" : ` of ${resourceNames.join()}`}`;
     });
     return `${subjects.map((subject) => subject.name).join(" ")}: ${rules?.join("; ") ?? "no Role"}${marked}`;
   });
-  const bare = roles.filter((role) => !bindings.some(({ roleRef }) => roleRef.name === role.metadata.name)).map(() => "nobody");
+  const bare = roles
+    .filter((role) => !bindings.some(({ roleRef }) => roleRef.name === role.metadata.name))
+    .map(() => "nobody");
   return [...sentences, ...bare].sort();
 }

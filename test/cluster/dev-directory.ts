@@ -25,7 +25,8 @@ const lockName = "lock";
 export function claimDevDirectory(): HeldLock {
   mkdirSync(devDirectory, { recursive: true });
   const lock = takeLock(join(devDirectory, lockName));
-  if ("heldBy" in lock) throw new Error(`make dev runs already, as process ${lock.heldBy.pid}: stop it first`);
+  if ("heldBy" in lock)
+    throw new Error(`make dev runs already, as process ${lock.heldBy.pid}: stop it first`);
   for (const entry of readdirSync(devDirectory).filter((name) => name !== lockName)) {
     rmSync(join(devDirectory, entry), { recursive: true, force: true, maxRetries: 5 });
   }
@@ -35,9 +36,14 @@ export function claimDevDirectory(): HeldLock {
 
 /** Writes the kubeconfig with the contexts admin, alice and bob, and the file to be sourced. */
 export function writeDevFiles(controlPlane: ControlPlane, controllerUrl: string): void {
-  const kubeconfig = controlPlane.kind === "own" ? devPaths.kubeconfig : Object.values(controlPlane.kubeconfigs).join(":");
+  const kubeconfig =
+    controlPlane.kind === "own"
+      ? devPaths.kubeconfig
+      : Object.values(controlPlane.kubeconfigs).join(":");
   if (controlPlane.kind === "own") {
-    const users = Object.entries(controlPlane.tokens).map(([name, token]) => [name, { token }] as const);
+    const users = Object.entries(controlPlane.tokens).map(
+      ([name, token]) => [name, { token }] as const,
+    );
     writeKubeconfig(devPaths.kubeconfig, controlPlane, Object.fromEntries(users));
   }
   const bin = join(devDirectory, "bin");

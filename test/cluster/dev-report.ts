@@ -42,10 +42,15 @@ and try:
   curl -s "$LATCHKEY_CONTROLLER_URL/metrics"
 `;
 
-/** What `make dev` prints when all samples are ready: what to paste and try, and tables of what is there. */
+/**
+ * What `make dev` prints when all samples are ready: what to paste and try, and tables of what is
+ * there.
+ */
 export async function devReport(controlPlane: ControlPlane): Promise<string> {
   const printed = await Promise.all(
-    tables.map(async (command) => `$ kubectl ${command}\n${await kubectl(controlPlane, command.split(" "))}`),
+    tables.map(
+      async (command) => `$ kubectl ${command}\n${await kubectl(controlPlane, command.split(" "))}`,
+    ),
   );
   return [tries, ...printed].join("\n");
 }

@@ -9,7 +9,13 @@ interface Sample {
   kind: string;
   metadata: { name: string; namespace?: string; generation: number };
   status?: {
-    conditions?: { type: string; status: string; reason: string; observedGeneration?: number; message: string }[];
+    conditions?: {
+      type: string;
+      status: string;
+      reason: string;
+      observedGeneration?: number;
+      message: string;
+    }[];
     sync?: { desired: number; synced: number };
   };
 }
@@ -38,15 +44,30 @@ async function unfinished(access: KubectlAccess): Promise<string[]> {
   const { items }: { items: Sample[] } = JSON.parse(await kubectl(access, get));
   const ours = items.filter(({ kind }) => kind !== "Namespace");
   const wanted = ours.reduce((sum, { status }) => sum + (status?.sync?.desired ?? 0), 0);
-  const list = ["get", "secrets", "--all-namespaces", `--selector=${labels.sourceUid}`, "--output=name"];
+  const list = [
+    "get",
+    "secrets",
+    "--all-namespaces",
+    `--selector=${labels.sourceUid}`,
+    "--output=name",
+  ];
   const copies = (await kubectl(access, list)).split("\n").filter((line) => line !== "").length;
-  return [...ours.flatMap(notReady), ...(copies < wanted ? [`${copies} of ${wanted} copies are there`] : [])];
+  return [
+    ...ours.flatMap(notReady),
+    ...(copies < wanted ? [`${copies} of ${wanted} copies are there`] : []),
+  ];
 }
 
 function notReady({ kind, metadata, status }: Sample): string[] {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const current = ready?.observedGeneration === metadata.generation;
-  if (current && ready.status === "True" && (status?.sync?.synced ?? 0) >= (status?.sync?.desired ?? 0)) return [];
-  const state = ready === undefined ? "no controller has looked at it" : `${ready.reason}: ${ready.message}`;
+  if (
+    current &&
+    ready.status === "True" &&
+    (status?.sync?.synced ?? 0) >= (status?.sync?.desired ?? 0)
+  )
+    return [];
+  const state =
+    ready === undefined ? "no controller has looked at it" : `${ready.reason}: ${ready.message}`;
   return [`${kind} ${metadata.name}: ${state}`];
 }

@@ -18,12 +18,19 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** In the development cluster the group devs may ask for keys and tokens, so that there is something to try. */
+/**
+ * In the development cluster the group devs may ask for keys and tokens, so that there is something
+ * to try.
+ */
 const requesters = JSON.stringify({
   apiVersion: "rbac.authorization.k8s.io/v1",
   kind: "ClusterRoleBinding",
   metadata: { name: "dev-requesters" },
-  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "latchkey-requester" },
+  roleRef: {
+    apiGroup: "rbac.authorization.k8s.io",
+    kind: "ClusterRole",
+    name: "latchkey-requester",
+  },
   subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "Group", name: "devs" }],
 });
 
@@ -34,7 +41,11 @@ async function bindRequesters(access: KubectlAccess): Promise<void> {
 async function up(fail: (what: string) => void): Promise<void> {
   const source = await findOrBuildControlPlane(say);
   say("starting the control plane");
-  const controlPlane = await startControlPlane(source, { directory: devDirectory, logs: devPaths.logs, onDeath: fail });
+  const controlPlane = await startControlPlane(source, {
+    directory: devDirectory,
+    logs: devPaths.logs,
+    onDeath: fail,
+  });
   started.push(() => controlPlane.stop());
   say("installing the CRDs, RBAC and policies");
   const { stampedBy } = await applyLatchkey(controlPlane, say);
@@ -46,7 +57,10 @@ async function up(fail: (what: string) => void): Promise<void> {
     directory: devDirectory,
     log: devPaths.controllerLog,
     pidFile: devPaths.controllerPid,
-    onDeath: (exit) => say(`the controller died (${describeExit(exit)}), starting it again; ${devPaths.controllerLog}`),
+    onDeath: (exit) =>
+      say(
+        `the controller died (${describeExit(exit)}), starting it again; ${devPaths.controllerLog}`,
+      ),
   });
   started.push(() => controller.stop());
   writeDevFiles(controlPlane, controller.url);
@@ -62,17 +76,33 @@ async function up(fail: (what: string) => void): Promise<void> {
   say("Latchkey is ready");
 }
 
-/** The webhook, and an API server that asks it, unless the cluster exists already: its API server takes no flags of ours. Whether anything stamps. */
-async function startWebhookFor(controlPlane: StartedControlPlane, stampedBy: Installation["stampedBy"]): Promise<boolean> {
+/**
+ * The webhook, and an API server that asks it, unless the cluster exists already: its API server
+ * takes no flags of ours. Whether anything stamps.
+ */
+async function startWebhookFor(
+  controlPlane: StartedControlPlane,
+  stampedBy: Installation["stampedBy"],
+): Promise<boolean> {
   if (controlPlane.kind === "existing") {
-    say("the webhook is not started: give this cluster's kube-apiserver what `latchkey trust-config --authorization` prints, and access keys work");
+    say(
+      "the webhook is not started: give this cluster's kube-apiserver what `latchkey trust-config --authorization` prints, and access keys work",
+    );
     return stampedBy === "policy";
   }
   say("starting the webhook as system:serviceaccount:latchkey-system:latchkey-webhook");
   const { webhookLog: log, webhookPid: pidFile } = devPaths;
-  const onDeath = (exit: Exit) => say(`the webhook died (${describeExit(exit)}), starting it again; ${log}`);
+  const onDeath = (exit: Exit) =>
+    say(`the webhook died (${describeExit(exit)}), starting it again; ${log}`);
   const args = [`--certificate-names=${webhookHost}`];
-  const webhook = await startWebhook({ controlPlane, directory: devDirectory, log, pidFile, onDeath, args });
+  const webhook = await startWebhook({
+    controlPlane,
+    directory: devDirectory,
+    log,
+    pidFile,
+    onDeath,
+    args,
+  });
   started.push(() => webhook.stop());
   await webhook.waitReady();
   say("starting kube-apiserver again with what `latchkey trust-config --authorization` prints");
@@ -82,10 +112,18 @@ async function startWebhookFor(controlPlane: StartedControlPlane, stampedBy: Ins
   return true;
 }
 
-/** Settles when this process shall end: a signal, the death of the npm that started it, or a failure. */
-function ending(): { asked: Promise<string>; fail: (what: string) => void; failed: Promise<never> } {
+/**
+ * Settles when this process shall end: a signal, the death of the npm that started it, or a
+ * failure.
+ */
+function ending(): {
+  asked: Promise<string>;
+  fail: (what: string) => void;
+  failed: Promise<never>;
+} {
   const asked = new Promise<string>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve(signal));
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+      process.on(signal, () => resolve(signal));
     const parent = process.ppid;
     const orphaned = () => process.ppid !== parent && resolve("npm is gone");
     if (process.env.npm_lifecycle_event !== undefined) setInterval(orphaned, 500).unref();

@@ -18,15 +18,29 @@ beforeAll(async () => {
   const credentials = await loadCredentials(inject("controlPlane").adminKubeconfig, clock);
   transport = createTransport({ credentials, clock, connections: 4, timeoutMs: 10_000 });
   const client = createClient(transport, "test");
-  recorder = new EventRecorder({ client, clock, log, reporter: "management.service/latchkey", identity: "host_1" });
+  recorder = new EventRecorder({
+    client,
+    clock,
+    log,
+    reporter: "management.service/latchkey",
+    identity: "host_1",
+  });
 });
 
 afterAll(() => transport.close());
 
-const notice = { type: "Warning", reason: "Conflict", note: "ä".repeat(2000), occasion: "1" } as const;
+const notice = {
+  type: "Warning",
+  reason: "Conflict",
+  note: "ä".repeat(2000),
+  occasion: "1",
+} as const;
 
 async function eventsAbout(namespace: string, uid: string): Promise<unknown> {
-  const { items } = await arrange({ method: "GET", path: `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.uid=${uid}` });
+  const { items } = await arrange({
+    method: "GET",
+    path: `/api/v1/namespaces/${namespace}/events?fieldSelector=involvedObject.uid=${uid}`,
+  });
   return items;
 }
 
@@ -37,13 +51,26 @@ test("an Event is told once, and kubectl finds it beside its object", async () =
   await recorder.tell(about);
   expect(log.lines).toEqual([]);
   expect(await eventsAbout(subject.namespace, subject.uid)).toMatchObject([
-    { type: "Warning", reason: "Conflict", involvedObject: { kind: "SharedSecret", ...subject }, reportingComponent: "management.service/latchkey" },
+    {
+      type: "Warning",
+      reason: "Conflict",
+      involvedObject: { kind: "SharedSecret", ...subject },
+      reportingComponent: "management.service/latchkey",
+    },
   ]);
 });
 
 test("an Event of a cluster-scoped object is told in default", async () => {
   const subject = { name: `${"k".repeat(200)}.${"x".repeat(40)}`, uid: unique("uid") };
-  await recorder.tell({ ...notice, type: "Normal", reason: "Expired", resource: resources.ownedAccessKeys, subject });
+  await recorder.tell({
+    ...notice,
+    type: "Normal",
+    reason: "Expired",
+    resource: resources.ownedAccessKeys,
+    subject,
+  });
   expect(log.lines).toEqual([]);
-  expect(await eventsAbout("default", subject.uid)).toMatchObject([{ type: "Normal", reason: "Expired", involvedObject: { kind: "OwnedAccessKey", ...subject } }]);
+  expect(await eventsAbout("default", subject.uid)).toMatchObject([
+    { type: "Normal", reason: "Expired", involvedObject: { kind: "OwnedAccessKey", ...subject } },
+  ]);
 });

@@ -10,7 +10,10 @@ export interface Patience {
   what: string;
 }
 
-/** Looks again until `look` answers something other than undefined or false; throws what it last failed with. */
+/**
+ * Looks again until `look` answers something other than undefined or false; throws what it last
+ * failed with.
+ */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
   { within = 150_000, every = 100, what }: Patience,
@@ -19,7 +22,8 @@ export async function eventually<T>(
   for (;;) {
     const seen = await attempt(look);
     if ("value" in seen) return seen.value;
-    if (Date.now() >= deadline) throw new Error(`waited ${within / 1000} s for ${what}`, { cause: seen.error });
+    if (Date.now() >= deadline)
+      throw new Error(`waited ${within / 1000} s for ${what}`, { cause: seen.error });
     await pause(every);
   }
 }

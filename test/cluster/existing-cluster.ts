@@ -3,7 +3,10 @@ import { join } from "node:path";
 import type { ControlPlane, User } from "./control-plane-handle.ts";
 import { writePrivately } from "./kubeconfig.ts";
 
-/** Where the kubeconfigs of an existing cluster's users are written, and who they are; the first is the administrator. */
+/**
+ * Where the kubeconfigs of an existing cluster's users are written, and who they are; the first is
+ * the administrator.
+ */
 export interface ExistingClusterOptions {
   directory: string;
   logs: string;
@@ -18,7 +21,10 @@ interface Kubeconfig {
   users: { name: string; user: Record<string, unknown> }[];
 }
 
-/** Makes kubeconfigs from the current context: its own user is the administrator, the others are impersonated. */
+/**
+ * Makes kubeconfigs from the current context: its own user is the administrator, the others are
+ * impersonated.
+ */
 export async function useExistingCluster(
   kubectl: string,
   { directory, logs, users }: ExistingClusterOptions,
@@ -26,18 +32,31 @@ export async function useExistingCluster(
   const view = ["config", "view", "--minify", "--flatten", "--raw", "--output=json"];
   const current: Kubeconfig = JSON.parse(execFileSync(kubectl, view, { encoding: "utf8" }));
   const cluster = current.clusters[0]?.cluster;
-  if (cluster === undefined) throw new Error("USE_EXISTING_CLUSTER is true, but the kubeconfig has no current context");
+  if (cluster === undefined)
+    throw new Error("USE_EXISTING_CLUSTER is true, but the kubeconfig has no current context");
   const kubeconfigs = Object.fromEntries(
     users.map((user, position) => {
       const path = join(directory, `${user.name}.kubeconfig`);
-      writePrivately(path, JSON.stringify(loggedIn(current, user.name, position === 0 ? {} : { as: user.name, "as-groups": user.groups })));
+      writePrivately(
+        path,
+        JSON.stringify(
+          loggedIn(
+            current,
+            user.name,
+            position === 0 ? {} : { as: user.name, "as-groups": user.groups },
+          ),
+        ),
+      );
       return [user.name, path];
     }),
   );
   return {
     kind: "existing",
     url: cluster.server,
-    certificateAuthority: Buffer.from(cluster["certificate-authority-data"] ?? "", "base64").toString(),
+    certificateAuthority: Buffer.from(
+      cluster["certificate-authority-data"] ?? "",
+      "base64",
+    ).toString(),
     kubectl,
     adminKubeconfig: Object.values(kubeconfigs)[0] ?? "",
     kubeconfigs,
@@ -48,12 +67,22 @@ export async function useExistingCluster(
   };
 }
 
-/** Context and user are named alike, so that the files of several users can be merged (KUBECONFIG=a:b). */
-function loggedIn(current: Kubeconfig, name: string, impersonation: Record<string, unknown>): Kubeconfig {
+/**
+ * Context and user are named alike, so that the files of several users can be merged
+ * (KUBECONFIG=a:b).
+ */
+function loggedIn(
+  current: Kubeconfig,
+  name: string,
+  impersonation: Record<string, unknown>,
+): Kubeconfig {
   return {
     ...current,
     "current-context": name,
-    contexts: current.contexts.map(({ context }) => ({ name, context: { ...context, user: name } })),
+    contexts: current.contexts.map(({ context }) => ({
+      name,
+      context: { ...context, user: name },
+    })),
     users: current.users.map(({ user }) => ({ name, user: { ...user, ...impersonation } })),
   };
 }

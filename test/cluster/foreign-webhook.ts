@@ -14,20 +14,35 @@ export interface WebhookScope {
   readonly expression?: string;
 }
 
-/** Registers a webhook of somebody else's at which nobody listens: kube-apiserver answers 500. Answers how to take it away. */
-export async function putDeadWebhook({ group, resources, operations, namespace, expression }: WebhookScope): Promise<() => Promise<unknown>> {
+/**
+ * Registers a webhook of somebody else's at which nobody listens: kube-apiserver answers 500.
+ * Answers how to take it away.
+ */
+export async function putDeadWebhook({
+  group,
+  resources,
+  operations,
+  namespace,
+  expression,
+}: WebhookScope): Promise<() => Promise<unknown>> {
   const name = unique("dead");
   const webhook = {
     name: `${name}.test.example`,
     clientConfig: { url: "https://127.0.0.1:1/" },
     rules: [{ apiGroups: [group], apiVersions: ["*"], operations, resources }],
-    ...(namespace !== undefined && { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } } }),
+    ...(namespace !== undefined && {
+      namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } },
+    }),
     ...(expression !== undefined && { matchConditions: [{ name: "mine", expression }] }),
     failurePolicy: "Fail",
     sideEffects: "None",
     admissionReviewVersions: ["v1"],
   };
-  await arrange({ method: "POST", path: configurations, body: { metadata: { name }, webhooks: [webhook] } });
+  await arrange({
+    method: "POST",
+    path: configurations,
+    body: { metadata: { name }, webhooks: [webhook] },
+  });
   return () => remove(`${configurations}/${name}`);
 }
 

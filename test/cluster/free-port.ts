@@ -2,7 +2,10 @@ import { createServer } from "node:net";
 
 const given = new Set<number>();
 
-/** A TCP port of 127.0.0.1 that is free now, below the range the kernel gives to outgoing connections, and given once. */
+/**
+ * A TCP port of 127.0.0.1 that is free now, below the range the kernel gives to outgoing
+ * connections, and given once.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);

@@ -6,7 +6,9 @@ import { installLatchkey } from "./install-latchkey.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The control plane of the test run; CRDs, RBAC and policies are installed, no controller runs. */
+    /**
+     * The control plane of the test run; CRDs, RBAC and policies are installed, no controller runs.
+     */
     controlPlane: ControlPlane;
     /** False where nothing says who asks for a key or token: on an existing cluster before 1.36. */
     hasPolicies: boolean;

@@ -4,9 +4,13 @@ import { repository } from "./install.ts";
 
 /** The flags that the image gives to Node, as the Dockerfile says. */
 export function imageNodeFlags(): readonly string[] {
-  const [, command] = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(repository, "Dockerfile"), "utf8")) ?? [];
+  const [, command] =
+    /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(repository, "Dockerfile"), "utf8")) ?? [];
   const words: unknown = JSON.parse(command ?? "[]");
-  const flags = Array.isArray(words) ? words.filter((word) => typeof word === "string" && word.startsWith("--")) : [];
-  if (flags.length === 0) throw new Error("the Dockerfile's ENTRYPOINT gives Node no flags any more");
+  const flags = Array.isArray(words)
+    ? words.filter((word) => typeof word === "string" && word.startsWith("--"))
+    : [];
+  if (flags.length === 0)
+    throw new Error("the Dockerfile's ENTRYPOINT gives Node no flags any more");
   return flags;
 }

@@ -10,7 +10,10 @@ export const repository = join(import.meta.dirname, "..", "..");
 
 /** What of Latchkey a cluster has got. */
 export interface Installation {
-  /** What writes the requester onto keys and tokens: a policy, or before Kubernetes 1.36 the webhook, which is still to be started. */
+  /**
+   * What writes the requester onto keys and tokens: a policy, or before Kubernetes 1.36 the
+   * webhook, which is still to be started.
+   */
   stampedBy: "policy" | "webhook";
 }
 
@@ -19,13 +22,23 @@ interface Created {
   metadata: { creationTimestamp: string };
 }
 
-/** Stamps count once the policies have stood for 10 s (their age has the resolution of a second). */
+/**
+ * Stamps count once the policies have stood for 10 s (their age has the resolution of a second).
+ */
 const policyAgeMs = 11_000;
 
-/** Applies CRDs, RBAC and the policies that the server serves; waits until the CRDs are served, but not for the policies' age. */
-export async function applyLatchkey(access: KubectlAccess, report: (line: string) => void): Promise<Installation> {
+/**
+ * Applies CRDs, RBAC and the policies that the server serves; waits until the CRDs are served, but
+ * not for the policies' age.
+ */
+export async function applyLatchkey(
+  access: KubectlAccess,
+  report: (line: string) => void,
+): Promise<Installation> {
   await apply(access, "crds");
-  const crds = (await kubectl(access, ["get", "--output=name", "-k", join(repository, "crds")])).trim().split("\n");
+  const crds = (await kubectl(access, ["get", "--output=name", "-k", join(repository, "crds")]))
+    .trim()
+    .split("\n");
   await kubectl(access, ["wait", "--for=condition=Established", "--timeout=60s", ...crds]);
   await apply(access, join("config", "rbac"));
   if (await servesMutatingPolicies(access)) {
@@ -37,35 +50,64 @@ export async function applyLatchkey(access: KubectlAccess, report: (line: string
   return { stampedBy: "webhook" };
 }
 
-/** What config/before-1.36 keeps of the policies: the API server refuses a kind that it does not serve. */
+/**
+ * What config/before-1.36 keeps of the policies: the API server refuses a kind that it does not
+ * serve.
+ */
 async function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
-  const policies = loadAll(await kubectl(access, ["kustomize", join(repository, "config", "policies")]));
-  const items = policies.filter((policy) => stringAt(policy, "kind")?.startsWith("Validating") === true);
+  const policies = loadAll(
+    await kubectl(access, ["kustomize", join(repository, "config", "policies")]),
+  );
+  const items = policies.filter(
+    (policy) => stringAt(policy, "kind")?.startsWith("Validating") === true,
+  );
   const input = JSON.stringify({ apiVersion: "v1", kind: "List", items });
   await kubectl(access, ["apply", "--server-side", "--force-conflicts", "--filename=-"], { input });
 }
 
-/** Waits until every policy and binding of the cluster is old enough for a requester's stamp to count. */
+/**
+ * Waits until every policy and binding of the cluster is old enough for a requester's stamp to
+ * count.
+ */
 export async function policiesCount(access: KubectlAccess): Promise<void> {
-  const always = ["validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingwebhookconfigurations"];
-  const since136 = (await servesMutatingPolicies(access)) ? ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"] : [];
+  const always = [
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+  ];
+  const since136 = (await servesMutatingPolicies(access))
+    ? ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]
+    : [];
   const policies: { items: Created[] } = JSON.parse(
-    await kubectl(access, ["get", [...always, ...since136].join(","), "--selector=app.kubernetes.io/name=latchkey", "--output=json"]),
+    await kubectl(access, [
+      "get",
+      [...always, ...since136].join(","),
+      "--selector=app.kubernetes.io/name=latchkey",
+      "--output=json",
+    ]),
   );
-  if (policies.items.length === 0) throw new Error("no policy is labelled app.kubernetes.io/name=latchkey");
-  const newest = Math.max(...policies.items.map(({ metadata }) => Date.parse(metadata.creationTimestamp)));
-  await eventually(() => Date.now() >= newest + policyAgeMs, { what: "the policies to be 10 s old" });
+  if (policies.items.length === 0)
+    throw new Error("no policy is labelled app.kubernetes.io/name=latchkey");
+  const newest = Math.max(
+    ...policies.items.map(({ metadata }) => Date.parse(metadata.creationTimestamp)),
+  );
+  await eventually(() => Date.now() >= newest + policyAgeMs, {
+    what: "the policies to be 10 s old",
+  });
 }
 
 /** Applies a kustomize directory of the checkout on the server's side. */
 export async function apply(access: KubectlAccess, directory: string): Promise<void> {
   const path = join(repository, directory);
-  if (!existsSync(join(path, "kustomization.yaml"))) throw new Error(`${path} has no kustomization.yaml`);
+  if (!existsSync(join(path, "kustomization.yaml")))
+    throw new Error(`${path} has no kustomization.yaml`);
   await kubectl(access, ["apply", "--server-side", "--force-conflicts", "-k", path]);
 }
 
 async function servesMutatingPolicies(access: KubectlAccess): Promise<boolean> {
   const group = "admissionregistration.k8s.io/v1";
-  const served: { resources: { name: string }[] } = JSON.parse(await kubectl(access, ["get", "--raw", `/apis/${group}`]));
+  const served: { resources: { name: string }[] } = JSON.parse(
+    await kubectl(access, ["get", "--raw", `/apis/${group}`]),
+  );
   return served.resources.some(({ name }) => name === "mutatingadmissionpolicies");
 }

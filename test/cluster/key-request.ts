@@ -28,10 +28,18 @@ export function askWith(key: string, request: Ask): Promise<Answer> {
 }
 
 /** The same, to another control plane than that of the test run. */
-export async function askAs({ adminKubeconfig }: Pick<ControlPlane, "adminKubeconfig">, key: string, request: Ask): Promise<Answer> {
+export async function askAs(
+  { adminKubeconfig }: Pick<ControlPlane, "adminKubeconfig">,
+  key: string,
+  request: Ask,
+): Promise<Answer> {
   const connection = connections.get(adminKubeconfig) ?? connect(adminKubeconfig);
   connections.set(adminKubeconfig, connection);
-  return send({ pool: (await connection).pool, headers: ["authorization", `Bearer ${key}`] }, {}, request);
+  return send(
+    { pool: (await connection).pool, headers: ["authorization", `Bearer ${key}`] },
+    {},
+    request,
+  );
 }
 
 /** Runs kubectl with a key as its credential. */
@@ -51,7 +59,11 @@ export interface Who {
 
 /** Asks the API server who presents this key; undefined when it says 401. */
 export async function whoIs(key: string): Promise<Who | undefined> {
-  const request = { method: "POST", path: "/apis/authentication.k8s.io/v1/selfsubjectreviews", body: {} } as const;
+  const request = {
+    method: "POST",
+    path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+    body: {},
+  } as const;
   const { code, message, status } = await askWith(key, request);
   if (code === 401) return undefined;
   if (code !== 201) throw new Error(`SelfSubjectReview: ${code} ${message}`);
@@ -59,13 +71,19 @@ export async function whoIs(key: string): Promise<Who | undefined> {
   return answer.userInfo;
 }
 
-/** Waits until a key lets somebody in: the webhook learns of it by its watch, and a refusal is cached for 15 s. */
+/**
+ * Waits until a key lets somebody in: the webhook learns of it by its watch, and a refusal is
+ * cached for 15 s.
+ */
 export async function worksAs({ key }: Pick<KnownKey, "key">): Promise<Who> {
   return eventually(() => whoIs(key), { what: "the key to work", every: 100 });
 }
 
 /** How long it takes until a request that a key was good for is refused, and with which code. */
-export async function refusalOf({ key }: Pick<KnownKey, "key">, request: Ask): Promise<{ readonly code: number; readonly ms: number }> {
+export async function refusalOf(
+  { key }: Pick<KnownKey, "key">,
+  request: Ask,
+): Promise<{ readonly code: number; readonly ms: number }> {
   const began = performance.now();
   const refused = async () => {
     const { code } = await askWith(key, request);

@@ -1,7 +1,14 @@
 import { inject } from "vitest";
 import type { Condition } from "../../src/api/conditions.ts";
 import { labels } from "../../src/api/names.ts";
-import { listAt, numberAt, parseConditions, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import {
+  listAt,
+  numberAt,
+  parseConditions,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from "../../src/api/parse.ts";
 import { collectionOf, objectOf } from "./crd-requests.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl } from "./kubectl.ts";
@@ -20,7 +27,9 @@ export interface Own {
   readonly createdAt: number;
 }
 
-/** What a test wants of a key or token: made by the administrator under a unique name unless told. */
+/**
+ * What a test wants of a key or token: made by the administrator under a unique name unless told.
+ */
 export interface WantedOwn {
   readonly by?: Caller;
   readonly name?: string;
@@ -32,23 +41,42 @@ export interface WantedOwn {
 /** Lets the members of a group create keys and tokens; the API server takes a moment to know it. */
 export async function allowRequesters(group: string): Promise<void> {
   await bind({ kind: "Group", name: group }, "latchkey-requester");
-  const request = { method: "POST", path: `${collectionOf("OwnedAccessKey")}?dryRun=All`, body: objectOf("OwnedAccessKey", unique("try"), {}) } as const;
-  const isAllowed = async () => (await ask({ user: "somebody", groups: [group] }, request)).code === 201;
+  const request = {
+    method: "POST",
+    path: `${collectionOf("OwnedAccessKey")}?dryRun=All`,
+    body: objectOf("OwnedAccessKey", unique("try"), {}),
+  } as const;
+  const isAllowed = async () =>
+    (await ask({ user: "somebody", groups: [group] }, request)).code === 201;
   await eventually(isAllowed, { what: `${group} to be allowed to create keys` });
 }
 
 /** Creates a key or token; throws when it is refused. */
 export async function make(kind: OwnKind, wanted: WantedOwn = {}): Promise<Own> {
   const answer = await tryToMake(kind, wanted);
-  if (answer.code !== 201) throw new Error(`create ${kind} ${wanted.name}: ${answer.code} ${answer.message}`);
+  if (answer.code !== 201)
+    throw new Error(`create ${kind} ${wanted.name}: ${answer.code} ${answer.message}`);
   const { name = "", uid, resourceVersion = "", creationTimestamp } = answer.metadata;
-  return { name, uid: String(uid), path: pathOf(kind, name), resourceVersion, createdAt: Date.parse(String(creationTimestamp)) };
+  return {
+    name,
+    uid: String(uid),
+    path: pathOf(kind, name),
+    resourceVersion,
+    createdAt: Date.parse(String(creationTimestamp)),
+  };
 }
 
 /** Asks to create a key or token and answers what came of it. */
-export function tryToMake(kind: OwnKind, { by = admin, name = unique("own"), spec = {}, annotations, finalizers }: WantedOwn): Promise<Answer> {
+export function tryToMake(
+  kind: OwnKind,
+  { by = admin, name = unique("own"), spec = {}, annotations, finalizers }: WantedOwn,
+): Promise<Answer> {
   const object = objectOf(kind, name, spec);
-  return ask(by, { method: "POST", path: collectionOf(kind), body: { ...object, metadata: { name, annotations, finalizers } } });
+  return ask(by, {
+    method: "POST",
+    path: collectionOf(kind),
+    body: { ...object, metadata: { name, annotations, finalizers } },
+  });
 }
 
 /** The path of a key or token. */
@@ -81,7 +109,9 @@ export function viewIn(object: unknown): OwnView {
   return {
     resourceVersion: stringAt(metadata, "resourceVersion") ?? "",
     settled: numberAt(status, "observedGeneration") === metadata.generation,
-    conditions: Object.fromEntries(parseConditions(status).map((condition) => [condition.type, condition])),
+    conditions: Object.fromEntries(
+      parseConditions(status).map((condition) => [condition.type, condition]),
+    ),
     expiresAt: stringAt(status, "expiresAt"),
     keyID: stringAt(status, "keyID"),
     token: stringAt(status, "token"),
@@ -91,7 +121,10 @@ export function viewIn(object: unknown): OwnView {
 
 /** Every state of an object after its creation, in order, out of the API server's watch history. */
 export function historyOf({ path, name, resourceVersion }: Own): Promise<readonly Change[]> {
-  return changesIn(path.slice(0, path.lastIndexOf("/")), { fieldSelector: `metadata.name=${name}`, resourceVersion });
+  return changesIn(path.slice(0, path.lastIndexOf("/")), {
+    fieldSelector: `metadata.name=${name}`,
+    resourceVersion,
+  });
 }
 
 /** An entry of a watch. */
@@ -100,30 +133,51 @@ export interface Change {
   readonly object: Answer;
 }
 
-/** What has happened in a collection since a resourceVersion, out of the API server's watch history. */
+/**
+ * What has happened in a collection since a resourceVersion, out of the API server's watch history.
+ */
 export async function changesIn(
   collection: string,
-  selection: { readonly resourceVersion: string; readonly fieldSelector?: string; readonly labelSelector?: string },
+  selection: {
+    readonly resourceVersion: string;
+    readonly fieldSelector?: string;
+    readonly labelSelector?: string;
+  },
 ): Promise<readonly Change[]> {
-  const query = new URLSearchParams({ watch: "true", timeoutSeconds: "2", ...selection }).toString();
+  const query = new URLSearchParams({
+    watch: "true",
+    timeoutSeconds: "2",
+    ...selection,
+  }).toString();
   const lines = await kubectl(inject("controlPlane"), ["get", "--raw", `${collection}?${query}`]);
-  return lines.split("\n").filter((line) => line !== "").map((line) => {
-    const change: Change = JSON.parse(line);
-    return change;
-  });
+  return lines
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const change: Change = JSON.parse(line);
+      return change;
+    });
 }
 
 /** Reason of each Event about an object. */
 export async function eventsAbout({ uid }: Pick<Own, "uid">): Promise<readonly string[]> {
-  const list = await arrange({ method: "GET", path: "/apis/events.k8s.io/v1/namespaces/default/events" });
-  const about = listAt(list, "items").filter((event) => stringAt(recordAt(event, "regarding"), "uid") === uid);
+  const list = await arrange({
+    method: "GET",
+    path: "/apis/events.k8s.io/v1/namespaces/default/events",
+  });
+  const about = listAt(list, "items").filter(
+    (event) => stringAt(recordAt(event, "regarding"), "uid") === uid,
+  );
   return about.map((event) => stringAt(event, "reason") ?? "");
 }
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 /** The path of a ClusterRole or ClusterRoleBinding, or of all of them. */
-export function clusterRbacPath(plural: "clusterroles" | "clusterrolebindings", name?: string): string {
+export function clusterRbacPath(
+  plural: "clusterroles" | "clusterrolebindings",
+  name?: string,
+): string {
   return `${rbac}/${plural}${name === undefined ? "" : `/${name}`}`;
 }
 
@@ -138,15 +192,24 @@ export interface NamedGrants {
 
 /** Every ClusterRole that Latchkey has made for a requester and that names this object. */
 export async function grantsOf({ name }: Pick<Own, "name">): Promise<readonly NamedGrants[]> {
-  const list = await arrange({ method: "GET", path: `${clusterRbacPath("clusterroles")}?labelSelector=${encodeURIComponent(labels.requesterHash)}` });
-  return listAt(list, "items").map(grantsIn).filter(({ names }) => Object.values(names).flat().includes(name));
+  const list = await arrange({
+    method: "GET",
+    path: `${clusterRbacPath("clusterroles")}?labelSelector=${encodeURIComponent(labels.requesterHash)}`,
+  });
+  return listAt(list, "items")
+    .map(grantsIn)
+    .filter(({ names }) => Object.values(names).flat().includes(name));
 }
 
 /** What a ClusterRole grants. */
 export function grantsIn(role: unknown): NamedGrants {
   const metadata = recordAt(role, "metadata");
   const rules = listAt(role, "rules");
-  const names = rules.flatMap((rule) => stringsAt(rule, "resources").map((plural) => [plural, stringsAt(rule, "resourceNames")] as const));
+  const names = rules.flatMap((rule) =>
+    stringsAt(rule, "resources").map(
+      (plural) => [plural, stringsAt(rule, "resourceNames")] as const,
+    ),
+  );
   return {
     role: stringAt(metadata, "name") ?? "",
     resourceVersion: stringAt(metadata, "resourceVersion") ?? "",

@@ -3,13 +3,19 @@ import { renameSync, writeFileSync } from "node:fs";
 /** One user of a kubeconfig, as client-go's `AuthInfo` spells it. */
 export type KubeconfigUser = { token: string } | { tokenFile: string };
 
-/** How a kubeconfig reaches its cluster; `certificateAuthority` is PEM text, and means nothing to a URL of plain HTTP. */
+/**
+ * How a kubeconfig reaches its cluster; `certificateAuthority` is PEM text, and means nothing to a
+ * URL of plain HTTP.
+ */
 export interface KubeconfigCluster {
   url: string;
   certificateAuthority: string;
 }
 
-/** Writes a kubeconfig with a context and a user of the same name for each entry; the first one is current. */
+/**
+ * Writes a kubeconfig with a context and a user of the same name for each entry; the first one is
+ * current.
+ */
 export function writeKubeconfig(
   path: string,
   cluster: KubeconfigCluster,
@@ -42,12 +48,18 @@ export function writeKubeconfig(
 }
 
 /** client-node wants plain HTTP to be allowed in so many words. */
-function trustIn({ url, certificateAuthority }: KubeconfigCluster): Readonly<Record<string, unknown>> {
+function trustIn({
+  url,
+  certificateAuthority,
+}: KubeconfigCluster): Readonly<Record<string, unknown>> {
   if (url.startsWith("http:")) return { "insecure-skip-tls-verify": true };
   return { "certificate-authority-data": Buffer.from(certificateAuthority).toString("base64") };
 }
 
-/** Writes a file that only its owner may read, in one step: a reader sees the old content or the new. */
+/**
+ * Writes a file that only its owner may read, in one step: a reader sees the old content or the
+ * new.
+ */
 export function writePrivately(path: string, content: string): void {
   const draft = `${path}.${process.pid}.draft`;
   writeFileSync(draft, content, { mode: 0o600 });

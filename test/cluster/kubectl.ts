@@ -32,7 +32,8 @@ export async function kubectl(
   options: KubectlOptions = {},
 ): Promise<string> {
   const { code, stdout, stderr } = await tryKubectl(access, args, options);
-  if (code !== 0) throw new Error(`kubectl ${args.join(" ")} (as ${options.user ?? "admin"}): ${stderr.trim()}`);
+  if (code !== 0)
+    throw new Error(`kubectl ${args.join(" ")} (as ${options.user ?? "admin"}): ${stderr.trim()}`);
   return stdout;
 }
 
@@ -44,8 +45,12 @@ export function tryKubectl(
 ): Promise<KubectlResult> {
   return new Promise((resolve, reject) => {
     const kubeconfig = access.kubeconfigs[user];
-    if (kubeconfig === undefined) return reject(new Error(`the control plane has no user "${user}"`));
-    const child = spawn(access.kubectl, args, { env: { ...environment(access, kubeconfig), ...env }, stdio: "pipe" });
+    if (kubeconfig === undefined)
+      return reject(new Error(`the control plane has no user "${user}"`));
+    const child = spawn(access.kubectl, args, {
+      env: { ...environment(access, kubeconfig), ...env },
+      stdio: "pipe",
+    });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -57,8 +62,17 @@ export function tryKubectl(
   });
 }
 
-/** Ports come back in later runs, so discovery is not cached in the home directory; personal settings stay out. */
+/**
+ * Ports come back in later runs, so discovery is not cached in the home directory; personal
+ * settings stay out.
+ */
 function environment(access: KubectlAccess, kubeconfig: string): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;
-  return { PATH, HOME, KUBECONFIG: kubeconfig, KUBECACHEDIR: join(access.directory, "kubectl-cache"), KUBERC: "off" };
+  return {
+    PATH,
+    HOME,
+    KUBECONFIG: kubeconfig,
+    KUBECACHEDIR: join(access.directory, "kubectl-cache"),
+    KUBERC: "off",
+  };
 }

@@ -8,7 +8,12 @@ import { kubectl } from "./kubectl.ts";
 
 /** Everything that a directory of `config`, or another one, installs. */
 async function objectsOf(directory: string): Promise<readonly unknown[]> {
-  return loadAll(await kubectl(inject("controlPlane"), ["kustomize", directory.startsWith("/") ? directory : join(repository, "config", directory)]));
+  return loadAll(
+    await kubectl(inject("controlPlane"), [
+      "kustomize",
+      directory.startsWith("/") ? directory : join(repository, "config", directory),
+    ]),
+  );
 }
 
 /** `kind name` of an object. */
@@ -22,72 +27,154 @@ async function installedBy(directory: string): Promise<readonly string[]> {
 
 /** Who may come to which port of a NetworkPolicy. */
 function ingressOf(objects: readonly unknown[], name: string): unknown {
-  return recordAt(objects.find((object) => nameOf(object) === `NetworkPolicy ${name}`), "spec")["ingress"];
+  return recordAt(
+    objects.find((object) => nameOf(object) === `NetworkPolicy ${name}`),
+    "spec",
+  )["ingress"];
 }
 
 test("servers before 1.36 get all that newer ones get, but for the stamp, which is a webhook's there", async () => {
   const [whole, before] = await Promise.all([installedBy("default"), installedBy("before-1.36")]);
-  const stamp = ["MutatingAdmissionPolicy latchkey-requester-stamp", "MutatingAdmissionPolicyBinding latchkey-requester-stamp"];
-  expect(whole).toEqual(expect.arrayContaining([...stamp, "MutatingWebhookConfiguration latchkey", "Deployment latchkey-controller", "Deployment latchkey-webhook"]));
-  expect(before.toSorted()).toEqual([...whole.filter((object) => !stamp.includes(object)), "MutatingWebhookConfiguration latchkey-requester-stamp"].toSorted());
+  const stamp = [
+    "MutatingAdmissionPolicy latchkey-requester-stamp",
+    "MutatingAdmissionPolicyBinding latchkey-requester-stamp",
+  ];
+  expect(whole).toEqual(
+    expect.arrayContaining([
+      ...stamp,
+      "MutatingWebhookConfiguration latchkey",
+      "Deployment latchkey-controller",
+      "Deployment latchkey-webhook",
+    ]),
+  );
+  expect(before.toSorted()).toEqual(
+    [
+      ...whole.filter((object) => !stamp.includes(object)),
+      "MutatingWebhookConfiguration latchkey-requester-stamp",
+    ].toSorted(),
+  );
 });
 
 describe("without the right to write webhook configurations", () => {
-  const right = ["ClusterRole latchkey-webhook-configurations", "ClusterRoleBinding latchkey-webhook-configurations"];
+  const right = [
+    "ClusterRole latchkey-webhook-configurations",
+    "ClusterRoleBinding latchkey-webhook-configurations",
+  ];
 
   test("all else is installed, with certificates of cert-manager's", async () => {
-    const [whole, without] = await Promise.all([installedBy("default"), installedBy("webhook-without-configuration")]);
+    const [whole, without] = await Promise.all([
+      installedBy("default"),
+      installedBy("webhook-without-configuration"),
+    ]);
     expect(whole).toEqual(expect.arrayContaining(right));
-    const certificates = ["Issuer latchkey-self-signed", "Certificate latchkey-ca", "Issuer latchkey-ca", "Certificate latchkey-webhook", "Certificate latchkey-kube-apiserver"];
-    expect(without.toSorted()).toEqual([...whole.filter((object) => !right.includes(object)), ...certificates].toSorted());
+    const certificates = [
+      "Issuer latchkey-self-signed",
+      "Certificate latchkey-ca",
+      "Issuer latchkey-ca",
+      "Certificate latchkey-webhook",
+      "Certificate latchkey-kube-apiserver",
+    ];
+    expect(without.toSorted()).toEqual(
+      [...whole.filter((object) => !right.includes(object)), ...certificates].toSorted(),
+    );
   });
 
   test("no role has it", async () => {
-    const rules = (await objectsOf("webhook-without-configuration")).flatMap((object) => listAt(object, "rules"));
-    const written = rules.filter((rule) => stringsAt(rule, "resources").some((plural) => plural.endsWith("webhookconfigurations")));
-    expect(new Set(written.flatMap((rule) => stringsAt(rule, "verbs")))).toEqual(new Set(["get", "list", "watch"]));
+    const rules = (await objectsOf("webhook-without-configuration")).flatMap((object) =>
+      listAt(object, "rules"),
+    );
+    const written = rules.filter((rule) =>
+      stringsAt(rule, "resources").some((plural) => plural.endsWith("webhookconfigurations")),
+    );
+    expect(new Set(written.flatMap((rule) => stringsAt(rule, "verbs")))).toEqual(
+      new Set(["get", "list", "watch"]),
+    );
   });
 
   test("each webhook is asked at the path of its name, below the segment that the Deployment names once", async () => {
     const objects = await objectsOf("webhook-without-configuration");
-    const configuration = objects.find((object) => nameOf(object) === "MutatingWebhookConfiguration latchkey");
-    const webhooks = listAt(configuration, "webhooks").map((webhook) => [stringAt(webhook, "name"), stringAt(recordAt(recordAt(webhook, "clientConfig"), "service"), "path")]);
+    const configuration = objects.find(
+      (object) => nameOf(object) === "MutatingWebhookConfiguration latchkey",
+    );
+    const webhooks = listAt(configuration, "webhooks").map((webhook) => [
+      stringAt(webhook, "name"),
+      stringAt(recordAt(recordAt(webhook, "clientConfig"), "service"), "path"),
+    ]);
     expect(webhooks.length).toBeGreaterThan(0);
-    for (const [name = "", path] of webhooks) expect(path).toBe(`/replace-me-with-openssl-rand-hex-20/admit/${name.split(".")[0]}`);
-    expect(recordAt(recordAt(configuration, "metadata"), "annotations")).toEqual({ "cert-manager.io/inject-ca-from": "latchkey-system/latchkey-webhook" });
-    const pods = JSON.stringify(objects.find((object) => nameOf(object) === "Deployment latchkey-webhook"));
-    expect(pods).toContain('{"name":"LATCHKEY_ADMISSION_PATH","value":"replace-me-with-openssl-rand-hex-20"}');
+    for (const [name = "", path] of webhooks)
+      expect(path).toBe(`/replace-me-with-openssl-rand-hex-20/admit/${name.split(".")[0]}`);
+    expect(recordAt(recordAt(configuration, "metadata"), "annotations")).toEqual({
+      "cert-manager.io/inject-ca-from": "latchkey-system/latchkey-webhook",
+    });
+    const pods = JSON.stringify(
+      objects.find((object) => nameOf(object) === "Deployment latchkey-webhook"),
+    );
+    expect(pods).toContain(
+      '{"name":"LATCHKEY_ADMISSION_PATH","value":"replace-me-with-openssl-rand-hex-20"}',
+    );
     expect(pods).toContain('"args":["webhook","--certificate-directory=/certificates"]');
   });
 });
 
-const metricsNamespaces = [{ from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }], ports: [{ protocol: "TCP", port: "http" }] }];
+const metricsNamespaces = [
+  {
+    from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }],
+    ports: [{ protocol: "TCP", port: "http" }],
+  },
+];
 
 test("metrics are open to namespaces labelled metrics=enabled alone, and the webhook's port to addresses", async () => {
   const objects = await objectsOf("default");
   expect(ingressOf(objects, "latchkey-default-deny")).toBeUndefined();
-  expect([ingressOf(objects, "latchkey-controller"), ingressOf(objects, "latchkey-webhook")]).toEqual([metricsNamespaces, metricsNamespaces]);
-  expect(ingressOf(objects, "latchkey-webhook-api-servers")).toEqual([{ from: [{ ipBlock: { cidr: "0.0.0.0/0" } }, { ipBlock: { cidr: "::/0" } }], ports: [{ protocol: "TCP", port: "webhook" }] }]);
+  expect([
+    ingressOf(objects, "latchkey-controller"),
+    ingressOf(objects, "latchkey-webhook"),
+  ]).toEqual([metricsNamespaces, metricsNamespaces]);
+  expect(ingressOf(objects, "latchkey-webhook-api-servers")).toEqual([
+    {
+      from: [{ ipBlock: { cidr: "0.0.0.0/0" } }, { ipBlock: { cidr: "::/0" } }],
+      ports: [{ protocol: "TCP", port: "webhook" }],
+    },
+  ]);
 });
 
 test("an overlay with the component of API server addresses lets in these alone", async () => {
   const overlay = mkdtempSync(join(repository, "config", "overlay-of-a-test-"));
   try {
-    writeFileSync(join(overlay, "kustomization.yaml"), "resources: [../default]\ncomponents: [../components/api-server-addresses]\n");
-    expect(ingressOf(await objectsOf(overlay), "latchkey-webhook-api-servers")).toEqual([{ from: [{ ipBlock: { cidr: "192.0.2.0/24" } }], ports: [{ protocol: "TCP", port: "webhook" }] }]);
+    writeFileSync(
+      join(overlay, "kustomization.yaml"),
+      "resources: [../default]\ncomponents: [../components/api-server-addresses]\n",
+    );
+    expect(ingressOf(await objectsOf(overlay), "latchkey-webhook-api-servers")).toEqual([
+      {
+        from: [{ ipBlock: { cidr: "192.0.2.0/24" } }],
+        ports: [{ protocol: "TCP", port: "webhook" }],
+      },
+    ]);
   } finally {
     rmSync(overlay, { recursive: true });
   }
 });
 
 test("the heap of each process ends below the memory limit of its pod, with 100 MB for the rest", async () => {
-  const deployments = (await objectsOf("default")).filter((object) => stringAt(object, "kind") === "Deployment");
+  const deployments = (await objectsOf("default")).filter(
+    (object) => stringAt(object, "kind") === "Deployment",
+  );
   expect(deployments).toHaveLength(2);
   for (const deployment of deployments) {
-    const [container] = listAt(recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"), "containers");
-    const options = listAt(container, "env").find((variable) => stringAt(variable, "name") === "NODE_OPTIONS");
+    const [container] = listAt(
+      recordAt(recordAt(recordAt(deployment, "spec"), "template"), "spec"),
+      "containers",
+    );
+    const options = listAt(container, "env").find(
+      (variable) => stringAt(variable, "name") === "NODE_OPTIONS",
+    );
     const heap = Number(/--max-old-space-size=(\d+)/.exec(stringAt(options, "value") ?? "")?.[1]);
-    const limit = Number(/^(\d+)Mi$/.exec(stringAt(recordAt(recordAt(container, "resources"), "limits"), "memory") ?? "")?.[1]);
+    const limit = Number(
+      /^(\d+)Mi$/.exec(
+        stringAt(recordAt(recordAt(container, "resources"), "limits"), "memory") ?? "",
+      )?.[1],
+    );
     expect(heap).toBeGreaterThan(0);
     expect(heap).toBeLessThanOrEqual(limit - 100);
   }

@@ -9,7 +9,10 @@ import { repository } from "./install.ts";
 import { writePrivately } from "./kubeconfig.ts";
 import { logTail, startTiedChild, type Exit, type TiedChild } from "./tied-child.ts";
 
-/** A process that dies this soon would only spin: it is restarted after this pause, which never grows. */
+/**
+ * A process that dies this soon would only spin: it is restarted after this pause, which never
+ * grows.
+ */
 const shortestLifeMs = 500;
 
 /** How a process of Latchkey is run. */
@@ -17,7 +20,10 @@ export interface LatchkeyOptions {
   controlPlane: ControlPlane;
   /** Arguments after the command. */
   args?: readonly string[];
-  /** Variables beside PATH, HOME, KUBECONFIG and those of the HTTP address, the identity and the namespace. */
+  /**
+   * Variables beside PATH, HOME, KUBECONFIG and those of the HTTP address, the identity and the
+   * namespace.
+   */
   env?: Readonly<Record<string, string>>;
   /** Flags of Node itself. */
   nodeFlags?: readonly string[];
@@ -25,9 +31,14 @@ export interface LatchkeyOptions {
   program?: string;
   /** `at-once` (unless told) starts it again whenever it dies; `never` leaves that to `start()`. */
   restart?: "at-once" | "never";
-  /** Name in the Lease; the same after each restart, so that the Lease is taken over without waiting. */
+  /**
+   * Name in the Lease; the same after each restart, so that the Lease is taken over without
+   * waiting.
+   */
   identity?: string;
-  /** Where its log, token and kubeconfig go; a new directory in the control plane's unless given. */
+  /**
+   * Where its log, token and kubeconfig go; a new directory in the control plane's unless given.
+   */
   directory?: string;
   log?: string;
   /** A file that holds the pid of the running process. */
@@ -52,7 +63,9 @@ export interface LatchkeyProcess {
   kill(signal: NodeJS.Signals): void;
   /** Starts it again after a death that `restart: "never"` left alone. */
   start(): void;
-  /** Waits until /readyz answers 200; the error of a wait in vain ends with the log's last lines. */
+  /**
+   * Waits until /readyz answers 200; the error of a wait in vain ends with the log's last lines.
+   */
   waitReady(within?: number): Promise<void>;
   /** SIGTERM, SIGKILL after 30 s; it stays stopped. */
   stop(): Promise<Exit>;
@@ -68,16 +81,29 @@ export function startController(options: LatchkeyOptions): Promise<LatchkeyProce
   return startLatchkey("controller", options);
 }
 
-/** Runs `latchkey webhook` as its own service account, on 127.0.0.1 and ports that it keeps; it ends at once unless given a LATCHKEY_DRAIN_TIMEOUT. */
+/**
+ * Runs `latchkey webhook` as its own service account, on 127.0.0.1 and ports that it keeps; it ends
+ * at once unless given a LATCHKEY_DRAIN_TIMEOUT.
+ */
 export async function startWebhook(options: LatchkeyOptions): Promise<WebhookProcess> {
   const address = `127.0.0.1:${await freePort()}`;
-  const webhook = await startLatchkey("webhook", { ...options, env: { LATCHKEY_WEBHOOK_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env } });
+  const webhook = await startLatchkey("webhook", {
+    ...options,
+    env: { LATCHKEY_WEBHOOK_ADDRESS: address, LATCHKEY_DRAIN_TIMEOUT: "0", ...options.env },
+  });
   return Object.assign(webhook, { webhookUrl: `https://${address}` });
 }
 
-async function startLatchkey(name: "controller" | "webhook", options: LatchkeyOptions): Promise<LatchkeyProcess> {
-  const directory = options.directory ?? mkdtempSync(join(options.controlPlane.directory, `${name}-`));
-  const login = await accountKubeconfig(options.controlPlane, { directory, account: `latchkey-${name}` });
+async function startLatchkey(
+  name: "controller" | "webhook",
+  options: LatchkeyOptions,
+): Promise<LatchkeyProcess> {
+  const directory =
+    options.directory ?? mkdtempSync(join(options.controlPlane.directory, `${name}-`));
+  const login = await accountKubeconfig(options.controlPlane, {
+    directory,
+    account: `latchkey-${name}`,
+  });
   const address = `127.0.0.1:${await freePort()}`;
   const identity = options.identity ?? `supervised-${address}`;
   const log = options.log ?? join(directory, `${name}.log`);
@@ -91,8 +117,17 @@ async function startLatchkey(name: "controller" | "webhook", options: LatchkeyOp
     ...options.env,
   };
   const program = options.program ?? join(repository, "src", "main.ts");
-  const command = [process.execPath, ...(options.nodeFlags ?? []), program, name, ...(options.args ?? [])];
-  const supervised = supervise(() => startTiedChild(command, { log, env, cwd: repository }), options);
+  const command = [
+    process.execPath,
+    ...(options.nodeFlags ?? []),
+    program,
+    name,
+    ...(options.args ?? []),
+  ];
+  const supervised = supervise(
+    () => startTiedChild(command, { log, env, cwd: repository }),
+    options,
+  );
   const url = `http://${address}`;
   return {
     get pid() {
@@ -149,7 +184,17 @@ function supervise(startChild: () => TiedChild, options: LatchkeyOptions): Super
   return { child: () => child, starts: () => starts, start, stop };
 }
 
-async function waitReady({ name, url, log, within }: { name: string; url: string; log: string; within: number }): Promise<void> {
+async function waitReady({
+  name,
+  url,
+  log,
+  within,
+}: {
+  name: string;
+  url: string;
+  log: string;
+  within: number;
+}): Promise<void> {
   const ready = async () => (await fetch(`${url}/readyz`)).ok;
   try {
     await eventually(ready, { what: `the ${name} to be ready`, within });
@@ -158,4 +203,3 @@ async function waitReady({ name, url, log, within }: { name: string; url: string
     throw new Error(`${text}; the log is ${log}\n${logTail(log)}`, { cause: error });
   }
 }
-

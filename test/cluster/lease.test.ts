@@ -33,8 +33,17 @@ interface Candidate {
 function stand(name: string, identity: string): Candidate {
   const stop = new AbortController();
   const lease = { namespace: "default", name };
-  const election = new LeaderElection({ client, clock, random: Math.random, log: recordingLog(), lease, identity, times });
-  const onLeading = (leading: AbortSignal): Promise<void> => new Promise((resolve) => leading.addEventListener("abort", () => resolve()));
+  const election = new LeaderElection({
+    client,
+    clock,
+    random: Math.random,
+    log: recordingLog(),
+    lease,
+    identity,
+    times,
+  });
+  const onLeading = (leading: AbortSignal): Promise<void> =>
+    new Promise((resolve) => leading.addEventListener("abort", () => resolve()));
   return { election, stop, ended: election.run({ signal: stop.signal, onLeading }) };
 }
 
@@ -52,12 +61,17 @@ test("one of two leads and renews, gives the Lease back, and the other takes it"
   const first = await eventually(() => [a, b].find(leads), { what: "a leader" });
   const second = first === a ? b : a;
   const { renewTime } = await specOf(name);
-  await eventually(async () => (await specOf(name))["renewTime"] !== renewTime, { what: "a renewal" });
+  await eventually(async () => (await specOf(name))["renewTime"] !== renewTime, {
+    what: "a renewal",
+  });
   expect(leads(second)).toBe(false);
   first.stop.abort();
   expect(await first.ended).toBe("released");
   await eventually(() => leads(second), { what: "the other to lead" });
-  expect(await specOf(name)).toMatchObject({ holderIdentity: second === a ? "a" : "b", leaseTransitions: 1 });
+  expect(await specOf(name)).toMatchObject({
+    holderIdentity: second === a ? "a" : "b",
+    leaseTransitions: 1,
+  });
   second.stop.abort();
   expect(await second.ended).toBe("released");
   expect(await specOf(name)).toMatchObject({ holderIdentity: "" });
@@ -65,8 +79,18 @@ test("one of two leads and renews, gives the Lease back, and the other takes it"
 
 test("the Lease of a holder that is gone is taken when it has run out", async () => {
   const name = unique("lease");
-  const spec = { holderIdentity: "gone", leaseDurationSeconds: 1, renewTime: "2026-01-01T00:00:00.000000Z", leaseTransitions: 4 };
-  await client.create(resources.leases, { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { namespace: "default", name }, spec });
+  const spec = {
+    holderIdentity: "gone",
+    leaseDurationSeconds: 1,
+    renewTime: "2026-01-01T00:00:00.000000Z",
+    leaseTransitions: 4,
+  };
+  await client.create(resources.leases, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: "default", name },
+    spec,
+  });
   const a = stand(name, "a");
   await eventually(() => leads(a), { what: "the Lease to run out" });
   expect(await specOf(name)).toMatchObject({ holderIdentity: "a", leaseTransitions: 5 });
@@ -86,7 +110,10 @@ test("a leader that sees another's name on the Lease stops leading", async () =>
 async function usurp(name: string): Promise<boolean> {
   const ref = { namespace: "default", name };
   const seen = recordAt(await client.get(resources.leases, ref), "metadata");
-  const body = { metadata: { resourceVersion: String(seen["resourceVersion"]) }, spec: { holderIdentity: "b" } };
+  const body = {
+    metadata: { resourceVersion: String(seen["resourceVersion"]) },
+    spec: { holderIdentity: "b" },
+  };
   return client.patch(resources.leases, ref, { body }).then(
     () => true,
     () => false,

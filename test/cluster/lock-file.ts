@@ -1,6 +1,9 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
-/** Who holds a lock: a pid, and the instant the process began, so that a reused pid is not taken for the holder. */
+/**
+ * Who holds a lock: a pid, and the instant the process began, so that a reused pid is not taken for
+ * the holder.
+ */
 export interface Holder {
   pid: number;
   began: string;
@@ -49,7 +52,10 @@ function linkWhole(path: string, content: string): boolean {
   }
 }
 
-/** Two processes may find the same stale lock; the slower one must not take away the faster one's new lock. */
+/**
+ * Two processes may find the same stale lock; the slower one must not take away the faster one's
+ * new lock.
+ */
 function removeStale(path: string, found: string): void {
   const aside = `${path}.stale.${process.pid}`;
   try {

@@ -8,8 +8,12 @@ import { eventually } from "./eventually.ts";
 import { repository } from "./install.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 
-/** False where tests cannot have control planes of their own: on an existing cluster, and without a controller manager. */
-export const hasLoneClusters = process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
+/**
+ * False where tests cannot have control planes of their own: on an existing cluster, and without a
+ * controller manager.
+ */
+export const hasLoneClusters =
+  process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
 
 /** A control plane that one test file has for itself. */
 export interface LoneCluster {
@@ -36,7 +40,10 @@ export interface LoneClusterOptions {
 }
 
 /** Starts a control plane and installs Latchkey; no controller runs. */
-export async function startLoneCluster({ install = true, ...options }: LoneClusterOptions = {}): Promise<LoneCluster> {
+export async function startLoneCluster({
+  install = true,
+  ...options
+}: LoneClusterOptions = {}): Promise<LoneCluster> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   const controlPlane = await startControlPlane(await findOrBuildControlPlane(report), options);
   const connection = await connect(controlPlane.adminKubeconfig);
@@ -63,11 +70,17 @@ export async function startLoneCluster({ install = true, ...options }: LoneClust
     ask,
     async arrange(request) {
       const answer = await ask(admin, request);
-      if (answer.code >= 300) throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
+      if (answer.code >= 300)
+        throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
       return answer;
     },
     async run(options = {}) {
-      const controller = await startController({ controlPlane, restart: "never", program, ...options });
+      const controller = await startController({
+        controlPlane,
+        restart: "never",
+        program,
+        ...options,
+      });
       controllers.push(controller);
       return controller;
     },
@@ -75,21 +88,35 @@ export async function startLoneCluster({ install = true, ...options }: LoneClust
   };
 }
 
-/** Builds the bundle that ships, and answers its path: it starts five times as fast as the sources. */
+/**
+ * Builds the bundle that ships, and answers its path: it starts five times as fast as the sources.
+ */
 export function bundleInto(directory: string): string {
   const program = join(directory, "latchkey.mjs");
-  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], { cwd: repository });
+  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], {
+    cwd: repository,
+  });
   return program;
 }
 
-/** Waits until the controller leads, no key waits for a worker, and no pass has ended for a second. */
-export async function settled(controller: Pick<LatchkeyProcess, "url">, within = 150_000): Promise<void> {
+/**
+ * Waits until the controller leads, no key waits for a worker, and no pass has ended for a second.
+ */
+export async function settled(
+  controller: Pick<LatchkeyProcess, "url">,
+  within = 150_000,
+): Promise<void> {
   const quiet = { looks: 0, passes: Number.NaN };
   const look = async () => {
     const metrics = await (await fetch(`${controller.url}/metrics`)).text();
-    const sum = (name: string) => valuesOf(metrics, name).reduce((total, value) => total + value, 0);
+    const sum = (name: string) =>
+      valuesOf(metrics, name).reduce((total, value) => total + value, 0);
     const passes = sum("controller_runtime_reconcile_total");
-    const isQuiet = sum("leader_election_master_status") === 1 && sum("workqueue_depth") === 0 && passes > 0 && passes === quiet.passes;
+    const isQuiet =
+      sum("leader_election_master_status") === 1 &&
+      sum("workqueue_depth") === 0 &&
+      passes > 0 &&
+      passes === quiet.passes;
     quiet.passes = passes;
     quiet.looks = isQuiet ? quiet.looks + 1 : 0;
     return quiet.looks >= 10;
@@ -99,6 +126,8 @@ export async function settled(controller: Pick<LatchkeyProcess, "url">, within =
 
 /** The values of a metric in Prometheus' text format, whatever their labels. */
 export function valuesOf(metrics: string, name: string): readonly number[] {
-  const lines = metrics.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+  const lines = metrics
+    .split("\n")
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
   return lines.map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
 }

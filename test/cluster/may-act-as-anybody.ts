@@ -6,7 +6,11 @@ const rbac = "rbac.authorization.k8s.io";
 export function mayActAsAnybody(group: string): readonly Ask[] {
   const name = `${group}-act-as-anybody`;
   const rules = [{ apiGroups: [""], resources: ["users", "groups"], verbs: ["impersonate"] }];
-  const binding = { metadata: { name }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name }, subjects: [{ apiGroup: rbac, kind: "Group", name: group }] };
+  const binding = {
+    metadata: { name },
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name },
+    subjects: [{ apiGroup: rbac, kind: "Group", name: group }],
+  };
   return [
     { method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name }, rules } },
     { method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body: binding },

@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { allow, arrange, ask, latchkeyAccount, makeNamespace, patchTypes, unique, type Caller } from "./policy-request.ts";
+import {
+  allow,
+  arrange,
+  ask,
+  latchkeyAccount,
+  makeNamespace,
+  patchTypes,
+  unique,
+  type Caller,
+} from "./policy-request.ts";
 
 const access = [{ users: [unique("reader")], verbs: ["get"] }];
 const stored = {
@@ -21,7 +30,9 @@ beforeAll(async () => {
   ]);
   const share = { apiGroups: ["management.service"], resources: ["projects"], verbs: ["share"] };
   for (const { user = "" } of [updater, owner]) await allow({ kind: "User", name: user }, [share]);
-  await allow({ kind: "User", name: owner.user ?? "" }, [{ ...rule, verbs: ["get", "update", "patch", "delete"] }]);
+  await allow({ kind: "User", name: owner.user ?? "" }, [
+    { ...rule, verbs: ["get", "update", "patch", "delete"] },
+  ]);
 });
 
 async function made(): Promise<string> {
@@ -34,14 +45,30 @@ async function made(): Promise<string> {
 const texts: { rule: string; body: object }[] = [
   { rule: "data", body: { spec: { data: { password: "c2VzYW1l" } } } },
   { rule: "the description", body: { spec: { description: "shared with everybody" } } },
-  { rule: "labels and other annotations", body: { metadata: { labels: { a: "b" }, annotations: { "example.com/sync-note": "c" } } } },
-  { rule: "an annotation that asks for a reconcile", body: { metadata: { annotations: { "management.service/refresh-now": "1" } } } },
-  { rule: "the pause of its sync", body: { metadata: { annotations: { "management.service/disable-sync": "true" } } } },
-  { rule: "nothing, sending the same access again", body: { spec: { access, owner: { user: "olga" } } } },
+  {
+    rule: "labels and other annotations",
+    body: { metadata: { labels: { a: "b" }, annotations: { "example.com/sync-note": "c" } } },
+  },
+  {
+    rule: "an annotation that asks for a reconcile",
+    body: { metadata: { annotations: { "management.service/refresh-now": "1" } } },
+  },
+  {
+    rule: "the pause of its sync",
+    body: { metadata: { annotations: { "management.service/disable-sync": "true" } } },
+  },
+  {
+    rule: "nothing, sending the same access again",
+    body: { spec: { access, owner: { user: "olga" } } },
+  },
 ];
 
 const rights: { rule: string; body: object; field: string }[] = [
-  { rule: "an access rule more", body: { spec: { access: [...access, { users: ["eve"], verbs: ["get"] }] } }, field: "spec.access" },
+  {
+    rule: "an access rule more",
+    body: { spec: { access: [...access, { users: ["eve"], verbs: ["get"] }] } },
+    field: "spec.access",
+  },
   { rule: "no access rules", body: { spec: { access: null } }, field: "spec.access" },
   { rule: "another owner", body: { spec: { owner: { user: "eve" } } }, field: "spec.owner" },
   { rule: "no owner", body: { spec: { owner: null } }, field: "spec.owner" },
@@ -69,7 +96,12 @@ const rights: { rule: string; body: object; field: string }[] = [
 
 describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
   it.each(texts)("to $rule needs update alone", async ({ body }) => {
-    const answer = await ask(updater, { method: "PATCH", path: await made(), type: patchTypes.merge, body });
+    const answer = await ask(updater, {
+      method: "PATCH",
+      path: await made(),
+      type: patchTypes.merge,
+      body,
+    });
     expect(answer).toMatchObject({ code: 200 });
   });
 
@@ -77,7 +109,9 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
     const path = await made();
     const refused = await ask(updater, { method: "PATCH", path, type: patchTypes.merge, body });
     expect(refused).toMatchObject({ code: 403, reason: "Forbidden" });
-    expect(refused.message).toContain(`${updater.user} may not change ${field} of SharedSecret ${namespace}/`);
+    expect(refused.message).toContain(
+      `${updater.user} may not change ${field} of SharedSecret ${namespace}/`,
+    );
     expect(refused.message).not.toContain("aHVudGVyMg==");
     const granted = await ask(owner, { method: "PATCH", path, type: patchTypes.merge, body });
     expect(granted).toMatchObject({ code: 200 });
@@ -85,13 +119,25 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
 
   it("names every field that it may not touch", async () => {
     const body = { metadata: { annotations: null }, spec: { access: [], owner: null } };
-    const { message } = await ask(updater, { method: "PATCH", path: await made(), type: patchTypes.merge, body });
-    expect(message).toContain(`spec.access, spec.owner, metadata.annotations[${sync("to-projects")}]`);
+    const { message } = await ask(updater, {
+      method: "PATCH",
+      path: await made(),
+      type: patchTypes.merge,
+      body,
+    });
+    expect(message).toContain(
+      `spec.access, spec.owner, metadata.annotations[${sync("to-projects")}]`,
+    );
   });
 
   it("may be made by the controller, which holds what it grants", async () => {
     const body = { spec: { access: [] } };
-    const answer = await ask(latchkeyAccount("latchkey-controller"), { method: "PATCH", path: await made(), type: patchTypes.merge, body });
+    const answer = await ask(latchkeyAccount("latchkey-controller"), {
+      method: "PATCH",
+      path: await made(),
+      type: patchTypes.merge,
+      body,
+    });
     expect(answer).toMatchObject({ code: 200 });
   });
 });

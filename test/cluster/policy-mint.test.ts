@@ -1,10 +1,25 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { allow, answered, arrange, ask, bind, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
+import {
+  allow,
+  answered,
+  arrange,
+  ask,
+  bind,
+  patchTypes,
+  replace,
+  unique,
+  type Answer,
+  type Ask,
+  type Caller,
+} from "./policy-request.ts";
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const body = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
 const minters = unique("minters");
-const named = (prefix: string, ...groups: readonly string[]) => ({ user: unique(prefix), groups: [minters, ...groups] });
+const named = (prefix: string, ...groups: readonly string[]) => ({
+  user: unique(prefix),
+  groups: [minters, ...groups],
+});
 const alice = named("alice", "devs", "ops");
 const bob = named("bob", "finance");
 /** May act as bob and in the group finance, and in no other. */
@@ -14,31 +29,67 @@ const director = named("director");
 const root: Caller = { user: "root", groups: ["system:masters"] };
 
 const digest = (character: string): string => `sha256:${character.repeat(64)}`;
-const many = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `group-${index}`);
+const many = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `group-${index}`);
 
 beforeAll(async () => {
   await bind({ kind: "Group", name: minters }, "latchkey-requester");
-  await allow({ kind: "Group", name: minters }, [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["get", "update", "patch", "delete"] }]);
-  await allow({ kind: "Group", name: minters }, [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys/status"], verbs: ["update", "patch"] }]);
+  await allow({ kind: "Group", name: minters }, [
+    {
+      apiGroups: ["management.service"],
+      resources: ["ownedaccesskeys"],
+      verbs: ["get", "update", "patch", "delete"],
+    },
+  ]);
+  await allow({ kind: "Group", name: minters }, [
+    {
+      apiGroups: ["management.service"],
+      resources: ["ownedaccesskeys/status"],
+      verbs: ["update", "patch"],
+    },
+  ]);
   const core = { apiGroups: [""], verbs: ["impersonate"] };
-  await allow({ kind: "User", name: deputy.user }, [{ ...core, resources: ["users"], resourceNames: [bob.user] }, { ...core, resources: ["groups"], resourceNames: ["finance"] }]);
+  await allow({ kind: "User", name: deputy.user }, [
+    { ...core, resources: ["users"], resourceNames: [bob.user] },
+    { ...core, resources: ["groups"], resourceNames: ["finance"] },
+  ]);
   await allow({ kind: "User", name: director.user }, [{ ...core, resources: ["groups"] }]);
 });
 
 describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
-  const make = (by: Caller, spec: object, metadata: object = { name: unique("mint") }): Promise<Answer> =>
-    ask(by, { method: "POST", path: `${collection}?dryRun=All`, body: { ...body, metadata, spec } });
+  const make = (
+    by: Caller,
+    spec: object,
+    metadata: object = { name: unique("mint") },
+  ): Promise<Answer> =>
+    ask(by, {
+      method: "POST",
+      path: `${collection}?dryRun=All`,
+      body: { ...body, metadata, spec },
+    });
 
   it.for<[string, Caller, object]>([
     ["for oneself", alice, { user: alice.user }],
     ["for oneself as a subject", alice, { subject: alice.user }],
-    ["for oneself in one's groups", alice, { user: alice.user, groups: ["devs"], identity: { groups: ["ops"] } }],
+    [
+      "for oneself in one's groups",
+      alice,
+      { user: alice.user, groups: ["devs"], identity: { groups: ["ops"] } },
+    ],
     ["for a team that one is in", alice, { team: "ops" }],
     ["for nobody", alice, { key: digest("a") }],
     ["for a user that one may impersonate", deputy, { user: bob.user, groups: ["finance"] }],
     ["for a team whose group one may impersonate", deputy, { team: "finance" }],
-    ["in many groups by who may impersonate all", director, { user: director.user, groups: many(40) }],
-    ["in sixteen groups by who may impersonate all", director, { user: director.user, groups: many(16) }],
+    [
+      "in many groups by who may impersonate all",
+      director,
+      { user: director.user, groups: many(40) },
+    ],
+    [
+      "in sixteen groups by who may impersonate all",
+      director,
+      { user: director.user, groups: many(16) },
+    ],
     ["for anybody by an administrator", root, { user: bob.user, groups: ["finance", ...many(15)] }],
   ])("%s", async ([, by, spec]) => {
     expect(await make(by, spec)).toMatchObject({ code: 201 });
@@ -49,17 +100,67 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
     ["for another user", alice, { user: bob.user }, asBob],
     ["for another user as a subject", alice, { subject: bob.user }, asBob],
     ["for a team that one is not in", alice, { team: "finance" }, 'groups "finance"'],
-    ["in a group that one is not in", alice, { user: alice.user, groups: ["devs", "finance"] }, 'groups "finance"'],
-    ["in a group of an identity that one is not in", alice, { user: alice.user, identity: { groups: ["finance"] } }, 'groups "finance"'],
-    ["in the last of sixteen groups that one is not in", deputy, { user: deputy.user, groups: [...Array.from({ length: 15 }, () => "finance"), "board"] }, '"board"'],
-    ["in more than sixteen groups that one is not in", alice, { user: alice.user, groups: many(17) }, "on all groups"],
-    ["in more than sixteen groups, though one may impersonate each", deputy, { user: deputy.user, groups: Array.from({ length: 17 }, () => "finance") }, "on all groups"],
-    ["in the group of administrators", alice, { user: alice.user, groups: ["system:masters"] }, '"system:masters"'],
-    ["in the group of administrators by an administrator", root, { user: alice.user, groups: ["system:masters"] }, '"system:masters"'],
-    ["for a user of Kubernetes", root, { user: "system:kube-controller-manager" }, '"system:kube-controller-manager"'],
-    ["for a subject of Kubernetes", root, { subject: "system:serviceaccount:kube-system:default" }, '"system:serviceaccount:kube-system:default"'],
+    [
+      "in a group that one is not in",
+      alice,
+      { user: alice.user, groups: ["devs", "finance"] },
+      'groups "finance"',
+    ],
+    [
+      "in a group of an identity that one is not in",
+      alice,
+      { user: alice.user, identity: { groups: ["finance"] } },
+      'groups "finance"',
+    ],
+    [
+      "in the last of sixteen groups that one is not in",
+      deputy,
+      { user: deputy.user, groups: [...Array.from({ length: 15 }, () => "finance"), "board"] },
+      '"board"',
+    ],
+    [
+      "in more than sixteen groups that one is not in",
+      alice,
+      { user: alice.user, groups: many(17) },
+      "on all groups",
+    ],
+    [
+      "in more than sixteen groups, though one may impersonate each",
+      deputy,
+      { user: deputy.user, groups: Array.from({ length: 17 }, () => "finance") },
+      "on all groups",
+    ],
+    [
+      "in the group of administrators",
+      alice,
+      { user: alice.user, groups: ["system:masters"] },
+      '"system:masters"',
+    ],
+    [
+      "in the group of administrators by an administrator",
+      root,
+      { user: alice.user, groups: ["system:masters"] },
+      '"system:masters"',
+    ],
+    [
+      "for a user of Kubernetes",
+      root,
+      { user: "system:kube-controller-manager" },
+      '"system:kube-controller-manager"',
+    ],
+    [
+      "for a subject of Kubernetes",
+      root,
+      { subject: "system:serviceaccount:kube-system:default" },
+      '"system:serviceaccount:kube-system:default"',
+    ],
     ["for a team of Kubernetes", root, { team: "system:nodes" }, '"system:nodes"'],
-    ["in a group of Kubernetes by its identity", root, { user: alice.user, identity: { groups: ["system:nodes"] } }, '"system:nodes"'],
+    [
+      "in a group of Kubernetes by its identity",
+      root,
+      { user: alice.user, identity: { groups: ["system:nodes"] } },
+      '"system:nodes"',
+    ],
   ])("never %s", async ([, by, spec, refusal]) => {
     const answer = await make(by, { key: digest("c"), ...spec });
     expect(answer).toMatchObject(answered(403, refusal));
@@ -68,13 +169,20 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
   });
 
   it("for another user under no generated name either", async () => {
-    expect(await make(alice, { user: bob.user }, { generateName: "mint-" })).toMatchObject(answered(403, asBob));
+    expect(await make(alice, { user: bob.user }, { generateName: "mint-" })).toMatchObject(
+      answered(403, asBob),
+    );
   });
 
   it("for another user by no server-side apply either", async () => {
     const name = unique("mint");
     const path = `${collection}/${name}?fieldManager=test&force=true`;
-    const answer = await ask(alice, { method: "PATCH", type: patchTypes.apply, path, body: { ...body, metadata: { name }, spec: { user: bob.user } } });
+    const answer = await ask(alice, {
+      method: "PATCH",
+      type: patchTypes.apply,
+      path,
+      body: { ...body, metadata: { name }, spec: { user: bob.user } },
+    });
     expect(answer).toMatchObject(answered(403, asBob));
   });
 });
@@ -86,9 +194,27 @@ describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
   it("makes a key for itself, and deletes that one, but does not change it", async () => {
     const name = unique("mint");
     const path = `${collection}/${name}`;
-    expect(await ask(withKey, { method: "POST", path: collection, body: { ...body, metadata: { name }, spec: { user: "root" } } })).toMatchObject({ code: 201 });
-    expect(await ask({ ...root, extra: { "management.service/key-id": ["k-18"] } }, { method: "DELETE", path })).toMatchObject(refused);
-    expect(await ask(withKey, { method: "PATCH", type: patchTypes.merge, path, body: { spec: { disabled: true } } })).toMatchObject(refused);
+    expect(
+      await ask(withKey, {
+        method: "POST",
+        path: collection,
+        body: { ...body, metadata: { name }, spec: { user: "root" } },
+      }),
+    ).toMatchObject({ code: 201 });
+    expect(
+      await ask(
+        { ...root, extra: { "management.service/key-id": ["k-18"] } },
+        { method: "DELETE", path },
+      ),
+    ).toMatchObject(refused);
+    expect(
+      await ask(withKey, {
+        method: "PATCH",
+        type: patchTypes.merge,
+        path,
+        body: { spec: { disabled: true } },
+      }),
+    ).toMatchObject(refused);
     expect(await ask(withKey, { method: "DELETE", path })).toMatchObject({ code: 200 });
   });
 
@@ -99,13 +225,26 @@ describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
     ["another user", withKey, { user: bob.user }],
     ["another subject", withKey, { subject: bob.user }],
     ["a group that it is not in", withKey, { user: "root", groups: ["finance"] }],
-    ["a group of an identity that it is not in", withKey, { user: "root", identity: { groups: ["finance"] } }],
+    [
+      "a group of an identity that it is not in",
+      withKey,
+      { user: "root", identity: { groups: ["finance"] } },
+    ],
     ["another team", withKey, { team: "finance" }],
     ["the team of a group that it is in", ofOps, { team: "ops" }],
     ["another team than its own", asTeamOps, { team: "devs" }],
   ])("makes no key for %s, whomever its user may impersonate", async ([, by, spec]) => {
-    const answer = await ask(by, { method: "POST", path: `${collection}?dryRun=All`, body: { ...body, metadata: { name: unique("mint") }, spec } });
-    expect(answer).toMatchObject(answered(403, "the request was made with an access key, which makes keys for its own identity and groups alone"));
+    const answer = await ask(by, {
+      method: "POST",
+      path: `${collection}?dryRun=All`,
+      body: { ...body, metadata: { name: unique("mint") }, spec },
+    });
+    expect(answer).toMatchObject(
+      answered(
+        403,
+        "the request was made with an access key, which makes keys for its own identity and groups alone",
+      ),
+    );
   });
 
   it.for<[string, Caller, object]>([
@@ -113,17 +252,34 @@ describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
     ["its team", asTeamOps, { team: "ops", groups: ["devs"] }],
     ["nobody", withKey, {}],
   ])("makes a key for %s", async ([, by, spec]) => {
-    const answer = await ask(by, { method: "POST", path: `${collection}?dryRun=All`, body: { ...body, metadata: { name: unique("mint") }, spec } });
+    const answer = await ask(by, {
+      method: "POST",
+      path: `${collection}?dryRun=All`,
+      body: { ...body, metadata: { name: unique("mint") }, spec },
+    });
     expect(answer).toMatchObject({ code: 201 });
   });
 
   it.for<[string, Omit<Ask, "path">]>([
-    ["changes no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { displayName: "mine" } } }],
-    ["disables no key", { method: "PATCH", type: patchTypes.merge, body: { spec: { disabled: true } } }],
-    ["labels no key", { method: "PATCH", type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } }],
+    [
+      "changes no key",
+      { method: "PATCH", type: patchTypes.merge, body: { spec: { displayName: "mine" } } },
+    ],
+    [
+      "disables no key",
+      { method: "PATCH", type: patchTypes.merge, body: { spec: { disabled: true } } },
+    ],
+    [
+      "labels no key",
+      { method: "PATCH", type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } },
+    ],
     ["deletes no key that it did not make", { method: "DELETE" }],
   ])("%s", async ([, request]) => {
-    const made = await arrange({ method: "POST", path: collection, body: { ...body, metadata: { name: unique("mint") }, spec: { user: "root" } } });
+    const made = await arrange({
+      method: "POST",
+      path: collection,
+      body: { ...body, metadata: { name: unique("mint") }, spec: { user: "root" } },
+    });
     const path = `${collection}/${made.metadata.name}`;
     expect(await ask(withKey, { ...request, path })).toMatchObject(refused);
     expect(await ask(root, { ...request, path })).toMatchObject({ code: 200 });
@@ -131,14 +287,30 @@ describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
 });
 
 describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
-  const spec = { user: bob.user, key: digest("b"), ttl: 3600, ttlAfterLastActivity: true, disabled: true, groups: ["finance"], scope: { projects: [{ project: "web" }] } };
+  const spec = {
+    user: bob.user,
+    key: digest("b"),
+    ttl: 3600,
+    ttlAfterLastActivity: true,
+    disabled: true,
+    groups: ["finance"],
+    scope: { projects: [{ project: "web" }] },
+  };
 
   async function bobs(changes: object = {}, by: Caller = root): Promise<string> {
-    const answer = await ask(by, { method: "POST", path: collection, body: { ...body, metadata: { name: unique("bobs") }, spec: { ...spec, ...changes } } });
+    const answer = await ask(by, {
+      method: "POST",
+      path: collection,
+      body: { ...body, metadata: { name: unique("bobs") }, spec: { ...spec, ...changes } },
+    });
     expect(answer).toMatchObject({ code: 201 });
     return `${collection}/${answer.metadata.name}`;
   }
-  const merge = (change: object): Omit<Ask, "path"> => ({ method: "PATCH", type: patchTypes.merge, body: { spec: change } });
+  const merge = (change: object): Omit<Ask, "path"> => ({
+    method: "PATCH",
+    type: patchTypes.merge,
+    body: { spec: change },
+  });
 
   const gains: readonly (readonly [string, object, string])[] = [
     ["another key", { key: digest("a") }, "spec.key"],
@@ -173,7 +345,11 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
 
   it.for<[string, object, object]>([
     ["by one word", { ttlAfterLastActivity: false }, { ttlAfterLastActivity: true }],
-    ["in advance, while its life has no end", { ttl: 0, ttlAfterLastActivity: false }, { ttlAfterLastActivity: true }],
+    [
+      "in advance, while its life has no end",
+      { ttl: 0, ttlAfterLastActivity: false },
+      { ttlAfterLastActivity: true },
+    ],
     ["by a ttl, where none but the configured maximum ended it", { ttl: 0 }, { ttl: 60 }],
   ])("does not begin to live from its last use %s", async ([, before, change]) => {
     const path = await bobs(before);
@@ -181,16 +357,33 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
   });
 
   it.for<[string, Omit<Ask, "path">, string]>([
-    ["a JSON patch", { method: "PATCH", type: patchTypes.json, body: [{ op: "replace", path: "/spec/key", value: digest("a") }] }, ""],
-    ["a forced server-side apply of another manager", { method: "PATCH", type: patchTypes.apply, body: { ...body, spec: { key: digest("a") } } }, "?fieldManager=other&force=true"],
+    [
+      "a JSON patch",
+      {
+        method: "PATCH",
+        type: patchTypes.json,
+        body: [{ op: "replace", path: "/spec/key", value: digest("a") }],
+      },
+      "",
+    ],
+    [
+      "a forced server-side apply of another manager",
+      { method: "PATCH", type: patchTypes.apply, body: { ...body, spec: { key: digest("a") } } },
+      "?fieldManager=other&force=true",
+    ],
   ])("is not given another key by %s of alice's", async ([, request, query]) => {
     const path = await bobs();
-    expect(await ask(alice, { ...request, path: `${path}${query}` })).toMatchObject(answered(403, "spec.key"));
+    expect(await ask(alice, { ...request, path: `${path}${query}` })).toMatchObject(
+      answered(403, "spec.key"),
+    );
   });
 
   it("is not given another key by alice's replacement of it", async () => {
     const path = await bobs();
-    const answer = await replace(alice, path, (object) => ({ ...object, spec: { ...spec, key: digest("a") } }));
+    const answer = await replace(alice, path, (object) => ({
+      ...object,
+      spec: { ...spec, key: digest("a") },
+    }));
     expect(answer).toMatchObject(answered(403, "spec.key"));
   });
 
@@ -212,7 +405,14 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
 
   it("may be labelled by alice", async () => {
     const path = await bobs();
-    expect(await ask(alice, { method: "PATCH", type: patchTypes.merge, path, body: { metadata: { labels: { a: "b" } } } })).toMatchObject({ code: 200 });
+    expect(
+      await ask(alice, {
+        method: "PATCH",
+        type: patchTypes.merge,
+        path,
+        body: { metadata: { labels: { a: "b" } } },
+      }),
+    ).toMatchObject({ code: 200 });
   });
 
   it("may be given a shorter life where it had no end", async () => {
@@ -222,7 +422,11 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
 
   it("may be taken over by bob, but for a group that he is not in", async () => {
     const path = await bobs({ groups: ["finance", "devs"] });
-    expect(await ask(bob, { ...merge({ key: digest("e") }), path })).toMatchObject(answered(403, 'groups "devs"'));
-    expect(await ask(bob, { ...merge({ key: digest("e"), groups: ["finance"] }), path })).toMatchObject({ code: 200 });
+    expect(await ask(bob, { ...merge({ key: digest("e") }), path })).toMatchObject(
+      answered(403, 'groups "devs"'),
+    );
+    expect(
+      await ask(bob, { ...merge({ key: digest("e"), groups: ["finance"] }), path }),
+    ).toMatchObject({ code: 200 });
   });
 });

@@ -1,10 +1,21 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { admin, answered, arrange, ask, latchkeyAccount, makeNamespace, patchTypes, unique, type Answer } from "./policy-request.ts";
+import {
+  admin,
+  answered,
+  arrange,
+  ask,
+  latchkeyAccount,
+  makeNamespace,
+  patchTypes,
+  unique,
+  type Answer,
+} from "./policy-request.ts";
 
 const controller = latchkeyAccount("latchkey-controller");
 const group = "rbac.authorization.k8s.io";
 const api = `/apis/${group}/v1`;
-const hex = (length: number): string => Array.from({ length }, () => "0123456789abcdef"[Math.floor(Math.random() * 16)]).join("");
+const hex = (length: number): string =>
+  Array.from({ length }, () => "0123456789abcdef"[Math.floor(Math.random() * 16)]).join("");
 const eve = { kind: "User", apiGroup: group, name: unique("eve") };
 let namespace: string;
 
@@ -14,23 +25,45 @@ beforeAll(async () => {
 
 type Kind = "roles" | "rolebindings" | "clusterroles" | "clusterrolebindings";
 const isOfCluster = (kind: Kind): boolean => kind.startsWith("cluster");
-const nameOf = (kind: Kind): string => (isOfCluster(kind) ? `latchkey-requester-${hex(32)}-0` : `latchkey-database-${hex(16)}`);
-const labelOf = (kind: Kind): string => (isOfCluster(kind) ? "management.service/requester-hash" : "management.service/source-uid");
-const place = (kind: Kind): string => (isOfCluster(kind) ? `${api}/${kind}` : `${api}/namespaces/${namespace}/${kind}`);
+const nameOf = (kind: Kind): string =>
+  isOfCluster(kind) ? `latchkey-requester-${hex(32)}-0` : `latchkey-database-${hex(16)}`;
+const labelOf = (kind: Kind): string =>
+  isOfCluster(kind) ? "management.service/requester-hash" : "management.service/source-uid";
+const place = (kind: Kind): string =>
+  isOfCluster(kind) ? `${api}/${kind}` : `${api}/namespaces/${namespace}/${kind}`;
 
 /** What the controller writes, but for the changes. */
-function written(kind: Kind, { metadata = {}, ...rest }: { metadata?: object; [field: string]: unknown } = {}): { metadata: { name: string; labels: Record<string, string> } } {
+function written(
+  kind: Kind,
+  { metadata = {}, ...rest }: { metadata?: object; [field: string]: unknown } = {},
+): { metadata: { name: string; labels: Record<string, string> } } {
   const name = nameOf(kind);
-  const rule = { apiGroups: ["management.service"], resources: [isOfCluster(kind) ? "ownedaccesskeys" : "sharedsecrets"], resourceNames: ["db"], verbs: ["get", "watch", "delete"] };
-  const body = kind.endsWith("roles") ? { rules: [rule] } : { roleRef: { apiGroup: group, kind: isOfCluster(kind) ? "ClusterRole" : "Role", name }, subjects: [eve] };
+  const rule = {
+    apiGroups: ["management.service"],
+    resources: [isOfCluster(kind) ? "ownedaccesskeys" : "sharedsecrets"],
+    resourceNames: ["db"],
+    verbs: ["get", "watch", "delete"],
+  };
+  const body = kind.endsWith("roles")
+    ? { rules: [rule] }
+    : {
+        roleRef: { apiGroup: group, kind: isOfCluster(kind) ? "ClusterRole" : "Role", name },
+        subjects: [eve],
+      };
   return { ...body, ...rest, metadata: { name, labels: { [labelOf(kind)]: hex(8) }, ...metadata } };
 }
 
-const create = (kind: Kind, body: object): Promise<Answer> => ask(controller, { method: "POST", path: `${place(kind)}?dryRun=All`, body });
+const create = (kind: Kind, body: object): Promise<Answer> =>
+  ask(controller, { method: "POST", path: `${place(kind)}?dryRun=All`, body });
 /** The API server refuses a binding whose role is missing before it asks any policy. */
 async function makeRoleOf(kind: Kind, name: string): Promise<void> {
   const role = kind.replace("bindings", "s");
-  if (role !== kind) await arrange({ method: "POST", path: place(kind).replace(kind, role), body: { metadata: { name }, rules: [] } });
+  if (role !== kind)
+    await arrange({
+      method: "POST",
+      path: place(kind).replace(kind, role),
+      body: { metadata: { name }, rules: [] },
+    });
 }
 
 const kinds = ["roles", "rolebindings", "clusterroles", "clusterrolebindings"] as const;
@@ -42,27 +75,115 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     expect(await create(kind, own)).toMatchObject({ code: 201 });
   });
 
-  /** RBAC forbids it by itself, because the controller does not hold these rights; the policy would, too. */
+  /**
+   * RBAC forbids it by itself, because the controller does not hold these rights; the policy would,
+   * too.
+   */
   const rbacItself = "attempting to grant";
   const rbacAggregation = "must have cluster-admin privileges to use the aggregationRule";
   const clusterAdmin = { apiGroup: group, kind: "ClusterRole", name: "cluster-admin" };
   const ownRights = { apiGroup: group, kind: "ClusterRole", name: "latchkey-controller" };
-  const refusedCreations: { rule: string; kind: Kind; change: { metadata?: object; [field: string]: unknown }; refusal: string }[] = [
-    { rule: "binds cluster-admin to nobody", kind: "clusterrolebindings", change: { roleRef: clusterAdmin }, refusal: rbacItself },
-    { rule: "binds its own rights to nobody", kind: "clusterrolebindings", change: { roleRef: ownRights }, refusal: "roleRef must refer to the role of the same name" },
-    { rule: "binds its own rights to nobody in a namespace", kind: "rolebindings", change: { roleRef: ownRights }, refusal: "roleRef must refer to the role of the same name" },
-    { rule: "binds its own rights to nobody under another name", kind: "clusterrolebindings", change: { metadata: { name: "latchkey-controller-2", labels: {} }, roleRef: ownRights }, refusal: "metadata.name must match" },
-    { rule: "creates no Role without its label", kind: "roles", change: { metadata: { labels: { a: "b" } } }, refusal: "must have management.service/source-uid" },
-    { rule: "creates no Role of another name", kind: "roles", change: { metadata: { name: "latchkey-webhook" } }, refusal: "metadata.name must match" },
-    { rule: "grants no Secrets", kind: "roles", change: { rules: [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["db"], verbs: ["get"] }] }, refusal: "rules must be about named objects" },
-    { rule: "grants no Secrets in the whole cluster", kind: "clusterroles", change: { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] }, refusal: "rules must be about named objects" },
-    { rule: "grants no kind whole", kind: "clusterroles", change: { rules: [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["get"] }] }, refusal: "rules must be about named objects" },
-    { rule: "grants no SharedSecrets of all namespaces", kind: "clusterroles", change: { rules: [{ apiGroups: ["management.service"], resources: ["sharedsecrets"], resourceNames: ["db"], verbs: ["get"] }] }, refusal: "rules must be about named objects" },
-    { rule: "aggregates nothing", kind: "clusterroles", change: { rules: null, aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] } }, refusal: rbacAggregation },
+  const refusedCreations: {
+    rule: string;
+    kind: Kind;
+    change: { metadata?: object; [field: string]: unknown };
+    refusal: string;
+  }[] = [
+    {
+      rule: "binds cluster-admin to nobody",
+      kind: "clusterrolebindings",
+      change: { roleRef: clusterAdmin },
+      refusal: rbacItself,
+    },
+    {
+      rule: "binds its own rights to nobody",
+      kind: "clusterrolebindings",
+      change: { roleRef: ownRights },
+      refusal: "roleRef must refer to the role of the same name",
+    },
+    {
+      rule: "binds its own rights to nobody in a namespace",
+      kind: "rolebindings",
+      change: { roleRef: ownRights },
+      refusal: "roleRef must refer to the role of the same name",
+    },
+    {
+      rule: "binds its own rights to nobody under another name",
+      kind: "clusterrolebindings",
+      change: { metadata: { name: "latchkey-controller-2", labels: {} }, roleRef: ownRights },
+      refusal: "metadata.name must match",
+    },
+    {
+      rule: "creates no Role without its label",
+      kind: "roles",
+      change: { metadata: { labels: { a: "b" } } },
+      refusal: "must have management.service/source-uid",
+    },
+    {
+      rule: "creates no Role of another name",
+      kind: "roles",
+      change: { metadata: { name: "latchkey-webhook" } },
+      refusal: "metadata.name must match",
+    },
+    {
+      rule: "grants no Secrets",
+      kind: "roles",
+      change: {
+        rules: [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["db"], verbs: ["get"] }],
+      },
+      refusal: "rules must be about named objects",
+    },
+    {
+      rule: "grants no Secrets in the whole cluster",
+      kind: "clusterroles",
+      change: { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
+      refusal: "rules must be about named objects",
+    },
+    {
+      rule: "grants no kind whole",
+      kind: "clusterroles",
+      change: {
+        rules: [
+          { apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["get"] },
+        ],
+      },
+      refusal: "rules must be about named objects",
+    },
+    {
+      rule: "grants no SharedSecrets of all namespaces",
+      kind: "clusterroles",
+      change: {
+        rules: [
+          {
+            apiGroups: ["management.service"],
+            resources: ["sharedsecrets"],
+            resourceNames: ["db"],
+            verbs: ["get"],
+          },
+        ],
+      },
+      refusal: "rules must be about named objects",
+    },
+    {
+      rule: "aggregates nothing",
+      kind: "clusterroles",
+      change: {
+        rules: null,
+        aggregationRule: { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] },
+      },
+      refusal: rbacAggregation,
+    },
     {
       rule: "is aggregated into nothing",
       kind: "clusterroles",
-      change: { metadata: { labels: { "management.service/requester-hash": "1", "rbac.authorization.k8s.io/aggregate-to-view": "true" } } },
+      change: {
+        metadata: {
+          labels: {
+            "management.service/requester-hash": "1",
+            "rbac.authorization.k8s.io/aggregate-to-view": "true",
+          },
+        },
+      },
       refusal: "a label that aggregates rules into another role",
     },
   ];
@@ -73,46 +194,146 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     expect(answer).toMatchObject(answered(403, refusal));
   });
 
-  const foreign: { rule: string; method: "DELETE" | "PUT"; path: string; body?: object; refusal?: string }[] = [
-    { rule: "does not delete the binding of cluster-admin", method: "DELETE", path: `${api}/clusterrolebindings/cluster-admin` },
-    { rule: "does not add a subject to it", method: "PUT", path: `${api}/clusterrolebindings/cluster-admin`, body: { subjects: [eve] }, refusal: rbacItself },
-    { rule: "does not edit the rules of admin", method: "PUT", path: `${api}/clusterroles/admin`, body: { rules: [] }, refusal: rbacAggregation },
-    { rule: "does not delete the ClusterRole admin", method: "DELETE", path: `${api}/clusterroles/admin` },
-    { rule: "does not empty a ClusterRole of Kubernetes", method: "PUT", path: `${api}/clusterroles/system:discovery`, body: { rules: [] } },
-    { rule: "does not edit its own rules", method: "PUT", path: `${api}/clusterroles/latchkey-controller`, body: { rules: [] } },
-    { rule: "does not bind others to its own rules", method: "PUT", path: `${api}/clusterrolebindings/latchkey-controller`, body: { subjects: [eve] } },
-    { rule: "does not bind others to the rules of the webhook", method: "PUT", path: `${api}/namespaces/latchkey-system/rolebindings/latchkey-webhook`, body: { subjects: [eve] } },
-    { rule: "does not delete the ClusterRole for requesters", method: "DELETE", path: `${api}/clusterroles/latchkey-requester` },
+  const foreign: {
+    rule: string;
+    method: "DELETE" | "PUT";
+    path: string;
+    body?: object;
+    refusal?: string;
+  }[] = [
+    {
+      rule: "does not delete the binding of cluster-admin",
+      method: "DELETE",
+      path: `${api}/clusterrolebindings/cluster-admin`,
+    },
+    {
+      rule: "does not add a subject to it",
+      method: "PUT",
+      path: `${api}/clusterrolebindings/cluster-admin`,
+      body: { subjects: [eve] },
+      refusal: rbacItself,
+    },
+    {
+      rule: "does not edit the rules of admin",
+      method: "PUT",
+      path: `${api}/clusterroles/admin`,
+      body: { rules: [] },
+      refusal: rbacAggregation,
+    },
+    {
+      rule: "does not delete the ClusterRole admin",
+      method: "DELETE",
+      path: `${api}/clusterroles/admin`,
+    },
+    {
+      rule: "does not empty a ClusterRole of Kubernetes",
+      method: "PUT",
+      path: `${api}/clusterroles/system:discovery`,
+      body: { rules: [] },
+    },
+    {
+      rule: "does not edit its own rules",
+      method: "PUT",
+      path: `${api}/clusterroles/latchkey-controller`,
+      body: { rules: [] },
+    },
+    {
+      rule: "does not bind others to its own rules",
+      method: "PUT",
+      path: `${api}/clusterrolebindings/latchkey-controller`,
+      body: { subjects: [eve] },
+    },
+    {
+      rule: "does not bind others to the rules of the webhook",
+      method: "PUT",
+      path: `${api}/namespaces/latchkey-system/rolebindings/latchkey-webhook`,
+      body: { subjects: [eve] },
+    },
+    {
+      rule: "does not delete the ClusterRole for requesters",
+      method: "DELETE",
+      path: `${api}/clusterroles/latchkey-requester`,
+    },
   ];
-  it.each(foreign)("$rule", async ({ method, path, body, refusal = "the stored object is not Latchkey's" }) => {
-    const { code: _, ...whole } = await arrange({ method: "GET", path });
-    const request = { method, path: `${path}?dryRun=All`, ...(body && { body: { ...whole, ...body } }) };
-    expect(await ask(controller, request)).toMatchObject(answered(403, refusal));
-  });
+  it.each(foreign)(
+    "$rule",
+    async ({ method, path, body, refusal = "the stored object is not Latchkey's" }) => {
+      const { code: _, ...whole } = await arrange({ method: "GET", path });
+      const request = {
+        method,
+        path: `${path}?dryRun=All`,
+        ...(body && { body: { ...whole, ...body } }),
+      };
+      expect(await ask(controller, request)).toMatchObject(answered(403, refusal));
+    },
+  );
 
   it.each(kinds)("does not take over %s of strangers, by giving them its label", async (kind) => {
     const whole = written(kind);
     await makeRoleOf(kind, whole.metadata.name);
-    const { code: _, ...stored } = await arrange({ method: "POST", path: place(kind), body: { ...whole, metadata: { name: whole.metadata.name } } });
+    const { code: _, ...stored } = await arrange({
+      method: "POST",
+      path: place(kind),
+      body: { ...whole, metadata: { name: whole.metadata.name } },
+    });
     const path = `${place(kind)}/${whole.metadata.name}?dryRun=All`;
-    const taken = await ask(controller, { method: "PUT", path, body: { ...stored, metadata: { ...stored.metadata, labels: { [labelOf(kind)]: "1" } } } });
+    const taken = await ask(controller, {
+      method: "PUT",
+      path,
+      body: { ...stored, metadata: { ...stored.metadata, labels: { [labelOf(kind)]: "1" } } },
+    });
     expect(taken).toMatchObject(answered(403, "the stored object is not Latchkey's"));
-    expect(await ask(controller, { method: "DELETE", path })).toMatchObject(answered(403, "the stored object is not Latchkey's"));
+    expect(await ask(controller, { method: "DELETE", path })).toMatchObject(
+      answered(403, "the stored object is not Latchkey's"),
+    );
   });
 
   it("repairs and deletes its own that somebody has edited", async () => {
-    const edited = written("roles", { rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }] });
-    const { code: _, ...stored } = await arrange({ method: "POST", path: place("roles"), body: edited });
+    const edited = written("roles", {
+      rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
+    });
+    const { code: _, ...stored } = await arrange({
+      method: "POST",
+      path: place("roles"),
+      body: edited,
+    });
     const path = `${place("roles")}/${edited.metadata.name}`;
-    const repaired = { ...stored, ...written("roles"), metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, "rbac.authorization.k8s.io/kept": "a" } } };
-    await arrange({ method: "PATCH", path, type: patchTypes.merge, body: { metadata: { labels: { "rbac.authorization.k8s.io/kept": "a" }, resourceVersion: null } } });
+    const repaired = {
+      ...stored,
+      ...written("roles"),
+      metadata: {
+        ...stored.metadata,
+        labels: { ...stored.metadata.labels, "rbac.authorization.k8s.io/kept": "a" },
+      },
+    };
+    await arrange({
+      method: "PATCH",
+      path,
+      type: patchTypes.merge,
+      body: {
+        metadata: { labels: { "rbac.authorization.k8s.io/kept": "a" }, resourceVersion: null },
+      },
+    });
     const { metadata } = await arrange({ method: "GET", path });
-    expect(await ask(controller, { method: "PUT", path, body: { ...repaired, metadata } })).toMatchObject({ code: 200 });
-    await arrange({ method: "PATCH", path, type: patchTypes.merge, body: { metadata: { labels: null, annotations: { "management.service/source": "db" } } } });
+    expect(
+      await ask(controller, { method: "PUT", path, body: { ...repaired, metadata } }),
+    ).toMatchObject({ code: 200 });
+    await arrange({
+      method: "PATCH",
+      path,
+      type: patchTypes.merge,
+      body: { metadata: { labels: null, annotations: { "management.service/source": "db" } } },
+    });
     expect(await ask(controller, { method: "DELETE", path })).toMatchObject({ code: 200 });
   });
 });
 
 it("everybody else writes Roles as ever", async () => {
-  expect(await ask(admin, { method: "POST", path: `${place("roles")}?dryRun=All`, body: { metadata: { name: "reader" }, rules: [] } })).toMatchObject({ code: 201 });
+  expect(
+    await ask(admin, {
+      method: "POST",
+      path: `${place("roles")}?dryRun=All`,
+      body: { metadata: { name: "reader" }, rules: [] },
+    }),
+  ).toMatchObject({ code: 201 });
 });

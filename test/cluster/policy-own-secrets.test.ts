@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { admin, answered, arrange, ask, latchkeyAccount, makeNamespace, patchTypes, unique } from "./policy-request.ts";
+import {
+  admin,
+  answered,
+  arrange,
+  ask,
+  latchkeyAccount,
+  makeNamespace,
+  patchTypes,
+  unique,
+} from "./policy-request.ts";
 
 const controller = latchkeyAccount("latchkey-controller");
 const sourceUid = { "management.service/source-uid": "7d1f" };
@@ -35,22 +44,63 @@ const creations: { rule: string; shape: SecretShape; code: number }[] = [
   { rule: "may create a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 201 },
   { rule: "may create a Secret for itself", shape: { labels: component }, code: 201 },
   { rule: "may not create a Secret without label", shape: {}, code: 403 },
-  { rule: "may not create a Secret with nothing but the annotation", shape: { annotations: copyOf }, code: 403 },
-  { rule: "may not create a bootstrap token", shape: { labels: sourceUid, type: "bootstrap.kubernetes.io/token" }, code: 403 },
-  { rule: "may not create a helm release", shape: { labels: sourceUid, type: "helm.sh/release.v1" }, code: 403 },
+  {
+    rule: "may not create a Secret with nothing but the annotation",
+    shape: { annotations: copyOf },
+    code: 403,
+  },
+  {
+    rule: "may not create a bootstrap token",
+    shape: { labels: sourceUid, type: "bootstrap.kubernetes.io/token" },
+    code: 403,
+  },
+  {
+    rule: "may not create a helm release",
+    shape: { labels: sourceUid, type: "helm.sh/release.v1" },
+    code: 403,
+  },
   {
     rule: "may not create a service account token",
-    shape: { labels: sourceUid, type: "kubernetes.io/service-account-token", annotations: { "kubernetes.io/service-account.name": "default" } },
+    shape: {
+      labels: sourceUid,
+      type: "kubernetes.io/service-account-token",
+      annotations: { "kubernetes.io/service-account.name": "default" },
+    },
     code: 403,
   },
 ];
 
 const updates: { rule: string; shape: SecretShape; patch: SecretShape | object; code: number }[] = [
-  { rule: "may update a copy", shape: { labels: sourceUid, annotations: copyOf }, patch: {}, code: 200 },
-  { rule: "may fill a placeholder", shape: { labels: placeholder }, patch: { labels: sourceUid }, code: 200 },
-  { rule: "may label a copy again that lost its label", shape: { annotations: copyOf }, patch: { labels: sourceUid }, code: 200 },
-  { rule: "may not update a copy that lost its label without mending it", shape: { annotations: copyOf }, patch: {}, code: 403 },
-  { rule: "may not take over a stranger's Secret", shape: {}, patch: { labels: sourceUid, annotations: copyOf }, code: 403 },
+  {
+    rule: "may update a copy",
+    shape: { labels: sourceUid, annotations: copyOf },
+    patch: {},
+    code: 200,
+  },
+  {
+    rule: "may fill a placeholder",
+    shape: { labels: placeholder },
+    patch: { labels: sourceUid },
+    code: 200,
+  },
+  {
+    rule: "may label a copy again that lost its label",
+    shape: { annotations: copyOf },
+    patch: { labels: sourceUid },
+    code: 200,
+  },
+  {
+    rule: "may not update a copy that lost its label without mending it",
+    shape: { annotations: copyOf },
+    patch: {},
+    code: 403,
+  },
+  {
+    rule: "may not take over a stranger's Secret",
+    shape: {},
+    patch: { labels: sourceUid, annotations: copyOf },
+    code: 403,
+  },
   {
     rule: "may not let a Secret of its own go",
     shape: { labels: sourceUid, annotations: copyOf },
@@ -63,29 +113,47 @@ const deletions: { rule: string; shape: SecretShape; code: number }[] = [
   { rule: "may delete a copy", shape: { labels: sourceUid, annotations: copyOf }, code: 200 },
   { rule: "may delete a copy that lost its label", shape: { annotations: copyOf }, code: 200 },
   { rule: "may not delete a stranger's Secret", shape: {}, code: 403 },
-  { rule: "may not delete a labelled helm release", shape: { labels: sourceUid, type: "helm.sh/release.v1" }, code: 403 },
+  {
+    rule: "may not delete a labelled helm release",
+    shape: { labels: sourceUid, type: "helm.sh/release.v1" },
+    code: 403,
+  },
 ];
 
 describe.skipIf(!inject("hasPolicies"))("Latchkey's controller", () => {
   it.each(creations)("$rule", async ({ shape, code }) => {
-    const answer = await ask(controller, { method: "POST", path: `${secrets}?dryRun=All`, body: secret(shape) });
+    const answer = await ask(controller, {
+      method: "POST",
+      path: `${secrets}?dryRun=All`,
+      body: secret(shape),
+    });
     expect(answer).toMatchObject(answered(code, `${controller.user} may not create Secret`));
     expect(answer.message ?? "").not.toContain(data.password);
   });
 
   it.each(updates)("$rule", async ({ shape, patch, code }) => {
     const body = { metadata: patch, data: { password: "c2VzYW1l" } };
-    const answer = await ask(controller, { method: "PATCH", path: await made(shape), type: patchTypes.merge, body });
+    const answer = await ask(controller, {
+      method: "PATCH",
+      path: await made(shape),
+      type: patchTypes.merge,
+      body,
+    });
     expect(answer).toMatchObject(answered(code, `${controller.user} may not update Secret`));
     expect(answer.message ?? "").not.toContain("c2VzYW1l");
   });
 
   it.each(deletions)("$rule", async ({ shape, code }) => {
-    const answer = await ask(controller, { method: "DELETE", path: `${await made(shape)}?dryRun=All` });
+    const answer = await ask(controller, {
+      method: "DELETE",
+      path: `${await made(shape)}?dryRun=All`,
+    });
     expect(answer).toMatchObject(answered(code, `${controller.user} may not delete Secret`));
   });
 });
 
 it("everybody else writes Secrets as ever", async () => {
-  expect(await ask(admin, { method: "POST", path: `${secrets}?dryRun=All`, body: secret({}) })).toMatchObject({ code: 201 });
+  expect(
+    await ask(admin, { method: "POST", path: `${secrets}?dryRun=All`, body: secret({}) }),
+  ).toMatchObject({ code: 201 });
 });

@@ -4,7 +4,15 @@ import { load } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
 import { repository } from "./install.ts";
-import { allow, answered, arrange, ask, latchkeyAccount, unique, type Answer } from "./policy-request.ts";
+import {
+  allow,
+  answered,
+  arrange,
+  ask,
+  latchkeyAccount,
+  unique,
+  type Answer,
+} from "./policy-request.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -17,76 +25,190 @@ const caBundle = Buffer.from("-----BEGIN CERTIFICATE-----").toString("base64");
 let shipped: Fields;
 
 beforeAll(async () => {
-  const manifest: unknown = load(readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8"));
-  // Asked by nobody: the webhook does not run beside these tests, and only dry runs of what is stored are sent.
-  shipped = isRecord(manifest) ? { ...manifest, webhooks: listAt(manifest, "webhooks").filter(isRecord).map((one) => ({ ...one, matchConditions: [{ name: "never", expression: "false" }] })) } : {};
+  const manifest: unknown = load(
+    readFileSync(join(repository, "config", "webhook", "admission.yaml"), "utf8"),
+  );
+  // Asked by nobody: the webhook does not run beside these tests, and only dry runs of what is
+  // stored are sent.
+  shipped = isRecord(manifest)
+    ? {
+        ...manifest,
+        webhooks: listAt(manifest, "webhooks")
+          .filter(isRecord)
+          .map((one) => ({ ...one, matchConditions: [{ name: "never", expression: "false" }] })),
+      }
+    : {};
   await ask({}, { method: "POST", path: configurations, body: shipped });
   // RBAC limits the account by name as well: the policy stands alone here.
-  const rules = [{ apiGroups: ["admissionregistration.k8s.io"], resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"], verbs: ["create", "update", "delete"] }];
-  for (const { user = "" } of [webhook, controller]) await allow({ kind: "User", name: user }, rules);
+  const rules = [
+    {
+      apiGroups: ["admissionregistration.k8s.io"],
+      resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+      verbs: ["create", "update", "delete"],
+    },
+  ];
+  for (const { user = "" } of [webhook, controller])
+    await allow({ kind: "User", name: user }, rules);
 });
 
 /** Has somebody write the stored configuration with each of its webhooks changed. */
-async function update(caller: typeof webhook, change: (webhook: Fields) => Fields, rest: (stored: Fields) => Fields = (stored) => stored): Promise<Answer> {
+async function update(
+  caller: typeof webhook,
+  change: (webhook: Fields) => Fields,
+  rest: (stored: Fields) => Fields = (stored) => stored,
+): Promise<Answer> {
   const { code: _code, ...stored } = await arrange({ method: "GET", path });
-  const body = rest({ ...stored, webhooks: listAt(stored, "webhooks").filter(isRecord).map(change) });
+  const body = rest({
+    ...stored,
+    webhooks: listAt(stored, "webhooks").filter(isRecord).map(change),
+  });
   return ask(caller, { method: "PUT", path: `${path}?dryRun=All`, body });
 }
 
-const client = (change: Fields) => (one: Fields): Fields => ({ ...one, clientConfig: { ...recordAt(one, "clientConfig"), ...change } });
-const service = (change: Fields) => (one: Fields): Fields => client({ service: { ...recordAt(recordAt(one, "clientConfig"), "service"), ...change } })(one);
-const secrets = [{ apiGroups: [""], apiVersions: ["*"], operations: ["CREATE", "UPDATE"], resources: ["secrets"], scope: "*" }];
+const client =
+  (change: Fields) =>
+  (one: Fields): Fields => ({
+    ...one,
+    clientConfig: { ...recordAt(one, "clientConfig"), ...change },
+  });
+const service =
+  (change: Fields) =>
+  (one: Fields): Fields =>
+    client({ service: { ...recordAt(recordAt(one, "clientConfig"), "service"), ...change } })(one);
+const secrets = [
+  {
+    apiGroups: [""],
+    apiVersions: ["*"],
+    operations: ["CREATE", "UPDATE"],
+    resources: ["secrets"],
+    scope: "*",
+  },
+];
 
 describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
   it("publishes its CA and its path", async () => {
-    const answer = await update(webhook, (one) => client({ caBundle })(service({ path: "/secret/admit" })(one)));
+    const answer = await update(webhook, (one) =>
+      client({ caBundle })(service({ path: "/secret/admit" })(one)),
+    );
     expect(answer).toMatchObject({ code: 200 });
     expect(JSON.stringify(answer.webhooks)).toContain("/secret/admit");
   });
 
   const refused: { rule: string; change: (one: Fields) => Fields }[] = [
     { rule: "has no Secrets sent to it", change: (one) => ({ ...one, rules: secrets }) },
-    { rule: "asks for no other objects of its kinds", change: (one) => ({ ...one, matchConditions: [{ name: "always", expression: "true" }] }) },
+    {
+      rule: "asks for no other objects of its kinds",
+      change: (one) => ({ ...one, matchConditions: [{ name: "always", expression: "true" }] }),
+    },
     { rule: "takes no condition away", change: (one) => ({ ...one, matchConditions: [] }) },
-    { rule: "adds no selector", change: (one) => ({ ...one, namespaceSelector: { matchLabels: { a: "b" } } }) },
-    { rule: "adds no selector of objects", change: (one) => ({ ...one, objectSelector: { matchLabels: { a: "b" } } }) },
+    {
+      rule: "adds no selector",
+      change: (one) => ({ ...one, namespaceSelector: { matchLabels: { a: "b" } } }),
+    },
+    {
+      rule: "adds no selector of objects",
+      change: (one) => ({ ...one, objectSelector: { matchLabels: { a: "b" } } }),
+    },
     { rule: "does not fail open", change: (one) => ({ ...one, failurePolicy: "Ignore" }) },
-    { rule: "has nothing sent to a URL", change: (one) => ({ ...one, clientConfig: { url: "https://eve.example.com" } }) },
+    {
+      rule: "has nothing sent to a URL",
+      change: (one) => ({ ...one, clientConfig: { url: "https://eve.example.com" } }),
+    },
     { rule: "has nothing sent to another Service", change: service({ name: "eve" }) },
     { rule: "has nothing sent to another namespace", change: service({ namespace: "default" }) },
     { rule: "has nothing sent to another port", change: service({ port: 8443 }) },
-    { rule: "renames no webhook", change: (one) => ({ ...one, name: `other.${String(one.name)}` }) },
+    {
+      rule: "renames no webhook",
+      change: (one) => ({ ...one, name: `other.${String(one.name)}` }),
+    },
     { rule: "changes no timeout", change: (one) => ({ ...one, timeoutSeconds: 30 }) },
   ];
   it.each(refused)("$rule", async ({ change }) => {
-    expect(await update(webhook, change)).toMatchObject(answered(403, "only clientConfig.caBundle and clientConfig.service.path of a webhook may change"));
+    expect(await update(webhook, change)).toMatchObject(
+      answered(
+        403,
+        "only clientConfig.caBundle and clientConfig.service.path of a webhook may change",
+      ),
+    );
   });
 
   const wholes: { rule: string; rest: (stored: Fields) => Fields }[] = [
-    { rule: "adds no webhook", rest: (stored) => ({ ...stored, webhooks: [...listAt(stored, "webhooks"), { ...recordAt({ first: listAt(stored, "webhooks")[0] }, "first"), name: "more.management.service" }] }) },
-    { rule: "removes no webhook", rest: (stored) => ({ ...stored, webhooks: listAt(stored, "webhooks").slice(1) }) },
-    { rule: "gives it no owner that deletes it", rest: (stored) => ({ ...stored, metadata: { ...recordAt(stored, "metadata"), ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "gone", uid: "0" }] } }) },
-    { rule: "changes no label", rest: (stored) => ({ ...stored, metadata: { ...recordAt(stored, "metadata"), labels: { a: "b" } } }) },
+    {
+      rule: "adds no webhook",
+      rest: (stored) => ({
+        ...stored,
+        webhooks: [
+          ...listAt(stored, "webhooks"),
+          {
+            ...recordAt({ first: listAt(stored, "webhooks")[0] }, "first"),
+            name: "more.management.service",
+          },
+        ],
+      }),
+    },
+    {
+      rule: "removes no webhook",
+      rest: (stored) => ({ ...stored, webhooks: listAt(stored, "webhooks").slice(1) }),
+    },
+    {
+      rule: "gives it no owner that deletes it",
+      rest: (stored) => ({
+        ...stored,
+        metadata: {
+          ...recordAt(stored, "metadata"),
+          ownerReferences: [{ apiVersion: "v1", kind: "Namespace", name: "gone", uid: "0" }],
+        },
+      }),
+    },
+    {
+      rule: "changes no label",
+      rest: (stored) => ({
+        ...stored,
+        metadata: { ...recordAt(stored, "metadata"), labels: { a: "b" } },
+      }),
+    },
   ];
   it.each(wholes)("$rule", async ({ rest }) => {
-    expect(await update(webhook, (one) => one, rest)).toMatchObject(answered(403, "webhooks must not be added or removed, and metadata must not change"));
+    expect(await update(webhook, (one) => one, rest)).toMatchObject(
+      answered(403, "webhooks must not be added or removed, and metadata must not change"),
+    );
   });
 
   it("creates and deletes none, of either kind", async () => {
     const only = "only the account latchkey-webhook may update MutatingWebhookConfigurations";
     for (const collection of [configurations, validating]) {
-      expect(await ask(webhook, { method: "POST", path: `${collection}?dryRun=All`, body: { metadata: { name: unique("own") }, webhooks: [] } })).toMatchObject(answered(403, only));
+      expect(
+        await ask(webhook, {
+          method: "POST",
+          path: `${collection}?dryRun=All`,
+          body: { metadata: { name: unique("own") }, webhooks: [] },
+        }),
+      ).toMatchObject(answered(403, only));
     }
-    expect(await ask(webhook, { method: "DELETE", path: `${path}?dryRun=All` })).toMatchObject(answered(403, only));
+    expect(await ask(webhook, { method: "DELETE", path: `${path}?dryRun=All` })).toMatchObject(
+      answered(403, only),
+    );
   });
 
   it("updates none of others", async () => {
     const name = unique("others");
-    const { code: _, ...stored } = await arrange({ method: "POST", path: configurations, body: { metadata: { name }, webhooks: [] } });
-    expect(await ask(webhook, { method: "PUT", path: `${configurations}/${name}?dryRun=All`, body: stored })).toMatchObject(answered(403, "may not update MutatingWebhookConfiguration"));
+    const { code: _, ...stored } = await arrange({
+      method: "POST",
+      path: configurations,
+      body: { metadata: { name }, webhooks: [] },
+    });
+    expect(
+      await ask(webhook, {
+        method: "PUT",
+        path: `${configurations}/${name}?dryRun=All`,
+        body: stored,
+      }),
+    ).toMatchObject(answered(403, "may not update MutatingWebhookConfiguration"));
   });
 
   it("is the only one of Latchkey's that updates any", async () => {
-    expect(await update(controller, client({ caBundle }))).toMatchObject(answered(403, "only the account latchkey-webhook"));
+    expect(await update(controller, client({ caBundle }))).toMatchObject(
+      answered(403, "only the account latchkey-webhook"),
+    );
   });
 });

@@ -1,5 +1,13 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { allow, answered, arrange, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
+import {
+  allow,
+  answered,
+  arrange,
+  ask,
+  patchTypes,
+  unique,
+  type Caller,
+} from "./policy-request.ts";
 
 const namespaces = "/api/v1/namespaces";
 const label = "management.service/project";
@@ -12,30 +20,69 @@ const operator: Caller = { user: unique("operator") };
 
 beforeAll(async () => {
   await allow({ kind: "User", name: operator.user ?? "" }, [
-    { apiGroups: [""], resources: ["namespaces", "namespaces/status", "namespaces/finalize"], verbs: ["create", "get", "update", "patch"] },
-    { apiGroups: ["management.service"], resources: ["projects"], resourceNames: [web], verbs: ["assign"] },
+    {
+      apiGroups: [""],
+      resources: ["namespaces", "namespaces/status", "namespaces/finalize"],
+      verbs: ["create", "get", "update", "patch"],
+    },
+    {
+      apiGroups: ["management.service"],
+      resources: ["projects"],
+      resourceNames: [web],
+      verbs: ["assign"],
+    },
   ]);
 });
 
 describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
   const creations = [
     { rule: "is created by who may assign to the project", labels: { [label]: web }, code: 201 },
-    { rule: "is not created by who may assign to another project", labels: { [label]: pay }, code: 403 },
+    {
+      rule: "is not created by who may assign to another project",
+      labels: { [label]: pay },
+      code: 403,
+    },
     { rule: "is not created with an empty project name", labels: { [label]: "" }, code: 403 },
     { rule: "needs nothing when there is no project", labels: { team: "a" }, code: 201 },
-    { rule: "is created with a space of that project", labels: { [label]: web, [space]: "s" }, code: 201 },
-    { rule: "is not created with a space of another", labels: { [label]: pay, [space]: "s" }, code: 403 },
+    {
+      rule: "is created with a space of that project",
+      labels: { [label]: web, [space]: "s" },
+      code: 201,
+    },
+    {
+      rule: "is not created with a space of another",
+      labels: { [label]: pay, [space]: "s" },
+      code: 403,
+    },
   ];
   it.each(creations)("$rule", async ({ labels, code }) => {
     const body = { metadata: { name: unique("policy"), labels } };
     const answer = await ask(operator, { method: "POST", path: `${namespaces}?dryRun=All`, body });
-    expect(answer).toMatchObject(answered(code, labels[label] === "" ? "requires the verb assign on all projects" : `requires the verb assign on projects.management.service "${labels[label]}"`));
+    expect(answer).toMatchObject(
+      answered(
+        code,
+        labels[label] === ""
+          ? "requires the verb assign on all projects"
+          : `requires the verb assign on projects.management.service "${labels[label]}"`,
+      ),
+    );
   });
 
-  const changes: { rule: string; from?: string; to: string | null; code: number; under?: string }[] = [
+  const changes: {
+    rule: string;
+    from?: string;
+    to: string | null;
+    code: number;
+    under?: string;
+  }[] = [
     { rule: "a namespace enters a project that the caller may assign to", to: web, code: 200 },
     { rule: "a namespace does not enter another project", to: pay, code: 403 },
-    { rule: "a namespace moves to a project that the caller may assign to", from: pay, to: web, code: 200 },
+    {
+      rule: "a namespace moves to a project that the caller may assign to",
+      from: pay,
+      to: web,
+      code: 200,
+    },
     { rule: "a namespace does not move to another project", from: web, to: pay, code: 403 },
     { rule: "a namespace leaves any project", from: pay, to: null, code: 200 },
     { rule: "a namespace keeps the project that it has", from: pay, to: pay, code: 200 },
@@ -43,39 +90,155 @@ describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
   ];
   it.each(changes)("$rule", async ({ from, to, code, under = "" }) => {
     const name = unique("policy");
-    await arrange({ method: "POST", path: namespaces, body: { metadata: { name, labels: from === undefined ? {} : { [label]: from } } } });
+    await arrange({
+      method: "POST",
+      path: namespaces,
+      body: { metadata: { name, labels: from === undefined ? {} : { [label]: from } } },
+    });
     const body = { metadata: { labels: { [label]: to, touched: "yes" } } };
-    const answer = await ask(operator, { method: "PATCH", path: `${namespaces}/${name}${under}`, type: patchTypes.merge, body });
-    expect(answer).toMatchObject(answered(code, `may not change metadata.labels[${label}] of Namespace ${name}: this requires the verb assign on projects.management.service "${to}"`));
+    const answer = await ask(operator, {
+      method: "PATCH",
+      path: `${namespaces}/${name}${under}`,
+      type: patchTypes.merge,
+      body,
+    });
+    expect(answer).toMatchObject(
+      answered(
+        code,
+        `may not change metadata.labels[${label}] of Namespace ${name}: this requires the verb assign on projects.management.service "${to}"`,
+      ),
+    );
   });
 
   type Labels = Readonly<Record<string, string | null>>;
-  const parts: { rule: string; from: Labels; to: Labels; code: number; refusal?: string; under?: string }[] = [
-    { rule: "a namespace of the caller's project gets a space", from: { [label]: web }, to: { [space]: "s" }, code: 200 },
-    { rule: "a namespace of another project gets none", from: { [label]: pay }, to: { [space]: "s" }, code: 403, refusal: `"${pay}"` },
-    { rule: "a space of another project does not change", from: { [label]: pay, [space]: "s" }, to: { [space]: "t" }, code: 403, refusal: `"${pay}"` },
-    { rule: "a space of another project is not removed", from: { [label]: pay, [space]: "s" }, to: { [space]: null }, code: 403, refusal: `"${pay}"` },
-    { rule: "a virtual cluster of another project does not change", from: { [label]: pay, [virtualCluster]: "v" }, to: { [virtualCluster]: "w" }, code: 403, refusal: `"${pay}"` },
-    { rule: "a namespace brings its space into the caller's project", from: { [label]: pay, [space]: "s" }, to: { [label]: web }, code: 200 },
-    { rule: "a namespace does not change project and space at once without assign on the former project", from: { [label]: pay, [space]: "s" }, to: { [label]: web, [space]: "t" }, code: 403, refusal: `"${pay}", which the namespace leaves` },
-    { rule: "a namespace does not leave its project and change its space at once", from: { [label]: pay, [space]: "s" }, to: { [label]: null, [space]: "t" }, code: 403, refusal: `"${pay}", which the namespace leaves` },
-    { rule: "a namespace leaves its project and keeps its space", from: { [label]: pay, [space]: "s" }, to: { [label]: null }, code: 200 },
-    { rule: "a namespace without a project gets no space, which would count in the next project", from: {}, to: { [space]: "s" }, code: 403, refusal: "all projects.management.service" },
-    { rule: "a namespace without a project changes no space", from: { [space]: "s" }, to: { [space]: "t" }, code: 403, refusal: "all projects.management.service" },
-    { rule: "a namespace without a project loses its space", from: { [space]: "s" }, to: { [space]: null }, code: 200 },
-    { rule: "the subresource status is no way to a space", from: { [label]: pay }, to: { [space]: "s" }, code: 403, refusal: `"${pay}"`, under: "/status" },
+  const parts: {
+    rule: string;
+    from: Labels;
+    to: Labels;
+    code: number;
+    refusal?: string;
+    under?: string;
+  }[] = [
+    {
+      rule: "a namespace of the caller's project gets a space",
+      from: { [label]: web },
+      to: { [space]: "s" },
+      code: 200,
+    },
+    {
+      rule: "a namespace of another project gets none",
+      from: { [label]: pay },
+      to: { [space]: "s" },
+      code: 403,
+      refusal: `"${pay}"`,
+    },
+    {
+      rule: "a space of another project does not change",
+      from: { [label]: pay, [space]: "s" },
+      to: { [space]: "t" },
+      code: 403,
+      refusal: `"${pay}"`,
+    },
+    {
+      rule: "a space of another project is not removed",
+      from: { [label]: pay, [space]: "s" },
+      to: { [space]: null },
+      code: 403,
+      refusal: `"${pay}"`,
+    },
+    {
+      rule: "a virtual cluster of another project does not change",
+      from: { [label]: pay, [virtualCluster]: "v" },
+      to: { [virtualCluster]: "w" },
+      code: 403,
+      refusal: `"${pay}"`,
+    },
+    {
+      rule: "a namespace brings its space into the caller's project",
+      from: { [label]: pay, [space]: "s" },
+      to: { [label]: web },
+      code: 200,
+    },
+    {
+      rule: "a namespace does not change project and space at once without assign on the former project",
+      from: { [label]: pay, [space]: "s" },
+      to: { [label]: web, [space]: "t" },
+      code: 403,
+      refusal: `"${pay}", which the namespace leaves`,
+    },
+    {
+      rule: "a namespace does not leave its project and change its space at once",
+      from: { [label]: pay, [space]: "s" },
+      to: { [label]: null, [space]: "t" },
+      code: 403,
+      refusal: `"${pay}", which the namespace leaves`,
+    },
+    {
+      rule: "a namespace leaves its project and keeps its space",
+      from: { [label]: pay, [space]: "s" },
+      to: { [label]: null },
+      code: 200,
+    },
+    {
+      rule: "a namespace without a project gets no space, which would count in the next project",
+      from: {},
+      to: { [space]: "s" },
+      code: 403,
+      refusal: "all projects.management.service",
+    },
+    {
+      rule: "a namespace without a project changes no space",
+      from: { [space]: "s" },
+      to: { [space]: "t" },
+      code: 403,
+      refusal: "all projects.management.service",
+    },
+    {
+      rule: "a namespace without a project loses its space",
+      from: { [space]: "s" },
+      to: { [space]: null },
+      code: 200,
+    },
+    {
+      rule: "the subresource status is no way to a space",
+      from: { [label]: pay },
+      to: { [space]: "s" },
+      code: 403,
+      refusal: `"${pay}"`,
+      under: "/status",
+    },
   ];
   it.each(parts)("$rule", async ({ from, to, code, refusal = "", under = "" }) => {
     const name = unique("policy");
     await arrange({ method: "POST", path: namespaces, body: { metadata: { name, labels: from } } });
-    const answer = await ask(operator, { method: "PATCH", path: `${namespaces}/${name}${under}`, type: patchTypes.merge, body: { metadata: { labels: to } } });
+    const answer = await ask(operator, {
+      method: "PATCH",
+      path: `${namespaces}/${name}${under}`,
+      type: patchTypes.merge,
+      body: { metadata: { labels: to } },
+    });
     expect(answer).toMatchObject(answered(code, refusal));
   });
 
   it("the subresource finalize is no way around", async () => {
-    const { code: _, metadata, ...rest } = await arrange({ method: "POST", path: namespaces, body: { metadata: { name: unique("policy") } } });
-    const body = { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, [label]: pay } } };
-    const answer = await ask(operator, { method: "PUT", path: `${namespaces}/${metadata.name}/finalize`, body });
+    const {
+      code: _,
+      metadata,
+      ...rest
+    } = await arrange({
+      method: "POST",
+      path: namespaces,
+      body: { metadata: { name: unique("policy") } },
+    });
+    const body = {
+      ...rest,
+      metadata: { ...metadata, labels: { ...metadata.labels, [label]: pay } },
+    };
+    const answer = await ask(operator, {
+      method: "PUT",
+      path: `${namespaces}/${metadata.name}/finalize`,
+      body,
+    });
     expect(answer).toMatchObject({ code: 403 });
   });
 });

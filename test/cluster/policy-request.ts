@@ -1,16 +1,30 @@
 import { randomBytes } from "node:crypto";
 import { expect, inject } from "vitest";
-import { admin, connect, send, type Answer, type Ask, type Caller, type Connection } from "./cluster-connection.ts";
+import {
+  admin,
+  connect,
+  send,
+  type Answer,
+  type Ask,
+  type Caller,
+  type Connection,
+} from "./cluster-connection.ts";
 
 export { admin, patchTypes, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 
 let connected: Promise<Connection> | undefined;
 
 /** A service account of latchkey-system with the groups it has when it logs in. */
-export function latchkeyAccount(name: "latchkey-controller" | "latchkey-webhook" | "latchkey-gateway"): Caller {
+export function latchkeyAccount(
+  name: "latchkey-controller" | "latchkey-webhook" | "latchkey-gateway",
+): Caller {
   return {
     user: `system:serviceaccount:latchkey-system:${name}`,
-    groups: ["system:serviceaccounts", "system:serviceaccounts:latchkey-system", "system:authenticated"],
+    groups: [
+      "system:serviceaccounts",
+      "system:serviceaccounts:latchkey-system",
+      "system:authenticated",
+    ],
   };
 }
 
@@ -33,12 +47,17 @@ export function answered(code: number, refusal: string): object {
 /** Sends a request as the administrator; throws when it is refused. */
 export async function arrange(request: Ask): Promise<Answer> {
   const answer = await ask(admin, request);
-  if (answer.code >= 300) throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
+  if (answer.code >= 300)
+    throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
   return answer;
 }
 
 /** Gets an object, changes it and puts it back, again when somebody else was faster. */
-export async function replace(caller: Caller, path: string, change: (object: Answer) => unknown): Promise<Answer> {
+export async function replace(
+  caller: Caller,
+  path: string,
+  change: (object: Answer) => unknown,
+): Promise<Answer> {
   for (;;) {
     const object = await arrange({ method: "GET", path });
     const answer = await ask(caller, { method: "PUT", path, body: change(object) });
@@ -46,14 +65,21 @@ export async function replace(caller: Caller, path: string, change: (object: Ans
   }
 }
 
-/** Makes a ClusterRole with these rules and binds it to the subject; both have the name that is answered. */
+/**
+ * Makes a ClusterRole with these rules and binds it to the subject; both have the name that is
+ * answered.
+ */
 export async function allow(
   subject: { kind: "User" | "Group"; name: string },
   rules: readonly Record<string, readonly string[]>[],
 ): Promise<string> {
   const name = unique("policy-test");
   const api = "/apis/rbac.authorization.k8s.io/v1";
-  await arrange({ method: "POST", path: `${api}/clusterroles`, body: { metadata: { name }, rules } });
+  await arrange({
+    method: "POST",
+    path: `${api}/clusterroles`,
+    body: { metadata: { name }, rules },
+  });
   await bind(subject, name);
   return name;
 }
@@ -70,7 +96,8 @@ export async function bind(
     roleRef: { apiGroup: group, kind: "ClusterRole", name: clusterRole },
     subjects: [{ apiGroup: group, ...subject }],
   };
-  const place = namespace === undefined ? "clusterrolebindings" : `namespaces/${namespace}/rolebindings`;
+  const place =
+    namespace === undefined ? "clusterrolebindings" : `namespaces/${namespace}/rolebindings`;
   await arrange({ method: "POST", path: `/apis/${group}/v1/${place}`, body });
 }
 

@@ -1,5 +1,18 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { admin, answered, arrange, ask, bind, latchkeyAccount, patchTypes, replace, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
+import {
+  admin,
+  answered,
+  arrange,
+  ask,
+  bind,
+  latchkeyAccount,
+  patchTypes,
+  replace,
+  unique,
+  type Answer,
+  type Ask,
+  type Caller,
+} from "./policy-request.ts";
 
 const api = "/apis/management.service/v1";
 const key = (suffix: string) => `management.service/requester${suffix}`;
@@ -30,142 +43,275 @@ const kinds = [
   { plural: "ownedaccesskeys", kind: "OwnedAccessKey", spec: { user: "alice", disabled: true } },
 ] as const;
 
-describe.skipIf(!inject("hasPolicies")).each(kinds)("the requester of $plural", ({ plural, kind, spec }) => {
-  const base = { apiVersion: "management.service/v1", kind, spec };
+describe.skipIf(!inject("hasPolicies")).each(kinds)(
+  "the requester of $plural",
+  ({ plural, kind, spec }) => {
+    const base = { apiVersion: "management.service/v1", kind, spec };
 
-  async function made(by: Caller): Promise<string> {
-    const body = { ...base, metadata: { name: unique("stamp") } };
-    const answer = await ask(by, { method: "POST", path: `${api}/${plural}`, body });
-    expect(answer).toMatchObject({ code: 201 });
-    return `${api}/${plural}/${answer.metadata.name}`;
-  }
-
-  describe("on creation", () => {
-    const creations: { rule: string; by: Caller; annotations?: Record<string, string> | null; then: object }[] = [
-      { rule: "is stamped on an object without annotations", by: alice, then: stampOfAlice },
-      { rule: "is stamped on an object whose annotations are null", by: alice, annotations: null, then: stampOfAlice },
-      { rule: "replaces forged annotations and drops a forged key id", by: alice, annotations: forged, then: stampOfAlice },
-    ];
-    it.each(creations)("$rule", async ({ by, annotations, then }) => {
-      const body = { ...base, metadata: { name: unique("stamp"), annotations } };
-      const answer = await ask(by, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+    async function made(by: Caller): Promise<string> {
+      const body = { ...base, metadata: { name: unique("stamp") } };
+      const answer = await ask(by, { method: "POST", path: `${api}/${plural}`, body });
       expect(answer).toMatchObject({ code: 201 });
-      expect(stamp(answer)).toEqual(then);
-    });
-
-    it("is stamped by a server-side apply, too", async () => {
-      const name = unique("stamp");
-      const body = { ...base, metadata: { name, annotations: forged } };
-      const path = `${api}/${plural}/${name}?fieldManager=test&dryRun=All`;
-      const answer = await ask({ ...admin, user: "alice", groups: ["system:masters"] }, { method: "PATCH", path, body, type: patchTypes.apply });
-      expect(answer).toMatchObject({ code: 201 });
-      expect(stamp(answer)).toEqual({ [key("")]: "alice", [key("-uid")]: "", [key("-groups")]: "system:masters\nsystem:authenticated" });
-    });
-
-    it("leaves other annotations alone", async () => {
-      const body = { ...base, metadata: { name: unique("stamp"), annotations: { "example.com/note": "mine" } } };
-      const answer = await ask(alice, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
-      expect(answer.metadata.annotations).toEqual({ ...stampOfAlice, "example.com/note": "mine" });
-    });
-  });
-
-  describe("on update", () => {
-    const changes: { rule: string; request: Omit<Ask, "path">; query?: string }[] = [
-      {
-        rule: "stays when a merge patch forges it",
-        request: { method: "PATCH", type: patchTypes.merge, body: { metadata: { annotations: forged } } },
-      },
-      {
-        rule: "stays when a merge patch sets all annotations to null",
-        request: { method: "PATCH", type: patchTypes.merge, body: { metadata: { annotations: null } } },
-      },
-      {
-        rule: "stays when a JSON patch removes all annotations",
-        request: { method: "PATCH", type: patchTypes.json, body: [{ op: "remove", path: "/metadata/annotations" }] },
-      },
-      {
-        rule: "stays when a forced server-side apply forges it",
-        request: { method: "PATCH", type: patchTypes.apply, body: { ...base, metadata: { annotations: forged } } },
-        query: "?fieldManager=test&force=true",
-      },
-      {
-        rule: "stays when a JSON patch removes one annotation",
-        request: { method: "PATCH", type: patchTypes.json, body: [{ op: "remove", path: "/metadata/annotations/management.service~1requester" }] },
-      },
-    ];
-    it.each(changes)("$rule", async ({ request, query = "" }) => {
-      const path = await made(alice);
-      const answer = await ask(admin, { ...request, path: path + query });
-      expect(answer).toMatchObject({ code: 200 });
-      expect(stamp(await arrange({ method: "GET", path }))).toEqual(stampOfAlice);
-    });
-
-    const replacements: { rule: string; annotations: Record<string, string> | null | undefined }[] = [
-      { rule: "stays when the object is replaced without annotations", annotations: undefined },
-      { rule: "stays when the object is replaced with annotations null", annotations: null },
-      { rule: "stays when the object is replaced with a forged stamp", annotations: forged },
-    ];
-    it.each(replacements)("$rule", async ({ annotations }) => {
-      const path = await made(alice);
-      const answer = await replace(admin, path, ({ metadata, ...object }) => ({ ...object, metadata: { ...metadata, annotations } }));
-      expect(answer).toMatchObject({ code: 200 });
-      expect(stamp(answer)).toEqual(stampOfAlice);
-    });
-  });
-});
-
-describe.skipIf(!inject("hasPolicies")).each(kinds)("what a restore brings back of $plural", ({ plural, kind, spec }) => {
-  const own = (name: string) => `management.service/${name}`;
-  const parent = "0b0ff0b4-5bd9-4a0c-9d43-8a2c2f3b9f6e";
-  const times = { [own("created-at")]: "2025-01-01T00:00:00Z", [own("expired-at")]: "2025-02-01T00:00:00.5+01:00" };
-  const make = (by: Caller, annotations: object, query = "") => ask(by, { method: "POST", path: `${api}/${plural}${query}`, body: { apiVersion: "management.service/v1", kind, metadata: { name: unique("stamp"), annotations }, spec } });
-  const kept = ({ metadata }: Answer) => metadata.annotations;
-
-  it.for<[string, Caller, Readonly<Record<string, string>>, object]>([
-    ["its times stay", alice, times, { ...stampOfAlice, ...times }],
-    ["the key that it was made with stays", alice, { [key("-key-id")]: parent }, { ...stampOfAlice, [key("-key-id")]: parent }],
-    ["the key of the request goes before the one that is named", aliceWithKey, { [key("-key-id")]: parent }, { ...stampOfAlice, [key("-key-id")]: "k-17" }],
-    ["what is no time and no uid goes", alice, { [own("created-at")]: "2025-13-01T00:00:00Z", [own("expired-at")]: "soon", [key("-key-id")]: parent.toUpperCase() }, stampOfAlice],
-    ["a former requester goes", alice, { [own("former-requester")]: "bob" }, stampOfAlice],
-  ])("is decided on creation: %s", async ([, by, annotations, then]) => {
-    const answer = await make(by, annotations, "?dryRun=All");
-    expect(answer).toMatchObject({ code: 201 });
-    expect(kept(answer)).toEqual(then);
-  });
-
-  it("is written by Latchkey's accounts alone afterwards", async () => {
-    const { metadata } = await make(alice, times);
-    const request = (value: string | null): Ask => ({ method: "PATCH", type: patchTypes.merge, path: `${api}/${plural}/${metadata.name}`, body: { metadata: { annotations: { [own("created-at")]: value, [own("expired-at")]: value } } } });
-    for (const value of ["2026-01-01T00:00:00Z", null]) {
-      expect(kept(await ask(admin, request(value)))).toEqual({ ...stampOfAlice, ...times });
+      return `${api}/${plural}/${answer.metadata.name}`;
     }
-    const written = await ask(latchkeyAccount("latchkey-controller"), request("2026-01-01T00:00:00Z"));
-    expect(written).toMatchObject({ code: 200, metadata: { annotations: { [own("expired-at")]: "2026-01-01T00:00:00Z" } } });
-  });
-});
+
+    describe("on creation", () => {
+      const creations: {
+        rule: string;
+        by: Caller;
+        annotations?: Record<string, string> | null;
+        then: object;
+      }[] = [
+        { rule: "is stamped on an object without annotations", by: alice, then: stampOfAlice },
+        {
+          rule: "is stamped on an object whose annotations are null",
+          by: alice,
+          annotations: null,
+          then: stampOfAlice,
+        },
+        {
+          rule: "replaces forged annotations and drops a forged key id",
+          by: alice,
+          annotations: forged,
+          then: stampOfAlice,
+        },
+      ];
+      it.each(creations)("$rule", async ({ by, annotations, then }) => {
+        const body = { ...base, metadata: { name: unique("stamp"), annotations } };
+        const answer = await ask(by, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+        expect(answer).toMatchObject({ code: 201 });
+        expect(stamp(answer)).toEqual(then);
+      });
+
+      it("is stamped by a server-side apply, too", async () => {
+        const name = unique("stamp");
+        const body = { ...base, metadata: { name, annotations: forged } };
+        const path = `${api}/${plural}/${name}?fieldManager=test&dryRun=All`;
+        const answer = await ask(
+          { ...admin, user: "alice", groups: ["system:masters"] },
+          { method: "PATCH", path, body, type: patchTypes.apply },
+        );
+        expect(answer).toMatchObject({ code: 201 });
+        expect(stamp(answer)).toEqual({
+          [key("")]: "alice",
+          [key("-uid")]: "",
+          [key("-groups")]: "system:masters\nsystem:authenticated",
+        });
+      });
+
+      it("leaves other annotations alone", async () => {
+        const body = {
+          ...base,
+          metadata: { name: unique("stamp"), annotations: { "example.com/note": "mine" } },
+        };
+        const answer = await ask(alice, {
+          method: "POST",
+          path: `${api}/${plural}?dryRun=All`,
+          body,
+        });
+        expect(answer.metadata.annotations).toEqual({
+          ...stampOfAlice,
+          "example.com/note": "mine",
+        });
+      });
+    });
+
+    describe("on update", () => {
+      const changes: { rule: string; request: Omit<Ask, "path">; query?: string }[] = [
+        {
+          rule: "stays when a merge patch forges it",
+          request: {
+            method: "PATCH",
+            type: patchTypes.merge,
+            body: { metadata: { annotations: forged } },
+          },
+        },
+        {
+          rule: "stays when a merge patch sets all annotations to null",
+          request: {
+            method: "PATCH",
+            type: patchTypes.merge,
+            body: { metadata: { annotations: null } },
+          },
+        },
+        {
+          rule: "stays when a JSON patch removes all annotations",
+          request: {
+            method: "PATCH",
+            type: patchTypes.json,
+            body: [{ op: "remove", path: "/metadata/annotations" }],
+          },
+        },
+        {
+          rule: "stays when a forced server-side apply forges it",
+          request: {
+            method: "PATCH",
+            type: patchTypes.apply,
+            body: { ...base, metadata: { annotations: forged } },
+          },
+          query: "?fieldManager=test&force=true",
+        },
+        {
+          rule: "stays when a JSON patch removes one annotation",
+          request: {
+            method: "PATCH",
+            type: patchTypes.json,
+            body: [{ op: "remove", path: "/metadata/annotations/management.service~1requester" }],
+          },
+        },
+      ];
+      it.each(changes)("$rule", async ({ request, query = "" }) => {
+        const path = await made(alice);
+        const answer = await ask(admin, { ...request, path: path + query });
+        expect(answer).toMatchObject({ code: 200 });
+        expect(stamp(await arrange({ method: "GET", path }))).toEqual(stampOfAlice);
+      });
+
+      const replacements: {
+        rule: string;
+        annotations: Record<string, string> | null | undefined;
+      }[] = [
+        { rule: "stays when the object is replaced without annotations", annotations: undefined },
+        { rule: "stays when the object is replaced with annotations null", annotations: null },
+        { rule: "stays when the object is replaced with a forged stamp", annotations: forged },
+      ];
+      it.each(replacements)("$rule", async ({ annotations }) => {
+        const path = await made(alice);
+        const answer = await replace(admin, path, ({ metadata, ...object }) => ({
+          ...object,
+          metadata: { ...metadata, annotations },
+        }));
+        expect(answer).toMatchObject({ code: 200 });
+        expect(stamp(answer)).toEqual(stampOfAlice);
+      });
+    });
+  },
+);
+
+describe.skipIf(!inject("hasPolicies")).each(kinds)(
+  "what a restore brings back of $plural",
+  ({ plural, kind, spec }) => {
+    const own = (name: string) => `management.service/${name}`;
+    const parent = "0b0ff0b4-5bd9-4a0c-9d43-8a2c2f3b9f6e";
+    const times = {
+      [own("created-at")]: "2025-01-01T00:00:00Z",
+      [own("expired-at")]: "2025-02-01T00:00:00.5+01:00",
+    };
+    const make = (by: Caller, annotations: object, query = "") =>
+      ask(by, {
+        method: "POST",
+        path: `${api}/${plural}${query}`,
+        body: {
+          apiVersion: "management.service/v1",
+          kind,
+          metadata: { name: unique("stamp"), annotations },
+          spec,
+        },
+      });
+    const kept = ({ metadata }: Answer) => metadata.annotations;
+
+    it.for<[string, Caller, Readonly<Record<string, string>>, object]>([
+      ["its times stay", alice, times, { ...stampOfAlice, ...times }],
+      [
+        "the key that it was made with stays",
+        alice,
+        { [key("-key-id")]: parent },
+        { ...stampOfAlice, [key("-key-id")]: parent },
+      ],
+      [
+        "the key of the request goes before the one that is named",
+        aliceWithKey,
+        { [key("-key-id")]: parent },
+        { ...stampOfAlice, [key("-key-id")]: "k-17" },
+      ],
+      [
+        "what is no time and no uid goes",
+        alice,
+        {
+          [own("created-at")]: "2025-13-01T00:00:00Z",
+          [own("expired-at")]: "soon",
+          [key("-key-id")]: parent.toUpperCase(),
+        },
+        stampOfAlice,
+      ],
+      ["a former requester goes", alice, { [own("former-requester")]: "bob" }, stampOfAlice],
+    ])("is decided on creation: %s", async ([, by, annotations, then]) => {
+      const answer = await make(by, annotations, "?dryRun=All");
+      expect(answer).toMatchObject({ code: 201 });
+      expect(kept(answer)).toEqual(then);
+    });
+
+    it("is written by Latchkey's accounts alone afterwards", async () => {
+      const { metadata } = await make(alice, times);
+      const request = (value: string | null): Ask => ({
+        method: "PATCH",
+        type: patchTypes.merge,
+        path: `${api}/${plural}/${metadata.name}`,
+        body: {
+          metadata: { annotations: { [own("created-at")]: value, [own("expired-at")]: value } },
+        },
+      });
+      for (const value of ["2026-01-01T00:00:00Z", null]) {
+        expect(kept(await ask(admin, request(value)))).toEqual({ ...stampOfAlice, ...times });
+      }
+      const written = await ask(
+        latchkeyAccount("latchkey-controller"),
+        request("2026-01-01T00:00:00Z"),
+      );
+      expect(written).toMatchObject({
+        code: 200,
+        metadata: { annotations: { [own("expired-at")]: "2026-01-01T00:00:00Z" } },
+      });
+    });
+  },
+);
 
 // Keys are not made with keys at all: latchkey-mint-guard refuses that.
 describe.skipIf(!inject("hasPolicies"))("the key that a request for a token came with", () => {
   const collection = `${api}/directclusterendpointtokens`;
-  const tokenOf = (annotations?: Record<string, string>) => ({ apiVersion: "management.service/v1", kind: "DirectClusterEndpointToken", metadata: { name: unique("stamp"), annotations }, spec: {} });
+  const tokenOf = (annotations?: Record<string, string>) => ({
+    apiVersion: "management.service/v1",
+    kind: "DirectClusterEndpointToken",
+    metadata: { name: unique("stamp"), annotations },
+    spec: {},
+  });
   const withKey = { ...stampOfAlice, [key("-key-id")]: "k-17" };
 
   it("is stamped, whatever is forged", async () => {
-    const answer = await ask(aliceWithKey, { method: "POST", path: `${collection}?dryRun=All`, body: tokenOf(forged) });
+    const answer = await ask(aliceWithKey, {
+      method: "POST",
+      path: `${collection}?dryRun=All`,
+      body: tokenOf(forged),
+    });
     expect(answer).toMatchObject({ code: 201 });
     expect(stamp(answer)).toEqual(withKey);
   });
 
   it("is one: a request that names two is refused", async () => {
     const caller: Caller = { ...alice, extra: { "management.service/key-id": ["k-17", "k-18"] } };
-    const answer = await ask(caller, { method: "POST", path: `${collection}?dryRun=All`, body: tokenOf() });
-    expect(answer).toMatchObject(answered(403, "exactly one value of the extra management.service/key-id"));
+    const answer = await ask(caller, {
+      method: "POST",
+      path: `${collection}?dryRun=All`,
+      body: tokenOf(),
+    });
+    expect(answer).toMatchObject(
+      answered(403, "exactly one value of the extra management.service/key-id"),
+    );
   });
 
   it("stays that of the creation, whatever key an update comes with", async () => {
     const made = await ask(aliceWithKey, { method: "POST", path: collection, body: tokenOf() });
-    const by: Caller = { user: "admin", groups: ["system:masters"], extra: { "management.service/key-id": ["k-99"] } };
-    const answer = await ask(by, { method: "PATCH", path: `${collection}/${made.metadata.name}`, type: patchTypes.merge, body: { metadata: { labels: { a: "b" } } } });
+    const by: Caller = {
+      user: "admin",
+      groups: ["system:masters"],
+      extra: { "management.service/key-id": ["k-99"] },
+    };
+    const answer = await ask(by, {
+      method: "PATCH",
+      path: `${collection}/${made.metadata.name}`,
+      type: patchTypes.merge,
+      body: { metadata: { labels: { a: "b" } } },
+    });
     expect(answer).toMatchObject({ code: 200 });
     expect(stamp(answer)).toEqual(withKey);
   });

@@ -2,7 +2,17 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { syncList, type SyncList } from "../../src/domain/sync-list.ts";
-import { allow, arrange, ask, bind, makeNamespace, patchTypes, unique, type Answer, type Caller } from "./policy-request.ts";
+import {
+  allow,
+  arrange,
+  ask,
+  bind,
+  makeNamespace,
+  patchTypes,
+  unique,
+  type Answer,
+  type Caller,
+} from "./policy-request.ts";
 import { sharedSecretPath } from "./shared-secret-requests.ts";
 
 /** The admin of a namespace, who may share with these projects alone. */
@@ -15,21 +25,54 @@ let namespace: string;
 
 beforeAll(async () => {
   namespace = await makeNamespace();
-  for (const { user = "" } of [tenant, platform]) await bind({ kind: "User", name: user }, "latchkey-sharedsecret-admin", namespace);
-  await allow({ kind: "User", name: tenant.user ?? "" }, [{ apiGroups: ["management.service"], resources: ["projects"], resourceNames: own, verbs: ["share"] }]);
+  for (const { user = "" } of [tenant, platform])
+    await bind({ kind: "User", name: user }, "latchkey-sharedsecret-admin", namespace);
+  await allow({ kind: "User", name: tenant.user ?? "" }, [
+    {
+      apiGroups: ["management.service"],
+      resources: ["projects"],
+      resourceNames: own,
+      verbs: ["share"],
+    },
+  ]);
   await bind({ kind: "User", name: platform.user ?? "" }, "latchkey-project-sharer");
 });
 
 const letters = fc.constantFrom("a", "b", ".", "-", "_", "c");
-const names = fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...own) }, { weight: 1, arbitrary: fc.string({ unit: letters, minLength: 1, maxLength: 3 }) }, { weight: 1, arbitrary: fc.constantFrom("*", "a*", "c") });
-const separators = fc.oneof({ weight: 8, arbitrary: fc.constantFrom(",", ", ", " ,", ",,", ", ,") }, { weight: 1, arbitrary: fc.constantFrom(" ", "\n", "\t", "\u00a0", "\u2003", ";", "\ufeff", "%2C", "\uff0c") });
+const names = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...own) },
+  { weight: 1, arbitrary: fc.string({ unit: letters, minLength: 1, maxLength: 3 }) },
+  { weight: 1, arbitrary: fc.constantFrom("*", "a*", "c") },
+);
+const separators = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom(",", ", ", " ,", ",,", ", ,") },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(" ", "\n", "\t", "\u00a0", "\u2003", ";", "\ufeff", "%2C", "\uff0c"),
+  },
+);
 /** Lists as people write them, and as nobody should. */
-const lists = fc.array(fc.tuple(names, separators), { maxLength: 20 }).map((parts) => parts.flat().join(""));
-const longLists = fc.tuple(fc.constantFrom("p,", "p", ",", " ", "a ,"), fc.integer({ min: 60, max: 4_200 })).map(([part, times]) => part.repeat(times));
+const lists = fc
+  .array(fc.tuple(names, separators), { maxLength: 20 })
+  .map((parts) => parts.flat().join(""));
+const longLists = fc
+  .tuple(fc.constantFrom("p,", "p", ",", " ", "a ,"), fc.integer({ min: 60, max: 4_200 }))
+  .map(([part, times]) => part.repeat(times));
 
-const entriesOf = (list: SyncList): readonly string[] => (list.kind === "entries" ? list.entries : []);
-const body = (list: string, name = "read"): object => ({ apiVersion: "management.service/v1", kind: "SharedSecret", metadata: { name, annotations: { [annotations.syncToProjects]: list } }, spec: {} });
-const create = (caller: Caller, list: string) => ask(caller, { method: "POST", path: `${sharedSecretPath(namespace)}?dryRun=All`, body: body(list) });
+const entriesOf = (list: SyncList): readonly string[] =>
+  list.kind === "entries" ? list.entries : [];
+const body = (list: string, name = "read"): object => ({
+  apiVersion: "management.service/v1",
+  kind: "SharedSecret",
+  metadata: { name, annotations: { [annotations.syncToProjects]: list } },
+  spec: {},
+});
+const create = (caller: Caller, list: string) =>
+  ask(caller, {
+    method: "POST",
+    path: `${sharedSecretPath(namespace)}?dryRun=All`,
+    body: body(list),
+  });
 
 /** Has the administrator make a SharedSecret with this list; answers its name. */
 async function made(list: string): Promise<string> {
@@ -46,43 +89,65 @@ function verdictOf({ code, message }: Answer): Verdict {
   return message.includes("the verb share on") ? "needs share" : "unreadable";
 }
 
-/** What becomes of a list that the tenant writes and the controller reads so, where these names are new. */
+/**
+ * What becomes of a list that the tenant writes and the controller reads so, where these names are
+ * new.
+ */
 function expected(list: SyncList, fresh: readonly string[]): Verdict {
   if (list.kind === "refused") return "unreadable";
-  return fresh.length <= mostQuestions && fresh.every((name) => own.includes(name)) ? "stored" : "needs share";
+  return fresh.length <= mostQuestions && fresh.every((name) => own.includes(name))
+    ? "stored"
+    : "needs share";
 }
 
-describe.skipIf(!inject("hasPolicies"))("the policy reads a list of projects as the controller does", () => {
-  it("when it decides whether anybody may write it", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(lists, longLists), async (list) => {
-        expect(verdictOf(await create(platform, list))).toBe(syncList(list).kind === "refused" ? "unreadable" : "stored");
-      }),
-      { numRuns: 300 },
-    );
-  });
+describe.skipIf(!inject("hasPolicies"))(
+  "the policy reads a list of projects as the controller does",
+  () => {
+    it("when it decides whether anybody may write it", async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.oneof(lists, longLists), async (list) => {
+          expect(verdictOf(await create(platform, list))).toBe(
+            syncList(list).kind === "refused" ? "unreadable" : "stored",
+          );
+        }),
+        { numRuns: 300 },
+      );
+    });
 
-  it("when it asks for the names of a new SharedSecret", async () => {
-    await fc.assert(
-      fc.asyncProperty(lists, async (list) => {
-        const read = syncList(list);
-        expect(verdictOf(await create(tenant, list))).toBe(expected(read, entriesOf(read)));
-      }),
-      { numRuns: 300 },
-    );
-  });
+    it("when it asks for the names of a new SharedSecret", async () => {
+      await fc.assert(
+        fc.asyncProperty(lists, async (list) => {
+          const read = syncList(list);
+          expect(verdictOf(await create(tenant, list))).toBe(expected(read, entriesOf(read)));
+        }),
+        { numRuns: 300 },
+      );
+    });
 
-  it("when it asks for the names that an update adds", async () => {
-    const stored = lists.filter((list) => syncList(list).kind === "entries");
-    await fc.assert(
-      fc.asyncProperty(stored, lists, async (before, after) => {
-        const path = sharedSecretPath(namespace, await made(before));
-        const change = { metadata: { annotations: { [annotations.syncToProjects]: after } } };
-        const answer = await ask(tenant, { method: "PATCH", path: `${path}?dryRun=All`, type: patchTypes.merge, body: change });
-        const [was, read] = [entriesOf(syncList(before)), syncList(after)];
-        expect(verdictOf(answer)).toBe(before === after ? "stored" : expected(read, entriesOf(read).filter((name) => !was.includes(name))));
-      }),
-      { numRuns: 150 },
-    );
-  });
-});
+    it("when it asks for the names that an update adds", async () => {
+      const stored = lists.filter((list) => syncList(list).kind === "entries");
+      await fc.assert(
+        fc.asyncProperty(stored, lists, async (before, after) => {
+          const path = sharedSecretPath(namespace, await made(before));
+          const change = { metadata: { annotations: { [annotations.syncToProjects]: after } } };
+          const answer = await ask(tenant, {
+            method: "PATCH",
+            path: `${path}?dryRun=All`,
+            type: patchTypes.merge,
+            body: change,
+          });
+          const [was, read] = [entriesOf(syncList(before)), syncList(after)];
+          expect(verdictOf(answer)).toBe(
+            before === after
+              ? "stored"
+              : expected(
+                  read,
+                  entriesOf(read).filter((name) => !was.includes(name)),
+                ),
+          );
+        }),
+        { numRuns: 150 },
+      );
+    });
+  },
+);

@@ -1,11 +1,25 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { allow, answered, arrange, ask, bind, latchkeyAccount, makeNamespace, patchTypes, unique, type Caller } from "./policy-request.ts";
+import {
+  allow,
+  answered,
+  arrange,
+  ask,
+  bind,
+  latchkeyAccount,
+  makeNamespace,
+  patchTypes,
+  unique,
+  type Caller,
+} from "./policy-request.ts";
 import { sharedSecretPath } from "./shared-secret-requests.ts";
 
 const [web, pay] = [unique("web"), unique("pay")];
 const many = Array.from({ length: 17 }, (_, index) => `${web}-${index}`);
-/** The admin of a namespace, who may share with the project web and with the 17 projects of the list alone. */
+/**
+ * The admin of a namespace, who may share with the project web and with the 17 projects of the list
+ * alone.
+ */
 const tenant: Caller = { user: unique("tenant") };
 /** The admin of a namespace, who may share with every project. */
 const platform: Caller = { user: unique("platform") };
@@ -14,50 +28,155 @@ let namespace: string;
 
 beforeAll(async () => {
   namespace = await makeNamespace();
-  for (const { user = "" } of [tenant, platform]) await bind({ kind: "User", name: user }, "latchkey-sharedsecret-admin", namespace);
-  await allow({ kind: "User", name: tenant.user ?? "" }, [{ apiGroups: ["management.service"], resources: ["projects"], resourceNames: [web, ...many], verbs: ["share"] }]);
+  for (const { user = "" } of [tenant, platform])
+    await bind({ kind: "User", name: user }, "latchkey-sharedsecret-admin", namespace);
+  await allow({ kind: "User", name: tenant.user ?? "" }, [
+    {
+      apiGroups: ["management.service"],
+      resources: ["projects"],
+      resourceNames: [web, ...many],
+      verbs: ["share"],
+    },
+  ]);
   await bind({ kind: "User", name: platform.user ?? "" }, "latchkey-project-sharer");
 });
 
 type Given = Readonly<Record<string, string | null>>;
-const to = (projects: string | null, rest: Given = {}): Given => ({ [annotations.syncToProjects]: projects, ...rest });
+const to = (projects: string | null, rest: Given = {}): Given => ({
+  [annotations.syncToProjects]: projects,
+  ...rest,
+});
 const needsShare = "the verb share on projects.management.service of that name";
 const needsAll = "the verb share on all projects.management.service";
 
 function create(caller: Caller, given: Given): ReturnType<typeof ask> {
-  const body = { apiVersion: "management.service/v1", kind: "SharedSecret", metadata: { name: unique("shared"), annotations: given }, spec: { data: { password: "aHVudGVyMg==" } } };
+  const body = {
+    apiVersion: "management.service/v1",
+    kind: "SharedSecret",
+    metadata: { name: unique("shared"), annotations: given },
+    spec: { data: { password: "aHVudGVyMg==" } },
+  };
   return ask(caller, { method: "POST", path: `${sharedSecretPath(namespace)}?dryRun=All`, body });
 }
 
 /** Has the administrator make a SharedSecret with some annotations, and the caller merge others. */
 async function update(caller: Caller, from: Given, body: object): ReturnType<typeof ask> {
   const name = unique("shared");
-  const made = { apiVersion: "management.service/v1", kind: "SharedSecret", metadata: { name, annotations: from }, spec: { data: { password: "aHVudGVyMg==" } } };
+  const made = {
+    apiVersion: "management.service/v1",
+    kind: "SharedSecret",
+    metadata: { name, annotations: from },
+    spec: { data: { password: "aHVudGVyMg==" } },
+  };
   await arrange({ method: "POST", path: sharedSecretPath(namespace), body: made });
-  return ask(caller, { method: "PATCH", path: sharedSecretPath(namespace, name), type: patchTypes.merge, body });
+  return ask(caller, {
+    method: "PATCH",
+    path: sharedSecretPath(namespace, name),
+    type: patchTypes.merge,
+    body,
+  });
 }
 
 describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a SharedSecret", () => {
-  const creations: { rule: string; list: string; code: number; refusal?: string; caller?: Caller }[] = [
+  const creations: {
+    rule: string;
+    list: string;
+    code: number;
+    refusal?: string;
+    caller?: Caller;
+  }[] = [
     { rule: "may name a project on which the admin has the verb share", list: web, code: 201 },
-    { rule: "may name it twice, with spaces and empty entries", list: ` ${web},, ${web} ,`, code: 201 },
+    {
+      rule: "may name it twice, with spaces and empty entries",
+      list: ` ${web},, ${web} ,`,
+      code: 201,
+    },
     { rule: "may name no project", list: " , ", code: 201 },
-    { rule: "may name 16 projects, each of which is asked for", list: many.slice(0, 16).join(), code: 201 },
+    {
+      rule: "may name 16 projects, each of which is asked for",
+      list: many.slice(0, 16).join(),
+      code: 201,
+    },
     { rule: "may not name another project", list: pay, code: 403, refusal: needsShare },
-    { rule: "may not name another project beside the right one", list: `${web}, ${pay}`, code: 403, refusal: `to projects "${web}", "${pay}": each requires ${needsShare}` },
-    { rule: "may not name another project in the 16th place", list: [...many.slice(0, 15), pay].join(), code: 403, refusal: needsShare },
-    { rule: "may not use a glob that covers the right one", list: `${web}*`, code: 403, refusal: needsAll },
+    {
+      rule: "may not name another project beside the right one",
+      list: `${web}, ${pay}`,
+      code: 403,
+      refusal: `to projects "${web}", "${pay}": each requires ${needsShare}`,
+    },
+    {
+      rule: "may not name another project in the 16th place",
+      list: [...many.slice(0, 15), pay].join(),
+      code: 403,
+      refusal: needsShare,
+    },
+    {
+      rule: "may not use a glob that covers the right one",
+      list: `${web}*`,
+      code: 403,
+      refusal: needsAll,
+    },
     { rule: "may not name every project", list: "*", code: 403, refusal: needsAll },
     { rule: "may not name more than 16 projects", list: many.join(), code: 403, refusal: needsAll },
-    { rule: "may name every project with share on all", list: `*, ${pay}`, code: 201, caller: platform },
-    { rule: "may name 64 projects with share on all", list: Array.from({ length: 64 }, (_, index) => `p${index}`).join(), code: 201, caller: platform },
-    { rule: "may not name 65 projects", list: Array.from({ length: 65 }, (_, index) => `p${index}`).join(), code: 403, refusal: "has 65 entries and must have at most 64", caller: platform },
-    { rule: "may not write more than 4096 characters", list: `${web}${",".repeat(4096)}`, code: 403, refusal: "longer than 4096 characters", caller: platform },
-    { rule: "may not write 4,000 entries", list: "p,".repeat(2_000), code: 403, refusal: "has 2000 entries", caller: platform },
-    { rule: "may not write a line break", list: `${web}\n${pay}`, code: 403, refusal: "must be a list of project names or globs", caller: platform },
-    { rule: "may not write a space that is none", list: `${web}\u00a0`, code: 403, refusal: "must be a list of project names or globs" },
-    { rule: "may not write another separator", list: `${web};${pay}`, code: 403, refusal: "must be a list of project names or globs" },
-    { rule: "may not write a space inside a name", list: "web pay", code: 403, refusal: '"web pay" contains a space', caller: platform },
+    {
+      rule: "may name every project with share on all",
+      list: `*, ${pay}`,
+      code: 201,
+      caller: platform,
+    },
+    {
+      rule: "may name 64 projects with share on all",
+      list: Array.from({ length: 64 }, (_, index) => `p${index}`).join(),
+      code: 201,
+      caller: platform,
+    },
+    {
+      rule: "may not name 65 projects",
+      list: Array.from({ length: 65 }, (_, index) => `p${index}`).join(),
+      code: 403,
+      refusal: "has 65 entries and must have at most 64",
+      caller: platform,
+    },
+    {
+      rule: "may not write more than 4096 characters",
+      list: `${web}${",".repeat(4096)}`,
+      code: 403,
+      refusal: "longer than 4096 characters",
+      caller: platform,
+    },
+    {
+      rule: "may not write 4,000 entries",
+      list: "p,".repeat(2_000),
+      code: 403,
+      refusal: "has 2000 entries",
+      caller: platform,
+    },
+    {
+      rule: "may not write a line break",
+      list: `${web}\n${pay}`,
+      code: 403,
+      refusal: "must be a list of project names or globs",
+      caller: platform,
+    },
+    {
+      rule: "may not write a space that is none",
+      list: `${web}\u00a0`,
+      code: 403,
+      refusal: "must be a list of project names or globs",
+    },
+    {
+      rule: "may not write another separator",
+      list: `${web};${pay}`,
+      code: 403,
+      refusal: "must be a list of project names or globs",
+    },
+    {
+      rule: "may not write a space inside a name",
+      list: "web pay",
+      code: 403,
+      refusal: '"web pay" contains a space',
+      caller: platform,
+    },
   ];
   it.each(creations)("$rule", async ({ list, code, refusal = "", caller = tenant }) => {
     const answer = await create(caller, to(list));
@@ -67,74 +186,202 @@ describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a Sh
 
   it("reads who, what and why in the refusal", async () => {
     const { message } = await create(tenant, to(pay));
-    expect(message).toMatch(new RegExp(`${tenant.user} is not allowed to sync SharedSecret ${namespace}/shared-\\w+ to projects "${pay}": each requires ${needsShare}; ask an administrator`));
+    expect(message).toMatch(
+      new RegExp(
+        `${tenant.user} is not allowed to sync SharedSecret ${namespace}/shared-\\w+ to projects "${pay}": each requires ${needsShare}; ask an administrator`,
+      ),
+    );
   });
 });
 
-describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who changes a SharedSecret", () => {
-  const renamed = { [annotations.syncSecretName]: "database" };
-  const changes: { rule: string; from: Given; to: object; code: number }[] = [
-    { rule: "may add a project with share on it, whatever was there", from: to(pay), to: to(`${pay},${web}`), code: 200 },
-    { rule: "may not add another", from: to(web), to: to(`${web},${pay}`), code: 403 },
-    { rule: "may not trade one for another", from: to(web), to: to(pay), code: 403 },
-    { rule: "may not name projects where none was named", from: {}, to: to(pay), code: 403 },
-    { rule: "may not put a glob in the place of its names", from: to(`${web}, ${pay}`), to: to("*"), code: 403 },
-    { rule: "may not name what only a glob covered", from: to("*"), to: to(`*, ${pay}`), code: 403 },
-    { rule: "may remove projects", from: to(`${web}, ${pay}, *`), to: to(pay), code: 200 },
-    { rule: "may remove the list", from: to(pay), to: to(null), code: 200 },
-    { rule: "may write the same names in another way", from: to(`${pay}, *`), to: to(`*,${pay},${pay}`), code: 200 },
-    { rule: "may change other annotations", from: to(pay), to: { "example.com/note": "a", "management.service/refresh-now": "1", [annotations.disableSync]: "true" }, code: 200 },
-    { rule: "may rename the copies where share is there for all", from: to(web), to: renamed, code: 200 },
-    { rule: "may not rename the copies of another project", from: to(`${web}, ${pay}`), to: renamed, code: 403 },
-    { rule: "may not give the copies back their name", from: to(pay, renamed), to: { [annotations.syncSecretName]: null }, code: 403 },
-    { rule: "may not change the type of the copies", from: to(pay), to: { [annotations.syncSecretType]: "kubernetes.io/tls" }, code: 403 },
-    { rule: "may not change what a copy- annotation says", from: to(pay, { [copyLabels]: "a" }), to: { [copyLabels]: "b" }, code: 403 },
-    { rule: "may not take a copy- annotation off", from: to(pay, { [copyLabels]: "a" }), to: { [copyLabels]: null }, code: 403 },
-    { rule: "may rename what is copied nowhere, and then not share it", from: {}, to: renamed, code: 200 },
-    { rule: "may remove all other projects and rename at once", from: to(`${web}, ${pay}`), to: to(web, renamed), code: 200 },
-  ];
-  it.each(changes)("$rule", async ({ from, to: sent, code }) => {
-    expect(await update(tenant, from, { metadata: { annotations: sent } })).toMatchObject(answered(code, "the verb share on"));
-  });
+describe.skipIf(!inject("hasPolicies"))(
+  "the admin of a namespace who changes a SharedSecret",
+  () => {
+    const renamed = { [annotations.syncSecretName]: "database" };
+    const changes: { rule: string; from: Given; to: object; code: number }[] = [
+      {
+        rule: "may add a project with share on it, whatever was there",
+        from: to(pay),
+        to: to(`${pay},${web}`),
+        code: 200,
+      },
+      { rule: "may not add another", from: to(web), to: to(`${web},${pay}`), code: 403 },
+      { rule: "may not trade one for another", from: to(web), to: to(pay), code: 403 },
+      { rule: "may not name projects where none was named", from: {}, to: to(pay), code: 403 },
+      {
+        rule: "may not put a glob in the place of its names",
+        from: to(`${web}, ${pay}`),
+        to: to("*"),
+        code: 403,
+      },
+      {
+        rule: "may not name what only a glob covered",
+        from: to("*"),
+        to: to(`*, ${pay}`),
+        code: 403,
+      },
+      { rule: "may remove projects", from: to(`${web}, ${pay}, *`), to: to(pay), code: 200 },
+      { rule: "may remove the list", from: to(pay), to: to(null), code: 200 },
+      {
+        rule: "may write the same names in another way",
+        from: to(`${pay}, *`),
+        to: to(`*,${pay},${pay}`),
+        code: 200,
+      },
+      {
+        rule: "may change other annotations",
+        from: to(pay),
+        to: {
+          "example.com/note": "a",
+          "management.service/refresh-now": "1",
+          [annotations.disableSync]: "true",
+        },
+        code: 200,
+      },
+      {
+        rule: "may rename the copies where share is there for all",
+        from: to(web),
+        to: renamed,
+        code: 200,
+      },
+      {
+        rule: "may not rename the copies of another project",
+        from: to(`${web}, ${pay}`),
+        to: renamed,
+        code: 403,
+      },
+      {
+        rule: "may not give the copies back their name",
+        from: to(pay, renamed),
+        to: { [annotations.syncSecretName]: null },
+        code: 403,
+      },
+      {
+        rule: "may not change the type of the copies",
+        from: to(pay),
+        to: { [annotations.syncSecretType]: "kubernetes.io/tls" },
+        code: 403,
+      },
+      {
+        rule: "may not change what a copy- annotation says",
+        from: to(pay, { [copyLabels]: "a" }),
+        to: { [copyLabels]: "b" },
+        code: 403,
+      },
+      {
+        rule: "may not take a copy- annotation off",
+        from: to(pay, { [copyLabels]: "a" }),
+        to: { [copyLabels]: null },
+        code: 403,
+      },
+      {
+        rule: "may rename what is copied nowhere, and then not share it",
+        from: {},
+        to: renamed,
+        code: 200,
+      },
+      {
+        rule: "may remove all other projects and rename at once",
+        from: to(`${web}, ${pay}`),
+        to: to(web, renamed),
+        code: 200,
+      },
+    ];
+    it.each(changes)("$rule", async ({ from, to: sent, code }) => {
+      expect(await update(tenant, from, { metadata: { annotations: sent } })).toMatchObject(
+        answered(code, "the verb share on"),
+      );
+    });
 
-  it("may change data and labels of what somebody else shares", async () => {
-    const body = { metadata: { labels: { a: "b" } }, spec: { data: { password: "c2VzYW1l" } } };
-    expect(await update(tenant, to(`${pay}, *`), body)).toMatchObject({ code: 200 });
-  });
+    it("may change data and labels of what somebody else shares", async () => {
+      const body = { metadata: { labels: { a: "b" } }, spec: { data: { password: "c2VzYW1l" } } };
+      expect(await update(tenant, to(`${pay}, *`), body)).toMatchObject({ code: 200 });
+    });
 
-  it("is not in the way of the controller, which writes finalizers and status", async () => {
-    const controller = latchkeyAccount("latchkey-controller");
-    const body = { metadata: { finalizers: ["management.service/cleanup"] } };
-    expect(await update(controller, to(`${pay}, *`), body)).toMatchObject({ code: 200, metadata: { finalizers: ["management.service/cleanup"] } });
-  });
-});
+    it("is not in the way of the controller, which writes finalizers and status", async () => {
+      const controller = latchkeyAccount("latchkey-controller");
+      const body = { metadata: { finalizers: ["management.service/cleanup"] } };
+      expect(await update(controller, to(`${pay}, *`), body)).toMatchObject({
+        code: 200,
+        metadata: { finalizers: ["management.service/cleanup"] },
+      });
+    });
+  },
+);
 
 it("metadata of a SharedSecret does not pass through its status", async () => {
   const name = unique("shared");
-  const body = { apiVersion: "management.service/v1", kind: "SharedSecret", metadata: { name, annotations: to(web), finalizers: ["management.service/cleanup"] }, spec: {} };
+  const body = {
+    apiVersion: "management.service/v1",
+    kind: "SharedSecret",
+    metadata: { name, annotations: to(web), finalizers: ["management.service/cleanup"] },
+    spec: {},
+  };
   await arrange({ method: "POST", path: sharedSecretPath(namespace), body });
   const path = `${sharedSecretPath(namespace, name)}/status`;
-  const sent = { annotations: to(pay), finalizers: null, ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "0" }] };
+  const sent = {
+    annotations: to(pay),
+    finalizers: null,
+    ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "gone", uid: "0" }],
+  };
   for (const type of [patchTypes.merge, patchTypes.apply]) {
     const patch = { apiVersion: "management.service/v1", kind: "SharedSecret", metadata: sent };
-    const answer = await arrange({ method: "PATCH", path: type === patchTypes.apply ? `${path}?fieldManager=test&force=true` : path, type, body: patch });
-    expect(answer.metadata).toMatchObject({ annotations: to(web), finalizers: body.metadata.finalizers });
+    const answer = await arrange({
+      method: "PATCH",
+      path: type === patchTypes.apply ? `${path}?fieldManager=test&force=true` : path,
+      type,
+      body: patch,
+    });
+    expect(answer.metadata).toMatchObject({
+      annotations: to(web),
+      finalizers: body.metadata.finalizers,
+    });
     expect(answer.metadata.ownerReferences).toBeUndefined();
   }
 });
 
-describe.skipIf(!inject("hasPolicies"))("the list of namespaces that a namespace takes copies from", () => {
-  const lists = [
-    { rule: "holds names", list: "team-a, team-b", code: 200 },
-    { rule: "holds nothing", list: "", code: 200 },
-    { rule: "may hold a glob, which has no effect and which another policy warns of", list: "team-*", code: 200 },
-    { rule: "holds no line break", list: "team-a\nteam-b", code: 403, refusal: "separated by commas" },
-    { rule: "holds at most 64 names", list: "a,".repeat(65), code: 403, refusal: "at most 64 entries" },
-    { rule: "has at most 4096 characters", list: ",".repeat(4097), code: 403, refusal: "at most 4096 characters" },
-  ];
-  it.each(lists)("$rule", async ({ list, code, refusal = "" }) => {
-    const body = { metadata: { annotations: { [annotations.syncFrom]: list } } };
-    const answer = await ask({}, { method: "PATCH", path: `/api/v1/namespaces/${namespace}?dryRun=All`, type: patchTypes.merge, body });
-    expect(answer).toMatchObject(answered(code, refusal));
-  });
-});
+describe.skipIf(!inject("hasPolicies"))(
+  "the list of namespaces that a namespace takes copies from",
+  () => {
+    const lists = [
+      { rule: "holds names", list: "team-a, team-b", code: 200 },
+      { rule: "holds nothing", list: "", code: 200 },
+      {
+        rule: "may hold a glob, which has no effect and which another policy warns of",
+        list: "team-*",
+        code: 200,
+      },
+      {
+        rule: "holds no line break",
+        list: "team-a\nteam-b",
+        code: 403,
+        refusal: "separated by commas",
+      },
+      {
+        rule: "holds at most 64 names",
+        list: "a,".repeat(65),
+        code: 403,
+        refusal: "at most 64 entries",
+      },
+      {
+        rule: "has at most 4096 characters",
+        list: ",".repeat(4097),
+        code: 403,
+        refusal: "at most 4096 characters",
+      },
+    ];
+    it.each(lists)("$rule", async ({ list, code, refusal = "" }) => {
+      const body = { metadata: { annotations: { [annotations.syncFrom]: list } } };
+      const answer = await ask(
+        {},
+        {
+          method: "PATCH",
+          path: `/api/v1/namespaces/${namespace}?dryRun=All`,
+          type: patchTypes.merge,
+          body,
+        },
+      );
+      expect(answer).toMatchObject(answered(code, refusal));
+    });
+  },
+);

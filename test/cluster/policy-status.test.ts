@@ -1,5 +1,14 @@
 import { describe, expect, inject, it } from "vitest";
-import { admin, answered, arrange, ask, latchkeyAccount, patchTypes, unique, type Caller } from "./policy-request.ts";
+import {
+  admin,
+  answered,
+  arrange,
+  ask,
+  latchkeyAccount,
+  patchTypes,
+  unique,
+  type Caller,
+} from "./policy-request.ts";
 
 const api = "/apis/management.service/v1";
 const kinds = [
@@ -8,18 +17,41 @@ const kinds = [
 ] as const;
 const callers: { who: string; caller: Caller; code: number }[] = [
   { who: "an administrator may not", caller: admin, code: 403 },
-  { who: "another service account of administrators may not", caller: { user: "system:serviceaccount:default:latchkey-controller", groups: ["system:masters"] }, code: 403 },
+  {
+    who: "another service account of administrators may not",
+    caller: {
+      user: "system:serviceaccount:default:latchkey-controller",
+      groups: ["system:masters"],
+    },
+    code: 403,
+  },
   { who: "the controller may", caller: latchkeyAccount("latchkey-controller"), code: 200 },
 ];
 
 describe.skipIf(!inject("hasPolicies")).each(kinds)("status of $plural", ({ plural, kind }) => {
-  const object = () => ({ apiVersion: "management.service/v1", kind, metadata: { name: unique("status") }, spec: {} });
+  const object = () => ({
+    apiVersion: "management.service/v1",
+    kind,
+    metadata: { name: unique("status") },
+    spec: {},
+  });
 
   it.each(callers)("$who write it", async ({ caller, code }) => {
-    const { metadata } = await arrange({ method: "POST", path: `${api}/${plural}`, body: object() });
+    const { metadata } = await arrange({
+      method: "POST",
+      path: `${api}/${plural}`,
+      body: object(),
+    });
     const path = `${api}/${plural}/${metadata.name}/status?dryRun=All`;
-    const answer = await ask(caller, { method: "PATCH", path, type: patchTypes.merge, body: { status: { expiresAt: "2030-01-01T00:00:00Z" } } });
-    expect(answer).toMatchObject(answered(code, `may not write status of ${plural} ${metadata.name}`));
+    const answer = await ask(caller, {
+      method: "PATCH",
+      path,
+      type: patchTypes.merge,
+      body: { status: { expiresAt: "2030-01-01T00:00:00Z" } },
+    });
+    expect(answer).toMatchObject(
+      answered(code, `may not write status of ${plural} ${metadata.name}`),
+    );
   });
 
   it("is dropped from a creation", async () => {

@@ -1,6 +1,16 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "./eventually.ts";
-import { allow, answered, arrange, ask, bind, patchTypes, unique, type Answer, type Caller } from "./policy-request.ts";
+import {
+  allow,
+  answered,
+  arrange,
+  ask,
+  bind,
+  patchTypes,
+  unique,
+  type Answer,
+  type Caller,
+} from "./policy-request.ts";
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };
@@ -19,7 +29,11 @@ beforeAll(async () => {
   await bind({ kind: "Group", name: bob.groups?.[0] ?? "" }, "latchkey-requester");
   const [group = ""] = deployer.groups;
   await allow({ kind: "Group", name: group }, [
-    { apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["get", "create", "update", "patch"] },
+    {
+      apiGroups: ["management.service"],
+      resources: ["ownedaccesskeys"],
+      verbs: ["get", "create", "update", "patch"],
+    },
     { apiGroups: [""], resources: ["users", "groups"], verbs: ["impersonate"] },
   ]);
 });
@@ -28,22 +42,35 @@ beforeAll(async () => {
 async function squatted(spec: object = {}, by = bob): Promise<string> {
   const name = unique("deploy-prod");
   const body = { ...kind, metadata: { name }, spec: { key: "the-key-that-bob-knows", ...spec } };
-  await eventually(async () => (await ask(by, { method: "POST", path: collection, body })).code === 201, { what: "the object to be made" });
+  await eventually(
+    async () => (await ask(by, { method: "POST", path: collection, body })).code === 201,
+    { what: "the object to be made" },
+  );
   return name;
 }
 
 function apply(by: Caller, name: string, spec: object): Promise<Answer> {
   const path = `${collection}/${name}?fieldManager=deployer&force=true`;
-  return ask(by, { method: "PATCH", type: patchTypes.apply, path, body: { ...kind, metadata: { name }, spec } });
+  return ask(by, {
+    method: "PATCH",
+    type: patchTypes.apply,
+    path,
+    body: { ...kind, metadata: { name }, spec },
+  });
 }
 
-const stored = (name: string): Promise<Answer> => arrange({ method: "GET", path: `${collection}/${name}` });
+const stored = (name: string): Promise<Answer> =>
+  arrange({ method: "GET", path: `${collection}/${name}` });
 
 describe.skipIf(!inject("hasPolicies"))("who has squatted the name of a key", () => {
   it.for<[string, object, object]>([
     ["the user alone", {}, { user: ciAdmin }],
     ["the user and a plain key", {}, { user: ciAdmin, key: "the-key-of-the-deployer" }],
-    ["the user and the very digest that is stored", { key: digest("a") }, { user: ciAdmin, key: digest("a") }],
+    [
+      "the user and the very digest that is stored",
+      { key: digest("a") },
+      { user: ciAdmin, key: digest("a") },
+    ],
     ["a plain key alone", { user: bob.user }, { key: "the-key-of-the-deployer" }],
     ["the subject", {}, { subject: ciAdmin }],
     ["the team", {}, { team: ciAdmin }],
@@ -53,7 +80,12 @@ describe.skipIf(!inject("hasPolicies"))("who has squatted the name of a key", ()
     const name = await squatted(spec);
     const before = await stored(name);
     const answer = await apply(deployer, name, applied);
-    expect(answer).toMatchObject(answered(403, `"${bob.user}" created it and may know its key; take it over by setting spec.key to a new digest`));
+    expect(answer).toMatchObject(
+      answered(
+        403,
+        `"${bob.user}" created it and may know its key; take it over by setting spec.key to a new digest`,
+      ),
+    );
     expect(answer.message).not.toMatch(/the-key-of|sha256:[a-z]/);
     expect((await stored(name)).spec).toEqual(before.spec);
   });
@@ -68,51 +100,88 @@ describe.skipIf(!inject("hasPolicies"))("who has squatted the name of a key", ()
       [`${requester}-groups`]: `${deployer.groups[0]}\nsystem:authenticated`,
       "management.service/former-requester": bob.user,
     });
-    expect(await apply(deployer, name, { user: ciAdmin, key, groups: ["admins"] })).toMatchObject({ code: 200 });
+    expect(await apply(deployer, name, { user: ciAdmin, key, groups: ["admins"] })).toMatchObject({
+      code: 200,
+    });
   });
 
   it("reads no plain key of who has taken the object over, while the grant may still stand", async () => {
     const name = await squatted();
-    expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject({ code: 200 });
-    expect(await apply(deployer, name, { user: ciAdmin, key: "the-key-of-the-deployer" })).toMatchObject(answered(403, `"${bob.user}" can read it until`));
+    expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject({
+      code: 200,
+    });
+    expect(
+      await apply(deployer, name, { user: ciAdmin, key: "the-key-of-the-deployer" }),
+    ).toMatchObject(answered(403, `"${bob.user}" can read it until`));
   });
 
   it("is named in a warning to everybody else who changes the object", async () => {
     const name = await squatted();
     const warned = (part: string) => ({ code: 200, warnings: [expect.stringContaining(part)] });
-    expect(await apply(deployer, name, { displayName: "mine" })).toMatchObject(warned(`"${name}" was created by "${bob.user}", who may know its key`));
-    expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject(warned(`you take over OwnedAccessKey "${name}" from "${bob.user}"`));
-    expect(await apply(deployer, name, { user: ciAdmin, key: digest("b"), displayName: "mine" })).toMatchObject({ code: 200, warnings: [] });
+    expect(await apply(deployer, name, { displayName: "mine" })).toMatchObject(
+      warned(`"${name}" was created by "${bob.user}", who may know its key`),
+    );
+    expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject(
+      warned(`you take over OwnedAccessKey "${name}" from "${bob.user}"`),
+    );
+    expect(
+      await apply(deployer, name, { user: ciAdmin, key: digest("b"), displayName: "mine" }),
+    ).toMatchObject({ code: 200, warnings: [] });
   });
 });
 
 describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
   it("needs the right to act as whom the key has been for", async () => {
     const plain: Caller = { user: unique("plain"), groups: [unique("updaters")] };
-    await allow({ kind: "User", name: plain.user ?? "" }, [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["create", "patch"] }]);
+    await allow({ kind: "User", name: plain.user ?? "" }, [
+      {
+        apiGroups: ["management.service"],
+        resources: ["ownedaccesskeys"],
+        verbs: ["create", "patch"],
+      },
+    ]);
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
-    expect(await apply(plain, name, { user: plain.user, key: digest("b") })).toMatchObject(answered(403, `impersonate on users "${ciAdmin}"`));
+    expect(await apply(plain, name, { user: plain.user, key: digest("b") })).toMatchObject(
+      answered(403, `impersonate on users "${ciAdmin}"`),
+    );
     expect((await stored(name)).metadata.annotations).toMatchObject({ [requester]: deployer.user });
   });
 
   it("leaves nothing to who had it", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
-    expect(await apply(other, name, { user: ciAdmin, key: digest("b") })).toMatchObject({ code: 200 });
-    expect(await apply(deployer, name, { user: ciAdmin, key: "the-key-of-the-deployer" })).toMatchObject(answered(403, `"${other.user}" created it`));
-    expect((await stored(name)).metadata.annotations).toMatchObject({ [requester]: other.user, "management.service/former-requester": deployer.user });
+    expect(await apply(other, name, { user: ciAdmin, key: digest("b") })).toMatchObject({
+      code: 200,
+    });
+    expect(
+      await apply(deployer, name, { user: ciAdmin, key: "the-key-of-the-deployer" }),
+    ).toMatchObject(answered(403, `"${other.user}" created it`));
+    expect((await stored(name)).metadata.annotations).toMatchObject({
+      [requester]: other.user,
+      "management.service/former-requester": deployer.user,
+    });
   });
 
   it("is no matter of the fields that another may change under impersonate, or freely", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a"), ttl: 60 }, deployer);
-    expect(await apply(other, name, { ttl: 120, scope: { projects: [{ project: "web" }] } })).toMatchObject({ code: 200 });
+    expect(
+      await apply(other, name, { ttl: 120, scope: { projects: [{ project: "web" }] } }),
+    ).toMatchObject({ code: 200 });
     expect(await apply(other, name, { disabled: true })).toMatchObject({ code: 200 });
     expect((await stored(name)).metadata.annotations).toMatchObject({ [requester]: deployer.user });
   });
 
   it("is written into no object by its annotations", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
-    const annotations = { [requester]: other.user, "management.service/former-requester": deployer.user };
-    const answer = await ask(other, { method: "PATCH", type: patchTypes.merge, path: `${collection}/${name}`, body: { metadata: { annotations } } });
+    const annotations = {
+      [requester]: other.user,
+      "management.service/former-requester": deployer.user,
+    };
+    const answer = await ask(other, {
+      method: "PATCH",
+      type: patchTypes.merge,
+      path: `${collection}/${name}`,
+      body: { metadata: { annotations } },
+    });
     expect(answer).toMatchObject({ code: 200 });
     expect(answer.metadata.annotations).toMatchObject({ [requester]: deployer.user });
     expect(answer.metadata.annotations).not.toHaveProperty("management.service/former-requester");

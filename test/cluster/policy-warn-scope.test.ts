@@ -9,31 +9,84 @@ const scopeOf = {
 } as const;
 
 async function warningsOf(kind: keyof typeof scopeOf, scope: unknown): Promise<readonly string[]> {
-  const input = JSON.stringify({ apiVersion, kind, metadata: { name: unique("warned") }, spec: scope === undefined ? {} : scopeOf[kind](scope) });
-  const { code, stderr } = await tryKubectl(inject("controlPlane"), ["create", "--dry-run=server", "-f", "-"], { input });
+  const input = JSON.stringify({
+    apiVersion,
+    kind,
+    metadata: { name: unique("warned") },
+    spec: scope === undefined ? {} : scopeOf[kind](scope),
+  });
+  const { code, stderr } = await tryKubectl(
+    inject("controlPlane"),
+    ["create", "--dry-run=server", "-f", "-"],
+    { input },
+  );
   expect({ code, stderr }).toMatchObject({ code: 0 });
-  return stderr.split("\n").filter((line) => line.startsWith("Warning: ") && line.includes("latchkey-warn-scope"));
+  return stderr
+    .split("\n")
+    .filter((line) => line.startsWith("Warning: ") && line.includes("latchkey-warn-scope"));
 }
 
-describe.skipIf(!inject("hasPolicies")).concurrent("a scope that cannot mean what was meant is accepted with a warning", () => {
-  it.each<[string, unknown, string]>([
-    ["a glob of projects", { projects: [{ project: "web-*" }] }, '"web-*" is the name of no project'],
-    ["a glob of spaces", { spaces: [{ project: "web", space: "b*" }] }, '"b*" is the name of no project, space'],
-    ["a glob of virtual clusters", { virtualClusters: [{ project: "**", virtualCluster: "vc" }] }, '"**" is the name of no project'],
-    ["a glob of clusters", { clusters: [{ cluster: "*-prod" }] }, '"*-prod" is the name of no project'],
-    ["the verb *", { rules: [{ verbs: ["*"] }] }, 'the verb "*" is the name of no verb'],
-    ["a glob of namespaces", { rules: [{ namespaces: ["team-*"] }] }, '"team-*" in namespaces'],
-    ["paths beside what is in no namespace", { rules: [{ nonResourceURLs: ["/metrics"], namespaces: [""] }] }, "every resource that is not namespaced"],
-  ])("%s", async (_what, scope, warning) => {
-    expect(await warningsOf("OwnedAccessKey", scope)).toEqual([expect.stringContaining(warning)]);
-  });
+describe
+  .skipIf(!inject("hasPolicies"))
+  .concurrent("a scope that cannot mean what was meant is accepted with a warning", () => {
+    it.each<[string, unknown, string]>([
+      [
+        "a glob of projects",
+        { projects: [{ project: "web-*" }] },
+        '"web-*" is the name of no project',
+      ],
+      [
+        "a glob of spaces",
+        { spaces: [{ project: "web", space: "b*" }] },
+        '"b*" is the name of no project, space',
+      ],
+      [
+        "a glob of virtual clusters",
+        { virtualClusters: [{ project: "**", virtualCluster: "vc" }] },
+        '"**" is the name of no project',
+      ],
+      [
+        "a glob of clusters",
+        { clusters: [{ cluster: "*-prod" }] },
+        '"*-prod" is the name of no project',
+      ],
+      ["the verb *", { rules: [{ verbs: ["*"] }] }, 'the verb "*" is the name of no verb'],
+      ["a glob of namespaces", { rules: [{ namespaces: ["team-*"] }] }, '"team-*" in namespaces'],
+      [
+        "paths beside what is in no namespace",
+        { rules: [{ nonResourceURLs: ["/metrics"], namespaces: [""] }] },
+        "every resource that is not namespaced",
+      ],
+    ])("%s", async (_what, scope, warning) => {
+      expect(await warningsOf("OwnedAccessKey", scope)).toEqual([expect.stringContaining(warning)]);
+    });
 
-  it("a direct token's, that nobody enforces", async () => {
-    expect(await warningsOf("DirectClusterEndpointToken", { projects: [{ project: "web" }] })).toEqual([expect.stringMatching(/no connected cluster enforces the scope of a direct token yet.*valid until it expires, even when this object is deleted/)]);
-  });
+    it("a direct token's, that nobody enforces", async () => {
+      expect(
+        await warningsOf("DirectClusterEndpointToken", { projects: [{ project: "web" }] }),
+      ).toEqual([
+        expect.stringMatching(
+          /no connected cluster enforces the scope of a direct token yet.*valid until it expires, even when this object is deleted/,
+        ),
+      ]);
+    });
 
-  it("and what means what it says, without one", async () => {
-    const scope = { projects: [{ project: "*" }], rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["pods/*"] }], namespaces: ["", "web"] }] };
-    expect(await Promise.all([warningsOf("OwnedAccessKey", scope), warningsOf("DirectClusterEndpointToken", undefined)])).toEqual([[], []]);
+    it("and what means what it says, without one", async () => {
+      const scope = {
+        projects: [{ project: "*" }],
+        rules: [
+          {
+            verbs: ["get"],
+            resources: [{ group: "", resources: ["pods/*"] }],
+            namespaces: ["", "web"],
+          },
+        ],
+      };
+      expect(
+        await Promise.all([
+          warningsOf("OwnedAccessKey", scope),
+          warningsOf("DirectClusterEndpointToken", undefined),
+        ]),
+      ).toEqual([[], []]);
+    });
   });
-});

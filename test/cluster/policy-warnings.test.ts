@@ -9,12 +9,26 @@ const controlPlane = inject("controlPlane");
 const namespace = unique("warnings");
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** The warnings that kubectl prints as a user, without who gives them; throws when the request is refused. */
-async function warnings(args: readonly string[], { user = "alice", object }: { readonly user?: string; readonly object?: object } = {}): Promise<readonly string[]> {
-  const { code, stderr } = await tryKubectl(controlPlane, object === undefined ? args : [...args, "--filename=-"], { user, input: JSON.stringify(object) });
+/**
+ * The warnings that kubectl prints as a user, without who gives them; throws when the request is
+ * refused.
+ */
+async function warnings(
+  args: readonly string[],
+  { user = "alice", object }: { readonly user?: string; readonly object?: object } = {},
+): Promise<readonly string[]> {
+  const { code, stderr } = await tryKubectl(
+    controlPlane,
+    object === undefined ? args : [...args, "--filename=-"],
+    { user, input: JSON.stringify(object) },
+  );
   if (code !== 0) throw new Error(stderr);
-  const prefix = /^Warning: Validation failed for ValidatingAdmissionPolicy '[-a-z]+' with binding '[-a-z]+': /;
-  return stderr.split("\n").filter((line) => prefix.test(line)).map((line) => line.replace(prefix, ""));
+  const prefix =
+    /^Warning: Validation failed for ValidatingAdmissionPolicy '[-a-z]+' with binding '[-a-z]+': /;
+  return stderr
+    .split("\n")
+    .filter((line) => prefix.test(line))
+    .map((line) => line.replace(prefix, ""));
 }
 
 const digest = (): string => `sha256:${randomBytes(32).toString("hex")}`;
@@ -22,27 +36,74 @@ const dry = ["create", "--dry-run=server"];
 const inNamespace = ["--namespace", namespace];
 
 beforeAll(async () => {
-  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
+  await arrange({
+    method: "POST",
+    path: "/api/v1/namespaces",
+    body: { metadata: { name: namespace } },
+  });
   await bind({ kind: "User", name: "alice" }, "latchkey-sharedsecret-admin", namespace);
-  const creators = await allow({ kind: "Group", name: unique("nobody") }, [{ apiGroups: [group], resources: ["sharedsecrets"], verbs: ["create"] }]);
+  const creators = await allow({ kind: "Group", name: unique("nobody") }, [
+    { apiGroups: [group], resources: ["sharedsecrets"], verbs: ["create"] },
+  ]);
   // bob may create here and nothing else: he comes first to a name.
   await bind({ kind: "User", name: "bob" }, creators, namespace);
   await allow({ kind: "User", name: "alice" }, [
     { apiGroups: [""], resources: ["namespaces"], verbs: ["create", "get", "patch", "update"] },
     { apiGroups: [group], resources: ["projects"], verbs: ["assign", "share"] },
   ]);
-  for (const user of ["alice", "bob"]) await bind({ kind: "User", name: user }, "latchkey-requester");
+  for (const user of ["alice", "bob"])
+    await bind({ kind: "User", name: user }, "latchkey-requester");
 });
 
 describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", () => {
-  const object = (given: Readonly<Record<string, string>>, project?: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name: unique("warned"), annotations: given, labels: project === undefined ? {} : { [labels.project]: project } } });
+  const object = (given: Readonly<Record<string, string>>, project?: string) => ({
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: {
+      name: unique("warned"),
+      annotations: given,
+      labels: project === undefined ? {} : { [labels.project]: project },
+    },
+  });
 
   it.each<[string, object, readonly string[]]>([
-    ["sync is not enabled", object({ [annotations.sync]: "true" }, "web"), [`metadata.annotations[${annotations.sync}] is "true", so the namespace receives no copies; set it to "enabled", or to "disabled" where that is meant`]],
-    ["it is in no project", object({ [annotations.sync]: "enabled" }), [`metadata.labels[${labels.project}] is missing, so the namespace receives no copies; set it to the name of the project (needs the verb assign on that project)`]],
-    ["sync-from holds a glob", object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, *" }, "web"), [expect.stringContaining(`metadata.annotations[${annotations.syncFrom}]: "*" is not the name of a namespace`)]],
-    ["an annotation is not known", object({ [`${group}/sync-form`]: "team-a" }), [expect.stringContaining(`metadata.annotations[${group}/sync-form] is not known on namespaces and has no effect`)]],
-    ["all is right", object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, team-b" }, "web"), []],
+    [
+      "sync is not enabled",
+      object({ [annotations.sync]: "true" }, "web"),
+      [
+        `metadata.annotations[${annotations.sync}] is "true", so the namespace receives no copies; set it to "enabled", or to "disabled" where that is meant`,
+      ],
+    ],
+    [
+      "it is in no project",
+      object({ [annotations.sync]: "enabled" }),
+      [
+        `metadata.labels[${labels.project}] is missing, so the namespace receives no copies; set it to the name of the project (needs the verb assign on that project)`,
+      ],
+    ],
+    [
+      "sync-from holds a glob",
+      object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, *" }, "web"),
+      [
+        expect.stringContaining(
+          `metadata.annotations[${annotations.syncFrom}]: "*" is not the name of a namespace`,
+        ),
+      ],
+    ],
+    [
+      "an annotation is not known",
+      object({ [`${group}/sync-form`]: "team-a" }),
+      [
+        expect.stringContaining(
+          `metadata.annotations[${group}/sync-form] is not known on namespaces and has no effect`,
+        ),
+      ],
+    ],
+    [
+      "all is right",
+      object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, team-b" }, "web"),
+      [],
+    ],
     ["it says that it wants none", object({ [annotations.sync]: "disabled" }, "web"), []],
     ["it is in a project and does not ask", object({}, "web"), []],
   ])("is warned of, in this write alone: %s", async (_what, sent, expected) => {
@@ -53,20 +114,78 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
     const { metadata, ...rest } = object({ [annotations.sync]: "true" });
     expect(await warnings(["create"], { object: { ...rest, metadata } })).toHaveLength(1);
     expect(await warnings(["label", "namespace", metadata.name, "a=b"])).toEqual([]);
-    expect(await warnings(["annotate", "--overwrite", "namespace", metadata.name, `${annotations.sync}=yes`])).toHaveLength(1);
+    expect(
+      await warnings([
+        "annotate",
+        "--overwrite",
+        "namespace",
+        metadata.name,
+        `${annotations.sync}=yes`,
+      ]),
+    ).toHaveLength(1);
   });
 });
 
 describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
-  const object = (spec: object, { name = unique("warned"), given = {} }: { readonly name?: string; readonly given?: Readonly<Record<string, string>> } = {}) => ({ apiVersion, kind: "SharedSecret", metadata: { name, namespace, annotations: given }, spec });
-  const right = { data: { a: "QQ==" }, owner: { user: "alice", team: "ops" }, access: [{ verbs: ["*"], users: ["carol"] }, { verbs: ["get", "list", "watch", "delete"], teams: ["devs"] }] };
+  const object = (
+    spec: object,
+    {
+      name = unique("warned"),
+      given = {},
+    }: { readonly name?: string; readonly given?: Readonly<Record<string, string>> } = {},
+  ) => ({
+    apiVersion,
+    kind: "SharedSecret",
+    metadata: { name, namespace, annotations: given },
+    spec,
+  });
+  const right = {
+    data: { a: "QQ==" },
+    owner: { user: "alice", team: "ops" },
+    access: [
+      { verbs: ["*"], users: ["carol"] },
+      { verbs: ["get", "list", "watch", "delete"], teams: ["devs"] },
+    ],
+  };
 
   it.each<[string, object, readonly unknown[]]>([
-    ["a rule for nobody", object({ access: [{ verbs: ["get"], users: ["carol"] }, { verbs: ["get"] }] }), ["spec.access[1] names no users and no teams, so it grants nothing; add users or teams, or remove the rule"]],
-    ["delete without list and watch", object({ access: [{ verbs: ["get", "delete"], users: ["carol"] }] }), [expect.stringContaining('spec.access[0].verbs has "delete" without "list" and "watch", so kubectl delete waits for ever')]],
-    ["an unknown field of the owner", object({ owner: { usr: "ops" } }), ["spec.owner.usr is not known and has no effect; the fields are user and team"]],
-    ["an unknown annotation", object({}, { given: { [`${group}/sync-to-project`]: "web" } }), [expect.stringContaining(`metadata.annotations[${group}/sync-to-project] is not known on SharedSecrets and has no effect`)]],
-    ["nothing that is right", object(right, { given: { [annotations.disableSync]: "true", [annotations.syncSecretName]: "other" } }), []],
+    [
+      "a rule for nobody",
+      object({ access: [{ verbs: ["get"], users: ["carol"] }, { verbs: ["get"] }] }),
+      [
+        "spec.access[1] names no users and no teams, so it grants nothing; add users or teams, or remove the rule",
+      ],
+    ],
+    [
+      "delete without list and watch",
+      object({ access: [{ verbs: ["get", "delete"], users: ["carol"] }] }),
+      [
+        expect.stringContaining(
+          'spec.access[0].verbs has "delete" without "list" and "watch", so kubectl delete waits for ever',
+        ),
+      ],
+    ],
+    [
+      "an unknown field of the owner",
+      object({ owner: { usr: "ops" } }),
+      ["spec.owner.usr is not known and has no effect; the fields are user and team"],
+    ],
+    [
+      "an unknown annotation",
+      object({}, { given: { [`${group}/sync-to-project`]: "web" } }),
+      [
+        expect.stringContaining(
+          `metadata.annotations[${group}/sync-to-project] is not known on SharedSecrets and has no effect`,
+        ),
+      ],
+    ],
+    [
+      "nothing that is right",
+      object(right, {
+        given: { [annotations.disableSync]: "true", [annotations.syncSecretName]: "other" },
+      }),
+      [],
+    ],
     ["nothing that is not there", object({}), []],
   ])("is warned of: %s", async (_what, sent, expected) => {
     expect(await warnings(dry, { object: sent })).toEqual(expected);
@@ -75,45 +194,116 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
   it("is warned of what a write changes alone", async () => {
     const name = unique("warned");
     const wrong = { owner: { usr: "ops" }, access: [{ verbs: ["delete"] }] };
-    expect(await warnings(["create"], { object: object(wrong, { name, given: { [`${group}/sync-form`]: "x" } }) })).toHaveLength(4);
-    expect(await warnings([...inNamespace, "patch", "sharedsecret", name, "--type=merge", '--patch={"spec":{"data":{"a":"QQ=="}},"metadata":{"labels":{"a":"b"}}}'])).toEqual([]);
-    expect(await warnings([...inNamespace, "patch", "sharedsecret", name, "--type=merge", '--patch={"spec":{"owner":{"teem":"x"}}}'])).toHaveLength(1);
+    expect(
+      await warnings(["create"], {
+        object: object(wrong, { name, given: { [`${group}/sync-form`]: "x" } }),
+      }),
+    ).toHaveLength(4);
+    expect(
+      await warnings([
+        ...inNamespace,
+        "patch",
+        "sharedsecret",
+        name,
+        "--type=merge",
+        '--patch={"spec":{"data":{"a":"QQ=="}},"metadata":{"labels":{"a":"b"}}}',
+      ]),
+    ).toEqual([]);
+    expect(
+      await warnings([
+        ...inNamespace,
+        "patch",
+        "sharedsecret",
+        name,
+        "--type=merge",
+        '--patch={"spec":{"owner":{"teem":"x"}}}',
+      ]),
+    ).toHaveLength(1);
   });
 
   it("is warned of client-side apply, which repeats the data, at each such write", async () => {
     const name = unique("warned");
-    const says = expect.stringContaining(`metadata.annotations[${lastApplied}] repeats spec.data, because of client-side apply; use kubectl apply --server-side`);
-    const applied = (a: string) => warnings(["apply"], { object: object({ data: { a } }, { name }) });
+    const says = expect.stringContaining(
+      `metadata.annotations[${lastApplied}] repeats spec.data, because of client-side apply; use kubectl apply --server-side`,
+    );
+    const applied = (a: string) =>
+      warnings(["apply"], { object: object({ data: { a } }, { name }) });
     expect(await applied("QQ==")).toEqual([says]);
     expect(await applied("QUE=")).toEqual([says]);
     expect(await warnings([...inNamespace, "label", "sharedsecret", name, "a=b"])).toEqual([]);
-    expect(await warnings([...inNamespace, "annotate", "sharedsecret", name, `${lastApplied}-`])).toEqual([]);
-    expect(await warnings(["apply", "--server-side", "--force-conflicts"], { object: object({ data: { a: "QUFB" } }, { name }) })).toEqual([]);
+    expect(
+      await warnings([...inNamespace, "annotate", "sharedsecret", name, `${lastApplied}-`]),
+    ).toEqual([]);
+    expect(
+      await warnings(["apply", "--server-side", "--force-conflicts"], {
+        object: object({ data: { a: "QUFB" } }, { name }),
+      }),
+    ).toEqual([]);
   });
 
   it("whose name somebody else took first warns who sets its data", async () => {
     const name = unique("squatted");
     // bob lets himself in, and waits for alice's data.
-    expect(await warnings(["create"], { user: "bob", object: object({ access: [{ verbs: ["*"], users: ["bob"] }] }, { name }) })).toEqual([]);
-    const says = (manager: string) => expect.stringContaining(`spec.data changes, but spec.access and spec.owner were not set by field manager "${manager}"; they give access to bob; check`);
+    expect(
+      await warnings(["create"], {
+        user: "bob",
+        object: object({ access: [{ verbs: ["*"], users: ["bob"] }] }, { name }),
+      }),
+    ).toEqual([]);
+    const says = (manager: string) =>
+      expect.stringContaining(
+        `spec.data changes, but spec.access and spec.owner were not set by field manager "${manager}"; they give access to bob; check`,
+      );
     const mine = object({ data: { password: "QQ==" } }, { name });
-    expect(await warnings(["apply", "--dry-run=server"], { object: mine })).toEqual(expect.arrayContaining([says("kubectl-client-side-apply")]));
+    expect(await warnings(["apply", "--dry-run=server"], { object: mine })).toEqual(
+      expect.arrayContaining([says("kubectl-client-side-apply")]),
+    );
     expect(await warnings(["apply", "--server-side"], { object: mine })).toEqual([says("kubectl")]);
     expect(await warnings(["apply", "--server-side"], { object: mine })).toEqual([]);
     // With access of her own in the manifest, alice decides.
-    const decided = object({ data: { password: "QUE=" }, access: [{ verbs: ["get"], users: ["carol"] }] }, { name });
-    expect(await warnings(["apply", "--server-side", "--force-conflicts"], { object: decided })).toEqual([]);
-    expect((await arrange({ method: "GET", path: sharedSecretPath(namespace, name) })).spec).toMatchObject({ access: [{ users: ["carol"] }] });
+    const decided = object(
+      { data: { password: "QUE=" }, access: [{ verbs: ["get"], users: ["carol"] }] },
+      { name },
+    );
+    expect(
+      await warnings(["apply", "--server-side", "--force-conflicts"], { object: decided }),
+    ).toEqual([]);
+    expect(
+      (await arrange({ method: "GET", path: sharedSecretPath(namespace, name) })).spec,
+    ).toMatchObject({ access: [{ users: ["carol"] }] });
   });
 });
 
 describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
-  const deprecated = ["spec.parent is deprecated; use spec.identity", "spec.oidcLogin is deprecated; use spec.identity", "spec.scope.rules is deprecated; use roles, projects, spaces and virtualClusters of spec.scope", "spec.scope.allowServiceCli is deprecated; use spec.scope.roles with the role serviceCLI"];
-  const scope = { rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }] }], allowServiceCli: true };
-  const object = (kind: string, spec: object, name = unique("warned")) => ({ apiVersion, kind, metadata: { name }, spec });
+  const deprecated = [
+    "spec.parent is deprecated; use spec.identity",
+    "spec.oidcLogin is deprecated; use spec.identity",
+    "spec.scope.rules is deprecated; use roles, projects, spaces and virtualClusters of spec.scope",
+    "spec.scope.allowServiceCli is deprecated; use spec.scope.roles with the role serviceCLI",
+  ];
+  const scope = {
+    rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }] }],
+    allowServiceCli: true,
+  };
+  const object = (kind: string, spec: object, name = unique("warned")) => ({
+    apiVersion,
+    kind,
+    metadata: { name },
+    spec,
+  });
 
   it.each<[string, object, readonly string[]]>([
-    ["keys", object("OwnedAccessKey", { user: "alice", key: digest(), parent: "older", oidcLogin: { idToken: "canary" }, scope }), deprecated],
+    [
+      "keys",
+      object("OwnedAccessKey", {
+        user: "alice",
+        key: digest(),
+        parent: "older",
+        oidcLogin: { idToken: "canary" },
+        scope,
+      }),
+      deprecated,
+    ],
     ["tokens", object("DirectClusterEndpointToken", { scope }), deprecated.slice(2)],
   ])("of %s are warned of by name and without a value", async (_kind, sent, expected) => {
     const said = await warnings(dry, { object: sent });
@@ -123,16 +313,34 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
 
   it("are warned of when they are new, and not at every change", async () => {
     const name = unique("warned");
-    const about = async (patch: object) => (await warnings(["patch", "ownedaccesskey", name, "--type=merge", `--patch=${JSON.stringify(patch)}`], { user: "admin" })).filter((line) => line.includes("deprecated"));
-    await arrange({ method: "POST", path: `/apis/${apiVersion}/ownedaccesskeys`, body: object("OwnedAccessKey", { key: digest(), parent: "older", scope }, name) });
+    const about = async (patch: object) =>
+      (
+        await warnings(
+          ["patch", "ownedaccesskey", name, "--type=merge", `--patch=${JSON.stringify(patch)}`],
+          { user: "admin" },
+        )
+      ).filter((line) => line.includes("deprecated"));
+    await arrange({
+      method: "POST",
+      path: `/apis/${apiVersion}/ownedaccesskeys`,
+      body: object("OwnedAccessKey", { key: digest(), parent: "older", scope }, name),
+    });
     expect(await about({ spec: { disabled: true } })).toEqual([]);
     expect(await about({ spec: { scope: { projects: [{ project: "web" }] } } })).toEqual([]);
     expect(await about({ spec: { parent: "another" } })).toEqual([deprecated[0]]);
   });
 
   it("a key in the annotation of client-side apply is warned of, a digest is not", async () => {
-    const says = expect.stringContaining(`metadata.annotations[${lastApplied}] repeats a secret of spec.key or spec.oidcLogin`);
-    const applied = async (key: string) => (await warnings(["apply", "--dry-run=server"], { user: "admin", object: object("OwnedAccessKey", { key }) })).filter((line) => line.includes("last-applied"));
+    const says = expect.stringContaining(
+      `metadata.annotations[${lastApplied}] repeats a secret of spec.key or spec.oidcLogin`,
+    );
+    const applied = async (key: string) =>
+      (
+        await warnings(["apply", "--dry-run=server"], {
+          user: "admin",
+          object: object("OwnedAccessKey", { key }),
+        })
+      ).filter((line) => line.includes("last-applied"));
     expect(await applied("a-plain-key-of-somebody")).toEqual([says]);
     expect(await applied(digest())).toEqual([]);
   });

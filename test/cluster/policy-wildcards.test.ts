@@ -28,40 +28,68 @@ const lists: { entries: string[]; overlap?: string }[] = [
   { entries: ["configmaps", "*/scale", "secrets", "*/scale"], overlap: "*/scale" },
 ];
 
-describe.skipIf(!inject("hasPolicies")).each(kinds)("scope rules of $plural", ({ plural, kind }) => {
-  const object = (resources: string[][]) => ({
-    apiVersion: "management.service/v1",
-    kind,
-    metadata: { name: unique("scope") },
-    spec: { scope: { rules: [{ verbs: ["get"] }, { resources: resources.map((entries) => ({ group: "", resources: entries })) }] } },
-  });
-  const create = (body: object) => ask(admin, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
+describe.skipIf(!inject("hasPolicies")).each(kinds)(
+  "scope rules of $plural",
+  ({ plural, kind }) => {
+    const object = (resources: string[][]) => ({
+      apiVersion: "management.service/v1",
+      kind,
+      metadata: { name: unique("scope") },
+      spec: {
+        scope: {
+          rules: [
+            { verbs: ["get"] },
+            { resources: resources.map((entries) => ({ group: "", resources: entries })) },
+          ],
+        },
+      },
+    });
+    const create = (body: object) =>
+      ask(admin, { method: "POST", path: `${api}/${plural}?dryRun=All`, body });
 
-  it.each(lists.filter(({ overlap }) => overlap === undefined))("may list $entries", async ({ entries }) => {
-    expect(await create(object([entries]))).toMatchObject({ code: 201 });
-  });
+    it.each(lists.filter(({ overlap }) => overlap === undefined))(
+      "may list $entries",
+      async ({ entries }) => {
+        expect(await create(object([entries]))).toMatchObject({ code: 201 });
+      },
+    );
 
-  it.each(lists.filter(({ overlap }) => overlap !== undefined))("may not list $entries", async ({ entries, overlap }) => {
-    const answer = await create(object([["pods"], entries]));
-    expect(answer).toMatchObject({ code: 403, reason: "Forbidden" });
-    expect(answer.message).toMatch(/is forbidden: ValidatingAdmissionPolicy /);
-    expect(answer.message).toContain(`spec.scope.rules[1].resources[1].resources: "${overlap}" overlaps another entry`);
-  });
+    it.each(lists.filter(({ overlap }) => overlap !== undefined))(
+      "may not list $entries",
+      async ({ entries, overlap }) => {
+        const answer = await create(object([["pods"], entries]));
+        expect(answer).toMatchObject({ code: 403, reason: "Forbidden" });
+        expect(answer.message).toMatch(/is forbidden: ValidatingAdmissionPolicy /);
+        expect(answer.message).toContain(
+          `spec.scope.rules[1].resources[1].resources: "${overlap}" overlaps another entry`,
+        );
+      },
+    );
 
-  it("may repeat a wildcard under another group", async () => {
-    expect(await create(object([["*"], ["*"]]))).toMatchObject({ code: 201 });
-  });
+    it("may repeat a wildcard under another group", async () => {
+      expect(await create(object([["*"], ["*"]]))).toMatchObject({ code: 201 });
+    });
 
-  it("do not have to be short to be checked", async () => {
-    const entries = Array.from({ length: 63 }, (_, index) => `kind${index}/*`);
-    expect(await create(object([[...entries, "pods"]]))).toMatchObject({ code: 201 });
-    expect(await create(object([[...entries, "*/scale"]]))).toMatchObject({ code: 403 });
-  });
+    it("do not have to be short to be checked", async () => {
+      const entries = Array.from({ length: 63 }, (_, index) => `kind${index}/*`);
+      expect(await create(object([[...entries, "pods"]]))).toMatchObject({ code: 201 });
+      expect(await create(object([[...entries, "*/scale"]]))).toMatchObject({ code: 403 });
+    });
 
-  it("are no hindrance to an update that leaves them alone", async () => {
-    const { metadata } = await arrange({ method: "POST", path: `${api}/${plural}`, body: object([["pods/*", "deployments/*"]]) });
-    const body = { metadata: { finalizers: [] } };
-    const answer = await ask(admin, { method: "PATCH", path: `${api}/${plural}/${metadata.name}`, type: patchTypes.merge, body });
-    expect(answer).toMatchObject({ code: 200 });
-  });
-});
+    it("are no hindrance to an update that leaves them alone", async () => {
+      const { metadata } = await arrange({
+        method: "POST",
+        path: `${api}/${plural}`,
+        body: object([["pods/*", "deployments/*"]]),
+      });
+      const body = { metadata: { finalizers: [] } };
+      const answer = await ask(admin, {
+        method: "PATCH",
+        path: `${api}/${plural}/${metadata.name}`,
+        type: patchTypes.merge,
+        body,
+      });
+      expect(answer).toMatchObject({ code: 200 });
+    });
+  },
+);

@@ -7,7 +7,10 @@ export interface EtcdPlace {
   peerPort: number;
 }
 
-/** Which files and ports kube-apiserver uses; `audit` is the path of its audit log, if there shall be one. */
+/**
+ * Which files and ports kube-apiserver uses; `audit` is the path of its audit log, if there shall
+ * be one.
+ */
 export interface ApiServerPlace {
   directory: string;
   etcdPort: number;
@@ -30,8 +33,14 @@ export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
   ];
 }
 
-/** The flags of a kube-apiserver that makes its own certificates and knows its users from a file; later ones override earlier ones. */
-export function apiServerFlags({ directory, etcdPort, port, audit }: ApiServerPlace, extra: readonly string[] = []): string[] {
+/**
+ * The flags of a kube-apiserver that makes its own certificates and knows its users from a file;
+ * later ones override earlier ones.
+ */
+export function apiServerFlags(
+  { directory, etcdPort, port, audit }: ApiServerPlace,
+  extra: readonly string[] = [],
+): string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
     "--bind-address=127.0.0.1",
@@ -44,14 +53,18 @@ export function apiServerFlags({ directory, etcdPort, port, audit }: ApiServerPl
     `--service-account-signing-key-file=${join(directory, "service-account.key")}`,
     `--token-auth-file=${join(directory, "users.csv")}`,
     // Either modes or a file; both are refused.
-    ...(extra.some((flag) => flag.startsWith("--authorization-config")) ? [] : ["--authorization-mode=RBAC"]),
+    ...(extra.some((flag) => flag.startsWith("--authorization-config"))
+      ? []
+      : ["--authorization-mode=RBAC"]),
     "--endpoint-reconciler-type=none",
     ...(audit === undefined ? [] : auditFlags(directory, audit)),
     ...extra,
   ];
 }
 
-/** The flags of a kube-controller-manager with the controllers that Latchkey's behaviour rests on. */
+/**
+ * The flags of a kube-controller-manager with the controllers that Latchkey's behaviour rests on.
+ */
 export function controllerManagerFlags(directory: string, kubeconfig: string): string[] {
   return [
     `--kubeconfig=${kubeconfig}`,
@@ -65,10 +78,11 @@ export function controllerManagerFlags(directory: string, kubeconfig: string): s
 }
 
 /**
- * Off by default and in most clusters: without it, whoever may update an object may give it ownerReferences, and the garbage collector
- * deletes it when they name nothing.
+ * Off by default and in most clusters: without it, whoever may update an object may give it
+ * ownerReferences, and the garbage collector deletes it when they name nothing.
  */
-export const enforcesOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
+export const enforcesOwnerReferences =
+  "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
 
 const controllers = [
   "namespace-controller",

@@ -28,7 +28,10 @@ export class Programs {
   run(name: string, program: string, flags: readonly string[]): void {
     const log = join(this.logs, `${name}.log`);
     const { removeWithParent } = this.#options;
-    const child = startTiedChild([program, ...flags], { log, ...(removeWithParent && { removeWithParent }) });
+    const child = startTiedChild([program, ...flags], {
+      log,
+      ...(removeWithParent && { removeWithParent }),
+    });
     this.#children.set(name, child);
     const death = child.exited.then((exit): Promise<never> => {
       const what = `${name} died: ${describeExit(exit)}; the log is ${log}`;
@@ -59,19 +62,26 @@ export class Programs {
     this.#children.get(name)?.kill(signal);
   }
 
-  /** Waits for work that cannot succeed once one of the programs has died; throws its last words then. */
+  /**
+   * Waits for work that cannot succeed once one of the programs has died; throws its last words
+   * then.
+   */
   async whileAlive<T>(work: Promise<T>): Promise<T> {
     work.catch(() => {});
     return Promise.race([work, ...this.#deaths]);
   }
 
   /**
-   * An API server without etcd hangs in its shutdown, so etcd goes last; one with open watches waits for their clients,
-   * so the controller manager goes with it, and strangers get two seconds.
+   * An API server without etcd hangs in its shutdown, so etcd goes last; one with open watches
+   * waits for their clients, so the controller manager goes with it, and strangers get two seconds.
    */
   async stop(): Promise<void> {
     for (const name of this.#children.keys()) this.#leaving.add(name);
-    await Promise.all([...this.#children.keys()].filter((name) => name !== "etcd").map((name) => this.#stop(name, 2_000)));
+    await Promise.all(
+      [...this.#children.keys()]
+        .filter((name) => name !== "etcd")
+        .map((name) => this.#stop(name, 2_000)),
+    );
     await this.#stop("etcd");
   }
 

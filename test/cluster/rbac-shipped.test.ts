@@ -5,7 +5,15 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { eventually } from "./eventually.ts";
 import { repository } from "./install.ts";
 import { kubectl } from "./kubectl.ts";
-import { arrange, ask, bind, latchkeyAccount, makeNamespace, unique, type Caller } from "./policy-request.ts";
+import {
+  arrange,
+  ask,
+  bind,
+  latchkeyAccount,
+  makeNamespace,
+  unique,
+  type Caller,
+} from "./policy-request.ts";
 
 interface Rule {
   apiGroups?: string[];
@@ -25,7 +33,9 @@ function manifests(directory: string): Manifest[] {
   const folder = new URL(`../../config/${directory}/`, import.meta.url);
   const files = readdirSync(folder).filter((file) => file !== "kustomization.yaml");
   return files.flatMap((file) => {
-    const documents: Manifest[] = JSON.parse(JSON.stringify(loadAll(readFileSync(new URL(file, folder), "utf8"))));
+    const documents: Manifest[] = JSON.parse(
+      JSON.stringify(loadAll(readFileSync(new URL(file, folder), "utf8"))),
+    );
     return documents;
   });
 }
@@ -46,17 +56,26 @@ interface Access {
 
 async function may({ user, groups }: Caller, resourceAttributes: Access): Promise<unknown> {
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-  const { status } = await arrange({ method: "POST", path, body: { spec: { user, groups, resourceAttributes } } });
+  const { status } = await arrange({
+    method: "POST",
+    path,
+    body: { spec: { user, groups, resourceAttributes } },
+  });
   return status;
 }
 
 describe("the shipped roles", () => {
-  it.each(roles)("$kind $metadata.name lists what it allows and hands out no rights that it does not hold", ({ rules = [] }) => {
-    for (const { apiGroups = [], resources = [], verbs } of rules) {
-      expect([...apiGroups, ...resources, ...verbs].filter((word) => word.includes("*"))).toEqual([]);
-      expect(verbs.filter((verb) => /^(escalate|bind|impersonate.*)$/.test(verb))).toEqual([]);
-    }
-  });
+  it.each(roles)(
+    "$kind $metadata.name lists what it allows and hands out no rights that it does not hold",
+    ({ rules = [] }) => {
+      for (const { apiGroups = [], resources = [], verbs } of rules) {
+        expect([...apiGroups, ...resources, ...verbs].filter((word) => word.includes("*"))).toEqual(
+          [],
+        );
+        expect(verbs.filter((verb) => /^(escalate|bind|impersonate.*)$/.test(verb))).toEqual([]);
+      }
+    },
+  );
 
   it("add SharedSecrets to the built-in admin, and nothing to edit and view", () => {
     const aggregated = roles.flatMap(({ metadata: { name, labels = {} } }) =>
@@ -64,7 +83,9 @@ describe("the shipped roles", () => {
         .filter((label) => label.includes("aggregate-to"))
         .map((label) => `${name} ${label}`),
     );
-    expect(aggregated).toEqual(["latchkey-sharedsecret-admin rbac.authorization.k8s.io/aggregate-to-admin"]);
+    expect(aggregated).toEqual([
+      "latchkey-sharedsecret-admin rbac.authorization.k8s.io/aggregate-to-admin",
+    ]);
   });
 
   it("bind nobody but the controller and the webhook", () => {
@@ -78,23 +99,40 @@ describe("latchkey-requester", () => {
   beforeAll(() => bind({ kind: "User", name: asker.user ?? "" }, "latchkey-requester"));
 
   describe.each(["ownedaccesskeys", "directclusterendpointtokens"])("on %s", (resource) => {
-    it.each(["get", "list", "watch", "update", "patch", "delete", "deletecollection"])("does not allow %s", async (verb) => {
-      expect(await may(asker, { verb, group: management, resource })).toMatchObject({ allowed: false });
-    });
+    it.each(["get", "list", "watch", "update", "patch", "delete", "deletecollection"])(
+      "does not allow %s",
+      async (verb) => {
+        expect(await may(asker, { verb, group: management, resource })).toMatchObject({
+          allowed: false,
+        });
+      },
+    );
     it("allows create", async () => {
-      expect(await may(asker, { verb: "create", group: management, resource })).toMatchObject({ allowed: true });
+      expect(await may(asker, { verb: "create", group: management, resource })).toMatchObject({
+        allowed: true,
+      });
     });
   });
 });
 
 describe("the controller's account", () => {
   const controller = latchkeyAccount("latchkey-controller");
-  const lease = { group: "coordination.k8s.io", resource: "leases", namespace: "latchkey-system", name: "latchkey-controller" };
+  const lease = {
+    group: "coordination.k8s.io",
+    resource: "leases",
+    namespace: "latchkey-system",
+    name: "latchkey-controller",
+  };
   const crd = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" };
 
   const allowed: Access[] = [
     { verb: "watch", group: management, resource: "sharedsecrets" },
-    { verb: "patch", group: management, resource: "directclusterendpointtokens", subresource: "status" },
+    {
+      verb: "patch",
+      group: management,
+      resource: "directclusterendpointtokens",
+      subresource: "status",
+    },
     { verb: "create", resource: "secrets", namespace: "default" },
     { verb: "update", ...lease },
     { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" },
@@ -112,7 +150,11 @@ describe("the controller's account", () => {
     { verb: "update", ...lease, namespace: "kube-system" },
     { verb: "delete", ...lease },
     { verb: "get", ...crd, name: "sharedsecrets.management.service" },
-    { verb: "update", group: "admissionregistration.k8s.io", resource: "validatingadmissionpolicies" },
+    {
+      verb: "update",
+      group: "admissionregistration.k8s.io",
+      resource: "validatingadmissionpolicies",
+    },
     { verb: "list", resource: "pods" },
     { verb: "create", resource: "serviceaccounts", subresource: "token", namespace: "default" },
     { verb: "impersonate", resource: "users", name: "alice" },
@@ -123,42 +165,91 @@ describe("the controller's account", () => {
 
   const sixVerbs = ["get", "list", "watch", "update", "patch", "delete"];
   const owned = { apiGroups: [management], resourceNames: ["mine"] };
-  const role = { plural: "namespaces/default/roles", name: "latchkey-mine-0123456789abcdef", label: "management.service/source-uid" };
-  const clusterRole = { plural: "clusterroles", name: `latchkey-requester-${"0".repeat(32)}-0`, label: "management.service/requester-hash" };
+  const role = {
+    plural: "namespaces/default/roles",
+    name: "latchkey-mine-0123456789abcdef",
+    label: "management.service/source-uid",
+  };
+  const clusterRole = {
+    plural: "clusterroles",
+    name: `latchkey-requester-${"0".repeat(32)}-0`,
+    label: "management.service/requester-hash",
+  };
   const grants: { rule: string; as?: typeof role; rules: Rule[]; code: number }[] = [
-    { rule: "the six verbs on a SharedSecret and its status", as: role, rules: [{ ...owned, resources: ["sharedsecrets", "sharedsecrets/status"], verbs: sixVerbs }], code: 201 },
     {
-      rule: "get, watch and delete on keys and tokens",
-      rules: [{ ...owned, resources: ["ownedaccesskeys", "directclusterendpointtokens"], verbs: ["get", "watch", "delete"] }],
+      rule: "the six verbs on a SharedSecret and its status",
+      as: role,
+      rules: [{ ...owned, resources: ["sharedsecrets", "sharedsecrets/status"], verbs: sixVerbs }],
       code: 201,
     },
-    { rule: "every verb on a SharedSecret", as: role, rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["*"] }], code: 403 },
-    { rule: "the creation of SharedSecrets", as: role, rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["create"] }], code: 403 },
-    { rule: "a look at pods", rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }], code: 403 },
+    {
+      rule: "get, watch and delete on keys and tokens",
+      rules: [
+        {
+          ...owned,
+          resources: ["ownedaccesskeys", "directclusterendpointtokens"],
+          verbs: ["get", "watch", "delete"],
+        },
+      ],
+      code: 201,
+    },
+    {
+      rule: "every verb on a SharedSecret",
+      as: role,
+      rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["*"] }],
+      code: 403,
+    },
+    {
+      rule: "the creation of SharedSecrets",
+      as: role,
+      rules: [{ ...owned, resources: ["sharedsecrets"], verbs: ["create"] }],
+      code: 403,
+    },
+    {
+      rule: "a look at pods",
+      rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
+      code: 403,
+    },
   ];
-  it.each(grants)("grants $rule: $code", async ({ rules, code, as: { plural, name, label } = clusterRole }) => {
-    const body = { metadata: { name, labels: { [label]: "1" } }, rules };
-    const answer = await ask(controller, { method: "POST", path: `${rbac}/${plural}?dryRun=All`, body });
-    expect(answer).toMatchObject({ code });
-  });
+  it.each(grants)(
+    "grants $rule: $code",
+    async ({ rules, code, as: { plural, name, label } = clusterRole }) => {
+      const body = { metadata: { name, labels: { [label]: "1" } }, rules };
+      const answer = await ask(controller, {
+        method: "POST",
+        path: `${rbac}/${plural}?dryRun=All`,
+        body,
+      });
+      expect(answer).toMatchObject({ code });
+    },
+  );
 });
 
 describe("the account latchkey-gateway", () => {
   it.each(["secrets", "namespaces", "sharedsecrets"])("may not get %s", async (resource) => {
     const group = resource === "sharedsecrets" ? management : "";
-    expect(await may(latchkeyAccount("latchkey-gateway"), { verb: "get", group, resource })).toMatchObject({ allowed: false });
+    expect(
+      await may(latchkeyAccount("latchkey-gateway"), { verb: "get", group, resource }),
+    ).toMatchObject({ allowed: false });
   });
 });
 
 describe("the account latchkey-webhook", () => {
-  const certificates = { resource: "secrets", namespace: "latchkey-system", name: "latchkey-webhook-certificates" };
+  const certificates = {
+    resource: "secrets",
+    namespace: "latchkey-system",
+    name: "latchkey-webhook-certificates",
+  };
   const keys = { group: management, resource: "ownedaccesskeys" };
 
   it.each<[string, Access]>([
     ["read access keys", { ...keys, verb: "list" }],
     ["write their last use", { ...keys, verb: "patch", subresource: "status" }],
     ["keep its certificates", { ...certificates, verb: "update" }],
-    ["record Events about access keys", { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" }],
+    [
+      "record Events about access keys",
+      { verb: "create", group: "events.k8s.io", resource: "events", namespace: "default" },
+    ],
   ])("may %s", async (_rule, access) => {
     expect(await may(latchkeyAccount("latchkey-webhook"), access)).toMatchObject({ allowed: true });
   });
@@ -168,39 +259,66 @@ describe("the account latchkey-webhook", () => {
     ["read the signing keys", { ...certificates, verb: "get", name: "latchkey-signing-keys" }],
     ["read SharedSecrets", { verb: "list", group: management, resource: "sharedsecrets" }],
     ["change access keys", { ...keys, verb: "patch" }],
-    ["read direct tokens", { verb: "list", group: management, resource: "directclusterendpointtokens" }],
-    ["record Events elsewhere", { verb: "create", group: "events.k8s.io", resource: "events", namespace: "kube-system" }],
+    [
+      "read direct tokens",
+      { verb: "list", group: management, resource: "directclusterendpointtokens" },
+    ],
+    [
+      "record Events elsewhere",
+      { verb: "create", group: "events.k8s.io", resource: "events", namespace: "kube-system" },
+    ],
     ["change namespaces", { verb: "patch", resource: "namespaces" }],
   ])("may not %s", async (_rule, access) => {
-    expect(await may(latchkeyAccount("latchkey-webhook"), access)).toMatchObject({ allowed: false });
+    expect(await may(latchkeyAccount("latchkey-webhook"), access)).toMatchObject({
+      allowed: false,
+    });
   });
 });
 
 describe("in a namespace", () => {
-  it.skipIf(!inject("controlPlane").hasControllerManager)("admin reads SharedSecrets, edit and view do not", async () => {
-    const namespace = await makeNamespace();
-    const [admin, edit, view] = ["admin", "edit", "view"].map((role): Caller => ({ user: unique(role) }));
-    for (const caller of [admin, edit, view]) {
-      await bind({ kind: "User", name: caller?.user ?? "" }, caller?.user?.split("-")[0] ?? "", namespace);
-    }
-    const access = { verb: "get", group: management, resource: "sharedsecrets", namespace };
-    const look = async () => JSON.stringify(await may(admin ?? {}, access)).includes('"allowed":true');
-    await eventually(look, { what: "the ClusterRole admin to include SharedSecrets" });
-    expect(await may(edit ?? {}, access)).toMatchObject({ allowed: false });
-    expect(await may(view ?? {}, access)).toMatchObject({ allowed: false });
-  });
+  it.skipIf(!inject("controlPlane").hasControllerManager)(
+    "admin reads SharedSecrets, edit and view do not",
+    async () => {
+      const namespace = await makeNamespace();
+      const [admin, edit, view] = ["admin", "edit", "view"].map((role): Caller => ({
+        user: unique(role),
+      }));
+      for (const caller of [admin, edit, view]) {
+        await bind(
+          { kind: "User", name: caller?.user ?? "" },
+          caller?.user?.split("-")[0] ?? "",
+          namespace,
+        );
+      }
+      const access = { verb: "get", group: management, resource: "sharedsecrets", namespace };
+      const look = async () =>
+        JSON.stringify(await may(admin ?? {}, access)).includes('"allowed":true');
+      await eventually(look, { what: "the ClusterRole admin to include SharedSecrets" });
+      expect(await may(edit ?? {}, access)).toMatchObject({ allowed: false });
+      expect(await may(view ?? {}, access)).toMatchObject({ allowed: false });
+    },
+  );
 });
 
 describe.each(["controller", "webhook"])("what config/%s ships", (directory) => {
   it("has pods that pass the restricted pod security of their namespace", async () => {
     const deployment = manifests(directory).find(({ kind }) => kind === "Deployment");
     const body = { metadata: { name: unique("pod") }, spec: deployment?.spec?.template?.spec };
-    const answer = await ask({}, { method: "POST", path: "/api/v1/namespaces/latchkey-system/pods?dryRun=All", body });
+    const answer = await ask(
+      {},
+      { method: "POST", path: "/api/v1/namespaces/latchkey-system/pods?dryRun=All", body },
+    );
     expect(answer).toMatchObject({ code: 201 });
   });
 
   it("is understood by the API server", async () => {
-    const said = await kubectl(inject("controlPlane"), ["apply", "--server-side", "--dry-run=server", "-k", join(repository, "config", directory)]);
+    const said = await kubectl(inject("controlPlane"), [
+      "apply",
+      "--server-side",
+      "--dry-run=server",
+      "-k",
+      join(repository, "config", directory),
+    ]);
     expect(said.trim().split("\n")).toHaveLength(manifests(directory).length);
   });
 });

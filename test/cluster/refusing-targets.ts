@@ -11,7 +11,10 @@ import type { LoneCluster } from "./lone-cluster.ts";
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** Namespaces of one project: one that takes copies, and one for each way to refuse them; answers how to stop the webhook. */
+/**
+ * Namespaces of one project: one that takes copies, and one for each way to refuse them; answers
+ * how to stop the webhook.
+ */
 export async function makeRefusingTargets(cluster: LoneCluster): Promise<() => void> {
   await namespace(cluster, "good");
   await namespace(cluster, "by-quota");
@@ -19,14 +22,22 @@ export async function makeRefusingTargets(cluster: LoneCluster): Promise<() => v
   await namespace(cluster, "by-dead", { "test.example/refused-by": "dead" });
   await namespace(cluster, "by-talkative", { "test.example/refused-by": "talkative" });
   const quota = { metadata: { name: "none" }, spec: { hard: { "count/secrets": "0" } } };
-  await cluster.arrange({ method: "POST", path: "/api/v1/namespaces/by-quota/resourcequotas", body: quota });
+  await cluster.arrange({
+    method: "POST",
+    path: "/api/v1/namespaces/by-quota/resourcequotas",
+    body: quota,
+  });
   const talkative = await webhooks(cluster);
   await clumsyPolicy(cluster);
   return () => void talkative.close();
 }
 
 async function namespace(cluster: LoneCluster, name: string, marks: object = {}): Promise<void> {
-  const metadata = { name, labels: { [labels.project]: "all", ...marks }, annotations: { [annotations.sync]: "enabled" } };
+  const metadata = {
+    name,
+    labels: { [labels.project]: "all", ...marks },
+    annotations: { [annotations.sync]: "enabled" },
+  };
   await cluster.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
 }
 
@@ -37,33 +48,70 @@ async function clumsyPolicy(cluster: LoneCluster): Promise<void> {
   const spec = {
     matchConstraints: {
       namespaceSelector: { matchLabels: { "test.example/refused-by": "policy" } },
-      resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: ["secrets"] }],
+      resourceRules: [
+        {
+          apiGroups: [""],
+          apiVersions: ["v1"],
+          operations: ["CREATE", "UPDATE"],
+          resources: ["secrets"],
+        },
+      ],
     },
     validations: [{ expression: "false", messageExpression }],
   };
-  await cluster.arrange({ method: "POST", path: `${admission}/validatingadmissionpolicies`, body: { metadata: { name }, spec } });
-  await cluster.arrange({ method: "POST", path: `${admission}/validatingadmissionpolicybindings`, body: { metadata: { name }, spec: { policyName: name, validationActions: ["Deny"] } } });
+  await cluster.arrange({
+    method: "POST",
+    path: `${admission}/validatingadmissionpolicies`,
+    body: { metadata: { name }, spec },
+  });
+  await cluster.arrange({
+    method: "POST",
+    path: `${admission}/validatingadmissionpolicybindings`,
+    body: { metadata: { name }, spec: { policyName: name, validationActions: ["Deny"] } },
+  });
   await refuses(cluster, "by-policy", `probe=${base64("seen")}`);
 }
 
-/** Webhooks that refuse Secrets: one that nobody serves, and one that repeats all it was sent in its answer. */
+/**
+ * Webhooks that refuse Secrets: one that nobody serves, and one that repeats all it was sent in its
+ * answer.
+ */
 async function webhooks(cluster: LoneCluster): Promise<Server> {
   const certificates = join(cluster.controlPlane.directory, "certificates");
-  const [cert, key] = ["apiserver.crt", "apiserver.key"].map((file) => readFileSync(join(certificates, file)));
-  const talkative = createServer({ cert, key }, (request, response) => void repeat(request, response));
+  const [cert, key] = ["apiserver.crt", "apiserver.key"].map((file) =>
+    readFileSync(join(certificates, file)),
+  );
+  const talkative = createServer(
+    { cert, key },
+    (request, response) => void repeat(request, response),
+  );
   const port = await freePort();
   await new Promise<void>((resolve) => talkative.listen(port, "127.0.0.1", () => resolve()));
   const webhook = (name: string, url: string) => ({
     name: `${name}.test.example`,
     clientConfig: { url, caBundle: base64(String(cert)) },
     namespaceSelector: { matchLabels: { "test.example/refused-by": name } },
-    rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE", "UPDATE"], resources: ["secrets"] }],
+    rules: [
+      {
+        apiGroups: [""],
+        apiVersions: ["v1"],
+        operations: ["CREATE", "UPDATE"],
+        resources: ["secrets"],
+      },
+    ],
     sideEffects: "None",
     admissionReviewVersions: ["v1"],
     timeoutSeconds: 2,
   });
-  const all = [webhook("dead", `https://127.0.0.1:${await freePort()}/`), webhook("talkative", `https://127.0.0.1:${port}/`)];
-  await cluster.arrange({ method: "POST", path: `${admission}/validatingwebhookconfigurations`, body: { metadata: { name: "refusing" }, webhooks: all } });
+  const all = [
+    webhook("dead", `https://127.0.0.1:${await freePort()}/`),
+    webhook("talkative", `https://127.0.0.1:${port}/`),
+  ];
+  await cluster.arrange({
+    method: "POST",
+    path: `${admission}/validatingwebhookconfigurations`,
+    body: { metadata: { name: "refusing" }, webhooks: all },
+  });
   await refuses(cluster, "by-talkative", "probe=seen");
   return talkative;
 }
@@ -76,13 +124,21 @@ async function repeat(request: IncomingMessage, response: ServerResponse): Promi
     const plain = Buffer.from(value, "base64").toString();
     return `${name}=${plain} is ${value} or ${JSON.stringify(plain)}`;
   });
-  const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: false, status: { message: values.join("; ") } } };
+  const review = {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    response: { uid, allowed: false, status: { message: values.join("; ") } },
+  };
   response.setHeader("content-type", "application/json").end(JSON.stringify(review));
 }
 
 /** Waits until a Secret is refused in these words. */
 async function refuses(cluster: LoneCluster, name: string, words: string): Promise<void> {
-  const probe = { method: "POST", path: `/api/v1/namespaces/${name}/secrets?dryRun=All`, body: { metadata: { name: "probe" }, data: { probe: base64("seen") } } } as const;
+  const probe = {
+    method: "POST",
+    path: `/api/v1/namespaces/${name}/secrets?dryRun=All`,
+    body: { metadata: { name: "probe" }, data: { probe: base64("seen") } },
+  } as const;
   const look = async () => {
     const { code, message } = await cluster.ask({}, probe);
     return code >= 400 && message.includes(words);

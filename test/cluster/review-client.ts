@@ -21,24 +21,64 @@ export interface ReviewClient {
   close(): void;
 }
 
-/** Asks the webhook at `url` as kube-apiserver does, with the client certificate, or as a stranger from inside the cluster. */
-export async function reviewClient(url: string, who: "kube-apiserver" | "stranger", ask: (request: Ask) => Promise<Answer> = arrange): Promise<ReviewClient> {
-  const raw = await ask({ method: "GET", path: `/api/v1/namespaces/latchkey-system/secrets/${ownObjects.webhookCertificates}` });
+/**
+ * Asks the webhook at `url` as kube-apiserver does, with the client certificate, or as a stranger
+ * from inside the cluster.
+ */
+export async function reviewClient(
+  url: string,
+  who: "kube-apiserver" | "stranger",
+  ask: (request: Ask) => Promise<Answer> = arrange,
+): Promise<ReviewClient> {
+  const raw = await ask({
+    method: "GET",
+    path: `/api/v1/namespaces/latchkey-system/secrets/${ownObjects.webhookCertificates}`,
+  });
   const certificates = parseWebhookCertificates(raw);
-  const shown = who === "stranger" ? {} : { cert: certificates.client.certificate, key: SecretText.reveal(certificates.client.privateKey) };
-  const agent = new Agent({ keepAlive: true, ca: tlsOf(certificates).clientAuthority, servername: "latchkey-webhook.latchkey-system.svc", ...shown });
+  const shown =
+    who === "stranger"
+      ? {}
+      : {
+          cert: certificates.client.certificate,
+          key: SecretText.reveal(certificates.client.privateKey),
+        };
+  const agent = new Agent({
+    keepAlive: true,
+    ca: tlsOf(certificates).clientAuthority,
+    servername: "latchkey-webhook.latchkey-system.svc",
+    ...shown,
+  });
   const post = (path: string, body: string): Promise<ReviewAnswer> =>
     new Promise((resolve, reject) => {
-      const call = send(`${url}${path}`, { agent, method: "POST", headers: { "content-type": "application/json", "content-length": Buffer.byteLength(body) } }, (answer) => {
-        const parts: Buffer[] = [];
-        answer.on("data", (part: Buffer) => parts.push(part));
-        answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(parts).toString("utf8") }));
-        answer.on("error", reject);
-      });
+      const call = send(
+        `${url}${path}`,
+        {
+          agent,
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            "content-length": Buffer.byteLength(body),
+          },
+        },
+        (answer) => {
+          const parts: Buffer[] = [];
+          answer.on("data", (part: Buffer) => parts.push(part));
+          answer.on("end", () =>
+            resolve({
+              status: answer.statusCode ?? 0,
+              body: Buffer.concat(parts).toString("utf8"),
+            }),
+          );
+          answer.on("error", reject);
+        },
+      );
       call.on("error", reject);
       call.end(body);
     });
-  const statusOf = async (path: string, review: object): Promise<Readonly<Record<string, unknown>>> => {
+  const statusOf = async (
+    path: string,
+    review: object,
+  ): Promise<Readonly<Record<string, unknown>>> => {
     const { status, body } = await post(path, JSON.stringify(review));
     if (status !== 200) throw new Error(`${path}: ${status} ${body}`);
     const answer: { status: Readonly<Record<string, unknown>> } = JSON.parse(body);
@@ -46,12 +86,27 @@ export async function reviewClient(url: string, who: "kube-apiserver" | "strange
   };
   return {
     post,
-    tokenReview: (token) => statusOf(webhookPaths.tokenReview, { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } }),
+    tokenReview: (token) =>
+      statusOf(webhookPaths.tokenReview, {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenReview",
+        spec: { token },
+      }),
     accessReview: (keyId) =>
       statusOf(webhookPaths.accessReview, {
         apiVersion: "authorization.k8s.io/v1",
         kind: "SubjectAccessReview",
-        spec: { user: "alice", extra: { "management.service/key-id": [keyId] }, resourceAttributes: { verb: "get", version: "v1", resource: "configmaps", namespace: "default", name: "x" } },
+        spec: {
+          user: "alice",
+          extra: { "management.service/key-id": [keyId] },
+          resourceAttributes: {
+            verb: "get",
+            version: "v1",
+            resource: "configmaps",
+            namespace: "default",
+            name: "x",
+          },
+        },
       }),
     close: () => agent.destroy(),
   };

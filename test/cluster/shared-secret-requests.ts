@@ -3,7 +3,15 @@ import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
 import { numberAt, parseConditions, recordAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
-import { admin, arrange, ask, patchTypes, unique, type Answer, type Caller } from "./policy-request.ts";
+import {
+  admin,
+  arrange,
+  ask,
+  patchTypes,
+  unique,
+  type Answer,
+  type Caller,
+} from "./policy-request.ts";
 
 /** A SharedSecret that a test has made. */
 export interface Place {
@@ -32,7 +40,12 @@ export function sharedSecretPath(namespace: string, name?: string): string {
 }
 
 /** Creates a SharedSecret as the administrator. */
-export async function makeSharedSecret({ namespace, name = unique("shared"), annotations: given = {}, spec = {} }: Wanted): Promise<Place> {
+export async function makeSharedSecret({
+  namespace,
+  name = unique("shared"),
+  annotations: given = {},
+  spec = {},
+}: Wanted): Promise<Place> {
   const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: given }, spec };
   const { metadata } = await arrange({ method: "POST", path: sharedSecretPath(namespace), body });
   return { namespace, name, uid: String(metadata.uid), path: sharedSecretPath(namespace, name) };
@@ -44,8 +57,15 @@ export function change(path: string, body: unknown): Promise<Answer> {
 }
 
 /** Deletes an object as the administrator; `Orphan` leaves to nobody what it owns. */
-export function remove(path: string, propagationPolicy: "Background" | "Orphan" = "Background"): Promise<Answer> {
-  return arrange({ method: "DELETE", path, body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy } });
+export function remove(
+  path: string,
+  propagationPolicy: "Background" | "Orphan" = "Background",
+): Promise<Answer> {
+  return arrange({
+    method: "DELETE",
+    path,
+    body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy },
+  });
 }
 
 /** What an object's path answers to the administrator: 404 is an answer too. */
@@ -58,7 +78,9 @@ export interface View {
   /** Whether the status is about the spec of now. */
   readonly settled: boolean;
   /** By type. */
-  readonly conditions: Readonly<Record<string, { readonly status: string; readonly reason: string; readonly message: string }>>;
+  readonly conditions: Readonly<
+    Record<string, { readonly status: string; readonly reason: string; readonly message: string }>
+  >;
   readonly access: unknown;
   readonly sync: unknown;
   readonly keys: unknown;
@@ -70,15 +92,24 @@ export async function view({ path }: Pick<Place, "path">): Promise<View> {
   const record = recordAt({ status }, "status");
   return {
     settled: numberAt(record, "observedGeneration") === metadata.generation,
-    conditions: Object.fromEntries(parseConditions(record).map((condition) => [condition.type, condition])),
+    conditions: Object.fromEntries(
+      parseConditions(record).map((condition) => [condition.type, condition]),
+    ),
     access: record.access,
     sync: record.sync,
     keys: record.keys,
   };
 }
 
-/** Waits until what is seen matches: objects by the fields that are expected, anything else by equality. */
-export async function becomes(what: string, see: () => Promise<unknown>, expected: unknown): Promise<void> {
+/**
+ * Waits until what is seen matches: objects by the fields that are expected, anything else by
+ * equality.
+ */
+export async function becomes(
+  what: string,
+  see: () => Promise<unknown>,
+  expected: unknown,
+): Promise<void> {
   const matches = async () => {
     const seen = await see();
     if (typeof expected === "object" && expected !== null) expect(seen).toMatchObject(expected);
@@ -90,7 +121,10 @@ export async function becomes(what: string, see: () => Promise<unknown>, expecte
 
 /** Waits until the status is about the spec of now and says Ready=True. */
 export function becomesReady(place: Place): Promise<void> {
-  return becomes(`${place.name} to be ready`, () => view(place), { settled: true, conditions: { Ready: { status: "True" } } });
+  return becomes(`${place.name} to be ready`, () => view(place), {
+    settled: true,
+    conditions: { Ready: { status: "True" } },
+  });
 }
 
 /** Waits until nothing answers at a path. */
@@ -109,15 +143,25 @@ export async function may({ user, groups = [] }: Caller, deed: Deed): Promise<bo
   const resourceAttributes = { group: "management.service", resource: "sharedsecrets", ...deed };
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const isAnonymous = groups.includes("system:unauthenticated");
-  const spec = { user, groups: isAnonymous ? groups : ["system:authenticated", ...groups], resourceAttributes };
+  const spec = {
+    user,
+    groups: isAnonymous ? groups : ["system:authenticated", ...groups],
+    resourceAttributes,
+  };
   const { status } = await arrange({ method: "POST", path, body: { spec } });
   return recordAt({ status }, "status").allowed === true;
 }
 
-/** Creates a namespace that belongs to a project and takes copies, of every source unless `from` narrows it. */
+/**
+ * Creates a namespace that belongs to a project and takes copies, of every source unless `from`
+ * narrows it.
+ */
 export async function makeTarget(project: string, from?: string): Promise<string> {
   const name = unique("target");
-  const given = { [annotations.sync]: "enabled", ...(from !== undefined && { [annotations.syncFrom]: from }) };
+  const given = {
+    [annotations.sync]: "enabled",
+    ...(from !== undefined && { [annotations.syncFrom]: from }),
+  };
   const metadata = { name, labels: { [labels.project]: project }, annotations: given };
   await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata } });
   return name;
@@ -129,6 +173,10 @@ export function secretPath(namespace: string, name: string): string {
 }
 
 /** The path of a Role or a RoleBinding. */
-export function rbacPath(plural: "roles" | "rolebindings", namespace: string, name?: string): string {
+export function rbacPath(
+  plural: "roles" | "rolebindings",
+  namespace: string,
+  name?: string,
+): string {
   return `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
 }

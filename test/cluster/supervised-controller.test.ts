@@ -5,7 +5,10 @@ import { startController, type LatchkeyProcess } from "./latchkey-process.ts";
 import { eventually } from "./eventually.ts";
 import { tryKubectl } from "./kubectl.ts";
 
-/** Answers every request with its pid; what a controller does beyond that is not the supervisor's business. */
+/**
+ * Answers every request with its pid; what a controller does beyond that is not the supervisor's
+ * business.
+ */
 const stub = `
 import { createServer } from "node:http";
 const [host, port] = process.env.LATCHKEY_HTTP_ADDRESS.split(":");
@@ -35,17 +38,22 @@ describe("a supervised controller", () => {
   it("is logged in as its service account", async () => {
     const kubeconfigs = { controller: controller.kubeconfig };
     const whoami = ["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"];
-    const { stdout } = await tryKubectl({ ...controlPlane, kubeconfigs }, whoami, { user: "controller" });
+    const { stdout } = await tryKubectl({ ...controlPlane, kubeconfigs }, whoami, {
+      user: "controller",
+    });
     expect(stdout).toBe("system:serviceaccount:latchkey-system:latchkey-controller");
   });
 
   it("comes back on its port after SIGKILL, and the pid file follows", async () => {
     const killed = controller.pid;
     controller.kill("SIGKILL");
-    const pid = await eventually(async () => {
-      const answer = await (await fetch(controller.url)).text();
-      return answer !== String(killed) && answer;
-    }, { what: "another process on the same port" });
+    const pid = await eventually(
+      async () => {
+        const answer = await (await fetch(controller.url)).text();
+        return answer !== String(killed) && answer;
+      },
+      { what: "another process on the same port" },
+    );
     expect([readFileSync(pidFile, "utf8").trim(), controller.pid]).toEqual([pid, Number(pid)]);
   });
 

@@ -3,7 +3,17 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { canary } from "./controller-oracle.ts";
 import { arrange, makeNamespace, unique, type Answer } from "./policy-request.ts";
-import { base64, becomes, becomesReady, change, look, makeSharedSecret, makeTarget, secretPath, type Place } from "./shared-secret-requests.ts";
+import {
+  base64,
+  becomes,
+  becomesReady,
+  change,
+  look,
+  makeSharedSecret,
+  makeTarget,
+  secretPath,
+  type Place,
+} from "./shared-secret-requests.ts";
 
 /** A SharedSecret with one copy. */
 export interface Synced {
@@ -20,16 +30,26 @@ export function dataOf(...keys: readonly string[]): Record<string, string> {
 }
 
 /** Annotations that send a SharedSecret to projects. */
-export function to(projects: string, others: Readonly<Record<string, string>> = {}): Record<string, string> {
+export function to(
+  projects: string,
+  others: Readonly<Record<string, string>> = {},
+): Record<string, string> {
   return { [annotations.syncToProjects]: projects, ...others };
 }
 
-/** Makes a SharedSecret, a project namespace that takes nothing but from its namespace, and waits for the copy. */
+/**
+ * Makes a SharedSecret, a project namespace that takes nothing but from its namespace, and waits
+ * for the copy.
+ */
 export async function makeSynced(others: Readonly<Record<string, string>> = {}): Promise<Synced> {
   const project = unique("project");
   const namespace = await makeNamespace();
   const target = await makeTarget(project, namespace);
-  const source = await makeSharedSecret({ namespace, annotations: to(project, others), spec: { data: dataOf("first", "second") } });
+  const source = await makeSharedSecret({
+    namespace,
+    annotations: to(project, others),
+    spec: { data: dataOf("first", "second") },
+  });
   const copy = secretPath(target, others[annotations.syncSecretName] ?? source.name);
   await becomesReady(source);
   expect(await look(copy)).toMatchObject(currentCopy(source, dataOf("first", "second")));
@@ -39,17 +59,27 @@ export async function makeSynced(others: Readonly<Record<string, string>> = {}):
 /** How a copy looks that holds what the source gives. */
 export function currentCopy({ uid, namespace, name }: Place, data: object): object {
   const from = expect.stringMatching(new RegExp(`^${namespace}/${name} -> [^/]+/[^/]+$`));
-  return { code: 200, data, metadata: { labels: { [labels.sourceUid]: uid }, annotations: { [annotations.copyOf]: from } } };
+  return {
+    code: 200,
+    data,
+    metadata: { labels: { [labels.sourceUid]: uid }, annotations: { [annotations.copyOf]: from } },
+  };
 }
 
 /** Waits until a copy holds exactly this data, under Latchkey's marks. */
-export async function becomesCurrent({ source, copy }: Pick<Synced, "source" | "copy">, data: Record<string, string> = dataOf("first", "second")): Promise<void> {
+export async function becomesCurrent(
+  { source, copy }: Pick<Synced, "source" | "copy">,
+  data: Record<string, string> = dataOf("first", "second"),
+): Promise<void> {
   const see = async () => {
     const seen = await look(copy);
     const held = recordAt(seen, "data");
     return { ...seen, data: held, keys: Object.keys(held).sort() };
   };
-  await becomes("the copy to be current", see, { ...currentCopy(source, data), keys: Object.keys(data).sort() });
+  await becomes("the copy to be current", see, {
+    ...currentCopy(source, data),
+    keys: Object.keys(data).sort(),
+  });
 }
 
 /** Creates a Secret as the administrator. */
@@ -61,15 +91,27 @@ export function makeSecret(namespace: string, name: string, rest: object = {}): 
 /** What identifies a state of an object: nothing was written between two that are equal. */
 export async function stateOf(path: string): Promise<object> {
   const { metadata, data, type } = await look(path);
-  return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, labels: metadata.labels, annotations: metadata.annotations, data, type };
+  return {
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    labels: metadata.labels,
+    annotations: metadata.annotations,
+    data,
+    type,
+  };
 }
 
 /**
- * Waits until the controller has looked at everything that happened to copies before: a copy of its own beside is
- * edited and repaired, twice, because the first repair may overtake a write that was already under way.
+ * Waits until the controller has looked at everything that happened to copies before: a copy of its
+ * own beside is edited and repaired, twice, because the first repair may overtake a write that was
+ * already under way.
  */
 export async function afterAnotherPass({ source, project, target }: Synced): Promise<void> {
-  const marker = await makeSharedSecret({ namespace: source.namespace, annotations: to(project), spec: { data: dataOf("marker") } });
+  const marker = await makeSharedSecret({
+    namespace: source.namespace,
+    annotations: to(project),
+    spec: { data: dataOf("marker") },
+  });
   const copy = secretPath(target, marker.name);
   await becomesCurrent({ source: marker, copy }, dataOf("marker"));
   for (const key of ["once", "twice"]) {

@@ -5,7 +5,10 @@ import type { WebhookProcess } from "./latchkey-process.ts";
 /** A replica as a balancer knows it. */
 export type Backend = Pick<WebhookProcess, "url" | "webhookUrl">;
 
-/** One address in front of replicas, as a Service is: new connections go to the ready replicas in turn, open ones stay where they are. */
+/**
+ * One address in front of replicas, as a Service is: new connections go to the ready replicas in
+ * turn, open ones stay where they are.
+ */
 export interface TcpBalancer {
   readonly port: number;
   add(backend: Backend): void;
@@ -17,7 +20,10 @@ export interface TcpBalancer {
 /** As seldom as a kubelet may ask, and kube-proxy may learn of it. */
 const pollMs = 1_000;
 
-/** Starts a balancer on 127.0.0.1; what is asked over `/readyz` is known up to a second later, also that a replica has gone. */
+/**
+ * Starts a balancer on 127.0.0.1; what is asked over `/readyz` is known up to a second later, also
+ * that a replica has gone.
+ */
 export async function startTcpBalancer(): Promise<TcpBalancer> {
   const backends = new Map<Backend, { isReady: boolean; failures: number }>();
   const sockets = new Set<Socket>();
@@ -26,7 +32,11 @@ export async function startTcpBalancer(): Promise<TcpBalancer> {
     const ready = [...backends].flatMap(([backend, { isReady }]) => (isReady ? [backend] : []));
     const chosen = ready[turn++ % ready.length];
     if (chosen === undefined) return void client.destroy();
-    const upstream = connect({ port: Number(new URL(chosen.webhookUrl).port), host: "127.0.0.1", allowHalfOpen: true });
+    const upstream = connect({
+      port: Number(new URL(chosen.webhookUrl).port),
+      host: "127.0.0.1",
+      allowHalfOpen: true,
+    });
     join(client, upstream);
     join(upstream, client);
   });

@@ -3,9 +3,15 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 /** A way to a server on the loopback that a test can make swallow packets. */
 export interface TcpProxy {
   readonly port: number;
-  /** From now on no byte passes, in neither direction and on no connection, and every connection stays open. */
+  /**
+   * From now on no byte passes, in neither direction and on no connection, and every connection
+   * stays open.
+   */
   swallow(): void;
-  /** New connections pass again; what was open while bytes were lost stays silent for ever, as after a lost NAT entry. */
+  /**
+   * New connections pass again; what was open while bytes were lost stays silent for ever, as after
+   * a lost NAT entry.
+   */
   heal(): void;
   /** From now on each chunk of bytes breaks its connection with this probability; 0 ends that. */
   reset(probability: number): void;

@@ -32,9 +32,10 @@ export interface TiedChildOptions {
 }
 
 /*
- * The watcher holds one end of a pipe (3) and this process the other. A goodbye line means that the program has ended
- * by itself; end of file without it means that this process is gone, whatever killed it. The shell then becomes the
- * program (exec), which therefore keeps the pid; a session of its own keeps it from the terminal's Ctrl-C.
+ * The watcher holds one end of a pipe (3) and this process the other. A goodbye line means that the
+ * program has ended by itself; end of file without it means that this process is gone, whatever
+ * killed it. The shell then becomes the program (exec), which therefore keeps the pid; a session of
+ * its own keeps it from the terminal's Ctrl-C.
  */
 const tie = `
 remove=$1; shift
@@ -48,7 +49,10 @@ program=$$
 exec "$@" 3<&-
 `;
 
-/** Starts a program tied to this process by a pipe: it is killed when this process dies, even by SIGKILL. */
+/**
+ * Starts a program tied to this process by a pipe: it is killed when this process dies, even by
+ * SIGKILL.
+ */
 export function startTiedChild(command: readonly string[], options: TiedChildOptions): TiedChild {
   const log = openSync(options.log, "a");
   const child = spawn("/bin/sh", ["-c", tie, "sh", options.removeWithParent ?? "", ...command], {
@@ -59,7 +63,8 @@ export function startTiedChild(command: readonly string[], options: TiedChildOpt
   });
   closeSync(log);
   const pipe = child.stdio[3];
-  if (!(pipe instanceof Socket)) throw new Error("a child process came without the pipe that ties it");
+  if (!(pipe instanceof Socket))
+    throw new Error("a child process came without the pipe that ties it");
   pipe.on("error", () => {});
 
   let running = true;

@@ -15,39 +15,94 @@ import type { WebhookProcess } from "./latchkey-process.ts";
 
 const run = promisify(execFile);
 
-/** What an administrator does: has the files written by `latchkey trust-config`, and starts kube-apiserver with its flags. */
-export async function trustWebhook(controlPlane: StartedControlPlane, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">, program = join(repository, "src", "main.ts")): Promise<void> {
+/**
+ * What an administrator does: has the files written by `latchkey trust-config`, and starts
+ * kube-apiserver with its flags.
+ */
+export async function trustWebhook(
+  controlPlane: StartedControlPlane,
+  { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
+  program = join(repository, "src", "main.ts"),
+): Promise<void> {
   const files = join(controlPlane.directory, "trust");
-  const options = [`--kubeconfig=${controlPlane.adminKubeconfig}`, `--webhook-url=${webhookUrl}`, `--directory=${files}`, `--output=${files}`];
-  const { stdout } = await run(process.execPath, [program, "trust-config", "--authorization", ...options], { cwd: repository });
-  await controlPlane.restartApiServer(stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])));
-  // An API server is ready before it serves the kinds of CRDs again, each at its own time. Before 1.36 a policy refuses keys: nothing stamps them yet.
-  const objects = ["OwnedAccessKey", "DirectClusterEndpointToken", "SharedSecret"].map((kind) => JSON.stringify({ apiVersion, kind, metadata: { name: "never-made" }, spec: {} }));
+  const options = [
+    `--kubeconfig=${controlPlane.adminKubeconfig}`,
+    `--webhook-url=${webhookUrl}`,
+    `--directory=${files}`,
+    `--output=${files}`,
+  ];
+  const { stdout } = await run(
+    process.execPath,
+    [program, "trust-config", "--authorization", ...options],
+    { cwd: repository },
+  );
+  await controlPlane.restartApiServer(
+    stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])),
+  );
+  // An API server is ready before it serves the kinds of CRDs again, each at its own time. Before
+  // 1.36 a policy refuses keys: nothing stamps them yet.
+  const objects = ["OwnedAccessKey", "DirectClusterEndpointToken", "SharedSecret"].map((kind) =>
+    JSON.stringify({ apiVersion, kind, metadata: { name: "never-made" }, spec: {} }),
+  );
   const serves = async () => {
-    const answers = await Promise.all(objects.map((input) => tryKubectl(controlPlane, ["create", "--dry-run=server", "--filename=-"], { input })));
-    return answers.every(({ code, stderr }) => code === 0 || stderr.includes("ValidatingAdmissionPolicy"));
+    const answers = await Promise.all(
+      objects.map((input) =>
+        tryKubectl(controlPlane, ["create", "--dry-run=server", "--filename=-"], { input }),
+      ),
+    );
+    return answers.every(
+      ({ code, stderr }) => code === 0 || stderr.includes("ValidatingAdmissionPolicy"),
+    );
   };
   await eventually(serves, { what: "the CRDs to be served again" });
 }
 
-/** The name by which an API server on the same machine reaches a webhook; its certificate must have it. */
+/**
+ * The name by which an API server on the same machine reaches a webhook; its certificate must have
+ * it.
+ */
 export const webhookHost = "localhost";
 
-/** Applies a MutatingWebhookConfiguration of `config` for a webhook that is no pod, and waits until the webhook has published its authority. */
-export async function askWebhookAtAdmission(controlPlane: KubectlAccess, { webhookUrl }: Pick<WebhookProcess, "webhookUrl">, file = join("webhook", "admission.yaml")): Promise<void> {
+/**
+ * Applies a MutatingWebhookConfiguration of `config` for a webhook that is no pod, and waits until
+ * the webhook has published its authority.
+ */
+export async function askWebhookAtAdmission(
+  controlPlane: KubectlAccess,
+  { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
+  file = join("webhook", "admission.yaml"),
+): Promise<void> {
   const manifest: unknown = load(readFileSync(join(repository, "config", file), "utf8"));
   const origin = `https://${webhookHost}:${new URL(webhookUrl).port}`;
   const segment = await admissionSegmentOf(controlPlane);
   const pathOf = (webhook: unknown) => admissionPath(segment, stringAt(webhook, "name") ?? "");
-  const webhooks = listAt(manifest, "webhooks").filter(isRecord).map((webhook) => ({ ...webhook, clientConfig: { url: `${origin}${pathOf(webhook)}` } }));
+  const webhooks = listAt(manifest, "webhooks")
+    .filter(isRecord)
+    .map((webhook) => ({ ...webhook, clientConfig: { url: `${origin}${pathOf(webhook)}` } }));
   const input = JSON.stringify({ ...(isRecord(manifest) ? manifest : {}), webhooks });
   await kubectl(controlPlane, ["apply", "--server-side", "--filename=-"], { input });
-  const published = async () => (await kubectl(controlPlane, ["get", "mutatingwebhookconfiguration", stringAt(recordAt(manifest, "metadata"), "name") ?? "", "--output=jsonpath={.webhooks[*].clientConfig.caBundle}"])) !== "";
+  const published = async () =>
+    (await kubectl(controlPlane, [
+      "get",
+      "mutatingwebhookconfiguration",
+      stringAt(recordAt(manifest, "metadata"), "name") ?? "",
+      "--output=jsonpath={.webhooks[*].clientConfig.caBundle}",
+    ])) !== "";
   await eventually(published, { what: "the webhook to publish its authority" });
 }
 
 /** The path segment below which webhooks answer admission, which an administrator may read. */
-export async function admissionSegmentOf(controlPlane: Parameters<typeof kubectl>[0]): Promise<string> {
-  const secret: unknown = JSON.parse(await kubectl(controlPlane, ["get", "secret", ownObjects.webhookCertificates, "--namespace=latchkey-system", "--output=json"]));
+export async function admissionSegmentOf(
+  controlPlane: Parameters<typeof kubectl>[0],
+): Promise<string> {
+  const secret: unknown = JSON.parse(
+    await kubectl(controlPlane, [
+      "get",
+      "secret",
+      ownObjects.webhookCertificates,
+      "--namespace=latchkey-system",
+      "--output=json",
+    ]),
+  );
   return parseWebhookCertificates(secret).admissionSegment ?? "";
 }

@@ -9,37 +9,73 @@ const argocd: Caller = {
   user: "system:serviceaccount:kube-system:argocd-manager",
   groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
 };
-const minting = { verbs: ["create"], resources: [{ group: "management.service", resources: ["ownedaccesskeys"] }] };
+const minting = {
+  verbs: ["create"],
+  resources: [{ group: "management.service", resources: ["ownedaccesskeys"] }],
+};
 
-describe.skipIf(inject("webhook") === undefined)("an account of kube-system that is no part of Kubernetes", () => {
-  beforeAll(() => bind({ kind: "User", name: argocd.user ?? "" }, "cluster-admin"));
+describe.skipIf(inject("webhook") === undefined)(
+  "an account of kube-system that is no part of Kubernetes",
+  () => {
+    beforeAll(() => bind({ kind: "User", name: argocd.user ?? "" }, "cluster-admin"));
 
-  it("gets a key made where it leaves spec.key empty", async () => {
-    expect(await tryToMake("OwnedAccessKey", { by: argocd, spec: { user: "alice" } })).toMatchObject({ code: 201, spec: { key: expect.stringMatching(/^lk_/) } });
-  });
+    it("gets a key made where it leaves spec.key empty", async () => {
+      expect(
+        await tryToMake("OwnedAccessKey", { by: argocd, spec: { user: "alice" } }),
+      ).toMatchObject({ code: 201, spec: { key: expect.stringMatching(/^lk_/) } });
+    });
 
-  it("is refused the key of another object", async () => {
-    const older = await makeKey({ spec: { user: "alice" } });
-    await worksAs(older);
-    expect(await tryToMake("OwnedAccessKey", { by: argocd, spec: { user: "alice", key: older.key } })).toMatchObject({ code: 422 });
-  });
+    it("is refused the key of another object", async () => {
+      const older = await makeKey({ spec: { user: "alice" } });
+      await worksAs(older);
+      expect(
+        await tryToMake("OwnedAccessKey", { by: argocd, spec: { user: "alice", key: older.key } }),
+      ).toMatchObject({ code: 422 });
+    });
 
-  it("makes no key beyond the one that it came with", async () => {
-    const { uid } = await makeKey({ spec: { user: "alice", scope: { rules: [minting] } } });
-    const answer = await tryToMake("OwnedAccessKey", { by: { ...argocd, extra: { "management.service/key-id": [uid] } }, name: unique("own"), spec: { ttl: 60 } });
-    expect(answer).toMatchObject({ code: 403, message: expect.stringContaining("spec.scope is not within the scope") });
-  });
+    it("makes no key beyond the one that it came with", async () => {
+      const { uid } = await makeKey({ spec: { user: "alice", scope: { rules: [minting] } } });
+      const answer = await tryToMake("OwnedAccessKey", {
+        by: { ...argocd, extra: { "management.service/key-id": [uid] } },
+        name: unique("own"),
+        spec: { ttl: 60 },
+      });
+      expect(answer).toMatchObject({
+        code: 403,
+        message: expect.stringContaining("spec.scope is not within the scope"),
+      });
+    });
 
-  it("is asked about the owners that it holds back", async () => {
-    const ownerReferences = [{ apiVersion: "v1", kind: "Nothing", name: "x", uid: "00000000-0000-0000-0000-000000000000", blockOwnerDeletion: true }];
-    const body = { apiVersion, kind: "SharedSecret", metadata: { name: unique("held"), ownerReferences }, spec: {} };
-    const path = `/apis/${apiVersion}/namespaces/${await makeNamespace()}/sharedsecrets`;
-    expect(await ask(argocd, { method: "POST", path, body })).toMatchObject({ code: 422, message: expect.stringContaining("serves no Nothing of v1") });
-  });
+    it("is asked about the owners that it holds back", async () => {
+      const ownerReferences = [
+        {
+          apiVersion: "v1",
+          kind: "Nothing",
+          name: "x",
+          uid: "00000000-0000-0000-0000-000000000000",
+          blockOwnerDeletion: true,
+        },
+      ];
+      const body = {
+        apiVersion,
+        kind: "SharedSecret",
+        metadata: { name: unique("held"), ownerReferences },
+        spec: {},
+      };
+      const path = `/apis/${apiVersion}/namespaces/${await makeNamespace()}/sharedsecrets`;
+      expect(await ask(argocd, { method: "POST", path, body })).toMatchObject({
+        code: 422,
+        message: expect.stringContaining("serves no Nothing of v1"),
+      });
+    });
 
-  it("has connector data moved away", async () => {
-    const answer = await tryToMake("OwnedAccessKey", { by: argocd, spec: { user: "alice", identity: { connectorData: "canary" } } });
-    expect(answer).toMatchObject({ code: 201 });
-    expect(JSON.stringify(answer)).not.toContain("canary");
-  });
-});
+    it("has connector data moved away", async () => {
+      const answer = await tryToMake("OwnedAccessKey", {
+        by: argocd,
+        spec: { user: "alice", identity: { connectorData: "canary" } },
+      });
+      expect(answer).toMatchObject({ code: 201 });
+      expect(JSON.stringify(answer)).not.toContain("canary");
+    });
+  },
+);

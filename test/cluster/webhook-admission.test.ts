@@ -11,8 +11,15 @@ const requesters = unique("requesters");
 const alice = { user: "alice", groups: [requesters] };
 const generated = /^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
 const newKey = (): string => randomBytes(24).toString("base64url");
-const digestOf = (key: string): string => `sha256:${createHash("sha256").update(key).digest("hex")}`;
-const manifest = (name: string, spec: object): string => JSON.stringify({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name }, spec });
+const digestOf = (key: string): string =>
+  `sha256:${createHash("sha256").update(key).digest("hex")}`;
+const manifest = (name: string, spec: object): string =>
+  JSON.stringify({
+    apiVersion: "management.service/v1",
+    kind: "OwnedAccessKey",
+    metadata: { name },
+    spec,
+  });
 
 async function keyAt(path: string): Promise<string> {
   return stringAt((await arrange({ method: "GET", path })).spec, "key") ?? "";
@@ -36,35 +43,54 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
   });
 
   it("is another one each time", async () => {
-    const paths = await Promise.all([1, 2, 3].map(async () => (await make("OwnedAccessKey", { spec: { user: "alice" } })).path));
+    const paths = await Promise.all(
+      [1, 2, 3].map(async () => (await make("OwnedAccessKey", { spec: { user: "alice" } })).path),
+    );
     expect(new Set(await Promise.all(paths.map(keyAt))).size).toBe(3);
   });
 
   it("stays what it was when an update leaves it out, however that is sent", async () => {
     const name = unique("own");
     const access = inject("controlPlane");
-    await kubectl(access, ["apply", "--server-side", "--filename=-"], { input: manifest(name, { user: "alice" }) });
+    await kubectl(access, ["apply", "--server-side", "--filename=-"], {
+      input: manifest(name, { user: "alice" }),
+    });
     const path = `/apis/management.service/v1/ownedaccesskeys/${name}`;
     const key = await keyAt(path);
-    await kubectl(access, ["apply", "--server-side", "--filename=-"], { input: manifest(name, { user: "alice", description: "changed" }) });
+    await kubectl(access, ["apply", "--server-side", "--filename=-"], {
+      input: manifest(name, { user: "alice", description: "changed" }),
+    });
     expect(await keyAt(path)).toBe(key);
-    expect(await replace({}, path, (object) => ({ ...object, spec: { user: "alice", ttl: 60 } }))).toMatchObject({ code: 200 });
+    expect(
+      await replace({}, path, (object) => ({ ...object, spec: { user: "alice", ttl: 60 } })),
+    ).toMatchObject({ code: 200 });
     expect(await keyAt(path)).toBe(key);
     await arrange({ method: "PATCH", path, type: patchTypes.merge, body: { spec: { key: null } } });
     expect(await keyAt(path)).toBe(key);
   });
 
-  it.each([1234567890123456, ["a-key-in-a-list-of-one"], true])("is none that was sent as another type: that is refused, and no other key made in its place (%j)", async (key) => {
-    const answer = await tryToMake("OwnedAccessKey", { by: alice, spec: { user: "alice", key } });
-    expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.key") });
-    expect(answer.message).not.toMatch(/1234567890123456|a-key-in-a-list/);
-  });
+  it.each([1234567890123456, ["a-key-in-a-list-of-one"], true])(
+    "is none that was sent as another type: that is refused, and no other key made in its place (%j)",
+    async (key) => {
+      const answer = await tryToMake("OwnedAccessKey", { by: alice, spec: { user: "alice", key } });
+      expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.key") });
+      expect(answer.message).not.toMatch(/1234567890123456|a-key-in-a-list/);
+    },
+  );
 
   it("is made by no dry run that anything is left of", async () => {
     const path = "/apis/management.service/v1/ownedaccesskeys?dryRun=All";
     const name = unique("dry");
-    expect(await ask(alice, { method: "POST", path, body: JSON.parse(manifest(name, { user: "alice" })) })).toMatchObject({ code: 201 });
-    expect(await ask({}, { method: "GET", path: path.replace("?dryRun=All", `/${name}`) })).toMatchObject({ code: 404 });
+    expect(
+      await ask(alice, {
+        method: "POST",
+        path,
+        body: JSON.parse(manifest(name, { user: "alice" })),
+      }),
+    ).toMatchObject({ code: 201 });
+    expect(
+      await ask({}, { method: "GET", path: path.replace("?dryRun=All", `/${name}`) }),
+    ).toMatchObject({ code: 404 });
   });
 });
 
@@ -75,15 +101,29 @@ describe.skipIf(inject("webhook") === undefined)("a key that another object hold
   ])("is refused %s, and neither is quoted", async (_how, form) => {
     const older = await makeKey({ spec: { user: "alice" } });
     await worksAs(older);
-    const answer = await tryToMake("OwnedAccessKey", { spec: { user: "alice", key: form(older.key) } });
-    expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.key is the key of another OwnedAccessKey") });
-    expect(answer.message).not.toMatch(new RegExp(`${older.key}|${digestOf(older.key)}|${older.name}`));
+    const answer = await tryToMake("OwnedAccessKey", {
+      spec: { user: "alice", key: form(older.key) },
+    });
+    expect(answer).toMatchObject({
+      code: 422,
+      message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+    });
+    expect(answer.message).not.toMatch(
+      new RegExp(`${older.key}|${digestOf(older.key)}|${older.name}`),
+    );
   });
 
   it("is refused as a change of an object, which may keep its own", async () => {
-    const [older, younger] = [await makeKey({ spec: { user: "alice" } }), await makeKey({ spec: { user: "alice" } })];
+    const [older, younger] = [
+      await makeKey({ spec: { user: "alice" } }),
+      await makeKey({ spec: { user: "alice" } }),
+    ];
     await worksAs(older);
-    const change = (key: string) => ask({}, { method: "PATCH", path: younger.path, type: patchTypes.merge, body: { spec: { key } } });
+    const change = (key: string) =>
+      ask(
+        {},
+        { method: "PATCH", path: younger.path, type: patchTypes.merge, body: { spec: { key } } },
+      );
     expect(await change(older.key)).toMatchObject({ code: 422 });
     expect(await change(digestOf(younger.key))).toMatchObject({ code: 200 });
     expect(await change(newKey())).toMatchObject({ code: 200 });

@@ -13,10 +13,20 @@ import { arrange, bind, patchTypes, unique } from "./policy-request.ts";
 /** May do everything, so that every refusal is the key's. */
 const root = unique("root");
 const [web, pay] = [unique("web"), unique("pay")];
-const minting = { verbs: ["create", "delete"], resources: [{ group: "management.service", resources: ["ownedaccesskeys", "directclusterendpointtokens"] }] };
-const scopeOf = (...projects: readonly string[]) => ({ projects: projects.map((project) => ({ project })), rules: [minting] });
-const secretsIn = (namespace: string) => ({ method: "GET", path: `/api/v1/namespaces/${namespace}/secrets` }) as const;
-const merge = (path: string, body: object) => ({ method: "PATCH", type: patchTypes.merge, path, body }) as const;
+const minting = {
+  verbs: ["create", "delete"],
+  resources: [
+    { group: "management.service", resources: ["ownedaccesskeys", "directclusterendpointtokens"] },
+  ],
+};
+const scopeOf = (...projects: readonly string[]) => ({
+  projects: projects.map((project) => ({ project })),
+  rules: [minting],
+});
+const secretsIn = (namespace: string) =>
+  ({ method: "GET", path: `/api/v1/namespaces/${namespace}/secrets` }) as const;
+const merge = (path: string, body: object) =>
+  ({ method: "PATCH", type: patchTypes.merge, path, body }) as const;
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -27,99 +37,197 @@ async function rootKey(spec: Spec): Promise<KnownKey> {
 }
 
 /** Asks with a key for another, or for a token. */
-async function askFor(kind: OwnKind, asking: KnownKey, spec: Spec): Promise<{ readonly answer: Answer; readonly made: KnownKey }> {
+async function askFor(
+  kind: OwnKind,
+  asking: KnownKey,
+  spec: Spec,
+): Promise<{ readonly answer: Answer; readonly made: KnownKey }> {
   const [name, key] = [unique("made"), randomBytes(24).toString("base64url")];
   const whole = kind === "OwnedAccessKey" ? { user: root, key, ...spec } : spec;
-  const answer = await askWith(asking.key, { method: "POST", path: collectionOf(kind), body: objectOf(kind, name, whole) });
-  const made = { name, key, path: pathOf(kind, name), uid: String(recordAt(answer, "metadata")["uid"]), resourceVersion: "", createdAt: 0 };
+  const answer = await askWith(asking.key, {
+    method: "POST",
+    path: collectionOf(kind),
+    body: objectOf(kind, name, whole),
+  });
+  const made = {
+    name,
+    key,
+    path: pathOf(kind, name),
+    uid: String(recordAt(answer, "metadata")["uid"]),
+    resourceVersion: "",
+    createdAt: 0,
+  };
   return { answer, made };
 }
 
 describe.skipIf(inject("webhook") === undefined)("with a key", () => {
   beforeAll(async () => {
     await bind({ kind: "User", name: root }, "cluster-admin");
-    await Promise.all([web, pay].map((name) => arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name, labels: { [labels.project]: name } } } })));
+    await Promise.all(
+      [web, pay].map((name) =>
+        arrange({
+          method: "POST",
+          path: "/api/v1/namespaces",
+          body: { metadata: { name, labels: { [labels.project]: name } } },
+        }),
+      ),
+    );
   });
 
   it("a narrower key is made, works within its scope, and dies with the first", async () => {
     const asking = await rootKey({ scope: scopeOf(web, pay), ttl: 3600 });
-    const { answer, made } = await askFor("OwnedAccessKey", asking, { scope: { projects: [{ project: web }] }, ttl: 600 });
+    const { answer, made } = await askFor("OwnedAccessKey", asking, {
+      scope: { projects: [{ project: web }] },
+      ttl: 600,
+    });
     expect(answer).toMatchObject({ code: 201 });
     await worksAs(made);
-    await eventually(async () => (await askWith(made.key, secretsIn(web))).code === 200, { what: "the labels to be known" });
+    await eventually(async () => (await askWith(made.key, secretsIn(web))).code === 200, {
+      what: "the labels to be known",
+    });
     expect(await askWith(made.key, secretsIn(pay))).toMatchObject({ code: 403 });
     await arrange(merge(asking.path, { spec: { disabled: true } }));
     const { code, ms } = await refusalOf(made, secretsIn(web));
     expect(code).toBe(403);
-    process.stderr.write(`webhook: a key is refused when the one that it was asked for with is disabled: ${code} after ${ms} ms\n`);
-    await eventually(async () => (await viewOf(made)).conditions["Ready"]?.reason === "ParentKeyInvalid", { what: "its status to say so" });
+    process.stderr.write(
+      `webhook: a key is refused when the one that it was asked for with is disabled: ${code} after ${ms} ms\n`,
+    );
+    await eventually(
+      async () => (await viewOf(made)).conditions["Ready"]?.reason === "ParentKeyInvalid",
+      { what: "its status to say so" },
+    );
   });
 
   it("what was made is narrowed with the first", async () => {
     const asking = await rootKey({ scope: scopeOf(web, pay) });
-    const { made } = await askFor("OwnedAccessKey", asking, { scope: { projects: [{ project: pay }] } });
+    const { made } = await askFor("OwnedAccessKey", asking, {
+      scope: { projects: [{ project: pay }] },
+    });
     await worksAs(made);
-    await eventually(async () => (await askWith(made.key, secretsIn(pay))).code === 200, { what: "the labels to be known" });
+    await eventually(async () => (await askWith(made.key, secretsIn(pay))).code === 200, {
+      what: "the labels to be known",
+    });
     await arrange(merge(asking.path, { spec: { scope: scopeOf(web) } }));
     expect(await refusalOf(made, secretsIn(pay))).toMatchObject({ code: 403 });
   });
 
   it.each<[string, Spec, RegExp]>([
-    ["of a wider scope", { ttl: 60, scope: scopeOf(web, pay) }, /spec\.scope is not within the scope/],
+    [
+      "of a wider scope",
+      { ttl: 60, scope: scopeOf(web, pay) },
+      /spec\.scope is not within the scope/,
+    ],
     ["of every project", { ttl: 60, scope: scopeOf("*") }, /spec\.scope is not within the scope/],
     ["without a scope", { ttl: 60 }, /spec\.scope is not within the scope/],
     ["that ends later", { scope: scopeOf(web), ttl: 7200 }, /set spec\.ttl to at most \d+ seconds/],
     ["without an end", { scope: scopeOf(web) }, /set spec\.ttl to at most \d+ seconds/],
-    ["whose end moves", { scope: scopeOf(web), ttl: 60, ttlAfterLastActivity: true }, /without ttlAfterLastActivity/],
+    [
+      "whose end moves",
+      { scope: scopeOf(web), ttl: 60, ttlAfterLastActivity: true },
+      /without ttlAfterLastActivity/,
+    ],
   ])("no key is made %s", async (_what, spec, message) => {
-    const { answer } = await askFor("OwnedAccessKey", await rootKey({ scope: scopeOf(web), ttl: 3600 }), spec);
+    const { answer } = await askFor(
+      "OwnedAccessKey",
+      await rootKey({ scope: scopeOf(web), ttl: 3600 }),
+      spec,
+    );
     expect(answer).toMatchObject({ code: 403, message: expect.stringMatching(message) });
   });
 
   it("no key is made for anybody else, whom its user may act as", async () => {
-    const { answer } = await askFor("OwnedAccessKey", await rootKey({ scope: scopeOf(web) }), { user: "bob", scope: scopeOf(web) });
+    const { answer } = await askFor("OwnedAccessKey", await rootKey({ scope: scopeOf(web) }), {
+      user: "bob",
+      scope: scopeOf(web),
+    });
     expect(answer).toMatchObject({ code: 403 });
   });
 
   it("no sibling is read, changed or deleted where it has a scope, nor changed where it has none", async () => {
-    const [sibling, scoped, free] = [await rootKey({}), await rootKey({ scope: { projects: [{ project: "*" }], rules: [{}] } }), await rootKey({})];
+    const [sibling, scoped, free] = [
+      await rootKey({}),
+      await rootKey({ scope: { projects: [{ project: "*" }], rules: [{}] } }),
+      await rootKey({}),
+    ];
     const change = merge(sibling.path, { spec: { displayName: "mine" } });
-    for (const request of [{ method: "GET", path: sibling.path } as const, change, { method: "DELETE", path: sibling.path } as const]) {
-      expect(await askWith(scoped.key, request)).toMatchObject({ code: 403, message: expect.stringContaining("the scope of this credential") });
+    for (const request of [
+      { method: "GET", path: sibling.path } as const,
+      change,
+      { method: "DELETE", path: sibling.path } as const,
+    ]) {
+      expect(await askWith(scoped.key, request)).toMatchObject({
+        code: 403,
+        message: expect.stringContaining("the scope of this credential"),
+      });
     }
-    expect(await askWith(free.key, change)).toMatchObject({ code: 403, message: expect.stringContaining("came with an access key") });
-    expect(await askWith(free.key, { method: "DELETE", path: sibling.path })).toMatchObject({ code: 403, message: expect.stringContaining("came with an access key") });
+    expect(await askWith(free.key, change)).toMatchObject({
+      code: 403,
+      message: expect.stringContaining("came with an access key"),
+    });
+    expect(await askWith(free.key, { method: "DELETE", path: sibling.path })).toMatchObject({
+      code: 403,
+      message: expect.stringContaining("came with an access key"),
+    });
     expect(await worksAs(sibling)).toMatchObject({ username: root });
   });
 
   it("what was made is deleted again", async () => {
     const asking = await rootKey({ scope: scopeOf(web) });
-    const { made } = await askFor("OwnedAccessKey", asking, { scope: { projects: [{ project: web }] } });
+    const { made } = await askFor("OwnedAccessKey", asking, {
+      scope: { projects: [{ project: web }] },
+    });
     await worksAs(made);
-    expect(await askWith(asking.key, { method: "DELETE", path: made.path })).toMatchObject({ code: 200 });
+    expect(await askWith(asking.key, { method: "DELETE", path: made.path })).toMatchObject({
+      code: 200,
+    });
   });
 
   it("a token is issued for both scopes, and ends no later", async () => {
     const asking = await rootKey({ scope: scopeOf(web), ttl: 600 });
-    const { answer, made } = await askFor("DirectClusterEndpointToken", asking, { ttl: 3600, scope: { clusters: [{ cluster: "c1" }] } });
+    const { answer, made } = await askFor("DirectClusterEndpointToken", asking, {
+      ttl: 3600,
+      scope: { clusters: [{ cluster: "c1" }] },
+    });
     expect(answer).toMatchObject({ code: 201 });
-    const token = await eventually(async () => stringAt((await arrange({ method: "GET", path: made.path })).status, "token"), { what: "the token to be minted" });
+    const token = await eventually(
+      async () => stringAt((await arrange({ method: "GET", path: made.path })).status, "token"),
+      { what: "the token to be minted" },
+    );
     const claims = decodeJwt(token);
     const scopes: unknown = JSON.parse(stringAt(claims["management.service"], "scope") ?? "");
-    expect(scopes).toEqual([{ clusters: [{ cluster: "c1" }] }, expect.objectContaining({ projects: [{ project: web }], rules: [expect.objectContaining({ verbs: minting.verbs })] })]);
+    expect(scopes).toEqual([
+      { clusters: [{ cluster: "c1" }] },
+      expect.objectContaining({
+        projects: [{ project: web }],
+        rules: [expect.objectContaining({ verbs: minting.verbs })],
+      }),
+    ]);
     expect(stringAt(claims["management.service"], "keyID")).toBe(asking.uid);
     expect(claims.exp).toBeLessThanOrEqual(asking.createdAt / 1000 + 600);
     await arrange(merge(asking.path, { spec: { disabled: true } }));
-    await eventually(async () => (await viewOf(made)).token === undefined, { what: "the token to be taken out of the status" });
+    await eventually(async () => (await viewOf(made)).token === undefined, {
+      what: "the token to be taken out of the status",
+    });
   });
 
   it("a role that nobody defined shows as a condition, until somebody does", async () => {
     const role = unique("role");
     const key = await makeKey({ spec: { user: root, scope: { roles: [{ role }] } } });
     const ready = async () => (await viewOf(key)).conditions["Ready"];
-    await eventually(async () => (await ready())?.reason === "InvalidScope", { what: "the missing role to show" });
-    expect(await ready()).toMatchObject({ status: "False", message: expect.stringContaining(role) });
-    await arrange({ method: "POST", path: "/apis/rbac.authorization.k8s.io/v1/clusterroles", body: { metadata: { name: role, labels: { [labels.scopeRole]: role } }, rules: [] } });
-    await eventually(async () => (await ready())?.status === "True", { what: "the role to be known" });
+    await eventually(async () => (await ready())?.reason === "InvalidScope", {
+      what: "the missing role to show",
+    });
+    expect(await ready()).toMatchObject({
+      status: "False",
+      message: expect.stringContaining(role),
+    });
+    await arrange({
+      method: "POST",
+      path: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+      body: { metadata: { name: role, labels: { [labels.scopeRole]: role } }, rules: [] },
+    });
+    await eventually(async () => (await ready())?.status === "True", {
+      what: "the role to be known",
+    });
   });
 });

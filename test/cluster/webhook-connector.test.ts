@@ -20,8 +20,16 @@ interface Claimed {
 }
 
 function manifest(name: string, data: string | undefined, spec: object = {}): string {
-  const identity = { email: "alice@example.com", ...(data === undefined ? {} : { connectorData: data }) };
-  return JSON.stringify({ apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user: "alice", identity, ...spec } });
+  const identity = {
+    email: "alice@example.com",
+    ...(data === undefined ? {} : { connectorData: data }),
+  };
+  return JSON.stringify({
+    apiVersion,
+    kind: "OwnedAccessKey",
+    metadata: { name },
+    spec: { user: "alice", identity, ...spec },
+  });
 }
 
 function apply(text: string, ...flags: readonly string[]) {
@@ -37,18 +45,27 @@ async function claimed(...flags: readonly string[]): Promise<Claimed> {
 
 async function secretOf({ path }: Pick<Claimed, "path">): Promise<string | undefined> {
   const { metadata } = await arrange({ method: "GET", path });
-  return connectorClaim({ [annotations.connectorData]: stringAt(recordAt(metadata, "annotations"), annotations.connectorData) ?? "" })?.secret;
+  return connectorClaim({
+    [annotations.connectorData]:
+      stringAt(recordAt(metadata, "annotations"), annotations.connectorData) ?? "",
+  })?.secret;
 }
 
 async function dataIn(secret: string | undefined): Promise<string> {
   const found = await arrange({ method: "GET", path: `${secrets}/${secret ?? ""}` });
-  return Buffer.from(stringAt(recordAt(found, "data"), "connectorData") ?? "", "base64").toString("utf8");
+  return Buffer.from(stringAt(recordAt(found, "data"), "connectorData") ?? "", "base64").toString(
+    "utf8",
+  );
 }
 
 /** Names of all Secrets that hold this text. */
 async function holding(data: string): Promise<readonly string[]> {
   const list = await arrange({ method: "GET", path: "/api/v1/secrets" });
-  const held = listAt(list, "items").filter((item) => JSON.stringify(item).includes(Buffer.from(data).toString("base64")) || JSON.stringify(item).includes(data));
+  const held = listAt(list, "items").filter(
+    (item) =>
+      JSON.stringify(item).includes(Buffer.from(data).toString("base64")) ||
+      JSON.stringify(item).includes(data),
+  );
   return held.map((item) => stringAt(recordAt(item, "metadata"), "name") ?? "");
 }
 
@@ -70,7 +87,11 @@ async function everythingOf({ name, path: key }: Claimed): Promise<string> {
 /** What the webhook and the API server tell whoever runs them. */
 async function outputs(): Promise<string> {
   const { log, auditLog, url } = inject("webhook") ?? { log: "", auditLog: "", url: "" };
-  return [readFileSync(log, "utf8"), readFileSync(auditLog, "utf8"), await (await fetch(`${url}/metrics`)).text()].join("\n");
+  return [
+    readFileSync(log, "utf8"),
+    readFileSync(auditLog, "utf8"),
+    await (await fetch(`${url}/metrics`)).text(),
+  ].join("\n");
 }
 
 describe.skipIf(inject("webhook") === undefined)("connector data", () => {
@@ -84,16 +105,29 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await holding(key.data)).toEqual([secret]);
     expect(await outputs()).not.toContain(key.data);
     expect(await everythingOf(key)).not.toContain(key.data);
-    expect(recordAt((await arrange({ method: "GET", path: key.path })).spec, "identity")).toEqual({ email: "alice@example.com" });
+    expect(recordAt((await arrange({ method: "GET", path: key.path })).spec, "identity")).toEqual({
+      email: "alice@example.com",
+    });
   });
 
   it("is tied to its key, and goes with it", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
-    const owner = async () => listAt((await arrange({ method: "GET", path: `${secrets}/${secret ?? ""}` })).metadata, "ownerReferences")[0];
-    expect(await eventually(owner, { what: "the Secret to be tied" })).toMatchObject({ kind: "OwnedAccessKey", name: key.name });
+    const owner = async () =>
+      listAt(
+        (await arrange({ method: "GET", path: `${secrets}/${secret ?? ""}` })).metadata,
+        "ownerReferences",
+      )[0];
+    expect(await eventually(owner, { what: "the Secret to be tied" })).toMatchObject({
+      kind: "OwnedAccessKey",
+      name: key.name,
+    });
     await arrange({ method: "DELETE", path: key.path });
-    await eventually(async () => (await ask({}, { method: "GET", path: `${secrets}/${secret ?? ""}` })).code === 404, { what: "the Secret to go with its key" });
+    await eventually(
+      async () =>
+        (await ask({}, { method: "GET", path: `${secrets}/${secret ?? ""}` })).code === 404,
+      { what: "the Secret to go with its key" },
+    );
   });
 
   it("that is applied again changes nothing, and other data makes another Secret", async () => {
@@ -110,9 +144,19 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
   it("is kept by an update that leaves it out, and taken away by an empty text", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
-    await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { spec: { identity: { email: "a@example.com" } } } });
+    await arrange({
+      method: "PATCH",
+      type: patchTypes.merge,
+      path: key.path,
+      body: { spec: { identity: { email: "a@example.com" } } },
+    });
     expect(await secretOf(key)).toBe(secret);
-    await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { spec: { identity: { connectorData: "" } } } });
+    await arrange({
+      method: "PATCH",
+      type: patchTypes.merge,
+      path: key.path,
+      body: { spec: { identity: { connectorData: "" } } },
+    });
     expect(await secretOf(key)).toBeUndefined();
   });
 
@@ -122,16 +166,35 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     const stolen = stringAt(recordAt(text, "annotations"), annotations.connectorData) ?? "";
     const before = await secretOf(key);
     for (const value of [stolen, null]) {
-      await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { metadata: { annotations: { [annotations.connectorData]: value } } } });
+      await arrange({
+        method: "PATCH",
+        type: patchTypes.merge,
+        path: key.path,
+        body: { metadata: { annotations: { [annotations.connectorData]: value } } },
+      });
       expect(await secretOf(key)).toBe(before);
     }
-    const made = await ask({}, { method: "POST", path: keys, body: { apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("thief"), annotations: { [annotations.connectorData]: stolen } }, spec: { user: "alice" } } });
+    const made = await ask(
+      {},
+      {
+        method: "POST",
+        path: keys,
+        body: {
+          apiVersion,
+          kind: "OwnedAccessKey",
+          metadata: { name: unique("thief"), annotations: { [annotations.connectorData]: stolen } },
+          spec: { user: "alice" },
+        },
+      },
+    );
     expect(recordAt(made.metadata, "annotations")[annotations.connectorData]).toBeUndefined();
   });
 
   it("leaves nothing behind when nothing is stored", async () => {
     const data = canary();
-    expect((await apply(manifest(unique("dry"), data), "--server-side", "--dry-run=server")).code).toBe(0);
+    expect(
+      (await apply(manifest(unique("dry"), data), "--server-side", "--dry-run=server")).code,
+    ).toBe(0);
     expect(await holding(data)).toEqual([]);
     const holder = await claimed("--server-side");
     const plain = stringAt((await arrange({ method: "GET", path: holder.path })).spec, "key");
@@ -143,8 +206,15 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
   it("in an annotation alone is taken out, too", async () => {
     const key = await claimed("--server-side");
     const data = canary();
-    const applied = { "kubectl.kubernetes.io/last-applied-configuration": manifest(key.name, data) };
-    await arrange({ method: "PATCH", type: patchTypes.merge, path: key.path, body: { metadata: { annotations: applied } } });
+    const applied = {
+      "kubectl.kubernetes.io/last-applied-configuration": manifest(key.name, data),
+    };
+    await arrange({
+      method: "PATCH",
+      type: patchTypes.merge,
+      path: key.path,
+      body: { metadata: { annotations: applied } },
+    });
     expect(await everythingOf(key)).not.toContain(data);
   });
 
@@ -152,7 +222,9 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     await arrange({ method: "DELETE", path: `${secrets}/${secret ?? ""}` });
-    await eventually(async () => (await secretOf(key)) === undefined, { what: "the claim to be taken off" });
+    await eventually(async () => (await secretOf(key)) === undefined, {
+      what: "the claim to be taken off",
+    });
     await apply(manifest(key.name, key.data), "--server-side");
     expect(await dataIn(await secretOf(key))).toBe(key.data);
   });

@@ -15,15 +15,30 @@ const canary = "canary-5b3f!";
 /** Administers her namespace by the shipped role, and nothing else. */
 const alice = { user: "alice", groups: ["system:authenticated"] };
 
-const manifest = (data: unknown, name: string): string => JSON.stringify({ apiVersion, kind: "SharedSecret", metadata: { name, namespace }, spec: { data } });
-const create = (data: unknown, name = unique("data")) => ask(alice, { method: "POST", path: `${sharedSecretPath(namespace)}?dryRun=All`, body: JSON.parse(manifest(data, name)) });
+const manifest = (data: unknown, name: string): string =>
+  JSON.stringify({
+    apiVersion,
+    kind: "SharedSecret",
+    metadata: { name, namespace },
+    spec: { data },
+  });
+const create = (data: unknown, name = unique("data")) =>
+  ask(alice, {
+    method: "POST",
+    path: `${sharedSecretPath(namespace)}?dryRun=All`,
+    body: JSON.parse(manifest(data, name)),
+  });
 
 function asAlice(args: readonly string[], input = ""): Promise<KubectlResult> {
   return tryKubectl(controlPlane, args, { user: "alice", input });
 }
 
 beforeAll(async () => {
-  await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
+  await arrange({
+    method: "POST",
+    path: "/api/v1/namespaces",
+    body: { metadata: { name: namespace } },
+  });
   await bind({ kind: "User", name: "alice" }, "latchkey-sharedsecret-admin", namespace);
 });
 
@@ -34,33 +49,80 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     ["applied server-side", ["apply", "--server-side", "--filename=-"]],
   ];
   it.each(ways)("is refused by its key with what to do when it is %s", async (_how, args) => {
-    const { code, stdout, stderr } = await asAlice(args, manifest({ good: base64("good"), password: canary, token: canary }, "wrong"));
+    const { code, stdout, stderr } = await asAlice(
+      args,
+      manifest({ good: base64("good"), password: canary, token: canary }, "wrong"),
+    );
     expect(code).toBe(1);
-    expect(stderr).toContain('The SharedSecret "wrong" is invalid: spec.data.password: must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`');
+    expect(stderr).toContain(
+      'The SharedSecret "wrong" is invalid: spec.data.password: must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`',
+    );
     expect(stderr).toContain("1 more value of spec.data is not base64");
     expect(`${stdout}${stderr}`).not.toMatch(new RegExp(`${canary}|${base64("good")}|<nil>`));
   });
 
   it("is refused so when it is patched in, and every other change passes beside it", async () => {
-    await arrange({ method: "POST", path: sharedSecretPath(namespace), body: JSON.parse(manifest({ good: base64("good") }, "patched")) });
-    for (const patch of [["--type=merge", `--patch={"spec":{"data":{"password":"${canary}"}}}`], ["--type=json", `--patch=[{"op":"add","path":"/spec/data/password","value":"${canary}"}]`]]) {
-      const { code, stderr } = await asAlice(["--namespace", namespace, "patch", "sharedsecret", "patched", ...patch]);
-      expect([code, stderr]).toEqual([1, expect.stringContaining('The SharedSecret "patched" is invalid: spec.data.password: must be base64')]);
+    await arrange({
+      method: "POST",
+      path: sharedSecretPath(namespace),
+      body: JSON.parse(manifest({ good: base64("good") }, "patched")),
+    });
+    for (const patch of [
+      ["--type=merge", `--patch={"spec":{"data":{"password":"${canary}"}}}`],
+      ["--type=json", `--patch=[{"op":"add","path":"/spec/data/password","value":"${canary}"}]`],
+    ]) {
+      const { code, stderr } = await asAlice([
+        "--namespace",
+        namespace,
+        "patch",
+        "sharedsecret",
+        "patched",
+        ...patch,
+      ]);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(
+          'The SharedSecret "patched" is invalid: spec.data.password: must be base64',
+        ),
+      ]);
       expect(stderr).not.toContain(canary);
     }
-    const { code } = await asAlice(["--namespace", namespace, "label", "sharedsecret", "patched", "a=b"]);
+    const { code } = await asAlice([
+      "--namespace",
+      namespace,
+      "label",
+      "sharedsecret",
+      "patched",
+      "a=b",
+    ]);
     expect(code).toBe(0);
   });
 
   it.each<[string, unknown, string]>([
-    ["wrapped, as `base64` alone writes it", `${"QUFB".repeat(19)}\n${"QUFB".repeat(4)}\n`, "spec.data.value: must be base64 without line breaks"],
+    [
+      "wrapped, as `base64` alone writes it",
+      `${"QUFB".repeat(19)}\n${"QUFB".repeat(4)}\n`,
+      "spec.data.value: must be base64 without line breaks",
+    ],
     ["URL-safe", "__--", "spec.data.value: must be base64"],
     ["without padding", "QQ", "spec.data.value: must be base64"],
-    ["a number", 314159265358, "spec.data.value: must be a string that holds the value in base64; quote it"],
-    ["a list", [canary], "spec.data.value: must be a string that holds the value in base64; quote it"],
+    [
+      "a number",
+      314159265358,
+      "spec.data.value: must be a string that holds the value in base64; quote it",
+    ],
+    [
+      "a list",
+      [canary],
+      "spec.data.value: must be a string that holds the value in base64; quote it",
+    ],
   ])("is told how to write it: %s", async (_what, value, says) => {
     const answer = await create({ value });
-    expect(answer).toMatchObject({ code: 422, reason: "Invalid", message: expect.stringContaining(says) });
+    expect(answer).toMatchObject({
+      code: 422,
+      reason: "Invalid",
+      message: expect.stringContaining(says),
+    });
     expect(JSON.stringify(answer)).not.toMatch(/canary|QUFB|314159/);
   });
 
@@ -90,7 +152,14 @@ describe.skipIf(inject("webhook") === undefined)("what the webhook is asked abou
     const path = sharedSecretPath(namespace);
     const body = JSON.parse(manifest(data(), name));
     expect(await ask(alice, { method: "POST", path, body })).toMatchObject({ code: 201 });
-    expect(await ask(alice, { method: "PATCH", path: `${path}/${name}`, type: "application/merge-patch+json", body: { spec: { description: "changed", data: { more: base64("more") } } } })).toMatchObject({ code: 200 });
+    expect(
+      await ask(alice, {
+        method: "PATCH",
+        path: `${path}/${name}`,
+        type: "application/merge-patch+json",
+        body: { spec: { description: "changed", data: { more: base64("more") } } },
+      }),
+    ).toMatchObject({ code: 200 });
     expect(recorder.names).not.toContain(name);
   });
 

@@ -3,7 +3,14 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
 import { whoIs, worksAs } from "./key-request.ts";
-import { allowRequesters, eventsAbout, make, type Own, tryToMake, viewOf } from "./keys-and-tokens.ts";
+import {
+  allowRequesters,
+  eventsAbout,
+  make,
+  type Own,
+  tryToMake,
+  viewOf,
+} from "./keys-and-tokens.ts";
 import { tryKubectl } from "./kubectl.ts";
 import { allow, arrange, ask, type Caller, patchTypes, replace, unique } from "./policy-request.ts";
 import { quota } from "./webhook-setup.ts";
@@ -12,7 +19,8 @@ const requesters = unique("requesters");
 const newKey = (): string => randomBytes(24).toString("base64url");
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const digestOf = (key: string): string => `sha256:${sha256(key)}`;
-const boundDigest = (key: string, subject: string): string => `sha256:${sha256(key).slice(0, 16)}.${sha256(`${key}\n${subject}`)}`;
+const boundDigest = (key: string, subject: string): string =>
+  `sha256:${sha256(key).slice(0, 16)}.${sha256(`${key}\n${subject}`)}`;
 
 interface Person extends Caller {
   readonly user: string;
@@ -33,7 +41,9 @@ async function reasonOf(own: Own): Promise<string | undefined> {
 }
 
 async function becomes(own: Own, reason: string): Promise<void> {
-  await eventually(async () => (await reasonOf(own)) === reason, { what: `${own.name} to be ${reason}` });
+  await eventually(async () => (await reasonOf(own)) === reason, {
+    what: `${own.name} to be ${reason}`,
+  });
 }
 
 /** Waits until what is created next is younger than this object. */
@@ -46,8 +56,17 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
 
   it.each<[string, (key: string, victim: string) => readonly string[]]>([
     ["bound digest", (key, victim) => [boundDigest(key, victim)]],
-    ["index, before digits of another's choice", (key) => [`sha256:${sha256(key).slice(0, 16)}${"0".repeat(48)}`, boundDigest(key, "user:nobody")]],
-    ["digest that was not bound, and stood there before", (key, victim) => [digestOf(key), boundDigest(key, victim)]],
+    [
+      "index, before digits of another's choice",
+      (key) => [
+        `sha256:${sha256(key).slice(0, 16)}${"0".repeat(48)}`,
+        boundDigest(key, "user:nobody"),
+      ],
+    ],
+    [
+      "digest that was not bound, and stood there before",
+      (key, victim) => [digestOf(key), boundDigest(key, victim)],
+    ],
   ])("lets its owner in, and nobody who copied the %s first", async (_what, copies) => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
     const claims: Own[] = [];
@@ -57,8 +76,13 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     const own = await ownKey(alice, boundDigest(key, `user:${alice.user}`));
     await becomes(own, "Active");
     // The webhook's watch may tell of the key a moment later than the controller's.
-    await eventually(async () => (await whoIs(key))?.username === alice.user, { what: "the key to work as alice" });
-    expect(await worksAs({ key })).toMatchObject({ username: alice.user, extra: { "management.service/key-id": [own.uid] } });
+    await eventually(async () => (await whoIs(key))?.username === alice.user, {
+      what: "the key to work as alice",
+    });
+    expect(await worksAs({ key })).toMatchObject({
+      username: alice.user,
+      extra: { "management.service/key-id": [own.uid] },
+    });
   });
 
   it.each<[string, (name: string) => Readonly<Record<string, string>>]>([
@@ -67,7 +91,9 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     ["subject", (name) => ({ subject: name })],
   ])("is bound to a %s, in the words of the spec", async (kind, specOf) => {
     const [name, key] = [unique("bound"), newKey()];
-    await make("OwnedAccessKey", { spec: { ...specOf(name), key: boundDigest(key, `${kind}:${name}`) } });
+    await make("OwnedAccessKey", {
+      spec: { ...specOf(name), key: boundDigest(key, `${kind}:${name}`) },
+    });
     expect((await worksAs({ key })).username).toContain(name);
   });
 
@@ -81,14 +107,19 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
 
   it("belongs to the older of two objects that act as one team: its members can claim it", async () => {
     const [team, key] = [unique("team"), newKey()];
-    const [member, other] = [person("member"), person("other")].map(({ user, groups = [] }) => ({ user, groups: [...groups, team] }));
+    const [member, other] = [person("member"), person("other")].map(({ user, groups = [] }) => ({
+      user,
+      groups: [...groups, team],
+    }));
     const spec = { team, key: boundDigest(key, `team:${team}`) };
     const older = await make("OwnedAccessKey", { by: member ?? {}, spec });
     await nextSecond(older);
     const younger = await make("OwnedAccessKey", { by: other ?? {}, spec });
     await becomes(younger, "DuplicateKey");
     expect((await viewOf(younger)).conditions["Ready"]?.message).not.toContain(older.name);
-    expect(await worksAs({ key })).toMatchObject({ extra: { "management.service/key-id": [older.uid] } });
+    expect(await worksAs({ key })).toMatchObject({
+      extra: { "management.service/key-id": [older.uid] },
+    });
   });
 
   it("is not taken from an object by an older one that is given it later", async () => {
@@ -97,13 +128,31 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     await nextSecond(old);
     const own = await ownKey(alice, digestOf(key));
     await worksAs({ key });
-    await allow({ kind: "User", name: mallory.user }, [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], resourceNames: [old.name], verbs: ["patch"] }]);
-    const change = { method: "PATCH", path: old.path, type: patchTypes.merge, body: { spec: { key: digestOf(key) } } } as const;
-    const answer = await eventually(async () => {
-      const changed = await ask(mallory, change);
-      return changed.code !== 403 && changed;
-    }, { what: "mallory to be allowed to patch" });
-    expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec.key is the key of another OwnedAccessKey") });
+    await allow({ kind: "User", name: mallory.user }, [
+      {
+        apiGroups: ["management.service"],
+        resources: ["ownedaccesskeys"],
+        resourceNames: [old.name],
+        verbs: ["patch"],
+      },
+    ]);
+    const change = {
+      method: "PATCH",
+      path: old.path,
+      type: patchTypes.merge,
+      body: { spec: { key: digestOf(key) } },
+    } as const;
+    const answer = await eventually(
+      async () => {
+        const changed = await ask(mallory, change);
+        return changed.code !== 403 && changed;
+      },
+      { what: "mallory to be allowed to patch" },
+    );
+    expect(answer).toMatchObject({
+      code: 422,
+      message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+    });
     expect(answer.message).not.toMatch(new RegExp(`${own.name}|${sha256(key)}`));
     expect(await whoIs(key)).toMatchObject({ username: alice.user });
   });
@@ -119,14 +168,37 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     ["user to nobody", { user: null }],
   ])("stays what it is only while its %s does", async (_what, change) => {
     const key = newKey();
-    const { path } = await make("OwnedAccessKey", { spec: { user: "alice", key: boundDigest(key, "user:alice") } });
-    const refused = await ask({}, { method: "PATCH", path, type: patchTypes.merge, body: { spec: change } });
-    expect(refused).toMatchObject({ code: 422, message: expect.stringMatching(/spec\.key.*user, team and subject.*set key to a digest that is bound to the new/) });
+    const { path } = await make("OwnedAccessKey", {
+      spec: { user: "alice", key: boundDigest(key, "user:alice") },
+    });
+    const refused = await ask(
+      {},
+      { method: "PATCH", path, type: patchTypes.merge, body: { spec: change } },
+    );
+    expect(refused).toMatchObject({
+      code: 422,
+      message: expect.stringMatching(
+        /spec\.key.*user, team and subject.*set key to a digest that is bound to the new/,
+      ),
+    });
     expect(refused.message).not.toContain(sha256(key).slice(0, 16));
-    const without = await replace({}, path, (object) => ({ ...object, spec: Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null)) }));
+    const without = await replace({}, path, (object) => ({
+      ...object,
+      spec: Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null)),
+    }));
     expect(without).toMatchObject({ code: 422, message: expect.stringContaining("spec.key") });
-    const subject = Object.entries(change).map(([field, value]) => (value === null ? "" : `${field}:${value}`)).join("");
-    const fit = await ask({}, { method: "PATCH", path, type: patchTypes.merge, body: { spec: { ...change, key: boundDigest(key, subject) } } });
+    const subject = Object.entries(change)
+      .map(([field, value]) => (value === null ? "" : `${field}:${value}`))
+      .join("");
+    const fit = await ask(
+      {},
+      {
+        method: "PATCH",
+        path,
+        type: patchTypes.merge,
+        body: { spec: { ...change, key: boundDigest(key, subject) } },
+      },
+    );
     expect(fit).toMatchObject({ code: 200 });
   });
 
@@ -134,8 +206,17 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     const access = inject("controlPlane");
     const [name, key] = [unique("own"), newKey()];
     const apply = async (spec: object): Promise<string> => {
-      const input = JSON.stringify({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name }, spec });
-      const { code, stderr } = await tryKubectl(access, ["apply", "--server-side", "--filename=-"], { input });
+      const input = JSON.stringify({
+        apiVersion: "management.service/v1",
+        kind: "OwnedAccessKey",
+        metadata: { name },
+        spec,
+      });
+      const { code, stderr } = await tryKubectl(
+        access,
+        ["apply", "--server-side", "--filename=-"],
+        { input },
+      );
       expect(code).toBe(0);
       return stderr;
     };
@@ -150,11 +231,17 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
   it("for somebody else is told of by an Event on its object, when its key is presented", async () => {
     const [alice, key] = [person("alice"), newKey()];
     const own = await ownKey(alice, boundDigest(key, "user:somebody-else"));
-    const told = async () => (await whoIs(key)) === undefined && (await eventsAbout(own)).includes("KeyMismatch");
+    const told = async () =>
+      (await whoIs(key)) === undefined && (await eventsAbout(own)).includes("KeyMismatch");
     await eventually(told, { what: "the Event", every: 250 });
     expect((await eventsAbout(own)).filter((reason) => reason === "KeyMismatch")).toHaveLength(1);
-    const list = await arrange({ method: "GET", path: "/apis/events.k8s.io/v1/namespaces/default/events" });
-    const notes = listAt(list, "items").filter((event) => stringAt(recordAt(event, "regarding"), "uid") === own.uid).map((event) => JSON.stringify(event));
+    const list = await arrange({
+      method: "GET",
+      path: "/apis/events.k8s.io/v1/namespaces/default/events",
+    });
+    const notes = listAt(list, "items")
+      .filter((event) => stringAt(recordAt(event, "regarding"), "uid") === own.uid)
+      .map((event) => JSON.stringify(event));
     expect(notes.join("\n")).toContain(`user:${alice.user}`);
     expect(notes.join("\n")).not.toMatch(new RegExp(`${key}|${sha256(key).slice(0, 16)}`));
   });
@@ -165,11 +252,17 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     const copy = (): string => `sha256:${index}.${sha256(newKey())}`;
     for (let count = 0; count < 4; count += 1) await ownKey(mallory, copy());
     const tooMany = async () => {
-      const answer = await tryToMake("OwnedAccessKey", { by: mallory, spec: { user: mallory.user, key: copy() } });
+      const answer = await tryToMake("OwnedAccessKey", {
+        by: mallory,
+        spec: { user: mallory.user, key: copy() },
+      });
       return answer.code !== 201 && answer;
     };
     const refused = await eventually(tooMany, { what: "a copy to be refused" });
-    expect(refused).toMatchObject({ code: 422, message: expect.stringContaining("already has 4 OwnedAccessKeys") });
+    expect(refused).toMatchObject({
+      code: 422,
+      message: expect.stringContaining("already has 4 OwnedAccessKeys"),
+    });
     expect(refused.message).not.toContain(index);
     await ownKey(alice, boundDigest(key, `user:${alice.user}`));
     expect(await worksAs({ key })).toMatchObject({ username: alice.user });
@@ -179,7 +272,11 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
 describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () => {
   beforeAll(() => allowRequesters(requesters));
 
-  async function used(): Promise<{ readonly alice: Person; readonly own: Own; readonly digest: string }> {
+  async function used(): Promise<{
+    readonly alice: Person;
+    readonly own: Own;
+    readonly digest: string;
+  }> {
     const [alice, key] = [person("alice"), newKey()];
     const own = await ownKey(alice, digestOf(key));
     await worksAs({ key });
@@ -199,11 +296,26 @@ describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () =
   it("is told to its requester, and to who may get it", async () => {
     const { alice, own, digest } = await used();
     const auditor = person("auditor");
-    await allow({ kind: "User", name: auditor.user }, [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], resourceNames: [own.name], verbs: ["get"] }]);
-    await eventually(async () => (await ask(auditor, { method: "GET", path: own.path })).code === 200, { what: "the auditor to be allowed to get the key" });
-    const refusal = { code: 422, message: expect.stringContaining("spec.key is the key of another OwnedAccessKey") };
+    await allow({ kind: "User", name: auditor.user }, [
+      {
+        apiGroups: ["management.service"],
+        resources: ["ownedaccesskeys"],
+        resourceNames: [own.name],
+        verbs: ["get"],
+      },
+    ]);
+    await eventually(
+      async () => (await ask(auditor, { method: "GET", path: own.path })).code === 200,
+      { what: "the auditor to be allowed to get the key" },
+    );
+    const refusal = {
+      code: 422,
+      message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+    };
     for (const by of [alice, auditor]) {
-      expect(await tryToMake("OwnedAccessKey", { by, spec: { user: by.user, key: digest } })).toMatchObject(refusal);
+      expect(
+        await tryToMake("OwnedAccessKey", { by, spec: { user: by.user, key: digest } }),
+      ).toMatchObject(refusal);
     }
   });
 });
@@ -215,19 +327,44 @@ describe.skipIf(inject("webhook") === undefined)("a requester", () => {
     const many = person("many");
     const one = () => tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user, ttl: 1 } });
     const answers = [await one()];
-    while (answers.at(-1)?.code === 201 && answers.length < 2 * quota.keys) answers.push(await one());
+    while (answers.at(-1)?.code === 201 && answers.length < 2 * quota.keys)
+      answers.push(await one());
     const refused = answers.at(-1);
-    expect(refused).toMatchObject({ code: 429, message: expect.stringContaining(`${many.user} already has ${quota.keys} OwnedAccessKeys, which is the limit`) });
-    const input = JSON.stringify({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name: unique("own") } });
+    expect(refused).toMatchObject({
+      code: 429,
+      message: expect.stringContaining(
+        `${many.user} already has ${quota.keys} OwnedAccessKeys, which is the limit`,
+      ),
+    });
+    const input = JSON.stringify({
+      apiVersion: "management.service/v1",
+      kind: "OwnedAccessKey",
+      metadata: { name: unique("own") },
+    });
     const as = [`--as=${many.user}`, ...(many.groups ?? []).map((group) => `--as-group=${group}`)];
-    const printed = await tryKubectl(inject("controlPlane"), ["create", "--filename=-", ...as], { input });
-    expect(printed).toMatchObject({ code: 1, stderr: expect.stringContaining("which is the limit for each requester") });
+    const printed = await tryKubectl(inject("controlPlane"), ["create", "--filename=-", ...as], {
+      input,
+    });
+    expect(printed).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("which is the limit for each requester"),
+    });
     expect(await tryToMake("OwnedAccessKey", { by: person("other") })).toMatchObject({ code: 201 });
     expect(await tryToMake("OwnedAccessKey", {})).toMatchObject({ code: 201 });
     // The quota is counted from a cache: what was created in one moment may be more.
-    const made = answers.filter(({ code }) => code === 201).map(({ metadata }) => metadata.name ?? "");
-    await Promise.all(made.slice(quota.keys - 1).map((name) => arrange({ method: "DELETE", path: `/apis/management.service/v1/ownedaccesskeys/${name}` })));
-    const room = async () => (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201;
+    const made = answers
+      .filter(({ code }) => code === 201)
+      .map(({ metadata }) => metadata.name ?? "");
+    await Promise.all(
+      made.slice(quota.keys - 1).map((name) =>
+        arrange({
+          method: "DELETE",
+          path: `/apis/management.service/v1/ownedaccesskeys/${name}`,
+        }),
+      ),
+    );
+    const room = async () =>
+      (await tryToMake("OwnedAccessKey", { by: many, spec: { user: many.user } })).code === 201;
     await eventually(room, { what: "room for one more" });
   });
 });

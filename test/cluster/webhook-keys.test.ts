@@ -2,7 +2,15 @@ import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
-import { type KnownKey, askWith, kubectlWith, makeKey, refusalOf, whoIs, worksAs } from "./key-request.ts";
+import {
+  type KnownKey,
+  askWith,
+  kubectlWith,
+  makeKey,
+  refusalOf,
+  whoIs,
+  worksAs,
+} from "./key-request.ts";
 import { allowRequesters, make, viewOf } from "./keys-and-tokens.ts";
 import { arrange, bind, patchTypes, unique } from "./policy-request.ts";
 
@@ -29,7 +37,12 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     ["user, in its groups", { user: "alice", groups: ["devs", "ops"] }, "alice", ["devs", "ops"]],
     ["team, in the team's group", { team: "web" }, "management.service:team:web", ["web"]],
     ["subject", { subject: "robot" }, "robot", []],
-    ["user, in the groups of its login", { user: "alice", identity: { groups: ["sso-devs"] } }, "alice", ["sso-devs"]],
+    [
+      "user, in the groups of its login",
+      { user: "alice", identity: { groups: ["sso-devs"] } },
+      "alice",
+      ["sso-devs"],
+    ],
   ])("acts as its %s", async (_what, spec, username, groups) => {
     const key = await makeKey({ spec });
     const who = await worksAs(key);
@@ -55,7 +68,9 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
   it("has the rights of its user and no others", async () => {
     const key = await makeKey({ spec: { user: "alice", groups: [devs] } });
     await worksAs(key);
-    expect(await askWith(key.key, { method: "GET", path: "/api/v1/namespaces/default/configmaps" })).toMatchObject({ code: 200 });
+    expect(
+      await askWith(key.key, { method: "GET", path: "/api/v1/namespaces/default/configmaps" }),
+    ).toMatchObject({ code: 200 });
     expect(await askWith(key.key, secrets)).toMatchObject({ code: 403 });
   });
 
@@ -73,17 +88,25 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     await worksAs(older);
     // Who was there first is known to the second.
     await eventually(() => Date.now() >= older.createdAt + 1_000, { what: "the next second" });
-    // Admission does not tell that the key is in use: mallory may not read the object that holds it.
+    // Admission does not tell that the key is in use: mallory may not read the object that holds
+    // it.
     const mallory = { user: unique("mallory"), groups: [devs] };
-    const younger = await make("OwnedAccessKey", { by: mallory, spec: { user: mallory.user, key: older.key } });
-    await eventually(async () => (await viewOf(younger)).conditions["Active"]?.reason === "DuplicateKey", { what: "the younger key to be seen as a duplicate" });
+    const younger = await make("OwnedAccessKey", {
+      by: mallory,
+      spec: { user: mallory.user, key: older.key },
+    });
+    await eventually(
+      async () => (await viewOf(younger)).conditions["Active"]?.reason === "DuplicateKey",
+      { what: "the younger key to be seen as a duplicate" },
+    );
     expect(await worksAs(older)).toMatchObject({ username: "alice" });
   });
 
   it("records its last use", async () => {
     const key = await makeKey({ spec: { user: "alice" } });
     await worksAs(key);
-    const lastActivity = async () => stringAt((await arrange({ method: "GET", path: key.path })).status, "lastActivity");
+    const lastActivity = async () =>
+      stringAt((await arrange({ method: "GET", path: key.path })).status, "lastActivity");
     const used = await eventually(lastActivity, { what: "status.lastActivity to be written" });
     expect(Date.parse(used)).toBeGreaterThanOrEqual(key.createdAt);
   });
@@ -102,13 +125,34 @@ describe.skipIf(inject("webhook") === undefined)("a key that has worked is refus
 
   it.each<[string, Spec, number, (key: KnownKey) => Promise<unknown>]>([
     ["when it is disabled", {}, 403, ({ path }) => merge(path, { spec: { disabled: true } })],
-    ["when its scope is narrowed", {}, 403, ({ path }) => merge(path, { spec: { scope: { projects: [{ project: "web" }] } } })],
-    ["when its life is shortened to what is over", { ttl: 3600 }, 403, ({ path }) => merge(path, { spec: { ttl: 1 } })],
-    // Its object is in order: that somebody presents the former text is seen when the cached TokenReview ends.
-    ["when its key is another one", {}, 401, ({ path }) => merge(path, { spec: { key: randomBytes(24).toString("base64url") } })],
+    [
+      "when its scope is narrowed",
+      {},
+      403,
+      ({ path }) => merge(path, { spec: { scope: { projects: [{ project: "web" }] } } }),
+    ],
+    [
+      "when its life is shortened to what is over",
+      { ttl: 3600 },
+      403,
+      ({ path }) => merge(path, { spec: { ttl: 1 } }),
+    ],
+    // Its object is in order: that somebody presents the former text is seen when the cached
+    // TokenReview ends.
+    [
+      "when its key is another one",
+      {},
+      401,
+      ({ path }) => merge(path, { spec: { key: randomBytes(24).toString("base64url") } }),
+    ],
     ["when its object is deleted", {}, 403, ({ path }) => arrange({ method: "DELETE", path })],
     ["at the end of its life", { ttl: 5 }, 403, async () => {}],
-    ["when it was idle for its idle life", { ttl: 5, ttlAfterLastActivity: true }, 403, () => new Promise((resolve) => setTimeout(resolve, 7_000))],
+    [
+      "when it was idle for its idle life",
+      { ttl: 5, ttlAfterLastActivity: true },
+      403,
+      () => new Promise((resolve) => setTimeout(resolve, 7_000)),
+    ],
   ])("%s", async (what, spec, expected, change) => {
     const key = await working(spec);
     await change(key);

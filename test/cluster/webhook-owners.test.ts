@@ -19,36 +19,84 @@ interface Wanted {
 
 const uids = new Map<string, string>();
 
-function ownedBy({ name = mine, kind = "ConfigMap", apiVersion: version = "v1", holds = true }: Wanted): object {
-  const reference = { apiVersion: version, kind, name, uid: uids.get(name) ?? "00000000-0000-0000-0000-000000000000", blockOwnerDeletion: holds };
+function ownedBy({
+  name = mine,
+  kind = "ConfigMap",
+  apiVersion: version = "v1",
+  holds = true,
+}: Wanted): object {
+  const reference = {
+    apiVersion: version,
+    kind,
+    name,
+    uid: uids.get(name) ?? "00000000-0000-0000-0000-000000000000",
+    blockOwnerDeletion: holds,
+  };
   return { ownerReferences: [reference] };
 }
 
 function makeOwned(wanted: Wanted, name = unique("owned")): Promise<Answer> {
-  return ask(alice, { method: "POST", path: sharedSecrets, body: { apiVersion, kind: "SharedSecret", metadata: { name, ...ownedBy(wanted) }, spec: {} } });
+  return ask(alice, {
+    method: "POST",
+    path: sharedSecrets,
+    body: { apiVersion, kind: "SharedSecret", metadata: { name, ...ownedBy(wanted) }, spec: {} },
+  });
 }
 
 /** What an answer to a request is that needs `delete` on the owner `others`. */
-const refused = { code: 422, message: expect.stringContaining('metadata.ownerReferences[0].blockOwnerDeletion is true, which needs the verb delete on ConfigMap "others" of v1') };
+const refused = {
+  code: 422,
+  message: expect.stringContaining(
+    'metadata.ownerReferences[0].blockOwnerDeletion is true, which needs the verb delete on ConfigMap "others" of v1',
+  ),
+};
 
 describe.skipIf(inject("webhook") === undefined)("who makes an object hold back its owner", () => {
   beforeAll(async () => {
-    await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: namespace } } });
+    await arrange({
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: { metadata: { name: namespace } },
+    });
     for (const name of [mine, others]) {
-      const { metadata } = await arrange({ method: "POST", path: `/api/v1/namespaces/${namespace}/configmaps`, body: { metadata: { name } } });
+      const { metadata } = await arrange({
+        method: "POST",
+        path: `/api/v1/namespaces/${namespace}/configmaps`,
+        body: { metadata: { name } },
+      });
       uids.set(name, String(metadata.uid));
     }
     const rules = [
-      { apiGroups: ["management.service"], resources: ["sharedsecrets", "ownedaccesskeys"], verbs: ["*"] },
+      {
+        apiGroups: ["management.service"],
+        resources: ["sharedsecrets", "ownedaccesskeys"],
+        verbs: ["*"],
+      },
       { apiGroups: [""], resources: ["configmaps"], resourceNames: [mine], verbs: ["delete"] },
-      { apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterroles"], resourceNames: ["view"], verbs: ["delete"] },
-      // What the API server's own plugin OwnerReferencesPermissionEnforcement asks for, where it is on.
-      { apiGroups: ["", "rbac.authorization.k8s.io"], resources: ["configmaps/finalizers", "clusterroles/finalizers"], verbs: ["update"] },
+      {
+        apiGroups: ["rbac.authorization.k8s.io"],
+        resources: ["clusterroles"],
+        resourceNames: ["view"],
+        verbs: ["delete"],
+      },
+      // What the API server's own plugin OwnerReferencesPermissionEnforcement asks for, where it is
+      // on.
+      {
+        apiGroups: ["", "rbac.authorization.k8s.io"],
+        resources: ["configmaps/finalizers", "clusterroles/finalizers"],
+        verbs: ["update"],
+      },
     ];
     const name = unique("owners");
-    await arrange({ method: "POST", path: `${rbac}/clusterroles`, body: { metadata: { name }, rules } });
+    await arrange({
+      method: "POST",
+      path: `${rbac}/clusterroles`,
+      body: { metadata: { name }, rules },
+    });
     await bind({ kind: "User", name: alice.user }, name);
-    await eventually(async () => (await makeOwned({ holds: false })).code === 201, { what: "alice's rights to be known" });
+    await eventually(async () => (await makeOwned({ holds: false })).code === 201, {
+      what: "alice's rights to be known",
+    });
   });
 
   it("may delete that owner", async () => {
@@ -63,24 +111,63 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     const name = unique("owned");
     expect(await makeOwned({ name: others, holds: false }, name)).toMatchObject({ code: 201 });
     const path = `${sharedSecrets}/${name}`;
-    const hold = { method: "PATCH", type: patchTypes.merge, path, body: { metadata: ownedBy({ name: others }) } } as const;
+    const hold = {
+      method: "PATCH",
+      type: patchTypes.merge,
+      path,
+      body: { metadata: ownedBy({ name: others }) },
+    } as const;
     expect(await ask(alice, hold)).toMatchObject(refused);
     expect(await ask({}, hold)).toMatchObject({ code: 200 });
-    expect(await ask(alice, { method: "PATCH", type: patchTypes.merge, path, body: { spec: { displayName: "changed" } } })).toMatchObject({ code: 200 });
+    expect(
+      await ask(alice, {
+        method: "PATCH",
+        type: patchTypes.merge,
+        path,
+        body: { spec: { displayName: "changed" } },
+      }),
+    ).toMatchObject({ code: 200 });
   });
 
   it("is refused for a kind that nobody serves", async () => {
-    expect(await makeOwned({ kind: "Nothing" })).toMatchObject({ code: 422, message: expect.stringContaining("serves no Nothing of v1") });
-    expect(await makeOwned({ kind: "Nothing", apiVersion: "nowhere.example/v1" })).toMatchObject({ code: 422, message: expect.stringContaining("serves no Nothing of nowhere.example/v1") });
+    expect(await makeOwned({ kind: "Nothing" })).toMatchObject({
+      code: 422,
+      message: expect.stringContaining("serves no Nothing of v1"),
+    });
+    expect(await makeOwned({ kind: "Nothing", apiVersion: "nowhere.example/v1" })).toMatchObject({
+      code: 422,
+      message: expect.stringContaining("serves no Nothing of nowhere.example/v1"),
+    });
   });
 
-  it.each(["../../apis/management.service/v1/ownedaccesskeys?x=", "v1/../../api/v1", "a/b/v1", "", "V1", "v1/", "__proto__", "constructor/v1"])("is refused for an apiVersion that is none: %j", async (version) => {
+  it.each([
+    "../../apis/management.service/v1/ownedaccesskeys?x=",
+    "v1/../../api/v1",
+    "a/b/v1",
+    "",
+    "V1",
+    "v1/",
+    "__proto__",
+    "constructor/v1",
+  ])("is refused for an apiVersion that is none: %j", async (version) => {
     expect(await makeOwned({ apiVersion: version })).toMatchObject({ code: 422 });
   });
 
   it("is asked about owners of the whole cluster, whose resource discovery names", async () => {
-    const owned = (name: string) => ({ apiVersion, kind: "OwnedAccessKey", metadata: { name: unique("owned"), ...ownedBy({ name, kind: "ClusterRole", apiVersion: "rbac.authorization.k8s.io/v1" }) }, spec: { user: alice.user } });
-    expect(await ask(alice, { method: "POST", path: keys, body: owned("view") })).toMatchObject({ code: 201 });
-    expect(await ask(alice, { method: "POST", path: keys, body: owned("edit") })).toMatchObject({ code: 422 });
+    const owned = (name: string) => ({
+      apiVersion,
+      kind: "OwnedAccessKey",
+      metadata: {
+        name: unique("owned"),
+        ...ownedBy({ name, kind: "ClusterRole", apiVersion: "rbac.authorization.k8s.io/v1" }),
+      },
+      spec: { user: alice.user },
+    });
+    expect(await ask(alice, { method: "POST", path: keys, body: owned("view") })).toMatchObject({
+      code: 201,
+    });
+    expect(await ask(alice, { method: "POST", path: keys, body: owned("edit") })).toMatchObject({
+      code: 422,
+    });
   });
 });

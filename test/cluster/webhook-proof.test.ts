@@ -8,7 +8,10 @@ import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 const hasWebhook = inject("webhook") !== undefined;
 
-/** 30 s of proof and plenty for a machine with much else to do; before there was a proof, a deleted key lived for ever. */
+/**
+ * 30 s of proof and plenty for a machine with much else to do; before there was a proof, a deleted
+ * key lived for ever.
+ */
 const patience = { within: 90_000, every: 500 };
 
 /** A replica of the webhook behind a proxy of its own. */
@@ -23,7 +26,10 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
   beforeAll(async () => {
     const controlPlane = inject("controlPlane");
     const proxy = await startTcpProxy(Number(new URL(controlPlane.url).port));
-    const webhook = await startWebhook({ controlPlane: { ...controlPlane, url: `https://127.0.0.1:${proxy.port}` }, restart: "never" });
+    const webhook = await startWebhook({
+      controlPlane: { ...controlPlane, url: `https://127.0.0.1:${proxy.port}` },
+      restart: "never",
+    });
     await webhook.waitReady();
     own = { proxy, webhook, asked: await reviewClient(webhook.webhookUrl, "kube-apiserver") };
   });
@@ -33,7 +39,8 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
     await own.proxy.stop();
   });
 
-  const isLetIn = async (key: string): Promise<boolean> => (await own.asked.tokenReview(key)).authenticated === true;
+  const isLetIn = async (key: string): Promise<boolean> =>
+    (await own.asked.tokenReview(key)).authenticated === true;
   const answerOf = async (path: string): Promise<readonly [number, string]> => {
     const answer = await fetch(`${own.webhook.url}${path}`);
     return [answer.status, await answer.text()];
@@ -49,25 +56,48 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
     const [deleted, disabled, kept] = [await working(), await working(), await working()];
     proxy.swallow();
     await arrange({ method: "DELETE", path: deleted.path });
-    await arrange({ method: "PATCH", path: disabled.path, type: patchTypes.merge, body: { spec: { disabled: true } } });
+    await arrange({
+      method: "PATCH",
+      path: disabled.path,
+      type: patchTypes.merge,
+      body: { spec: { disabled: true } },
+    });
     const began = Date.now();
-    for (const { key } of [deleted, disabled]) await eventually(async () => !(await isLetIn(key)), { ...patience, what: "the replica to honour the key no longer" });
-    process.stderr.write(`webhook: a replica that is cut off honours a deleted key for ${Math.round((Date.now() - began) / 1000)} s\n`);
+    for (const { key } of [deleted, disabled])
+      await eventually(async () => !(await isLetIn(key)), {
+        ...patience,
+        what: "the replica to honour the key no longer",
+      });
+    process.stderr.write(
+      `webhook: a replica that is cut off honours a deleted key for ${Math.round((Date.now() - began) / 1000)} s\n`,
+    );
 
-    expect(await asked.tokenReview(kept.key)).toEqual({ authenticated: false, error: expect.stringContaining("access key cache") });
-    expect(await asked.accessReview(kept.uid)).toMatchObject({ allowed: false, denied: true, reason: expect.stringContaining("access key cache") });
+    expect(await asked.tokenReview(kept.key)).toEqual({
+      authenticated: false,
+      error: expect.stringContaining("access key cache"),
+    });
+    expect(await asked.accessReview(kept.uid)).toMatchObject({
+      allowed: false,
+      denied: true,
+      reason: expect.stringContaining("access key cache"),
+    });
     const notReady = async () => {
       const [status, text] = await answerOf("/readyz");
-      return status === 503 && text.includes("ownedaccesskeys: the API server has answered no watch for");
+      return (
+        status === 503 && text.includes("ownedaccesskeys: the API server has answered no watch for")
+      );
     };
     await eventually(notReady, { ...patience, what: "readiness to name each kind" });
     expect(await answerOf("/healthz")).toEqual([200, "ok\n"]);
 
     proxy.heal();
-    await eventually(async () => (await answerOf("/readyz"))[0] === 200, { what: "the replica to be ready again" });
+    await eventually(async () => (await answerOf("/readyz"))[0] === 200, {
+      what: "the replica to be ready again",
+    });
     expect(await asked.tokenReview(kept.key)).toMatchObject({ authenticated: true });
     expect(await asked.accessReview(kept.uid)).toEqual({ allowed: false });
-    for (const { key } of [deleted, disabled]) expect(await asked.tokenReview(key)).toEqual({ authenticated: false });
+    for (const { key } of [deleted, disabled])
+      expect(await asked.tokenReview(key)).toEqual({ authenticated: false });
     expect(await asked.accessReview(deleted.uid)).toMatchObject({ denied: true });
   });
 
@@ -80,9 +110,14 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
     await arrange({ method: "DELETE", path: key.path });
     await new Promise((resolve) => setTimeout(resolve, 31_000));
     webhook.kill("SIGCONT");
-    expect(await asked.tokenReview(key.key)).toEqual({ authenticated: false, error: expect.stringContaining("access key cache") });
+    expect(await asked.tokenReview(key.key)).toEqual({
+      authenticated: false,
+      error: expect.stringContaining("access key cache"),
+    });
     proxy.heal();
-    await eventually(async () => (await answerOf("/readyz"))[0] === 200, { what: "the replica to be ready again" });
+    await eventually(async () => (await answerOf("/readyz"))[0] === 200, {
+      what: "the replica to be ready again",
+    });
     expect(await asked.tokenReview(key.key)).toEqual({ authenticated: false });
   });
 });

@@ -10,79 +10,128 @@ const requesters = unique("requesters");
 /** Who has made the keys. */
 const alice: Caller = { user: unique("alice"), groups: [requesters] };
 /** A backup tool's account, cluster-admin as Velero's is. */
-const velero: Caller = { user: "system:serviceaccount:velero:velero", groups: ["system:serviceaccounts", "system:serviceaccounts:velero", "system:authenticated"] };
-const restorers: readonly (readonly [string, Caller])[] = [["an administrator", admin], ["their owner", alice], ["a backup tool", velero]];
-const ofAlice = (spec: object = {}): Parameters<typeof makeKey>[0] => ({ by: alice, spec: { user: alice.user, ...spec } });
+const velero: Caller = {
+  user: "system:serviceaccount:velero:velero",
+  groups: ["system:serviceaccounts", "system:serviceaccounts:velero", "system:authenticated"],
+};
+const restorers: readonly (readonly [string, Caller])[] = [
+  ["an administrator", admin],
+  ["their owner", alice],
+  ["a backup tool", velero],
+];
+const ofAlice = (spec: object = {}): Parameters<typeof makeKey>[0] => ({
+  by: alice,
+  spec: { user: alice.user, ...spec },
+});
 
 /** Deletes a key and creates it again from an export, as kubectl and backup tools do. */
 async function restored(by: Caller, key: KnownKey): Promise<KnownKey> {
   const exported = await arrange({ method: "GET", path: key.path });
   await arrange({ method: "DELETE", path: key.path });
-  await eventually(async () => (await ask(admin, { method: "GET", path: key.path })).code === 404, { what: "the key to be gone" });
+  await eventually(async () => (await ask(admin, { method: "GET", path: key.path })).code === 404, {
+    what: "the key to be gone",
+  });
   return createdAgain(by, key, exported);
 }
 
-async function createdAgain(by: Caller, key: KnownKey, { code: _code, warnings: _warnings, message: _message, ...exported }: Answer): Promise<KnownKey> {
-  const { resourceVersion: _, uid: _uid, creationTimestamp: _creation, ...metadata } = exported.metadata;
-  const answer = await ask(by, { method: "POST", path: collectionOf("OwnedAccessKey"), body: { ...exported, metadata } });
+async function createdAgain(
+  by: Caller,
+  key: KnownKey,
+  { code: _code, warnings: _warnings, message: _message, ...exported }: Answer,
+): Promise<KnownKey> {
+  const {
+    resourceVersion: _,
+    uid: _uid,
+    creationTimestamp: _creation,
+    ...metadata
+  } = exported.metadata;
+  const answer = await ask(by, {
+    method: "POST",
+    path: collectionOf("OwnedAccessKey"),
+    body: { ...exported, metadata },
+  });
   expect(answer).toMatchObject({ code: 201 });
   return { ...key, uid: String(recordAt(answer, "metadata")["uid"]) };
 }
 
-const reasonOf = async (key: KnownKey): Promise<string | undefined> => (await viewOf(key)).conditions["Ready"]?.reason;
-const settledAs = (key: KnownKey, reason: string) => eventually(async () => (await reasonOf(key)) === reason, { what: `the key to be ${reason}` });
+const reasonOf = async (key: KnownKey): Promise<string | undefined> =>
+  (await viewOf(key)).conditions["Ready"]?.reason;
+const settledAs = (key: KnownKey, reason: string) =>
+  eventually(async () => (await reasonOf(key)) === reason, { what: `the key to be ${reason}` });
 
-describe.skipIf(inject("webhook") === undefined).each(restorers)("keys that are restored by %s", (_who, by) => {
-  beforeAll(async () => {
-    await allowRequesters(requesters);
-    await bind({ kind: "User", name: velero.user ?? "" }, "cluster-admin");
-  });
+describe.skipIf(inject("webhook") === undefined).each(restorers)(
+  "keys that are restored by %s",
+  (_who, by) => {
+    beforeAll(async () => {
+      await allowRequesters(requesters);
+      await bind({ kind: "User", name: velero.user ?? "" }, "cluster-admin");
+    });
 
-  it("stay expired", async () => {
-    const key = await makeKey(ofAlice({ ttl: 1 }));
-    await settledAs(key, "Expired");
-    const { expiresAt } = await viewOf(key);
-    const again = await restored(by, key);
-    await settledAs(again, "Expired");
-    expect(await viewOf(again)).toMatchObject({ expiresAt });
-    expect(await whoIs(key.key)).toBeUndefined();
-  });
+    it("stay expired", async () => {
+      const key = await makeKey(ofAlice({ ttl: 1 }));
+      await settledAs(key, "Expired");
+      const { expiresAt } = await viewOf(key);
+      const again = await restored(by, key);
+      await settledAs(again, "Expired");
+      expect(await viewOf(again)).toMatchObject({ expiresAt });
+      expect(await whoIs(key.key)).toBeUndefined();
+    });
 
-  it("stay expired where nothing but their record says so", async () => {
-    const key = await makeKey(ofAlice({ ttl: 1, ttlAfterLastActivity: true }));
-    await settledAs(key, "Expired");
-    const exported = await arrange({ method: "GET", path: key.path });
-    await arrange({ method: "DELETE", path: key.path });
-    await eventually(async () => (await ask(admin, { method: "GET", path: key.path })).code === 404, { what: "the key to be gone" });
-    const again = await createdAgain(by, key, { ...exported, spec: { ...exported.spec, ttl: 0 } });
-    await settledAs(again, "Expired");
-    expect(await whoIs(key.key)).toBeUndefined();
-  });
+    it("stay expired where nothing but their record says so", async () => {
+      const key = await makeKey(ofAlice({ ttl: 1, ttlAfterLastActivity: true }));
+      await settledAs(key, "Expired");
+      const exported = await arrange({ method: "GET", path: key.path });
+      await arrange({ method: "DELETE", path: key.path });
+      await eventually(
+        async () => (await ask(admin, { method: "GET", path: key.path })).code === 404,
+        { what: "the key to be gone" },
+      );
+      const again = await createdAgain(by, key, {
+        ...exported,
+        spec: { ...exported.spec, ttl: 0 },
+      });
+      await settledAs(again, "Expired");
+      expect(await whoIs(key.key)).toBeUndefined();
+    });
 
-  it("end when they would have ended", async () => {
-    const key = await makeKey(ofAlice({ ttl: 3600 }));
-    await settledAs(key, "Active");
-    const { expiresAt } = await viewOf(key);
-    await eventually(() => Date.now() > key.createdAt + 2_000, { what: "some of its lifetime to pass" });
-    const again = await restored(by, key);
-    await settledAs(again, "Active");
-    expect(await viewOf(again)).toMatchObject({ expiresAt });
-    expect(await worksAs(again)).toMatchObject({ username: alice.user });
-  });
+    it("end when they would have ended", async () => {
+      const key = await makeKey(ofAlice({ ttl: 3600 }));
+      await settledAs(key, "Active");
+      const { expiresAt } = await viewOf(key);
+      await eventually(() => Date.now() > key.createdAt + 2_000, {
+        what: "some of its lifetime to pass",
+      });
+      const again = await restored(by, key);
+      await settledAs(again, "Active");
+      expect(await viewOf(again)).toMatchObject({ expiresAt });
+      expect(await worksAs(again)).toMatchObject({ username: alice.user });
+    });
 
-  it("remember the key that they were made with, which is another one now", async () => {
-    const parent = await makeKey(ofAlice());
-    await worksAs(parent);
-    const child = await makeKey({ by: { ...alice, extra: { "management.service/key-id": [parent.uid] } }, spec: { user: alice.user } });
-    await worksAs(child);
-    const exported = await arrange({ method: "GET", path: child.path });
-    await restored(by, parent);
-    await arrange({ method: "DELETE", path: child.path });
-    await eventually(async () => (await ask(admin, { method: "GET", path: child.path })).code === 404, { what: "the key to be gone" });
-    const again = await createdAgain(by, child, exported);
-    await settledAs(again, "ParentKeyInvalid");
-    expect((await arrange({ method: "GET", path: pathOf("OwnedAccessKey", child.name) })).metadata.annotations).toMatchObject({ "management.service/requester-key-id": parent.uid });
-    // The API server remembers for some seconds whose a token was.
-    await eventually(async () => (await whoIs(child.key)) === undefined, { what: "the key to be refused" });
-  });
-});
+    it("remember the key that they were made with, which is another one now", async () => {
+      const parent = await makeKey(ofAlice());
+      await worksAs(parent);
+      const child = await makeKey({
+        by: { ...alice, extra: { "management.service/key-id": [parent.uid] } },
+        spec: { user: alice.user },
+      });
+      await worksAs(child);
+      const exported = await arrange({ method: "GET", path: child.path });
+      await restored(by, parent);
+      await arrange({ method: "DELETE", path: child.path });
+      await eventually(
+        async () => (await ask(admin, { method: "GET", path: child.path })).code === 404,
+        { what: "the key to be gone" },
+      );
+      const again = await createdAgain(by, child, exported);
+      await settledAs(again, "ParentKeyInvalid");
+      expect(
+        (await arrange({ method: "GET", path: pathOf("OwnedAccessKey", child.name) })).metadata
+          .annotations,
+      ).toMatchObject({ "management.service/requester-key-id": parent.uid });
+      // The API server remembers for some seconds whose a token was.
+      await eventually(async () => (await whoIs(child.key)) === undefined, {
+        what: "the key to be refused",
+      });
+    });
+  },
+);

@@ -19,7 +19,9 @@ export interface WebhookHandle {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The webhook that kube-apiserver asks; undefined where no API server can be started for it. */
+    /**
+     * The webhook that kube-apiserver asks; undefined where no API server can be started for it.
+     */
     webhook: WebhookHandle | undefined;
   }
 }
@@ -29,11 +31,15 @@ export const quota = { keys: 40, exempt: "admin,alice,bob" } as const;
 
 const stops: (() => Promise<unknown>)[] = [];
 
-/** Starts a control plane of its own whose kube-apiserver asks a webhook, and a controller, until the tests are over. */
+/**
+ * Starts a control plane of its own whose kube-apiserver asks a webhook, and a controller, until
+ * the tests are over.
+ */
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   project.provide("webhook", undefined);
-  if (!hasLoneClusters) return report("the tests of the webhook are skipped: they start an API server that asks it");
+  if (!hasLoneClusters)
+    return report("the tests of the webhook are skipped: they start an API server that asks it");
   try {
     const started = await startControlPlane(await findOrBuildControlPlane(report));
     stops.unshift(() => started.stop());
@@ -42,7 +48,15 @@ export async function setup(project: TestProject): Promise<void> {
     const program = bundleInto(controlPlane.directory);
     const controller = await startController({ controlPlane, program });
     stops.unshift(() => controller.stop());
-    const webhook = await startWebhook({ controlPlane, program, args: [`--certificate-names=${webhookHost}`, `--quota-keys=${quota.keys}`, `--quota-exempt=${quota.exempt}`] });
+    const webhook = await startWebhook({
+      controlPlane,
+      program,
+      args: [
+        `--certificate-names=${webhookHost}`,
+        `--quota-keys=${quota.keys}`,
+        `--quota-exempt=${quota.exempt}`,
+      ],
+    });
     stops.unshift(() => webhook.stop());
     await webhook.waitReady();
     await trustWebhook(started, webhook, program);

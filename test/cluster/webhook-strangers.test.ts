@@ -14,94 +14,158 @@ import { admissionSegmentOf } from "./trust.ts";
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";
 
 /** What kube-apiserver would ask about a new key, in anybody's name. */
-function admissionReview(object: object, user: object = { username: "system:admin", groups: ["system:masters"] }): string {
-  return JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: { uid: "r1", operation: "CREATE", userInfo: user, object } });
+function admissionReview(
+  object: object,
+  user: object = { username: "system:admin", groups: ["system:masters"] },
+): string {
+  return JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid: "r1", operation: "CREATE", userInfo: user, object },
+  });
 }
 
 const canary = (): string => `canary-${randomBytes(12).toString("hex")}`;
-const connectorReview = (data: string, username = "alice"): string => admissionReview({ metadata: { name: unique("own") }, spec: { identity: { connectorData: data } } }, { username });
+const connectorReview = (data: string, username = "alice"): string =>
+  admissionReview(
+    { metadata: { name: unique("own") }, spec: { identity: { connectorData: data } } },
+    { username },
+  );
 
 /** Paths of the Secrets of connector data that hold a text with this beginning. */
 async function holding(beginning: string): Promise<readonly string[]> {
-  const items = listAt(await arrange({ method: "GET", path: `${secrets}?labelSelector=management.service%2Fcomponent%3Dconnector-data` }), "items");
-  const dataOf = (item: unknown) => Buffer.from(stringAt(recordAt(item, "data"), "connectorData") ?? "", "base64").toString("utf8");
-  return items.filter((item) => dataOf(item).startsWith(beginning)).map((item) => `${secrets}/${stringAt(recordAt(item, "metadata"), "name") ?? ""}`);
+  const items = listAt(
+    await arrange({
+      method: "GET",
+      path: `${secrets}?labelSelector=management.service%2Fcomponent%3Dconnector-data`,
+    }),
+    "items",
+  );
+  const dataOf = (item: unknown) =>
+    Buffer.from(stringAt(recordAt(item, "data"), "connectorData") ?? "", "base64").toString("utf8");
+  return items
+    .filter((item) => dataOf(item).startsWith(beginning))
+    .map((item) => `${secrets}/${stringAt(recordAt(item, "metadata"), "name") ?? ""}`);
 }
 
-describe.skipIf(inject("webhook") === undefined)("a stranger who reaches the webhook's port", () => {
-  const url = inject("webhook")?.webhookUrl ?? "";
-  let stranger: ReviewClient;
-  let segment: string;
-  beforeAll(async () => {
-    stranger = await reviewClient(url, "stranger");
-    segment = await admissionSegmentOf(inject("controlPlane"));
-  });
-  afterAll(() => stranger.close());
+describe.skipIf(inject("webhook") === undefined)(
+  "a stranger who reaches the webhook's port",
+  () => {
+    const url = inject("webhook")?.webhookUrl ?? "";
+    let stranger: ReviewClient;
+    let segment: string;
+    beforeAll(async () => {
+      stranger = await reviewClient(url, "stranger");
+      segment = await admissionSegmentOf(inject("controlPlane"));
+    });
+    afterAll(() => stranger.close());
 
-  it.each(Object.entries(webhookPaths))("is not answered at the fixed path of %s", async (name, path) => {
-    const data = canary();
-    const answer = await stranger.post(path, connectorReview(data));
-    expect(answer.status).toBe(name === "tokenReview" || name === "accessReview" ? 401 : 404);
-    expect(await holding(data)).toEqual([]);
-  });
+    it.each(Object.entries(webhookPaths))(
+      "is not answered at the fixed path of %s",
+      async (name, path) => {
+        const data = canary();
+        const answer = await stranger.post(path, connectorReview(data));
+        expect(answer.status).toBe(name === "tokenReview" || name === "accessReview" ? 401 : 404);
+        expect(await holding(data)).toEqual([]);
+      },
+    );
 
-  it.each([randomBytes(20).toString("hex"), "", ".", "admit"])("is not answered below the guessed segment %o", async (guess) => {
-    expect(await stranger.post(`/${guess}${webhookPaths.connectorData}`, connectorReview(canary()))).toMatchObject({ status: 404 });
-  });
+    it.each([randomBytes(20).toString("hex"), "", ".", "admit"])(
+      "is not answered below the guessed segment %o",
+      async (guess) => {
+        expect(
+          await stranger.post(`/${guess}${webhookPaths.connectorData}`, connectorReview(canary())),
+        ).toMatchObject({ status: 404 });
+      },
+    );
 
-  it("below the right path leaves no more than a few Secrets, and causes no read of one", async () => {
-    const controlPlane = inject("controlPlane");
-    // A replica of its own: what it has counted would stand in the way of other tests.
-    const webhook = await startWebhook({ controlPlane, restart: "never" });
-    await webhook.waitReady();
-    const knowing = await reviewClient(webhook.webhookUrl, "stranger");
-    const data = canary();
-    const path = admissionPath(segment, "connector-data.management.service");
-    const isLoaded = async () => JSON.parse((await knowing.post(path, connectorReview(data))).body).response.allowed === true;
-    await eventually(isLoaded, { what: "the key of marks to be loaded" });
-    const codes: number[] = [];
-    for (let count = 0; count < 60; count++) {
-      const { response } = JSON.parse((await knowing.post(path, connectorReview(`${data}-${count}`, `user-${count}`))).body);
-      codes.push(response.allowed === true ? 200 : response.status.code);
-    }
-    expect(codes).toEqual([...Array.from({ length: 31 }, () => 200), ...Array.from({ length: 29 }, () => 429)]);
-    const written = await holding(data);
-    expect(written).toHaveLength(32);
-    const lines = readFileSync(controlPlane.auditLogPath ?? "", "utf8").split("\n").filter((line) => line.includes("serviceaccount:latchkey-system:latchkey-webhook"));
-    const reads = lines.filter((line) => line.includes('"resource":"secrets"') && /"verb":"(get|list)"/.test(line)).map((line) => stringAt(recordAt(JSON.parse(line), "objectRef"), "name"));
-    expect(reads.filter((name) => name !== "latchkey-webhook-certificates" && name !== "latchkey-connector-key")).toEqual([]);
-    knowing.close();
-    await webhook.stop();
-    await Promise.all(written.map((secret) => arrange({ method: "DELETE", path: secret })));
-  });
+    it("below the right path leaves no more than a few Secrets, and causes no read of one", async () => {
+      const controlPlane = inject("controlPlane");
+      // A replica of its own: what it has counted would stand in the way of other tests.
+      const webhook = await startWebhook({ controlPlane, restart: "never" });
+      await webhook.waitReady();
+      const knowing = await reviewClient(webhook.webhookUrl, "stranger");
+      const data = canary();
+      const path = admissionPath(segment, "connector-data.management.service");
+      const isLoaded = async () =>
+        JSON.parse((await knowing.post(path, connectorReview(data))).body).response.allowed ===
+        true;
+      await eventually(isLoaded, { what: "the key of marks to be loaded" });
+      const codes: number[] = [];
+      for (let count = 0; count < 60; count++) {
+        const { response } = JSON.parse(
+          (await knowing.post(path, connectorReview(`${data}-${count}`, `user-${count}`))).body,
+        );
+        codes.push(response.allowed === true ? 200 : response.status.code);
+      }
+      expect(codes).toEqual([
+        ...Array.from({ length: 31 }, () => 200),
+        ...Array.from({ length: 29 }, () => 429),
+      ]);
+      const written = await holding(data);
+      expect(written).toHaveLength(32);
+      const lines = readFileSync(controlPlane.auditLogPath ?? "", "utf8")
+        .split("\n")
+        .filter((line) => line.includes("serviceaccount:latchkey-system:latchkey-webhook"));
+      const reads = lines
+        .filter((line) => line.includes('"resource":"secrets"') && /"verb":"(get|list)"/.test(line))
+        .map((line) => stringAt(recordAt(JSON.parse(line), "objectRef"), "name"));
+      expect(
+        reads.filter(
+          (name) => name !== "latchkey-webhook-certificates" && name !== "latchkey-connector-key",
+        ),
+      ).toEqual([]);
+      knowing.close();
+      await webhook.stop();
+      await Promise.all(written.map((secret) => arrange({ method: "DELETE", path: secret })));
+    });
 
-  it("is not told below the right path what kube-apiserver alone may ask", async () => {
-    for (const path of [webhookPaths.tokenReview, webhookPaths.accessReview]) expect((await stranger.post(`/${segment}${path}`, "{}")).status).toBe(404);
-  });
+    it("is not told below the right path what kube-apiserver alone may ask", async () => {
+      for (const path of [webhookPaths.tokenReview, webhookPaths.accessReview])
+        expect((await stranger.post(`/${segment}${path}`, "{}")).status).toBe(404);
+    });
 
-  it("with half a body takes room from nobody, below the right path, too", async () => {
-    const { port, hostname } = new URL(url);
-    const key = await makeKey({ spec: { user: "alice" } });
-    await worksAs(key);
-    const sockets: TLSSocket[] = [];
-    const half = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(50_000)}`;
-    const paths = [webhookPaths.tokenReview, "/nowhere", admissionPath(segment, "connector-data.management.service")];
-    const open = async (index: number) =>
-      new Promise<void>((resolve) => {
-        const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => socket.write(half(paths[index % paths.length] ?? ""), () => resolve()));
-        socket.on("error", () => resolve()).on("close", () => resolve());
-        sockets.push(socket);
-      });
-    const memory = async () => Number(/^process_resident_memory_bytes (\d+)/m.exec(await (await fetch(`${inject("webhook")?.url ?? ""}/metrics`)).text())?.[1]);
-    const before = await memory();
-    for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 50 }, (_, index) => open(index)));
-    const kubeApiserver = await reviewClient(url, "kube-apiserver");
-    for (let count = 0; count < 50; count++) expect(await kubeApiserver.tokenReview(key.key)).toMatchObject({ authenticated: true });
-    const after = await memory();
-    process.stderr.write(`webhook: 1,000 strangers with half bodies took ${Math.round((after - before) / 1e6)} MB\n`);
-    // They took 150 MB, and 440 MB with larger halves, when every body was read.
-    expect(after - before).toBeLessThan(100_000_000);
-    kubeApiserver.close();
-    for (const socket of sockets) socket.destroy();
-  });
-});
+    it("with half a body takes room from nobody, below the right path, too", async () => {
+      const { port, hostname } = new URL(url);
+      const key = await makeKey({ spec: { user: "alice" } });
+      await worksAs(key);
+      const sockets: TLSSocket[] = [];
+      const half = (path: string) =>
+        `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(50_000)}`;
+      const paths = [
+        webhookPaths.tokenReview,
+        "/nowhere",
+        admissionPath(segment, "connector-data.management.service"),
+      ];
+      const open = async (index: number) =>
+        new Promise<void>((resolve) => {
+          const socket = connect(
+            { host: hostname, port: Number(port), rejectUnauthorized: false },
+            () => socket.write(half(paths[index % paths.length] ?? ""), () => resolve()),
+          );
+          socket.on("error", () => resolve()).on("close", () => resolve());
+          sockets.push(socket);
+        });
+      const memory = async () =>
+        Number(
+          /^process_resident_memory_bytes (\d+)/m.exec(
+            await (await fetch(`${inject("webhook")?.url ?? ""}/metrics`)).text(),
+          )?.[1],
+        );
+      const before = await memory();
+      for (let round = 0; round < 20; round++)
+        await Promise.all(Array.from({ length: 50 }, (_, index) => open(index)));
+      const kubeApiserver = await reviewClient(url, "kube-apiserver");
+      for (let count = 0; count < 50; count++)
+        expect(await kubeApiserver.tokenReview(key.key)).toMatchObject({ authenticated: true });
+      const after = await memory();
+      process.stderr.write(
+        `webhook: 1,000 strangers with half bodies took ${Math.round((after - before) / 1e6)} MB\n`,
+      );
+      // They took 150 MB, and 440 MB with larger halves, when every body was read.
+      expect(after - before).toBeLessThan(100_000_000);
+      kubeApiserver.close();
+      for (const socket of sockets) socket.destroy();
+    });
+  },
+);

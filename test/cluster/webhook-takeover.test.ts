@@ -4,11 +4,21 @@ import { eventually } from "./eventually.ts";
 import { kubectl } from "./kubectl.ts";
 import { whoIs, worksAs } from "./key-request.ts";
 import { allowRequesters, grantsOf, make } from "./keys-and-tokens.ts";
-import { admin, allow, arrange, ask, patchTypes, unique, type Answer, type Caller } from "./policy-request.ts";
+import {
+  admin,
+  allow,
+  arrange,
+  ask,
+  patchTypes,
+  unique,
+  type Answer,
+  type Caller,
+} from "./policy-request.ts";
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const newKey = (): string => randomBytes(24).toString("base64url");
-const digestOf = (key: string): string => `sha256:${createHash("sha256").update(key).digest("hex")}`;
+const digestOf = (key: string): string =>
+  `sha256:${createHash("sha256").update(key).digest("hex")}`;
 const requesters = unique("requesters");
 /** May create keys, and nothing else. */
 const bob: Caller = { user: unique("bob"), groups: [requesters] };
@@ -18,36 +28,65 @@ const ciAdmin = unique("ci-admin");
 
 function apply(name: string, spec: object): Promise<Answer> {
   const path = `${collection}/${name}?fieldManager=deployer&force=true`;
-  return ask(deployer, { method: "PATCH", type: patchTypes.apply, path, body: { apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name }, spec } });
+  return ask(deployer, {
+    method: "PATCH",
+    type: patchTypes.apply,
+    path,
+    body: { apiVersion: "management.service/v1", kind: "OwnedAccessKey", metadata: { name }, spec },
+  });
 }
 
 describe.skipIf(inject("webhook") === undefined)("who has squatted the name of a key", () => {
   beforeAll(async () => {
     await allowRequesters(requesters);
     await allow({ kind: "User", name: deployer.user ?? "" }, [
-      { apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["create", "patch"] },
+      {
+        apiGroups: ["management.service"],
+        resources: ["ownedaccesskeys"],
+        verbs: ["create", "patch"],
+      },
       { apiGroups: [""], resources: ["users"], resourceNames: [ciAdmin], verbs: ["impersonate"] },
     ]);
   });
 
   it("neither becomes the user of it nor reads it, whatever a deployer applies", async () => {
     const [squatted, fresh] = [newKey(), newKey()];
-    const { name, path } = await make("OwnedAccessKey", { by: bob, name: unique("deploy-prod"), spec: { key: squatted } });
+    const { name, path } = await make("OwnedAccessKey", {
+      by: bob,
+      name: unique("deploy-prod"),
+      spec: { key: squatted },
+    });
     const read = () => ask(bob, { method: "GET", path });
-    await eventually(async () => (await read()).code === 200, { what: "bob to be granted what he has made" });
+    await eventually(async () => (await read()).code === 200, {
+      what: "bob to be granted what he has made",
+    });
 
-    const refusals = [await apply(name, { user: ciAdmin }), await apply(name, { user: ciAdmin, key: fresh })];
-    for (const refusal of refusals) expect(refusal).toMatchObject({ code: 403, message: expect.stringContaining("may know its key; take it over") });
+    const refusals = [
+      await apply(name, { user: ciAdmin }),
+      await apply(name, { user: ciAdmin, key: fresh }),
+    ];
+    for (const refusal of refusals)
+      expect(refusal).toMatchObject({
+        code: 403,
+        message: expect.stringContaining("may know its key; take it over"),
+      });
     const known = await apply(name, { user: ciAdmin, key: digestOf(squatted) });
-    expect(known).toMatchObject({ code: 422, message: expect.stringContaining(`the requester "${bob.user}" may know`) });
+    expect(known).toMatchObject({
+      code: 422,
+      message: expect.stringContaining(`the requester "${bob.user}" may know`),
+    });
 
     expect(await apply(name, { user: ciAdmin, key: digestOf(fresh) })).toMatchObject({ code: 200 });
     expect(await worksAs({ key: fresh })).toMatchObject({ username: ciAdmin });
     expect(await whoIs(squatted)).toBeUndefined();
-    await eventually(async () => (await read()).code === 403, { what: "bob's grant to be taken back" });
+    await eventually(async () => (await read()).code === 403, {
+      what: "bob's grant to be taken back",
+    });
 
     const next = newKey();
-    await eventually(async () => (await apply(name, { user: ciAdmin, key: next })).code === 200, { what: "a plain key to be taken" });
+    await eventually(async () => (await apply(name, { user: ciAdmin, key: next })).code === 200, {
+      what: "a plain key to be taken",
+    });
     expect(await read()).toMatchObject({ code: 403 });
     const granted = async () => (await ask(deployer, { method: "GET", path })).code === 200;
     await eventually(granted, { what: "the new requester to be granted the object" });
@@ -60,20 +99,47 @@ describe.skipIf(inject("webhook") === undefined)("a user who has left", () => {
   it("is found as requester and as user, and what that user created for others gets a new key", async () => {
     const [leaver, ci] = [{ user: unique("leaver"), groups: [requesters] }, unique("ci")];
     await allowRequesters(requesters);
-    await allow({ kind: "User", name: leaver.user }, [{ apiGroups: [""], resources: ["users"], resourceNames: [ci], verbs: ["impersonate"] }]);
-    const [own, others] = [await make("OwnedAccessKey", { by: leaver, spec: { user: leaver.user } }), await make("OwnedAccessKey", { by: leaver, spec: { user: ci } })];
+    await allow({ kind: "User", name: leaver.user }, [
+      { apiGroups: [""], resources: ["users"], resourceNames: [ci], verbs: ["impersonate"] },
+    ]);
+    const [own, others] = [
+      await make("OwnedAccessKey", { by: leaver, spec: { user: leaver.user } }),
+      await make("OwnedAccessKey", { by: leaver, spec: { user: ci } }),
+    ];
     const access = inject("controlPlane");
-    const table = await kubectl(access, ["get", "oak,dcet", "-o", "custom-columns=KIND:.kind,NAME:.metadata.name,REQUESTER:.metadata.annotations.management\\.service/requester"]);
+    const table = await kubectl(access, [
+      "get",
+      "oak,dcet",
+      "-o",
+      "custom-columns=KIND:.kind,NAME:.metadata.name,REQUESTER:.metadata.annotations.management\\.service/requester",
+    ]);
     const found = table.split("\n").filter((line) => line.includes(leaver.user));
-    expect([own, others].map(({ name }) => found.some((line) => line.includes(name)))).toEqual([true, true]);
-    expect(await kubectl(access, ["get", "oak", "--field-selector", `spec.user=${leaver.user}`])).toContain(own.name);
+    expect([own, others].map(({ name }) => found.some((line) => line.includes(name)))).toEqual([
+      true,
+      true,
+    ]);
+    expect(
+      await kubectl(access, ["get", "oak", "--field-selector", `spec.user=${leaver.user}`]),
+    ).toContain(own.name);
 
     await kubectl(access, ["delete", "oak", own.name]);
     const key = newKey();
-    await kubectl(access, ["patch", "oak", others.name, "--type=merge", "--patch", JSON.stringify({ spec: { key: digestOf(key) } })]);
+    await kubectl(access, [
+      "patch",
+      "oak",
+      others.name,
+      "--type=merge",
+      "--patch",
+      JSON.stringify({ spec: { key: digestOf(key) } }),
+    ]);
     expect(await worksAs({ key })).toMatchObject({ username: ci });
-    await eventually(async () => (await ask(leaver, { method: "GET", path: others.path })).code === 403, { what: "the right to read it to end" });
-    expect((await arrange({ method: "GET", path: others.path })).metadata.annotations).not.toMatchObject({ "management.service/requester": leaver.user });
+    await eventually(
+      async () => (await ask(leaver, { method: "GET", path: others.path })).code === 403,
+      { what: "the right to read it to end" },
+    );
+    expect(
+      (await arrange({ method: "GET", path: others.path })).metadata.annotations,
+    ).not.toMatchObject({ "management.service/requester": leaver.user });
     expect(await ask(admin, { method: "GET", path: own.path })).toMatchObject({ code: 404 });
   });
 });

@@ -8,26 +8,87 @@ import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 
 const secrets = resources.secrets;
 const ref = (name: string) => ({ namespace: "ns", name });
-const manifest = (name: string, resourceVersion?: string) => ({ apiVersion: "v1", kind: "Secret", metadata: { ...ref(name), ...(resourceVersion === undefined ? {} : { resourceVersion }) } });
-const create = (name: string): Write => ({ do: "create", resource: secrets, object: manifest(name) });
-const replace = (name: string): Write => ({ do: "replace", resource: secrets, object: manifest(name, "1") });
-const patch = (name: string): Write => ({ do: "patch", resource: secrets, ref: ref(name), body: { metadata: { resourceVersion: "1" } } });
-const status = (name: string): Write => ({ do: "patch", resource: secrets, ref: ref(name), subresource: "status", body: { metadata: { resourceVersion: "1" }, status: {} } });
-const remove = (name: string): Write => ({ do: "delete", resource: secrets, ref: ref(name), uid: "u", resourceVersion: "1" });
-const tell: Write = { do: "tell", notice: { resource: secrets, subject: { ...ref("a"), uid: "u" }, type: "Warning", reason: "Failed", note: "", occasion: "" } };
+const manifest = (name: string, resourceVersion?: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { ...ref(name), ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+});
+const create = (name: string): Write => ({
+  do: "create",
+  resource: secrets,
+  object: manifest(name),
+});
+const replace = (name: string): Write => ({
+  do: "replace",
+  resource: secrets,
+  object: manifest(name, "1"),
+});
+const patch = (name: string): Write => ({
+  do: "patch",
+  resource: secrets,
+  ref: ref(name),
+  body: { metadata: { resourceVersion: "1" } },
+});
+const status = (name: string): Write => ({
+  do: "patch",
+  resource: secrets,
+  ref: ref(name),
+  subresource: "status",
+  body: { metadata: { resourceVersion: "1" }, status: {} },
+});
+const remove = (name: string): Write => ({
+  do: "delete",
+  resource: secrets,
+  ref: ref(name),
+  uid: "u",
+  resourceVersion: "1",
+});
+const tell: Write = {
+  do: "tell",
+  notice: {
+    resource: secrets,
+    subject: { ...ref("a"), uid: "u" },
+    type: "Warning",
+    reason: "Failed",
+    note: "",
+    occasion: "",
+  },
+};
 
 function around(answer?: (request: Request) => unknown) {
   const client = new ScriptedClient(answer);
-  const [observed, told, refreshed] = [new Array<unknown>(), new Array<string>(), new Array<string>()];
-  const deps = { client, observe: (_: unknown, raw: unknown) => void observed.push(raw), tell: async ({ reason }: { reason: string }) => void told.push(reason), refresh: async ({ plural }: Resource, found: ObjectRef) => void refreshed.push(`${plural} ${keyOf(found)}`) };
-  return { client, observed, told, refreshed, carry: (...steps: readonly (readonly Write[])[]) => carryOut({ steps }, deps) };
+  const [observed, told, refreshed] = [
+    new Array<unknown>(),
+    new Array<string>(),
+    new Array<string>(),
+  ];
+  const deps = {
+    client,
+    observe: (_: unknown, raw: unknown) => void observed.push(raw),
+    tell: async ({ reason }: { reason: string }) => void told.push(reason),
+    refresh: async ({ plural }: Resource, found: ObjectRef) =>
+      void refreshed.push(`${plural} ${keyOf(found)}`),
+  };
+  return {
+    client,
+    observed,
+    told,
+    refreshed,
+    carry: (...steps: readonly (readonly Write[])[]) => carryOut({ steps }, deps),
+  };
 }
 
 describe("a plan", () => {
   test("is carried out write by write, each with what it was decided on", async () => {
     const { client, told, carry } = around();
     await carry([create("a"), replace("b")], [patch("c"), status("d"), remove("e")], [tell]);
-    expect(client.lines).toEqual(["create secrets ns/a", "replace secrets ns/b", "patch secrets ns/c", "patch secrets ns/d", "delete secrets ns/e"]);
+    expect(client.lines).toEqual([
+      "create secrets ns/a",
+      "replace secrets ns/b",
+      "patch secrets ns/c",
+      "patch secrets ns/d",
+      "delete secrets ns/e",
+    ]);
     expect(client.requests.slice(2).map(({ body }) => body)).toEqual([
       { body: { metadata: { resourceVersion: "1" } } },
       { subresource: "status", body: { metadata: { resourceVersion: "1" }, status: {} } },
@@ -58,15 +119,21 @@ describe("a plan", () => {
   });
 
   test("ends with the first step that fails, once the others of that step have ended", async () => {
-    const { client, observed, carry } = around(({ ref: { name } }) => (name === "a" ? refusal("Forbidden") : { answer: name }));
-    await expect(carry([create("a"), create("b")], [create("c")])).rejects.toMatchObject({ code: "Forbidden" });
+    const { client, observed, carry } = around(({ ref: { name } }) =>
+      name === "a" ? refusal("Forbidden") : { answer: name },
+    );
+    await expect(carry([create("a"), create("b")], [create("c")])).rejects.toMatchObject({
+      code: "Forbidden",
+    });
     expect([client.lines.length, observed]).toEqual([2, [{ answer: "b" }]]);
   });
 
   test("builds later steps on what earlier ones made", async () => {
     const { client, carry } = around(() => ({ metadata: { resourceVersion: "5" } }));
     await carry([replace("a")], [patch("a"), replace("b")], [replace("a")], [remove("a")]);
-    const versions = client.requests.map(({ body }) => JSON.stringify(body).match(/"resourceVersion":"(\d)"/)?.[1]);
+    const versions = client.requests.map(
+      ({ body }) => JSON.stringify(body).match(/"resourceVersion":"(\d)"/)?.[1],
+    );
     expect(versions).toEqual(["1", "5", "1", "5", "5"]);
   });
 });
@@ -86,7 +153,14 @@ describe("what is held of an object is doubted, and the object is read", () => {
     expect(refreshed).toEqual(["secrets ns/a"]);
   });
 
-  test.for<KubeErrorCode>(["Forbidden", "Invalid", "ServerError", "TooManyRequests", "Fenced", "Unauthorized"])("but not after %s, which says nothing about it", async (code) => {
+  test.for<KubeErrorCode>([
+    "Forbidden",
+    "Invalid",
+    "ServerError",
+    "TooManyRequests",
+    "Fenced",
+    "Unauthorized",
+  ])("but not after %s, which says nothing about it", async (code) => {
     const { refreshed, carry } = around(() => refusal(code));
     await expect(carry([replace("a")])).rejects.toMatchObject({ code });
     expect(refreshed).toEqual([]);
@@ -128,13 +202,17 @@ describe("an object that is gone", () => {
     ["created in: its namespace is gone", create("a")],
     ["replaced", replace("a")],
   ])("cannot be %s", async ([, write]) => {
-    await expect(around(() => refusal("NotFound")).carry([write])).rejects.toMatchObject({ code: "NotFound" });
+    await expect(around(() => refusal("NotFound")).carry([write])).rejects.toMatchObject({
+      code: "NotFound",
+    });
   });
 
   test.for<[string, Write]>([
     ["a patch", patch("a")],
     ["a delete", remove("a")],
   ])("is told from one that changed, for %s", async ([, write]) => {
-    await expect(around(() => refusal("Conflict")).carry([write])).rejects.toMatchObject({ code: "Conflict" });
+    await expect(around(() => refusal("Conflict")).carry([write])).rejects.toMatchObject({
+      code: "Conflict",
+    });
   });
 });

@@ -59,12 +59,33 @@ async function around(listed: Parameters<typeof told>[0]) {
     scopeRole: () => handlers.scopeRole(),
     resourceQuota: (change) => handlers.resourceQuota(change),
   });
-  const queue = (name: string) => new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
+  const queue = (name: string) =>
+    new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
   const copyQueue = queue("copy");
   const forgotten: string[] = [];
-  const copyFailures = new TargetFailures({ clock, lookAgainAt: () => {}, recount: () => {}, log: recordingLog() });
-  const queues: Queues = { sharedSecret: queue("source"), copy: copyQueue, key: queue("key"), token: queue("token"), grant: queue("grant"), signingKeys: queue("signing"), connectorData: queue("connector") };
-  const changes = createChanges({ queues, stores: informers.stores, deletions: { forget: (uid) => void forgotten.push(uid) }, copyFailures, clock, turns: new Turns(clock) });
+  const copyFailures = new TargetFailures({
+    clock,
+    lookAgainAt: () => {},
+    recount: () => {},
+    log: recordingLog(),
+  });
+  const queues: Queues = {
+    sharedSecret: queue("source"),
+    copy: copyQueue,
+    key: queue("key"),
+    token: queue("token"),
+    grant: queue("grant"),
+    signingKeys: queue("signing"),
+    connectorData: queue("connector"),
+  };
+  const changes = createChanges({
+    queues,
+    stores: informers.stores,
+    deletions: { forget: (uid) => void forgotten.push(uid) },
+    copyFailures,
+    clock,
+    turns: new Turns(clock),
+  });
   handlers = changes.handlers;
   const news = (): readonly string[] => {
     const lines = [...heard].toSorted();
@@ -85,7 +106,11 @@ describe("a SharedSecret", () => {
   });
 
   test("whose data changes asks for passes over its targets, and sooner over copies where it has none any more", async () => {
-    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db], secrets: [copied("db", "pay"), copied("db", "left")] });
+    const { listWatch, news } = await around({
+      namespaces: [pay],
+      sharedsecrets: [db],
+      secrets: [copied("db", "pay"), copied("db", "left")],
+    });
     listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { data: { password: "b3RoZXI=" } }));
     expect(news()).toEqual(["copy left/db soon", "copy pay/db bulk", "source team/db fresh"]);
   });
@@ -98,48 +123,89 @@ describe("a SharedSecret", () => {
 
   test("that gets another name for its copies asks for passes over the old ones, too", async () => {
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "other" } } }));
+    listWatch.tell(
+      "sharedsecrets",
+      "MODIFIED",
+      offered("db", {
+        metadata: {
+          annotations: {
+            [annotations.syncToProjects]: "web",
+            [annotations.syncSecretName]: "other",
+          },
+        },
+      }),
+    );
     expect(news()).toEqual(["copy pay/db soon", "copy pay/other soon", "source team/db fresh"]);
   });
 
   test("that is being deleted, or is gone, asks for passes over its targets, and has rivals counted", async () => {
-    const rival = offered("rival", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" } } });
+    const rival = offered("rival", {
+      metadata: {
+        annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
+      },
+    });
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db, rival] });
-    listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
+    listWatch.tell(
+      "sharedsecrets",
+      "MODIFIED",
+      offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
+    );
     expect(news()).toEqual(["copy pay/db soon", "source team/db fresh", "source team/rival bulk"]);
   });
 });
 
 describe("a namespace", () => {
   test("that does not ask has the status of those recounted that name its project", async () => {
-    const { listWatch, news } = await around({ sharedsecrets: [db, offered("ops", { projects: "ops" })] });
+    const { listWatch, news } = await around({
+      sharedsecrets: [db, offered("ops", { projects: "ops" })],
+    });
     listWatch.tell("namespaces", "ADDED", projectNamespace("pay", { sync: "true" }));
     expect(news()).toEqual(["source team/db in 100 ms"]);
   });
 
-  const inside = { sharedsecrets: [db, offered("ops", { projects: "ops" })], secrets: [copied("gone", "pay")] };
+  const inside = {
+    sharedsecrets: [db, offered("ops", { projects: "ops" })],
+    secrets: [copied("gone", "pay")],
+  };
 
   test("that joins a project asks for passes over what may come, what stands there, and the sources", async () => {
     const { listWatch, news } = await around(inside);
     listWatch.tell("namespaces", "ADDED", projectNamespace("pay"));
-    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "source team/db in 100 ms"]);
+    expect(news()).toEqual([
+      "copy pay/db fresh",
+      "copy pay/gone fresh",
+      "source team/db in 100 ms",
+    ]);
   });
 
   test("that changes project asks for passes over what was there and what may come", async () => {
     const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
     listWatch.tell("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
-    expect(news()).toEqual(["copy pay/db fresh", "copy pay/gone fresh", "copy pay/ops fresh", "source team/db in 100 ms", "source team/ops in 100 ms"]);
+    expect(news()).toEqual([
+      "copy pay/db fresh",
+      "copy pay/gone fresh",
+      "copy pay/ops fresh",
+      "source team/db in 100 ms",
+      "source team/ops in 100 ms",
+    ]);
   });
 
   test("that changes otherwise asks for nothing", async () => {
     const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
-    listWatch.tell("namespaces", "MODIFIED", { ...projectNamespace("pay"), status: { phase: "Active" } });
+    listWatch.tell("namespaces", "MODIFIED", {
+      ...projectNamespace("pay"),
+      status: { phase: "Active" },
+    });
     expect(news()).toEqual([]);
   });
 
   test("that goes away has the SharedSecrets inside looked at", async () => {
     const { listWatch, news } = await around({ ...inside, namespaces: [raw({ name: "team" })] });
-    listWatch.tell("namespaces", "MODIFIED", raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" }));
+    listWatch.tell(
+      "namespaces",
+      "MODIFIED",
+      raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" }),
+    );
     expect(news()).toEqual(["source team/db fresh", "source team/ops fresh"]);
   });
 });
@@ -173,14 +239,39 @@ describe("a Secret", () => {
 });
 
 describe("a derived Role or RoleBinding", () => {
-  const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) => raw({ namespace: "team", name, ...metadata }, { rules: [] });
+  const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
+    raw({ namespace: "team", name, ...metadata }, { rules: [] });
 
   test.for<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
-    ["asks for the pass over its source", { labels: { [labels.sourceUid]: "uid-db" } }, ["source team/db fresh"]],
-    ["without a source asks for the pass that takes leftovers away", { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } }, ["source team/old fresh"]],
-    ["without a source or its name asks for a pass of the namespace", { labels: { [labels.sourceUid]: "gone" } }, ["source team/latchkey-a-0123456789abcdef fresh"]],
-    ["of a stranger that is owned by a SharedSecret asks as any stranger does", { ownerReferences: [{ apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "gone" }] }, ["source team/db fresh"]],
-    ["of a stranger asks for passes over all whose name it may have taken", {}, ["source team/db fresh"]],
+    [
+      "asks for the pass over its source",
+      { labels: { [labels.sourceUid]: "uid-db" } },
+      ["source team/db fresh"],
+    ],
+    [
+      "without a source asks for the pass that takes leftovers away",
+      { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } },
+      ["source team/old fresh"],
+    ],
+    [
+      "without a source or its name asks for a pass of the namespace",
+      { labels: { [labels.sourceUid]: "gone" } },
+      ["source team/latchkey-a-0123456789abcdef fresh"],
+    ],
+    [
+      "of a stranger that is owned by a SharedSecret asks as any stranger does",
+      {
+        ownerReferences: [
+          { apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "gone" },
+        ],
+      },
+      ["source team/db fresh"],
+    ],
+    [
+      "of a stranger asks for passes over all whose name it may have taken",
+      {},
+      ["source team/db fresh"],
+    ],
   ])("%s", async ([, metadata, expected]) => {
     const { listWatch, news } = await around({ sharedsecrets: [db] });
     listWatch.tell("roles", "ADDED", role("latchkey-a-0123456789abcdef", metadata));
@@ -207,22 +298,55 @@ describe("keys, tokens and grants", () => {
     { what: "has a new status", before: {}, after: {}, grant: false },
     { what: "is held from now on", before: { finalizers: [] }, after: {}, grant: true },
     { what: "is held no more", before: {}, after: { finalizers: [] }, grant: true },
-    { what: "was not and is not held", before: { finalizers: [] }, after: { finalizers: [] }, grant: false },
-    { what: "is being deleted", before: {}, after: { deletionTimestamp: "2026-01-02T00:00:00Z" }, grant: true },
+    {
+      what: "was not and is not held",
+      before: { finalizers: [] },
+      after: { finalizers: [] },
+      grant: false,
+    },
+    {
+      what: "is being deleted",
+      before: {},
+      after: { deletionTimestamp: "2026-01-02T00:00:00Z" },
+      grant: true,
+    },
   ];
-  test.each(changed)("a token that $what asks for its requester's grants: $grant", async ({ before, after, grant }) => {
-    const { listWatch, news } = await around({ directclusterendpointtokens: [raw({ name: "t", ...stamp, ...before })] });
-    listWatch.tell("directclusterendpointtokens", "MODIFIED", raw({ name: "t", ...stamp, ...after }));
-    expect(news()).toEqual([...(grant ? [`grant ${hash} fresh`] : []), "token t fresh"]);
-  });
+  test.each(changed)(
+    "a token that $what asks for its requester's grants: $grant",
+    async ({ before, after, grant }) => {
+      const { listWatch, news } = await around({
+        directclusterendpointtokens: [raw({ name: "t", ...stamp, ...before })],
+      });
+      listWatch.tell(
+        "directclusterendpointtokens",
+        "MODIFIED",
+        raw({ name: "t", ...stamp, ...after }),
+      );
+      expect(news()).toEqual([...(grant ? [`grant ${hash} fresh`] : []), "token t fresh"]);
+    },
+  );
 
   test("a role that changes asks for those that it names from now on, or no more, or with other verbs", async () => {
     const name = `latchkey-requester-${hash}-0`;
-    const rule = (resourceNames: readonly string[], verbs = ["delete", "get", "list", "watch"]) => ({ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], resourceNames, verbs });
-    const { listWatch, news } = await around({ clusterroles: [raw({ name }, { rules: [rule(["kept", "gone"])] })] });
+    const rule = (
+      resourceNames: readonly string[],
+      verbs = ["delete", "get", "list", "watch"],
+    ) => ({
+      apiGroups: ["management.service"],
+      resources: ["ownedaccesskeys"],
+      resourceNames,
+      verbs,
+    });
+    const { listWatch, news } = await around({
+      clusterroles: [raw({ name }, { rules: [rule(["kept", "gone"])] })],
+    });
     listWatch.tell("clusterroles", "MODIFIED", raw({ name }, { rules: [rule(["kept", "new"])] }));
     expect(news()).toEqual([`grant ${hash} fresh`, "key gone fresh", "key new fresh"]);
-    listWatch.tell("clusterroles", "MODIFIED", raw({ name }, { rules: [rule(["kept"]), rule(["new"], ["*"])] }));
+    listWatch.tell(
+      "clusterroles",
+      "MODIFIED",
+      raw({ name }, { rules: [rule(["kept"]), rule(["new"], ["*"])] }),
+    );
     expect(news()).toEqual([`grant ${hash} fresh`, "key new fresh"]);
   });
 
@@ -242,7 +366,10 @@ describe("keys, tokens and grants", () => {
     const many = Array.from({ length: 1_000 }, (_, index) => raw({ name: `k${index}`, ...stamp }));
     const { listWatch, news } = await around({ ownedaccesskeys: many });
     listWatch.tell("ownedaccesskeys", "ADDED", raw({ name: "new", ...stamp }));
-    expect(news()).toEqual([expect.stringMatching(`^grant ${hash} in 100\\.\\d+ ms$`), "key new fresh"]);
+    expect(news()).toEqual([
+      expect.stringMatching(`^grant ${hash} in 100\\.\\d+ ms$`),
+      "key new fresh",
+    ]);
   });
 
   test("a grant asks for its requester's pass and those of all that it names", async () => {
@@ -262,7 +389,10 @@ describe("keys, tokens and grants", () => {
   });
 
   test("a policy of requesters asks for everything that is stamped", async () => {
-    const { listWatch, news } = await around({ ownedaccesskeys: [key("a")], directclusterendpointtokens: [raw({ name: "t", ...stamp })] });
+    const { listWatch, news } = await around({
+      ownedaccesskeys: [key("a")],
+      directclusterendpointtokens: [raw({ name: "t", ...stamp })],
+    });
     listWatch.tell("mutatingadmissionpolicies", "ADDED", raw({ name: "latchkey-requester-stamp" }));
     expect(news()).toEqual([`grant ${hash} bulk`, "key a bulk", "token t bulk"]);
   });
@@ -280,7 +410,13 @@ test("a new leader asks for everything there is", async () => {
     namespaces: [pay],
     sharedsecrets: [db],
     secrets: [copied("gone", "pay"), copied("lost", "pay", { metadata: { labels: {} } })],
-    roles: [raw({ namespace: "team", name: "latchkey-a-0123456789abcdef", labels: { [labels.sourceUid]: "gone" } })],
+    roles: [
+      raw({
+        namespace: "team",
+        name: "latchkey-a-0123456789abcdef",
+        labels: { [labels.sourceUid]: "gone" },
+      }),
+    ],
     clusterroles: [raw({ name: `latchkey-requester-${hash}-0` })],
     ownedaccesskeys: [raw({ name: "a" })],
     directclusterendpointtokens: [raw({ name: "t" })],
@@ -302,20 +438,43 @@ test("a new leader asks for everything there is", async () => {
 
 test("a new leader asks for the keys of one requester after those of another, so that grants come in batches", async () => {
   const by = (name: string) => ({ annotations: { [annotations.requester]: name } });
-  const { changes, heard } = await around({ ownedaccesskeys: [["a", "ann"], ["b", "bob"], ["c", "ann"], ["d", "bob"]].map(([name = "", who = ""]) => raw({ name, ...by(who) })) });
+  const { changes, heard } = await around({
+    ownedaccesskeys: [
+      ["a", "ann"],
+      ["b", "bob"],
+      ["c", "ann"],
+      ["d", "bob"],
+    ].map(([name = "", who = ""]) => raw({ name, ...by(who) })),
+  });
   await changes.addEverything();
-  expect(heard().filter((line) => line.startsWith("key") && line.endsWith("bulk"))).toEqual(["key a bulk", "key c bulk", "key b bulk", "key d bulk"]);
+  expect(heard().filter((line) => line.startsWith("key") && line.endsWith("bulk"))).toEqual([
+    "key a bulk",
+    "key c bulk",
+    "key b bulk",
+    "key d bulk",
+  ]);
 });
 
 test("a target is counted again for every source that wants it", async () => {
-  const { changes, news } = await around({ namespaces: [pay], sharedsecrets: [db, offered("other")] });
+  const { changes, news } = await around({
+    namespaces: [pay],
+    sharedsecrets: [db, offered("other")],
+  });
   changes.recount({ namespace: "pay", name: "db" });
   expect(news()).toEqual(["source team/db in 100 ms"]);
 });
 
 describe("what was asked for with a key", () => {
-  const withKey = (name: string) => asked(name, { metadata: { annotations: { [annotations.requester]: "ann", [annotations.requesterKeyId]: "uid-k" } } });
-  const listed = { ownedaccesskeys: [asked("k"), withKey("child")], directclusterendpointtokens: [withKey("token")] };
+  const withKey = (name: string) =>
+    asked(name, {
+      metadata: {
+        annotations: { [annotations.requester]: "ann", [annotations.requesterKeyId]: "uid-k" },
+      },
+    });
+  const listed = {
+    ownedaccesskeys: [asked("k"), withKey("child")],
+    directclusterendpointtokens: [withKey("token")],
+  };
 
   test("is looked at when the key changes, and when it goes", async () => {
     const { listWatch, news } = await around(listed);
@@ -334,19 +493,47 @@ describe("what was asked for with a key", () => {
 
 test("a bundle of permissions that comes or goes asks for passes over keys", async () => {
   const { listWatch, news } = await around({ ownedaccesskeys: [asked("k")] });
-  listWatch.tell("clusterroles", "ADDED", raw({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }));
+  listWatch.tell(
+    "clusterroles",
+    "ADDED",
+    raw({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }),
+  );
   expect(news()).toEqual(["key k bulk"]);
 });
 
 describe("what was refused in a namespace", () => {
-  const counts = (count: string) => ({ secrets: count, "count/roles.rbac.authorization.k8s.io": count });
-  const quota = (hard: string, used: string) => raw({ namespace: "pay", name: "few" }, { status: { hard: counts(hard), used: counts(used) } });
+  const counts = (count: string) => ({
+    secrets: count,
+    "count/roles.rbac.authorization.k8s.io": count,
+  });
+  const quota = (hard: string, used: string) =>
+    raw({ namespace: "pay", name: "few" }, { status: { hard: counts(hard), used: counts(used) } });
   const refused = (message: string) => ({ kind: "refused", reason: "Forbidden", message }) as const;
-  const refusedAccess = { conditions: [{ type: "AccessApplied", status: "False", reason: "AccessRefused", message: "exceeded quota: few", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+  const refusedAccess = {
+    conditions: [
+      {
+        type: "AccessApplied",
+        status: "False",
+        reason: "AccessRefused",
+        message: "exceeded quota: few",
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+      },
+    ],
+  };
 
   async function refusedIn() {
-    const found = await around({ namespaces: [pay], resourcequotas: [quota("5", "5")], sharedsecrets: [{ ...offered("own", { metadata: { namespace: "pay", annotations: {} } }), status: refusedAccess }] });
-    for (const name of ["a", "b"]) found.copyFailures.note(`pay/${name}`, refused("exceeded quota: few"));
+    const found = await around({
+      namespaces: [pay],
+      resourcequotas: [quota("5", "5")],
+      sharedsecrets: [
+        {
+          ...offered("own", { metadata: { namespace: "pay", annotations: {} } }),
+          status: refusedAccess,
+        },
+      ],
+    });
+    for (const name of ["a", "b"])
+      found.copyFailures.note(`pay/${name}`, refused("exceeded quota: few"));
     found.copyFailures.note("pay/c", refused("denied by policy"));
     found.copyFailures.note("play/d", refused("exceeded quota: few"));
     return found;
@@ -365,8 +552,17 @@ describe("what was refused in a namespace", () => {
   test("is tried again when the namespace changes, whatever the change is", async () => {
     const { listWatch, news } = await refusedIn();
     const { metadata } = projectNamespace("pay");
-    listWatch.tell("namespaces", "MODIFIED", raw({ ...metadata, labels: { ...recordAt(metadata, "labels"), strict: "no" } }));
-    expect(news()).toEqual(["copy pay/a retried", "copy pay/b retried", "copy pay/c retried", "source pay/own retried"]);
+    listWatch.tell(
+      "namespaces",
+      "MODIFIED",
+      raw({ ...metadata, labels: { ...recordAt(metadata, "labels"), strict: "no" } }),
+    );
+    expect(news()).toEqual([
+      "copy pay/a retried",
+      "copy pay/b retried",
+      "copy pay/c retried",
+      "source pay/own retried",
+    ]);
   });
 
   test("and is written since is tried no more", async () => {
@@ -380,11 +576,26 @@ describe("what was refused in a namespace", () => {
 
 test("what follows the end of a key waits behind the keys that end now", async () => {
   const { listWatch, news } = await around({});
-  const ended = { conditions: [{ type: "Expired", status: "True", reason: "Expired", message: "", lastTransitionTime: "2026-01-01T00:00:00Z" }] };
+  const ended = {
+    conditions: [
+      {
+        type: "Expired",
+        status: "True",
+        reason: "Expired",
+        message: "",
+        lastTransitionTime: "2026-01-01T00:00:00Z",
+      },
+    ],
+  };
   listWatch.tell("ownedaccesskeys", "ADDED", asked("k"));
   expect(news()).toContain("key k fresh");
   listWatch.tell("ownedaccesskeys", "MODIFIED", { ...asked("k"), status: ended });
   expect(news()).toEqual(["key k soon"]);
-  listWatch.tell("ownedaccesskeys", "MODIFIED", { ...asked("k", { metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:00Z" } } }), status: ended });
+  listWatch.tell("ownedaccesskeys", "MODIFIED", {
+    ...asked("k", {
+      metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:00Z" } },
+    }),
+    status: ended,
+  });
   expect(news()).toContain("key k fresh");
 });

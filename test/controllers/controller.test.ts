@@ -24,7 +24,9 @@ const options = {
   maximumKeyTtl: 0,
   maximumTokenTtl: 86_400,
   deleteExpiredTokensAfter: 3600,
-  deleteExpiredKeysAfter: undefined, quotaTokens: 1_000, quotaExempt: [],
+  deleteExpiredKeysAfter: undefined,
+  quotaTokens: 1_000,
+  quotaExempt: [],
   requireSyncFrom: false,
 };
 
@@ -35,10 +37,27 @@ function taken({ body, ref }: Request): unknown {
 }
 
 function around(answer: (request: Request) => unknown = taken) {
-  const [clock, log, stop, client] = [new TestClock(), recordingLog(), new AbortController(), new ScriptedClient(answer)];
-  const listWatch = new ToldListWatch({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] });
+  const [clock, log, stop, client] = [
+    new TestClock(),
+    recordingLog(),
+    new AbortController(),
+    new ScriptedClient(answer),
+  ];
+  const listWatch = new ToldListWatch({
+    namespaces: [projectNamespace("pay")],
+    sharedsecrets: [offered("db")],
+  });
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
-  const controller = createController(options, { client, copyClient: client, listWatch, events, clock, random: () => 0.5, log, metrics: createMetrics() });
+  const controller = createController(options, {
+    client,
+    copyClient: client,
+    listWatch,
+    events,
+    clock,
+    random: () => 0.5,
+    log,
+    metrics: createMetrics(),
+  });
   stops.push(stop);
   return { clock, log, stop, client, listWatch, controller };
 }
@@ -61,7 +80,12 @@ test("who leads writes what is missing, follows changes, and stops when told to"
   void controller.follow(stop.signal);
   const led = controller.lead(leading.signal);
   await clock.run(5000);
-  expect(client.lines).toEqual(expect.arrayContaining(["create secrets pay/db", "create secrets latchkey-system/latchkey-signing-keys"]));
+  expect(client.lines).toEqual(
+    expect.arrayContaining([
+      "create secrets pay/db",
+      "create secrets latchkey-system/latchkey-signing-keys",
+    ]),
+  );
   listWatch.tell("namespaces", "ADDED", projectNamespace("play"));
   await clock.run(5000);
   expect(client.lines).toContain("create secrets play/db");
@@ -86,11 +110,16 @@ test("who is told to stop before everything is listed never leads", async () => 
 test("a target that refuses its write is in the status of its source, until it no longer does", async () => {
   let isFull = true;
   const full = refusal("Forbidden", { explanation: "exceeded quota", reason: "Forbidden" });
-  const { client, controller, stop, clock } = around((request) => (isFull && request.verb === "create" && request.ref.namespace === "pay" ? full : taken(request)));
+  const { client, controller, stop, clock } = around((request) =>
+    isFull && request.verb === "create" && request.ref.namespace === "pay" ? full : taken(request),
+  );
   void controller.follow(stop.signal);
   void controller.lead(stop.signal);
   await clock.run(2000);
-  const statuses = () => client.requests.filter(({ verb, resource }) => verb === "patch" && resource.plural === "sharedsecrets").map(({ body }) => JSON.stringify(body));
+  const statuses = () =>
+    client.requests
+      .filter(({ verb, resource }) => verb === "patch" && resource.plural === "sharedsecrets")
+      .map(({ body }) => JSON.stringify(body));
   expect(statuses().at(-1)).toContain("exceeded quota");
   isFull = false;
   await clock.run(30_000);

@@ -27,7 +27,15 @@ async function around(listed: Parameters<typeof told>[0], answer?: (request: Req
     copyFailures,
     refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),
   };
-  return { client, clock, listWatch, copyFailures, failures: copyFailures.lines, refreshed, pass: () => reconcileCopy("pay/db", deps) };
+  return {
+    client,
+    clock,
+    listWatch,
+    copyFailures,
+    failures: copyFailures.lines,
+    refreshed,
+    pass: () => reconcileCopy("pay/db", deps),
+  };
 }
 
 describe("a pass over a target", () => {
@@ -46,8 +54,16 @@ describe("a pass over a target", () => {
   });
 
   test("says in a copy why its source cannot be followed", async () => {
-    const typo = offered("db", { metadata: { annotations: { [annotations.syncToProjects]: "web", [annotations.disableSync]: "maybe" } } });
-    const { client, pass } = await around({ ...wanted, sharedsecrets: [typo], secrets: [copied("db", "pay")] });
+    const typo = offered("db", {
+      metadata: {
+        annotations: { [annotations.syncToProjects]: "web", [annotations.disableSync]: "maybe" },
+      },
+    });
+    const { client, pass } = await around({
+      ...wanted,
+      sharedsecrets: [typo],
+      secrets: [copied("db", "pay")],
+    });
     await pass();
     expect(client.lines).toEqual(["patch secrets pay/db"]);
   });
@@ -56,11 +72,14 @@ describe("a pass over a target", () => {
 describe("a source whose data is too big to be held", () => {
   const big = { password: "Y2FuYXJ5".repeat(2_000) };
   const bigger = { password: "b3RoZXI=".repeat(2_000) };
-  const source = (data: Readonly<Record<string, string>>, uid = "uid-db") => raw({ namespace: "team", name: "db", uid }, { spec: { data } });
+  const source = (data: Readonly<Record<string, string>>, uid = "uid-db") =>
+    raw({ namespace: "team", name: "db", uid }, { spec: { data } });
   const listed = { ...wanted, sharedsecrets: [offered("db", { data: big })] };
 
   test("is read when a copy is written, and not for what is right already", async () => {
-    const { client, pass } = await around(listed, ({ verb }) => (verb === "get" ? source(big) : {}));
+    const { client, pass } = await around(listed, ({ verb }) =>
+      verb === "get" ? source(big) : {},
+    );
     expect(await pass()).toEqual({ kind: "wait-for-change" });
     expect(client.lines).toEqual(["get sharedsecrets team/db", "create secrets pay/db"]);
     expect(encodeBody(client.requests[1]?.body)).toContain(big.password);
@@ -85,7 +104,8 @@ describe("a source whose data is too big to be held", () => {
       if (verb === "get") change();
       return source(big);
     });
-    change = () => listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { projects: "other", data: big }));
+    change = () =>
+      listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { projects: "other", data: big }));
     expect(await pass()).toMatchObject({ kind: "look-again" });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
@@ -99,7 +119,9 @@ describe("a source whose data is too big to be held", () => {
 
 describe("an orphan", () => {
   test("is deleted once the API server itself says that its source is gone", async () => {
-    const { client, pass } = await around(orphan, ({ verb }) => (verb === "getMetadata" ? refusal("NotFound", { objectName: "db" }) : {}));
+    const { client, pass } = await around(orphan, ({ verb }) =>
+      verb === "getMetadata" ? refusal("NotFound", { objectName: "db" }) : {},
+    );
     expect(await pass()).toEqual({ kind: "wait-for-change" });
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/db", "delete secrets pay/db"]);
     expect(client.requests[1]?.body).toMatchObject({ uid: "uid-pay-db" });
@@ -123,14 +145,22 @@ describe("an orphan", () => {
 
 describe("a write that is refused", () => {
   test("because something of that name is there makes it known, and is tried again later", async () => {
-    const { clock, refreshed, failures, pass } = await around(wanted, () => refusal("AlreadyExists"));
+    const { clock, refreshed, failures, pass } = await around(wanted, () =>
+      refusal("AlreadyExists"),
+    );
     expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
     expect([refreshed, failures]).toEqual([["pay/db"], []]);
   });
 
   test.for<[string, Error]>([
     ["goes away", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
-    ["is gone", refusal("NotFound", { message: "POST /api/v1/namespaces/pay/secrets: 404", objectName: "pay" })],
+    [
+      "is gone",
+      refusal("NotFound", {
+        message: "POST /api/v1/namespaces/pay/secrets: 404",
+        objectName: "pay",
+      }),
+    ],
   ])("because the namespace %s is left to its change", async ([, error]) => {
     const { copyFailures, failures, pass } = await around(wanted, () => error);
     copyFailures.note("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
@@ -138,30 +168,55 @@ describe("a write that is refused", () => {
     expect(failures.at(-1)).toEqual("pay/db: none");
   });
 
-  test.for(["Forbidden", "Invalid", "BadRequest"] as const)("with %s is remembered, is no failure, and is tried again ever more seldom", async (code) => {
-    const { failures, client, pass } = await around(wanted, () => refusal(code, { explanation: "exceeded quota" }));
-    expect(await pass()).toEqual({ kind: "back-off" });
-    expect([failures, client.lines]).toEqual([[`pay/db: ${code} exceeded quota`], ["create secrets pay/db"]]);
-  });
+  test.for(["Forbidden", "Invalid", "BadRequest"] as const)(
+    "with %s is remembered, is no failure, and is tried again ever more seldom",
+    async (code) => {
+      const { failures, client, pass } = await around(wanted, () =>
+        refusal(code, { explanation: "exceeded quota" }),
+      );
+      expect(await pass()).toEqual({ kind: "back-off" });
+      expect([failures, client.lines]).toEqual([
+        [`pay/db: ${code} exceeded quota`],
+        ["create secrets pay/db"],
+      ]);
+    },
+  );
 
   test.for<[string, Error]>([
-    ["the API server or a webhook of somebody's fails", refusal("ServerError", { explanation: "exceeded quota" })],
-    ["Latchkey lacks a permission", refusal("Forbidden", { explanation: "exceeded quota", lacksPermission: true })],
+    [
+      "the API server or a webhook of somebody's fails",
+      refusal("ServerError", { explanation: "exceeded quota" }),
+    ],
+    [
+      "Latchkey lacks a permission",
+      refusal("Forbidden", { explanation: "exceeded quota", lacksPermission: true }),
+    ],
   ])("because %s is remembered, and is a failure", async ([, error]) => {
     const { failures, pass } = await around(wanted, () => error);
     await expect(pass()).rejects.toBe(error);
-    expect(failures).toEqual([expect.stringMatching(/^pay\/db: (ServerError|Forbidden) exceeded quota$/)]);
+    expect(failures).toEqual([
+      expect.stringMatching(/^pay\/db: (ServerError|Forbidden) exceeded quota$/),
+    ]);
   });
 
   describe("where a copy stands", () => {
     const drifted = { ...wanted, secrets: [copied("db", "pay", { data: {} })] };
-    const answering = (rejectsMark: boolean) => ({ verb }: Request) => (verb === "replace" || (verb === "patch" && rejectsMark) ? refusal("Forbidden", { explanation: "denied by policy" }) : {});
+    const answering =
+      (rejectsMark: boolean) =>
+      ({ verb }: Request) =>
+        verb === "replace" || (verb === "patch" && rejectsMark)
+          ? refusal("Forbidden", { explanation: "denied by policy" })
+          : {};
 
     test("is said in the copy", async () => {
       const { client, pass } = await around(drifted, answering(false));
       expect(await pass()).toEqual({ kind: "back-off" });
       expect(client.lines).toEqual(["replace secrets pay/db", "patch secrets pay/db"]);
-      expect(client.requests[1]?.body).toMatchObject({ body: { metadata: { annotations: { [annotations.syncError]: "Forbidden: denied by policy" } } } });
+      expect(client.requests[1]?.body).toMatchObject({
+        body: {
+          metadata: { annotations: { [annotations.syncError]: "Forbidden: denied by policy" } },
+        },
+      });
     });
 
     test("is an outcome even where that is rejected, too", async () => {
@@ -171,21 +226,26 @@ describe("a write that is refused", () => {
   });
 
   test("is remembered by the server's own reason, where it gives one", async () => {
-    const { failures, pass } = await around(wanted, () => refusal("ServerError", { reason: "InternalError", explanation: "webhook failed" }));
+    const { failures, pass } = await around(wanted, () =>
+      refusal("ServerError", { reason: "InternalError", explanation: "webhook failed" }),
+    );
     await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
     expect(failures).toEqual(["pay/db: InternalError webhook failed"]);
   });
 
-  test.for(["Conflict", "TooManyRequests", "Network", "Unauthorized", "NotFound"] as const)("with %s says nothing about the target before it has repeated for 30 s", async (code) => {
-    const { failures, clock, pass } = await around(wanted, () => refusal(code));
-    await expect(pass()).rejects.toMatchObject({ code });
-    clock.advance(29_999);
-    await expect(pass()).rejects.toMatchObject({ code });
-    expect(failures).toEqual(["pay/db again in 30000 ms", "pay/db again in 1 ms"]);
-    clock.advance(1);
-    await expect(pass()).rejects.toMatchObject({ code });
-    expect(failures.slice(2)).toEqual([`pay/db: ${code} refused: ${code}`]);
-  });
+  test.for(["Conflict", "TooManyRequests", "Network", "Unauthorized", "NotFound"] as const)(
+    "with %s says nothing about the target before it has repeated for 30 s",
+    async (code) => {
+      const { failures, clock, pass } = await around(wanted, () => refusal(code));
+      await expect(pass()).rejects.toMatchObject({ code });
+      clock.advance(29_999);
+      await expect(pass()).rejects.toMatchObject({ code });
+      expect(failures).toEqual(["pay/db again in 30000 ms", "pay/db again in 1 ms"]);
+      clock.advance(1);
+      await expect(pass()).rejects.toMatchObject({ code });
+      expect(failures.slice(2)).toEqual([`pay/db: ${code} refused: ${code}`]);
+    },
+  );
 
   test("for want of the Lease says nothing about the target, ever", async () => {
     const { failures, clock, pass } = await around(wanted, () => refusal("Fenced"));

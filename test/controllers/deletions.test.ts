@@ -3,14 +3,22 @@ import { Deletions } from "../../src/controllers/deletions.ts";
 import { granteeOfRoleBinding } from "../../src/domain/former-grantee.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
-const grantee = (binding: string, name = "ann") => granteeOfRoleBinding({ namespace: "team", name: binding }, { subject: { kind: "User", name }, verb: "get" });
+const grantee = (binding: string, name = "ann") =>
+  granteeOfRoleBinding(
+    { namespace: "team", name: binding },
+    { subject: { kind: "User", name }, verb: "get" },
+  );
 
 test("a deletion was first seen when it was first asked about, until the object is gone", () => {
   const clock = new TestClock();
   const deletions = new Deletions(clock);
   expect(deletions.seenAt("a")).toBe(0);
   clock.advance(500);
-  expect([deletions.seenAt("a"), deletions.seenAt("b"), deletions.note("a", { stand: true, grantees: [] }).seenAt]).toEqual([0, 500, 0]);
+  expect([
+    deletions.seenAt("a"),
+    deletions.seenAt("b"),
+    deletions.note("a", { stand: true, grantees: [] }).seenAt,
+  ]).toEqual([0, 500, 0]);
   deletions.forget("a");
   expect(deletions.seenAt("a")).toBe(500);
 });
@@ -23,7 +31,10 @@ test("grants are gone since they were last seen to be, and anew when one stood i
     return deletions.note("a", { stand, grantees: [] }).grantsGoneAt;
   });
   expect(goneAt).toEqual([undefined, 200, 200, undefined, 500]);
-  expect([deletions.note("a", { stand: false, grantees: [] }).hadGrants, deletions.note("b", { stand: false, grantees: [] }).hadGrants]).toEqual([true, false]);
+  expect([
+    deletions.note("a", { stand: false, grantees: [] }).hadGrants,
+    deletions.note("b", { stand: false, grantees: [] }).hadGrants,
+  ]).toEqual([true, false]);
 });
 
 test("whom bindings let in is remembered when they are gone, one for each", () => {

@@ -16,15 +16,39 @@ import { raw } from "./told-list-watch.ts";
 
 const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
 const keys = { secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })] };
-const config = { issuer: "https://issuer", audience: "aud", maximumTokenTtl: 86_400, deleteExpiredTokensAfter: 3600, quotaTokens: 2, quotaExempt: [] };
+const config = {
+  issuer: "https://issuer",
+  audience: "aud",
+  maximumTokenTtl: 86_400,
+  deleteExpiredTokensAfter: 3600,
+  quotaTokens: 2,
+  quotaExempt: [],
+};
 
 async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new TokenQuota(config)) {
   const { informers, clock } = await told({ ...policies, ...listed });
   const client = new ScriptedClient();
   const { stores } = informers;
-  const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } } });
+  const keyViews = createKeyViews({
+    keys: stores.keys,
+    policies: stores.requesterPolicies,
+    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
+  });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileEndpointToken("t", { ...releasing, ...allFailures(clock), client, clock, config, namespace: ownNamespace, stores, keyViews, tokenQuota, observe: () => {}, tell: async () => {}, refresh: async () => {} });
+  const next = await reconcileEndpointToken("t", {
+    ...releasing,
+    ...allFailures(clock),
+    client,
+    clock,
+    config,
+    namespace: ownNamespace,
+    stores,
+    keyViews,
+    tokenQuota,
+    observe: () => {},
+    tell: async () => {},
+    refresh: async () => {},
+  });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
   return { next, lines: client.lines, status };
 }
@@ -36,19 +60,34 @@ test("a token that is gone asks for nothing", async () => {
 });
 
 test("a token is minted once its requester is granted it, for its requester", async () => {
-  const { status, lines } = await passOver({ ...token, ...keys, ...granted("directclusterendpointtokens", "t") });
+  const { status, lines } = await passOver({
+    ...token,
+    ...keys,
+    ...granted("directclusterendpointtokens", "t"),
+  });
   const minted = status["token"] instanceof SecretText ? SecretText.reveal(status["token"]) : "";
-  expect(decodeJwt(minted)).toMatchObject({ sub: "ann", iss: "https://issuer", aud: "aud", jti: "uid-t" });
+  expect(decodeJwt(minted)).toMatchObject({
+    sub: "ann",
+    iss: "https://issuer",
+    aud: "aud",
+    jti: "uid-t",
+  });
   expect(lines).toEqual(["patch directclusterendpointtokens t"]);
 });
 
 test("a token waits for its grant, ten seconds without a word", async () => {
   const { lines, next } = await passOver({ ...token, ...keys });
-  expect([lines, next]).toEqual([[], { kind: "look-again", at: Date.parse("2026-01-01T00:00:10Z") }]);
+  expect([lines, next]).toEqual([
+    [],
+    { kind: "look-again", at: Date.parse("2026-01-01T00:00:10Z") },
+  ]);
 });
 
 test("a token waits for signing keys without a word: their arrival brings the next pass", async () => {
-  const { lines, status } = await passOver({ ...token, ...granted("directclusterendpointtokens", "t") });
+  const { lines, status } = await passOver({
+    ...token,
+    ...granted("directclusterendpointtokens", "t"),
+  });
   expect([lines, status]).toEqual([[], {}]);
 });
 
@@ -56,8 +95,19 @@ test("a token is not minted while its requester has as many as the quota, delete
   const quota = new TokenQuota(config);
   const endsAt = Date.parse("2026-01-01T00:30:00Z");
   for (const uid of ["deleted-1", "deleted-2"]) quota.take({ requester: "ann", uid, endsAt }, 0);
-  const waiting = await passOver({ ...token, ...keys, ...granted("directclusterendpointtokens", "t") }, quota);
-  expect(waiting).toMatchObject({ lines: ["patch directclusterendpointtokens t"], next: { kind: "look-again", at: endsAt } });
+  const waiting = await passOver(
+    { ...token, ...keys, ...granted("directclusterendpointtokens", "t") },
+    quota,
+  );
+  expect(waiting).toMatchObject({
+    lines: ["patch directclusterendpointtokens t"],
+    next: { kind: "look-again", at: endsAt },
+  });
   expect(waiting.status["token"]).toBeUndefined();
-  expect(waiting.status["conditions"]).toEqual(expect.arrayContaining([expect.objectContaining({ type: "Ready", status: "False", reason: "TooManyTokens" }), expect.objectContaining({ type: "Reconciling", status: "True" })]));
+  expect(waiting.status["conditions"]).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ type: "Ready", status: "False", reason: "TooManyTokens" }),
+      expect.objectContaining({ type: "Reconciling", status: "True" }),
+    ]),
+  );
 });

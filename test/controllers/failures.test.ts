@@ -12,7 +12,10 @@ function around() {
     notingFailures(
       "ns/a",
       {
-        apply: () => (error === undefined ? Promise.resolve({ kind: "wait-for-change" }) : Promise.reject(error)),
+        apply: () =>
+          error === undefined
+            ? Promise.resolve({ kind: "wait-for-change" })
+            : Promise.reject(error),
         report: async ({ reason, message }) => void reports.push(`${reason} ${message}`),
         ...rest,
       },
@@ -22,19 +25,31 @@ function around() {
 }
 
 describe("one try after another", () => {
-  test.for(["ServerError", "Conflict", "TooManyRequests", "Forbidden", "Network", "NotFound"] as const)("that fails with %s is reported once it has failed for 30 s, and thrown each time", async (code) => {
-    const { clock, failures, reports, attempt } = around();
-    await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
-    expect([reports, failures.lines]).toEqual([[], ["ns/a again in 30000 ms"]]);
-    clock.advance(30_000);
-    await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
-    expect(reports).toEqual([`${code} refused: ${code}`]);
-  });
+  test.for([
+    "ServerError",
+    "Conflict",
+    "TooManyRequests",
+    "Forbidden",
+    "Network",
+    "NotFound",
+  ] as const)(
+    "that fails with %s is reported once it has failed for 30 s, and thrown each time",
+    async (code) => {
+      const { clock, failures, reports, attempt } = around();
+      await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
+      expect([reports, failures.lines]).toEqual([[], ["ns/a again in 30000 ms"]]);
+      clock.advance(30_000);
+      await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
+      expect(reports).toEqual([`${code} refused: ${code}`]);
+    },
+  );
 
   test("is reported in the same words, however they vary", async () => {
     const { clock, reports, attempt } = around();
     for (let count = 0; count < 5; count += 1) {
-      await expect(attempt(refusal("ServerError", { message: `request ${count}` }))).rejects.toMatchObject({ name: "KubeError" });
+      await expect(
+        attempt(refusal("ServerError", { message: `request ${count}` })),
+      ).rejects.toMatchObject({ name: "KubeError" });
       clock.advance(30_000);
     }
     expect(new Set(reports)).toEqual(new Set(["ServerError request 1"]));
@@ -54,7 +69,9 @@ describe("one try after another", () => {
 
   test("says that what was said is over", async () => {
     const { failures, attempt } = around();
-    await expect(attempt(refusal("Forbidden"), { failureOf: accessFailureOf })).rejects.toMatchObject({ name: "KubeError" });
+    await expect(
+      attempt(refusal("Forbidden"), { failureOf: accessFailureOf }),
+    ).rejects.toMatchObject({ name: "KubeError" });
     failures.lines.length = 0;
     await attempt(undefined);
     expect(failures.lines).toEqual(["ns/a: none"]);
@@ -71,16 +88,29 @@ describe("one try after another", () => {
 
   test("whose report fails, too, throws what failed first", async () => {
     const { attempt } = around();
-    const failing = { failureOf: accessFailureOf, report: () => Promise.reject(refusal("Network")) };
+    const failing = {
+      failureOf: accessFailureOf,
+      report: () => Promise.reject(refusal("Network")),
+    };
     await expect(attempt(refusal("Invalid"), failing)).rejects.toMatchObject({ code: "Invalid" });
-    await expect(attempt(refusal("Invalid"), { ...failing, report: () => Promise.reject(new TypeError("bug")) })).rejects.toThrow(new TypeError("bug"));
+    await expect(
+      attempt(refusal("Invalid"), {
+        ...failing,
+        report: () => Promise.reject(new TypeError("bug")),
+      }),
+    ).rejects.toThrow(new TypeError("bug"));
   });
 });
 
 describe("a failure of Roles and RoleBindings", () => {
   test.for<[string, ReturnType<typeof refusal>]>([
     ["too-large", refusal("ServerError", { explanation: "etcdserver: request is too large" })],
-    ["too-large", refusal("ServerError", { explanation: "rpc error: trying to send message larger than max (3 vs. 2)" })],
+    [
+      "too-large",
+      refusal("ServerError", {
+        explanation: "rpc error: trying to send message larger than max (3 vs. 2)",
+      }),
+    ],
     ["too-large", refusal("BadRequest", { status: 413, explanation: "Request entity too large" })],
     ["refused", refusal("Forbidden", { explanation: "exceeded quota" })],
     ["refused", refusal("Invalid")],

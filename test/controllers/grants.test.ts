@@ -20,15 +20,38 @@ test("a requester is who the stamp says, once all four policies are there", asyn
 
 test.each(Object.keys(policies))("a requester is not certain without %s", async (plural) => {
   const { requester } = await seen({ ...policies, [plural]: [] });
-  expect(requester).toMatchObject({ kind: "unknown", why: expect.stringContaining("not installed") });
+  expect(requester).toMatchObject({
+    kind: "unknown",
+    why: expect.stringContaining("not installed"),
+  });
 });
 
 test.for<[string, Parameters<typeof told>[0], object]>([
-  ["is in force when role and binding stand", { ...policies, ...granted("ownedaccesskeys", "k") }, { granted: true, named: true, namedByOthers: false }],
-  ["is named, not in force, without its binding", { ...policies, ...granted("ownedaccesskeys", "k"), clusterrolebindings: [] }, { granted: false, named: true }],
-  ["is none where the role names others", { ...policies, ...granted("ownedaccesskeys", "other") }, { granted: false, named: false }],
-  ["is none where the role names a token of that name", { ...policies, ...granted("directclusterendpointtokens", "k") }, { granted: false, named: false }],
-  ["is another's where the requester is not certain", granted("ownedaccesskeys", "k"), { granted: false, named: true }],
+  [
+    "is in force when role and binding stand",
+    { ...policies, ...granted("ownedaccesskeys", "k") },
+    { granted: true, named: true, namedByOthers: false },
+  ],
+  [
+    "is named, not in force, without its binding",
+    { ...policies, ...granted("ownedaccesskeys", "k"), clusterrolebindings: [] },
+    { granted: false, named: true },
+  ],
+  [
+    "is none where the role names others",
+    { ...policies, ...granted("ownedaccesskeys", "other") },
+    { granted: false, named: false },
+  ],
+  [
+    "is none where the role names a token of that name",
+    { ...policies, ...granted("directclusterendpointtokens", "k") },
+    { granted: false, named: false },
+  ],
+  [
+    "is another's where the requester is not certain",
+    granted("ownedaccesskeys", "k"),
+    { granted: false, named: true },
+  ],
 ])("a grant %s", async ([, listed, expected]) => {
   expect((await seen(listed)).grant).toMatchObject(expected);
 });

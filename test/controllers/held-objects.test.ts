@@ -16,7 +16,8 @@ test("what was written with the finalizer on it is held, until a write takes it 
 
 test("only the last ten thousand are remembered", () => {
   const held = new HeldObjects();
-  for (let index = 0; index < 10_000; index += 1) held.note(answer(`u${index}`, [cleanupFinalizer]));
+  for (let index = 0; index < 10_000; index += 1)
+    held.note(answer(`u${index}`, [cleanupFinalizer]));
   held.note(answer("u0", [cleanupFinalizer]));
   held.note(answer("last", [cleanupFinalizer]));
   expect(["u0", "u1", "u2", "last"].map((uid) => held.has(uid))).toEqual([true, false, true, true]);

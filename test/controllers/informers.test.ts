@@ -16,27 +16,53 @@ import { settled, TestClock } from "../runtime/test-clock.ts";
 import { copied, deaf, offered, ownNamespace, projectNamespace, told } from "./told-controller.ts";
 import { raw, type RawObject, ToldListWatch } from "./told-list-watch.ts";
 
-const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) => [...values].map(({ metadata }) => metadata.name).toSorted();
+const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) =>
+  [...values].map(({ metadata }) => metadata.name).toSorted();
 
 test("every kind is waited for, and none any more once all are listed", async () => {
-  const deps = { listWatch: new ToldListWatch({}), clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 };
-  expect(createInformers(deps, { namespace: ownNamespace, requireSyncFrom: false, on: deaf }).unprovenBecause()).toHaveLength(21);
+  const deps = {
+    listWatch: new ToldListWatch({}),
+    clock: new TestClock(),
+    turns: new Turns(new TestClock()),
+    log: recordingLog(),
+    random: () => 0,
+  };
+  expect(
+    createInformers(deps, {
+      namespace: ownNamespace,
+      requireSyncFrom: false,
+      on: deaf,
+    }).unprovenBecause(),
+  ).toHaveLength(21);
   const { informers } = await told({});
   expect(informers.unprovenBecause()).toEqual([]);
 });
 
 describe("a SharedSecret is held", () => {
   test("with its options, found by uid, namespace and the name of its copies", async () => {
-    const { informers } = await told({ sharedsecrets: [offered("db", { metadata: { annotations: { [annotations.syncSecretName]: "other" } } })] });
+    const { informers } = await told({
+      sharedsecrets: [
+        offered("db", { metadata: { annotations: { [annotations.syncSecretName]: "other" } } }),
+      ],
+    });
     const { sharedSecrets } = informers.stores;
-    for (const [index, name] of [[indexes.uid, "uid-db"], [indexes.namespace, "team"], [indexes.secretName, "other"]] as const) {
+    for (const [index, name] of [
+      [indexes.uid, "uid-db"],
+      [indexes.namespace, "team"],
+      [indexes.secretName, "other"],
+    ] as const) {
       expect(names(sharedSecrets.by(index, name).map(({ secret }) => secret))).toEqual(["db"]);
     }
   });
 
   test("with a digest that is equal for equal data", async () => {
-    const { informers } = await told({ sharedsecrets: [offered("a"), offered("b"), offered("c", { data: { password: "b3RoZXI=" } })], secrets: [copied("a", "pay")] });
-    const digests = ["team/a", "team/b", "team/c"].map((key) => informers.stores.sharedSecrets.get(key)?.digest);
+    const { informers } = await told({
+      sharedsecrets: [offered("a"), offered("b"), offered("c", { data: { password: "b3RoZXI=" } })],
+      secrets: [copied("a", "pay")],
+    });
+    const digests = ["team/a", "team/b", "team/c"].map(
+      (key) => informers.stores.sharedSecrets.get(key)?.digest,
+    );
     expect(new Set(digests).size).toBe(2);
     expect(informers.stores.copies.get("pay/a")?.digest).toBe(digests[0]);
   });
@@ -44,8 +70,18 @@ describe("a SharedSecret is held", () => {
 
 test("of a namespace and of a SharedSecret nothing is held that others put on it, and of the latter no big data", async () => {
   const theirs = { labels: { theirs: "canary" }, annotations: { theirs: "canary" } };
-  const { informers } = await told({ namespaces: [raw({ name: "pay", ...theirs })], sharedsecrets: [offered("db", { data: { password: "Y2FuYXJ5".repeat(2_000) }, metadata: theirs })] });
-  expect(JSON.stringify([...informers.stores.namespaces.values(), ...informers.stores.sharedSecrets.values()])).not.toContain("canary");
+  const { informers } = await told({
+    namespaces: [raw({ name: "pay", ...theirs })],
+    sharedsecrets: [
+      offered("db", { data: { password: "Y2FuYXJ5".repeat(2_000) }, metadata: theirs }),
+    ],
+  });
+  expect(
+    JSON.stringify([
+      ...informers.stores.namespaces.values(),
+      ...informers.stores.sharedSecrets.values(),
+    ]),
+  ).not.toContain("canary");
   const source = informers.stores.sharedSecrets.get("team/db");
   expect(source).toMatchObject({ keys: 1 });
   expect(source).not.toHaveProperty("data");
@@ -54,25 +90,53 @@ test("of a namespace and of a SharedSecret nothing is held that others put on it
 describe("of other Secrets nothing is held", () => {
   const around = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
   const stranger = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
-    raw({ namespace: "pay", name, labels: { theirs: "x" }, annotations: { theirs: "y" }, ...metadata }, { data: { password: "Y2FuYXJ5" } });
+    raw(
+      {
+        namespace: "pay",
+        name,
+        labels: { theirs: "x" },
+        annotations: { theirs: "y" },
+        ...metadata,
+      },
+      { data: { password: "Y2FuYXJ5" } },
+    );
 
   test("but what stands where a copy is wanted, stripped of what is not Latchkey's", async () => {
     const paused = { annotations: { theirs: "y", [annotations.disableSync]: "true" } };
-    const { informers } = await told({ ...around, secrets: [stranger("db", paused), stranger("else"), raw({ namespace: "other", name: "db" })] });
+    const { informers } = await told({
+      ...around,
+      secrets: [stranger("db", paused), stranger("else"), raw({ namespace: "other", name: "db" })],
+    });
     expect(names(informers.stores.strangers.values())).toEqual(["db"]);
-    expect(informers.stores.strangers.get("pay/db")?.metadata).toMatchObject({ labels: {}, annotations: { [annotations.disableSync]: "true" } });
+    expect(informers.stores.strangers.get("pay/db")?.metadata).toMatchObject({
+      labels: {},
+      annotations: { [annotations.disableSync]: "true" },
+    });
   });
 
   test("but what says that it is a copy at its very place, found by its source", async () => {
-    const annotation = (place: string) => ({ annotations: { theirs: "y", [annotations.copyOf]: `gone/db -> ${place}` } });
-    const { informers } = await told({ secrets: [stranger("lost", annotation("pay/lost")), stranger("pasted", annotation("pay/lost"))] });
+    const annotation = (place: string) => ({
+      annotations: { theirs: "y", [annotations.copyOf]: `gone/db -> ${place}` },
+    });
+    const { informers } = await told({
+      secrets: [
+        stranger("lost", annotation("pay/lost")),
+        stranger("pasted", annotation("pay/lost")),
+      ],
+    });
     expect(names(informers.stores.strangers.values())).toEqual(["lost"]);
     expect(names(informers.stores.strangers.by(indexes.sourceUid, "gone/db"))).toEqual(["lost"]);
-    expect(informers.stores.strangers.get("pay/lost")?.metadata).toMatchObject({ labels: {}, annotations: { [annotations.copyOf]: "gone/db -> pay/lost" } });
+    expect(informers.stores.strangers.get("pay/lost")?.metadata).toMatchObject({
+      labels: {},
+      annotations: { [annotations.copyOf]: "gone/db -> pay/lost" },
+    });
   });
 
   test("and no data is held anywhere", async () => {
-    const { informers } = await told({ ...around, secrets: [stranger("db"), copied("db", "play")] });
+    const { informers } = await told({
+      ...around,
+      secrets: [stranger("db"), copied("db", "play")],
+    });
     const held = [...informers.stores.strangers.values(), ...informers.stores.copies.values()];
     expect(held).toHaveLength(2);
     expect(held.map((seen) => "data" in seen)).toEqual([false, false]);
@@ -80,13 +144,24 @@ describe("of other Secrets nothing is held", () => {
 });
 
 describe("a Role or RoleBinding is held", () => {
-  const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) => raw({ namespace: "team", name, ...metadata }, { rules: [] });
+  const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
+    raw({ namespace: "team", name, ...metadata }, { rules: [] });
   const named = (name: string) => `latchkey-${name}-0123456789abcdef`;
   const marked = { [labels.sourceUid]: "uid-db" };
   test("when it has a name that a derived one might have, and counts as derived with a mark of Latchkey's beside", async () => {
-    const owner = { apiVersion: "management.service/v1", kind: "SharedSecret", name: "db", uid: "uid-db" };
+    const owner = {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      name: "db",
+      uid: "uid-db",
+    };
     const { informers } = await told({
-      roles: [role(named("a"), { labels: marked }), role(named("b"), { ownerReferences: [owner] }), role("latchkey-c", { labels: marked }), role("d", { labels: marked, ownerReferences: [owner] })],
+      roles: [
+        role(named("a"), { labels: marked }),
+        role(named("b"), { ownerReferences: [owner] }),
+        role("latchkey-c", { labels: marked }),
+        role("d", { labels: marked, ownerReferences: [owner] }),
+      ],
     });
     expect(names(informers.stores.roles.values())).toEqual([named("a"), named("b"), "latchkey-c"]);
     expect(names(informers.stores.roles.by(indexes.sourceUid, "uid-db"))).toEqual([named("a")]);
@@ -96,15 +171,29 @@ describe("a Role or RoleBinding is held", () => {
 describe("a ClusterRole or ClusterRoleBinding is held", () => {
   test("when it has the name of a requester's, whatever its labels", async () => {
     const hash = requesterHash("ann");
-    const { informers } = await told({ clusterroles: [raw({ name: "a", labels: { [labels.requesterHash]: hash } }), raw({ name: `latchkey-requester-${hash}-0` }), raw({ name: "view" })] });
-    expect(names(informers.stores.clusterRoles.by(indexes.requester, hash))).toEqual([`latchkey-requester-${hash}-0`]);
+    const { informers } = await told({
+      clusterroles: [
+        raw({ name: "a", labels: { [labels.requesterHash]: hash } }),
+        raw({ name: `latchkey-requester-${hash}-0` }),
+        raw({ name: "view" }),
+      ],
+    });
+    expect(names(informers.stores.clusterRoles.by(indexes.requester, hash))).toEqual([
+      `latchkey-requester-${hash}-0`,
+    ]);
     expect(informers.stores.clusterRoles.size).toBe(1);
   });
 });
 
 test("keys and tokens are found by the hash of their requester's name, which a stamp alone gives", async () => {
   const stamp = { annotations: { [annotations.requester]: "ann" } };
-  const { informers } = await told({ ownedaccesskeys: [raw({ name: "k", ...stamp }, { spec: { key: "canary-canary-canary" } }), raw({ name: "none" })], directclusterendpointtokens: [raw({ name: "t", ...stamp })] });
+  const { informers } = await told({
+    ownedaccesskeys: [
+      raw({ name: "k", ...stamp }, { spec: { key: "canary-canary-canary" } }),
+      raw({ name: "none" }),
+    ],
+    directclusterendpointtokens: [raw({ name: "t", ...stamp })],
+  });
   expect(names(informers.stores.keys.by(indexes.requester, requesterHash("ann")))).toEqual(["k"]);
   expect(names(informers.stores.tokens.by(indexes.requester, requesterHash("ann")))).toEqual(["t"]);
   const digest = informers.stores.keys.get("k")?.keyDigest ?? "";
@@ -114,7 +203,9 @@ test("keys and tokens are found by the hash of their requester's name, which a s
 
 describe("the answer to a write is taken in", () => {
   const signingKeys = (): unknown => {
-    const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
+    const made: unknown = JSON.parse(
+      encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })),
+    );
     return raw(recordAt(made, "metadata"), { data: recordAt(made, "data") });
   };
 
@@ -130,12 +221,22 @@ describe("the answer to a write is taken in", () => {
     const { informers } = await told({});
     informers.observe(resources.secrets, copied("db", "pay"));
     informers.observe(resources.secrets, signingKeys());
-    expect([names(informers.stores.copies.values()), informers.stores.signingKeys.size]).toEqual([["db"], 1]);
+    expect([names(informers.stores.copies.values()), informers.stores.signingKeys.size]).toEqual([
+      ["db"],
+      1,
+    ]);
   });
 });
 
 test("signing keys that cannot be read are logged by name, without a word of them", async () => {
-  const { informers, log } = await told({ secrets: [raw({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: { "keys.json": "Y2FuYXJ5" } })] });
+  const { informers, log } = await told({
+    secrets: [
+      raw(
+        { namespace: ownNamespace, name: ownObjects.signingKeys },
+        { data: { "keys.json": "Y2FuYXJ5" } },
+      ),
+    ],
+  });
   expect(informers.stores.signingKeys.size).toBe(0);
   expect(log.lines).toHaveLength(1);
   expect(JSON.stringify(log.lines)).not.toMatch(/canary|Y2FuYXJ5/);
@@ -144,12 +245,27 @@ test("signing keys that cannot be read are logged by name, without a word of the
 test("it ends when told to, before Secrets of others are followed, too", async () => {
   const stop = new AbortController();
   const listWatch = new ToldListWatch({});
-  const list: ListWatch["list"] = (selection, signal, onEvents) => (selection.resource === resources.namespaces ? Promise.reject(new Error("no")) : listWatch.list(selection, signal, onEvents));
+  const list: ListWatch["list"] = (selection, signal, onEvents) =>
+    selection.resource === resources.namespaces
+      ? Promise.reject(new Error("no"))
+      : listWatch.list(selection, signal, onEvents);
   const [watch, get] = [listWatch.watch.bind(listWatch), listWatch.get.bind(listWatch)];
-  const informers = createInformers({ listWatch: { list, watch, get }, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 }, { namespace: ownNamespace, requireSyncFrom: false, on: deaf });
+  const informers = createInformers(
+    {
+      listWatch: { list, watch, get },
+      clock: new TestClock(),
+      turns: new Turns(new TestClock()),
+      log: recordingLog(),
+      random: () => 0,
+    },
+    { namespace: ownNamespace, requireSyncFrom: false, on: deaf },
+  );
   const ended = informers.run(stop.signal);
   await settled();
-  expect(informers.unprovenBecause()).toEqual(["namespaces not listed yet", "secrets not listed yet"]);
+  expect(informers.unprovenBecause()).toEqual([
+    "namespaces not listed yet",
+    "secrets not listed yet",
+  ]);
   stop.abort();
   await ended;
 });
@@ -160,8 +276,16 @@ describe("what the API server itself says of", () => {
 
   test.for<[string, readonly RawObject[], readonly string[]]>([
     ["a Secret of others is read as metadata alone", [foreign], ["secrets metadata pay/db"]],
-    ["a copy is read whole", [copied("db", "pay")], ["secrets metadata pay/db", "secrets whole pay/db"]],
-    ["a Secret that is not there is asked for in both ways", [], ["secrets metadata pay/db", "secrets whole pay/db"]],
+    [
+      "a copy is read whole",
+      [copied("db", "pay")],
+      ["secrets metadata pay/db", "secrets whole pay/db"],
+    ],
+    [
+      "a Secret that is not there is asked for in both ways",
+      [],
+      ["secrets metadata pay/db", "secrets whole pay/db"],
+    ],
   ])("%s", async ([, secrets, reads]) => {
     const { informers, listWatch } = await told({ ...wanted, secrets });
     await informers.refresh(resources.secrets, { namespace: "pay", name: "db" });

@@ -7,9 +7,19 @@ const ref = { namespace: "team", name: "db" };
 const found = (uid: string) => raw({ ...ref, uid });
 
 test.for<[string, string | undefined, unknown, boolean]>([
-  ["is gone when the API server does not find it by name", "u", refusal("NotFound", { objectName: "db" }), true],
+  [
+    "is gone when the API server does not find it by name",
+    "u",
+    refusal("NotFound", { objectName: "db" }),
+    true,
+  ],
   ["is not gone when the API server does not serve the kind", "u", refusal("NotFound"), false],
-  ["is not gone when something else is not found", "u", refusal("NotFound", { objectName: "team" }), false],
+  [
+    "is not gone when something else is not found",
+    "u",
+    refusal("NotFound", { objectName: "team" }),
+    false,
+  ],
   ["is there under its uid", "u", found("u"), false],
   ["is gone when another stands under its name", "u", found("other"), true],
   ["is there under any uid where none is known", undefined, found("other"), false],
@@ -19,6 +29,11 @@ test.for<[string, string | undefined, unknown, boolean]>([
   expect(client.lines).toEqual(["getMetadata sharedsecrets team/db"]);
 });
 
-test.for(["Forbidden", "ServerError", "Network", "Fenced"] as const)("%s says nothing about a source", async (code) => {
-  await expect(isSourceGone(ref, "u", new ScriptedClient(() => refusal(code)))).rejects.toMatchObject({ code });
-});
+test.for(["Forbidden", "ServerError", "Network", "Fenced"] as const)(
+  "%s says nothing about a source",
+  async (code) => {
+    await expect(
+      isSourceGone(ref, "u", new ScriptedClient(() => refusal(code))),
+    ).rejects.toMatchObject({ code });
+  },
+);

@@ -9,15 +9,37 @@ function withStatus(object: RawObject, status: object): RawObject {
 }
 
 const conditions = (ready: string, synced: string) => [
-  { type: "Ready", status: "True", reason: ready, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
-  { type: "Synced", status: synced === "Synced" ? "True" : "False", reason: synced, message: "", lastTransitionTime: "2026-01-01T00:00:00Z" },
+  {
+    type: "Ready",
+    status: "True",
+    reason: ready,
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  },
+  {
+    type: "Synced",
+    status: synced === "Synced" ? "True" : "False",
+    reason: synced,
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  },
 ];
 
 test("objects and targets are counted as they come, change and go, and each change is passed on", async () => {
   const metrics = createMetrics();
   let heard = 0;
-  const { listWatch, stop } = await told({ sharedsecrets: [offered("a"), offered("b")], ownedaccesskeys: [raw({ name: "k" }, { spec: {} })] }, countingObjects({ ...deaf, sharedSecret: () => (heard += 1) }, metrics));
-  const lines = async (): Promise<readonly string[]> => (await metrics.render()).text.split("\n").filter((line) => /^latchkey_(objects|sync_targets)\{/.test(line)).toSorted();
+  const { listWatch, stop } = await told(
+    {
+      sharedsecrets: [offered("a"), offered("b")],
+      ownedaccesskeys: [raw({ name: "k" }, { spec: {} })],
+    },
+    countingObjects({ ...deaf, sharedSecret: () => (heard += 1) }, metrics),
+  );
+  const lines = async (): Promise<readonly string[]> =>
+    (await metrics.render()).text
+      .split("\n")
+      .filter((line) => /^latchkey_(objects|sync_targets)\{/.test(line))
+      .toSorted();
   expect(await lines()).toEqual([
     'latchkey_objects{kind="OwnedAccessKey",condition="Ready",status="Unknown",reason=""} 1',
     'latchkey_objects{kind="SharedSecret",condition="Ready",status="Unknown",reason=""} 2',
@@ -26,8 +48,14 @@ test("objects and targets are counted as they come, change and go, and each chan
     'latchkey_sync_targets{state="pending"} 0',
     'latchkey_sync_targets{state="synced"} 0',
   ]);
-  const stuck = withStatus(offered("a"), { conditions: conditions("Ready", "Conflict"), sync: { desired: 3, synced: 1, conflicts: 2 } });
-  listWatch.tell("sharedsecrets", "MODIFIED", { ...stuck, metadata: { ...stuck.metadata, namespace: "team" } });
+  const stuck = withStatus(offered("a"), {
+    conditions: conditions("Ready", "Conflict"),
+    sync: { desired: 3, synced: 1, conflicts: 2 },
+  });
+  listWatch.tell("sharedsecrets", "MODIFIED", {
+    ...stuck,
+    metadata: { ...stuck.metadata, namespace: "team" },
+  });
   expect(await lines()).toEqual(
     expect.arrayContaining([
       'latchkey_objects{kind="SharedSecret",condition="Ready",status="True",reason="Ready"} 1',
@@ -39,6 +67,9 @@ test("objects and targets are counted as they come, change and go, and each chan
   );
   for (const name of ["a", "b"]) listWatch.tell("sharedsecrets", "DELETED", offered(name));
   expect((await lines()).filter((line) => line.includes("SharedSecret"))).toEqual([]);
-  expect([heard, (await lines()).includes('latchkey_sync_targets{state="conflict"} 0')]).toEqual([5, true]);
+  expect([heard, (await lines()).includes('latchkey_sync_targets{state="conflict"} 0')]).toEqual([
+    5,
+    true,
+  ]);
   stop.abort();
 });

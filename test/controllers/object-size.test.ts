@@ -4,7 +4,9 @@ import { sizeOfIn } from "../../src/controllers/object-size.ts";
 import { offered, told } from "./told-controller.ts";
 
 test("a SharedSecret is as big as its data, one that is not held and a Secret may be as big as any object, other kinds are small", async () => {
-  const { informers } = await told({ sharedsecrets: [offered("db", { data: { password: "YQ==".repeat(50_000) } })] });
+  const { informers } = await told({
+    sharedsecrets: [offered("db", { data: { password: "YQ==".repeat(50_000) } })],
+  });
   const sizeOf = sizeOfIn(informers.stores);
   expect(sizeOf(resources.sharedSecrets, { namespace: "team", name: "db" })).toBe(200_008);
   expect(sizeOf(resources.sharedSecrets, { namespace: "team", name: "gone" })).toBe(1_572_864);

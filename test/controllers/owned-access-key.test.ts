@@ -8,16 +8,44 @@ import { ScriptedClient } from "./scripted-client.ts";
 import { told } from "./told-controller.ts";
 
 const plain = { key: "canary-canary-canary", user: "ann" };
-const config = { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" }, deleteExpiredKeysAfter: undefined };
+const config = {
+  maximumKeyTtl: 0,
+  namespace: "latchkey-system",
+  prefixes: { user: "", team: "" },
+  deleteExpiredKeysAfter: undefined,
+};
 
 async function passOver(listed: Parameters<typeof told>[0], name = "k") {
-  const { informers, clock } = await told({ ...policies, ...granted("ownedaccesskeys", "k"), ...listed });
+  const { informers, clock } = await told({
+    ...policies,
+    ...granted("ownedaccesskeys", "k"),
+    ...listed,
+  });
   const client = new ScriptedClient();
   const { stores } = informers;
-  const keyViews = createKeyViews({ keys: stores.keys, policies: stores.requesterPolicies, config });
+  const keyViews = createKeyViews({
+    keys: stores.keys,
+    policies: stores.requesterPolicies,
+    config,
+  });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileOwnedAccessKey(name, { ...releasing, ...allFailures(clock), client, clock, config, stores, keyViews, observe: () => {}, tell: async () => {}, refresh: async () => {} });
-  return { next, written: JSON.stringify(client.requests.map(({ body }) => body)), lines: client.lines };
+  const next = await reconcileOwnedAccessKey(name, {
+    ...releasing,
+    ...allFailures(clock),
+    client,
+    clock,
+    config,
+    stores,
+    keyViews,
+    observe: () => {},
+    tell: async () => {},
+    refresh: async () => {},
+  });
+  return {
+    next,
+    written: JSON.stringify(client.requests.map(({ body }) => body)),
+    lines: client.lines,
+  };
 }
 
 test("a key that is gone asks for nothing", async () => {
@@ -32,21 +60,31 @@ test("a key in order is Active", async () => {
 });
 
 test("a key with a ttl is looked at again at its end, to the second", async () => {
-  const { next } = await passOver({ ownedaccesskeys: [asked("k", { spec: { ...plain, ttl: 60 } })] });
+  const { next } = await passOver({
+    ownedaccesskeys: [asked("k", { spec: { ...plain, ttl: 60 } })],
+  });
   expect(next).toEqual({ kind: "look-again", at: Date.parse("2026-01-01T00:01:00Z") });
 });
 
 test("the younger of two with one key is the duplicate", async () => {
-  const older = asked("older", { spec: plain, metadata: { creationTimestamp: "2025-06-01T00:00:00Z" } });
+  const older = asked("older", {
+    spec: plain,
+    metadata: { creationTimestamp: "2025-06-01T00:00:00Z" },
+  });
   const { written } = await passOver({ ownedaccesskeys: [asked("k", { spec: plain }), older] });
   expect(written).toContain("DuplicateKey");
 });
 
 test("without its policies nobody is certain who asked", async () => {
-  const { written } = await passOver({ validatingadmissionpolicies: [], ownedaccesskeys: [asked("k", { spec: plain })] });
+  const { written } = await passOver({
+    validatingadmissionpolicies: [],
+    ownedaccesskeys: [asked("k", { spec: plain })],
+  });
   expect(written).toContain("UnknownRequester");
 });
 
 test("a key without a key says so", async () => {
-  expect((await passOver({ ownedaccesskeys: [asked("k", { spec: { user: "ann" } })] })).written).toContain("MissingKey");
+  expect(
+    (await passOver({ ownedaccesskeys: [asked("k", { spec: { user: "ann" } })] })).written,
+  ).toContain("MissingKey");
 });

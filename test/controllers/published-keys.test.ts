@@ -5,20 +5,33 @@ import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.
 import { encodeBody } from "../../src/kube/encode.ts";
 
 const stranger = { clientName: undefined };
-const keys = parseSigningKeys(JSON.parse(encodeBody(newSigningKeys({ namespace: "latchkey-system", now: 0 }))));
-const get = (path: string, seen: typeof keys | undefined = keys): Promise<HttpResponse> | HttpResponse =>
-  routed(publishedKeyRoutes("https://latchkey.example", () => seen))({ method: "GET", path, body: "" }, stranger);
+const keys = parseSigningKeys(
+  JSON.parse(encodeBody(newSigningKeys({ namespace: "latchkey-system", now: 0 }))),
+);
+const get = (
+  path: string,
+  seen: typeof keys | undefined = keys,
+): Promise<HttpResponse> | HttpResponse =>
+  routed(publishedKeyRoutes("https://latchkey.example", () => seen))(
+    { method: "GET", path, body: "" },
+    stranger,
+  );
 
 describe("the published keys", () => {
   test("are public members only, and may be kept for a minute", async () => {
     const response = await get("/openid/v1/jwks");
-    expect(JSON.parse(response.body)).toEqual({ keys: [{ ...keys.signing.publicJwk, kid: keys.signing.kid, use: "sig", alg: "ES256" }] });
+    expect(JSON.parse(response.body)).toEqual({
+      keys: [{ ...keys.signing.publicJwk, kid: keys.signing.kid, use: "sig", alg: "ES256" }],
+    });
     expect(response.headers["cache-control"]).toBe("public, max-age=60");
   });
 
   test("are found through the discovery document of the issuer", async () => {
     const response = await get("/.well-known/openid-configuration");
-    expect(JSON.parse(response.body)).toMatchObject({ issuer: "https://latchkey.example", jwks_uri: "https://latchkey.example/openid/v1/jwks" });
+    expect(JSON.parse(response.body)).toMatchObject({
+      issuer: "https://latchkey.example",
+      jwks_uri: "https://latchkey.example/openid/v1/jwks",
+    });
   });
 
   test("are said to be missing while there are none", async () => {

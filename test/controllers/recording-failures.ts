@@ -11,15 +11,32 @@ export class RecordingFailures extends Failures {
     const lines: string[] = [];
     super({
       clock,
-      lookAgainAt: (key: Key, at: number) => void lines.push(`${key} again in ${at - clock.now()} ms`),
-      onChange: (key: Key, said: SaidFailure | undefined) => void lines.push(`${key}: ${said === undefined ? "none" : `${said.reason} ${said.message}`}`),
+      lookAgainAt: (key: Key, at: number) =>
+        void lines.push(`${key} again in ${at - clock.now()} ms`),
+      onChange: (key: Key, said: SaidFailure | undefined) =>
+        void lines.push(
+          `${key}: ${said === undefined ? "none" : `${said.reason} ${said.message}`}`,
+        ),
     });
     this.lines = lines;
   }
 }
 
 /** Failures of each kind, none of which is looked at. */
-export function allFailures(clock: TestClock): Readonly<Record<"copyFailures" | "sharedSecretFailures" | "keyFailures" | "tokenFailures" | "grantFailures", RecordingFailures>> {
+export function allFailures(
+  clock: TestClock,
+): Readonly<
+  Record<
+    "copyFailures" | "sharedSecretFailures" | "keyFailures" | "tokenFailures" | "grantFailures",
+    RecordingFailures
+  >
+> {
   const failures = (): RecordingFailures => new RecordingFailures(clock);
-  return { copyFailures: failures(), sharedSecretFailures: failures(), keyFailures: failures(), tokenFailures: failures(), grantFailures: failures() };
+  return {
+    copyFailures: failures(),
+    sharedSecretFailures: failures(),
+    keyFailures: failures(),
+    tokenFailures: failures(),
+    grantFailures: failures(),
+  };
 }

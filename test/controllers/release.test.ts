@@ -7,22 +7,34 @@ import { TestClock } from "../runtime/test-clock.ts";
 import { refusal, ScriptedClient } from "./scripted-client.ts";
 
 const ref = { namespace: "team", name: "db", uid: "uid-db" };
-const grantees = Array.from({ length: 20 }, (_, index) => granteeOfRoleBinding({ namespace: "team", name: `latchkey-db-${index}` }, { subject: { kind: "User", name: "ann" }, verb: "get" }));
+const grantees = Array.from({ length: 20 }, (_, index) =>
+  granteeOfRoleBinding(
+    { namespace: "team", name: `latchkey-db-${index}` },
+    { subject: { kind: "User", name: "ann" }, verb: "get" },
+  ),
+);
 
 function around(answer: () => unknown, grantSettleTime = 2_000) {
   const [clock, client] = [new TestClock(), new ScriptedClient(answer)];
   const deps = { client, clock, deletions: new Deletions(clock), grantSettleTime };
-  const observe = (grantsStand: boolean, seen = grantees) => observeRelease({ resource: resources.sharedSecrets, ref, grantsStand, grantees: seen }, deps);
+  const observe = (grantsStand: boolean, seen = grantees) =>
+    observeRelease({ resource: resources.sharedSecrets, ref, grantsStand, grantees: seen }, deps);
   return { clock, client, deps, observe };
 }
 
 test("an object goes after two settle times, and asks about sixteen of its grantees at most", async () => {
   const { clock, client, deps, observe } = around(() => ({ status: { allowed: false } }));
   const kept = await observe(true);
-  expect([kept, afterPhase(kept, deps)]).toEqual([{ kind: "keep-grants", until: 2_000 }, { kind: "look-again", at: clock.now() + 2_000 }]);
+  expect([kept, afterPhase(kept, deps)]).toEqual([
+    { kind: "keep-grants", until: 2_000 },
+    { kind: "look-again", at: clock.now() + 2_000 },
+  ]);
   clock.advance(2_000);
   const revoking = await observe(true);
-  expect([revoking, afterPhase(revoking, deps)]).toEqual([{ kind: "revoke" }, { kind: "wait-for-change" }]);
+  expect([revoking, afterPhase(revoking, deps)]).toEqual([
+    { kind: "revoke" },
+    { kind: "wait-for-change" },
+  ]);
   expect(await observe(false, [])).toEqual({ kind: "settle", until: 4_000 });
   clock.advance(2_000);
   expect(client.lines).toEqual([]);

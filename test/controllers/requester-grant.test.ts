@@ -16,29 +16,75 @@ const name = `latchkey-requester-${hash}-0`;
 const gone = () => refusal("NotFound", { objectName: "k" });
 const notServed = () => refusal("NotFound");
 
-/** A pass over what the stores were told; the API server says the same of an object unless `answer` does otherwise. */
-async function passOver(listed: Parameters<typeof told>[0], answer?: () => unknown, { isHeldByUs = false, isDue = false } = {}) {
+/**
+ * A pass over what the stores were told; the API server says the same of an object unless `answer`
+ * does otherwise.
+ */
+async function passOver(
+  listed: Parameters<typeof told>[0],
+  answer?: () => unknown,
+  { isHeldByUs = false, isDue = false } = {},
+) {
   const { informers, log } = await told({ ...policies, ...listed });
-  const live = ({ resource, ref }: Request) => listed?.[resource.plural]?.find(({ metadata }) => metadata.name === ref.name) ?? {};
-  const client = new ScriptedClient((request) => (request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : {}));
+  const live = ({ resource, ref }: Request) =>
+    listed?.[resource.plural]?.find(({ metadata }) => metadata.name === ref.name) ?? {};
+  const client = new ScriptedClient((request) =>
+    request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : {},
+  );
   const clock = new TestClock();
   const deletions = new Deletions(clock);
   if (isDue) deletions.seenAt("uid-k");
   clock.advance(isDue ? 2_000 : 1);
-  const next = await reconcileRequesterGrant(hash, { ...allFailures(clock), deletions, grantSettleTime: 2_000, client, clock, log, stores: informers.stores, held: { has: () => isHeldByUs }, observe: () => {}, tell: async () => {}, refresh: async () => {} });
-  return { next, client, log, granted: client.requests.flatMap(({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? []) };
+  const next = await reconcileRequesterGrant(hash, {
+    ...allFailures(clock),
+    deletions,
+    grantSettleTime: 2_000,
+    client,
+    clock,
+    log,
+    stores: informers.stores,
+    held: { has: () => isHeldByUs },
+    observe: () => {},
+    tell: async () => {},
+    refresh: async () => {},
+  });
+  return {
+    next,
+    client,
+    log,
+    granted: client.requests.flatMap(
+      ({ body }) => JSON.stringify(body ?? null).match(/"resourceNames":\[[^\]]*\]/g) ?? [],
+    ),
+  };
 }
 
 test("a requester is granted the keys and tokens that it asked for", async () => {
-  const { client, granted: names } = await passOver({ ownedaccesskeys: [asked("k")], directclusterendpointtokens: [asked("t")] });
-  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", "getMetadata directclusterendpointtokens t", `create clusterroles ${name}`, `create clusterrolebindings ${name}`]);
+  const { client, granted: names } = await passOver({
+    ownedaccesskeys: [asked("k")],
+    directclusterendpointtokens: [asked("t")],
+  });
+  expect(client.lines).toEqual([
+    "getMetadata ownedaccesskeys k",
+    "getMetadata directclusterendpointtokens t",
+    `create clusterroles ${name}`,
+    `create clusterrolebindings ${name}`,
+  ]);
   expect(names.toSorted()).toEqual(['"resourceNames":["k"]', '"resourceNames":["t"]']);
 });
 
 test.for<[string, Parameters<typeof told>[0]]>([
-  ["that Latchkey does not hold yet", { ownedaccesskeys: [asked("k", { metadata: { finalizers: [] } })] }],
-  ["that is being deleted", { ownedaccesskeys: [asked("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })] }],
-  ["whose requester is not certain", { ownedaccesskeys: [asked("k")], mutatingadmissionpolicies: [] }],
+  [
+    "that Latchkey does not hold yet",
+    { ownedaccesskeys: [asked("k", { metadata: { finalizers: [] } })] },
+  ],
+  [
+    "that is being deleted",
+    { ownedaccesskeys: [asked("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })] },
+  ],
+  [
+    "whose requester is not certain",
+    { ownedaccesskeys: [asked("k")], mutatingadmissionpolicies: [] },
+  ],
 ])("nobody is granted what asks for it but %s", async ([, listed]) => {
   expect((await passOver(listed)).client.lines).toEqual([]);
 });
@@ -55,17 +101,30 @@ test.for<[string, () => unknown]>([
 
 test("what this leader holds itself is granted without a question", async () => {
   const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, gone, { isHeldByUs: true });
-  expect(client.lines).toEqual([`create clusterroles ${name}`, `create clusterrolebindings ${name}`]);
+  expect(client.lines).toEqual([
+    `create clusterroles ${name}`,
+    `create clusterrolebindings ${name}`,
+  ]);
 });
 
 test("what is granted already needs no question", async () => {
-  const { client } = await passOver({ ownedaccesskeys: [asked("k")], ...granted("ownedaccesskeys", "k") });
+  const { client } = await passOver({
+    ownedaccesskeys: [asked("k")],
+    ...granted("ownedaccesskeys", "k"),
+  });
   expect(client.lines).toEqual([]);
 });
 
 test("a role that lost its binding is bound again once the API server says that its objects are there", async () => {
-  const { client } = await passOver({ ownedaccesskeys: [asked("k")], ...granted("ownedaccesskeys", "k"), clusterrolebindings: [] });
-  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", `create clusterrolebindings ${name}`]);
+  const { client } = await passOver({
+    ownedaccesskeys: [asked("k")],
+    ...granted("ownedaccesskeys", "k"),
+    clusterrolebindings: [],
+  });
+  expect(client.lines).toEqual([
+    "getMetadata ownedaccesskeys k",
+    `create clusterrolebindings ${name}`,
+  ]);
 });
 
 const revoked = [`delete clusterrolebindings ${name}`, `delete clusterroles ${name}`];
@@ -75,8 +134,19 @@ const key = (metadata: Readonly<Record<string, unknown>>) => asked("k", { metada
 
 test.for<[string, Parameters<typeof told>[0], () => unknown]>([
   ["is gone", granted("ownedaccesskeys", "k"), gone],
-  ["somebody else asked for", granted("ownedaccesskeys", "k"), () => key({ annotations: { [annotations.requester]: "bob" } })],
-  ["Latchkey does not hold", { ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [key({ finalizers: [], resourceVersion: "5" })] }, () => key({ finalizers: [], resourceVersion: "5" })],
+  [
+    "somebody else asked for",
+    granted("ownedaccesskeys", "k"),
+    () => key({ annotations: { [annotations.requester]: "bob" } }),
+  ],
+  [
+    "Latchkey does not hold",
+    {
+      ...granted("ownedaccesskeys", "k"),
+      ownedaccesskeys: [key({ finalizers: [], resourceVersion: "5" })],
+    },
+    () => key({ finalizers: [], resourceVersion: "5" }),
+  ],
 ])("a grant of what %s is taken back, once the API server says so", async ([, listed, answer]) => {
   const { client } = await passOver(listed, () => answer());
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", ...revoked]);
@@ -85,18 +155,29 @@ test.for<[string, Parameters<typeof told>[0], () => unknown]>([
 const goingKey = key({ deletionTimestamp: "2026-01-01T00:00:00Z" });
 
 test("a grant of what is being deleted stays for the settle time, and is looked at again then", async () => {
-  const { client, next } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] });
+  const { client, next } = await passOver({
+    ...granted("ownedaccesskeys", "k"),
+    ownedaccesskeys: [goingKey],
+  });
   expect(client.lines).toEqual([]);
   expect(next).toEqual({ kind: "look-again", at: Date.UTC(2026, 0, 1) + 1 + 2_000 + 100 });
 });
 
 test("a grant of what is being deleted is taken back after the settle time, without a question", async () => {
-  const { client, next } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] }, undefined, { isDue: true });
+  const { client, next } = await passOver(
+    { ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] },
+    undefined,
+    { isDue: true },
+  );
   expect([client.lines, next]).toEqual([revoked, { kind: "wait-for-change" }]);
 });
 
 test("what is being deleted is granted to nobody anew, nor bound again", async () => {
-  const unbound = await passOver({ ...granted("ownedaccesskeys", "k"), clusterrolebindings: [], ownedaccesskeys: [goingKey] });
+  const unbound = await passOver({
+    ...granted("ownedaccesskeys", "k"),
+    clusterrolebindings: [],
+    ownedaccesskeys: [goingKey],
+  });
   expect(unbound.client.lines).toEqual([`delete clusterroles ${name}`]);
 });
 
@@ -104,7 +185,10 @@ test.for<[string, readonly RawObject[]]>([
   ["have not told of yet", []],
   ["know as it was before", [key({ finalizers: [] })]],
 ])("a grant of what the stores %s stands, and is looked at again", async ([, ownedaccesskeys]) => {
-  const { client, next } = await passOver({ ...granted("ownedaccesskeys", "k"), ownedaccesskeys }, () => key({ resourceVersion: "9" }));
+  const { client, next } = await passOver(
+    { ...granted("ownedaccesskeys", "k"), ownedaccesskeys },
+    () => key({ resourceVersion: "9" }),
+  );
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
   expect(next).toMatchObject({ kind: "look-again" });
 });
@@ -116,6 +200,11 @@ test("a grant stands while the kind of what it names is not served, and is looke
 });
 
 test("a name that somebody else holds is logged", async () => {
-  const { log } = await passOver({ ownedaccesskeys: [asked("k")], clusterroles: [raw({ name }, { rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] })] });
+  const { log } = await passOver({
+    ownedaccesskeys: [asked("k")],
+    clusterroles: [
+      raw({ name }, { rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] }),
+    ],
+  });
   expect(log.lines).toMatchObject([{ level: "warn", fields: { names: [name] } }]);
 });

@@ -2,7 +2,8 @@ import { annotations, cleanupFinalizer, labels, requesterPolicies } from "../../
 import { requesterHash } from "../../src/domain/granted-names.ts";
 import { raw, type RawObject } from "./told-list-watch.ts";
 
-const installed = (...names: readonly string[]): readonly RawObject[] => names.map((name) => raw({ name, creationTimestamp: "2025-01-01T00:00:00Z" }));
+const installed = (...names: readonly string[]): readonly RawObject[] =>
+  names.map((name) => raw({ name, creationTimestamp: "2025-01-01T00:00:00Z" }));
 
 /** The policies that make stamps certain, older than every object of these tests. */
 export const policies: Readonly<Record<string, readonly RawObject[]>> = {
@@ -13,20 +14,57 @@ export const policies: Readonly<Record<string, readonly RawObject[]>> = {
 };
 
 /** A key or token that ann asked for and that cannot go without Latchkey, but for the changes. */
-export function asked(name: string, { metadata = {}, spec = {} }: { readonly metadata?: Readonly<Record<string, unknown>>; readonly spec?: Readonly<Record<string, unknown>> } = {}): RawObject {
-  return raw({ name, generation: 1, annotations: { [annotations.requester]: "ann", [annotations.createdAt]: "2026-01-01T00:00:00Z" }, finalizers: [cleanupFinalizer], ...metadata }, { spec });
+export function asked(
+  name: string,
+  {
+    metadata = {},
+    spec = {},
+  }: {
+    readonly metadata?: Readonly<Record<string, unknown>>;
+    readonly spec?: Readonly<Record<string, unknown>>;
+  } = {},
+): RawObject {
+  return raw(
+    {
+      name,
+      generation: 1,
+      annotations: {
+        [annotations.requester]: "ann",
+        [annotations.createdAt]: "2026-01-01T00:00:00Z",
+      },
+      finalizers: [cleanupFinalizer],
+      ...metadata,
+    },
+    { spec },
+  );
 }
 
 const apiGroup = "rbac.authorization.k8s.io";
-const marks = { labels: { [labels.requesterHash]: requesterHash("ann") }, annotations: { [annotations.requester]: "ann" } };
+const marks = {
+  labels: { [labels.requesterHash]: requesterHash("ann") },
+  annotations: { [annotations.requester]: "ann" },
+};
 const grantName = `latchkey-requester-${requesterHash("ann")}-0`;
 
 /** The ClusterRole that grants ann these objects, and its binding. */
-export function granted(plural: string, ...names: readonly string[]): Readonly<Record<"clusterroles" | "clusterrolebindings", readonly RawObject[]>> {
-  const rule = { apiGroups: ["management.service"], resources: [plural], resourceNames: names, verbs: ["delete", "get", "list", "watch"] };
+export function granted(
+  plural: string,
+  ...names: readonly string[]
+): Readonly<Record<"clusterroles" | "clusterrolebindings", readonly RawObject[]>> {
+  const rule = {
+    apiGroups: ["management.service"],
+    resources: [plural],
+    resourceNames: names,
+    verbs: ["delete", "get", "list", "watch"],
+  };
   const subjects = [{ kind: "User", apiGroup, name: "ann" }];
   return {
     clusterroles: [raw({ name: grantName, ...marks }, { rules: [rule] })],
-    clusterrolebindings: [raw({ name: grantName, ...marks }, { roleRef: { apiGroup, kind: "ClusterRole", name: grantName }, subjects })],
+    clusterrolebindings: [
+      raw(
+        { name: grantName, ...marks },
+        { roleRef: { apiGroup, kind: "ClusterRole", name: grantName }, subjects },
+      ),
+    ],
   };
 }

@@ -25,7 +25,9 @@ export class ScriptedClient implements Client {
 
   /** The requests so far, such as `create secrets ns/name`. */
   get lines(): readonly string[] {
-    return this.requests.map(({ verb, resource, ref }) => `${verb} ${resource.plural} ${keyOf(ref)}`);
+    return this.requests.map(
+      ({ verb, resource, ref }) => `${verb} ${resource.plural} ${keyOf(ref)}`,
+    );
   }
 
   get(resource: Resource, ref: ObjectRef): Promise<unknown> {
@@ -36,7 +38,11 @@ export class ScriptedClient implements Client {
     return this.#send({ verb: "getMetadata", resource, ref });
   }
 
-  create(resource: Resource, object: Manifest, options?: { readonly dryRun: boolean }): Promise<unknown> {
+  create(
+    resource: Resource,
+    object: Manifest,
+    options?: { readonly dryRun: boolean },
+  ): Promise<unknown> {
     return this.#send({ verb: "create", resource, ref: object.metadata, body: object, ...options });
   }
 
@@ -52,7 +58,11 @@ export class ScriptedClient implements Client {
     return this.#send({ verb: "patch", resource, ref, body: patch });
   }
 
-  async delete(resource: Resource, ref: ObjectRef, preconditions: DeletePreconditions): Promise<void> {
+  async delete(
+    resource: Resource,
+    ref: ObjectRef,
+    preconditions: DeletePreconditions,
+  ): Promise<void> {
     await this.#send({ verb: "delete", resource, ref, body: preconditions });
   }
 
@@ -65,7 +75,10 @@ export class ScriptedClient implements Client {
 }
 
 /** The refusal of a request. */
-export function refusal(code: KubeErrorCode, details: Partial<KubeErrorDetails> & { readonly message?: string } = {}): KubeError {
+export function refusal(
+  code: KubeErrorCode,
+  details: Partial<KubeErrorDetails> & { readonly message?: string } = {},
+): KubeError {
   const { message = `refused: ${code}`, ...rest } = details;
   return new KubeError(message, { code, status: 0, ...rest });
 }

@@ -11,7 +11,13 @@ import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw, type RawObject } from "./told-list-watch.ts";
 
-async function around(listed: Parameters<typeof told>[0], { answer, failures = {} }: { answer?: (request: Request) => unknown; failures?: Readonly<Record<string, Failure>> } = {}) {
+async function around(
+  listed: Parameters<typeof told>[0],
+  {
+    answer,
+    failures = {},
+  }: { answer?: (request: Request) => unknown; failures?: Readonly<Record<string, Failure>> } = {},
+) {
   const { informers, clock, listWatch } = await told(listed);
   const client = new ScriptedClient(answer);
   const waitingSince = new Map<string, number>();
@@ -31,20 +37,47 @@ async function around(listed: Parameters<typeof told>[0], { answer, failures = {
     deletions: new Deletions(clock),
     grantSettleTime: 2_000,
   };
-  const status = () => recordAt(recordAt(client.requests.find(({ verb }) => verb === "patch")?.body, "body"), "status");
-  return { client, clock, listWatch, waitingSince, sharedSecretFailures, status, pass: (key = "team/db") => reconcileSharedSecret(key, deps) };
+  const status = () =>
+    recordAt(
+      recordAt(client.requests.find(({ verb }) => verb === "patch")?.body, "body"),
+      "status",
+    );
+  return {
+    client,
+    clock,
+    listWatch,
+    waitingSince,
+    sharedSecretFailures,
+    status,
+    pass: (key = "team/db") => reconcileSharedSecret(key, deps),
+  };
 }
 
-const goneAnswer = ({ verb, ref }: Request): unknown => (verb === "getMetadata" ? refusal("NotFound", { objectName: ref.name }) : {});
+const goneAnswer = ({ verb, ref }: Request): unknown =>
+  verb === "getMetadata" ? refusal("NotFound", { objectName: ref.name }) : {};
 
-function derived(kind: "role" | "binding", name: string, { uid = "uid-gone", marks = {} }: { uid?: string; marks?: Readonly<Record<string, unknown>> } = {}): RawObject {
+function derived(
+  kind: "role" | "binding",
+  name: string,
+  {
+    uid = "uid-gone",
+    marks = {},
+  }: { uid?: string; marks?: Readonly<Record<string, unknown>> } = {},
+): RawObject {
   const metadata = { namespace: "team", name, labels: { [labels.sourceUid]: uid }, ...marks };
-  return kind === "role" ? raw(metadata, { rules: [{ verbs: ["get"], resourceNames: ["gone"] }] }) : raw(metadata, { roleRef: { kind: "Role", name }, subjects: [] });
+  return kind === "role"
+    ? raw(metadata, { rules: [{ verbs: ["get"], resourceNames: ["gone"] }] })
+    : raw(metadata, { roleRef: { kind: "Role", name }, subjects: [] });
 }
 
 describe("a pass over a SharedSecret", () => {
   test("counts its targets: copies, strangers, refusals and rivals", async () => {
-    const young = offered("young", { metadata: { creationTimestamp: "2026-02-01T00:00:00Z", annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" } } });
+    const young = offered("young", {
+      metadata: {
+        creationTimestamp: "2026-02-01T00:00:00Z",
+        annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
+      },
+    });
     const { status, pass } = await around(
       {
         namespaces: ["a", "b", "c"].map((name) => projectNamespace(name)),
@@ -54,23 +87,54 @@ describe("a pass over a SharedSecret", () => {
       { failures: { "c/db": { reason: "Forbidden", message: "exceeded quota" } } },
     );
     expect(await pass()).toEqual({ kind: "wait-for-change" });
-    expect(status()).toMatchObject({ sync: { desired: 3, synced: 1, conflicts: 1, failed: 1, failures: [{ namespace: "b", reason: "NotOurs" }, { namespace: "c", reason: "Forbidden" }] } });
-    expect(JSON.stringify(status())).toContain("3 also wanted by the younger SharedSecret team/young");
+    expect(status()).toMatchObject({
+      sync: {
+        desired: 3,
+        synced: 1,
+        conflicts: 1,
+        failed: 1,
+        failures: [
+          { namespace: "b", reason: "NotOurs" },
+          { namespace: "c", reason: "Forbidden" },
+        ],
+      },
+    });
+    expect(JSON.stringify(status())).toContain(
+      "3 also wanted by the younger SharedSecret team/young",
+    );
   });
 
   test.for<[string, boolean, object]>([
     ["is an outcome", false, { kind: "back-off" }],
     ["is a failure where Latchkey lacks the permission", true, { code: "Forbidden" }],
-  ])("tells in the status what the API server refused, and tries again: that %s", async ([, lacksPermission, outcome]) => {
-    const access = { access: [{ users: ["ann"], verbs: ["get"] }] };
-    const refused = refusal("Forbidden", { explanation: "exceeded quota: few", lacksPermission });
-    const { status, pass } = await around({ sharedsecrets: [offered("db", access)] }, { answer: ({ verb }) => (verb === "create" ? refused : {}) });
-    expect(await pass().catch((error: unknown) => error)).toMatchObject(outcome);
-    expect(status()).toMatchObject({ conditions: expect.arrayContaining([expect.objectContaining({ type: "AccessApplied", status: "False", reason: "AccessRefused", message: expect.stringContaining("exceeded quota: few") })]) });
-  });
+  ])(
+    "tells in the status what the API server refused, and tries again: that %s",
+    async ([, lacksPermission, outcome]) => {
+      const access = { access: [{ users: ["ann"], verbs: ["get"] }] };
+      const refused = refusal("Forbidden", { explanation: "exceeded quota: few", lacksPermission });
+      const { status, pass } = await around(
+        { sharedsecrets: [offered("db", access)] },
+        { answer: ({ verb }) => (verb === "create" ? refused : {}) },
+      );
+      expect(await pass().catch((error: unknown) => error)).toMatchObject(outcome);
+      expect(status()).toMatchObject({
+        conditions: expect.arrayContaining([
+          expect.objectContaining({
+            type: "AccessApplied",
+            status: "False",
+            reason: "AccessRefused",
+            message: expect.stringContaining("exceeded quota: few"),
+          }),
+        ]),
+      });
+    },
+  );
 
   test("waits a second for its targets, tells of progress, and forgets the wait when all is written", async () => {
-    const { client, clock, waitingSince, listWatch, pass } = await around({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] });
+    const { client, clock, waitingSince, listWatch, pass } = await around({
+      namespaces: [projectNamespace("pay")],
+      sharedsecrets: [offered("db")],
+    });
     const began = clock.now();
     expect(await pass()).toEqual({ kind: "look-again", at: began + 1000 });
     clock.advance(500);
@@ -78,14 +142,20 @@ describe("a pass over a SharedSecret", () => {
     expect([client.lines, waitingSince.get("uid-db")]).toEqual([[], began]);
     clock.advance(500);
     expect(await pass()).toEqual({ kind: "wait-for-change" });
-    expect([client.lines, waitingSince.get("uid-db")]).toEqual([["patch sharedsecrets team/db"], began + 1000]);
+    expect([client.lines, waitingSince.get("uid-db")]).toEqual([
+      ["patch sharedsecrets team/db"],
+      began + 1000,
+    ]);
     listWatch.tell("secrets", "ADDED", copied("db", "pay"));
     expect(await pass()).toEqual({ kind: "wait-for-change" });
     expect(waitingSince.size).toBe(0);
   });
 
   test("does nothing in a namespace that goes away", async () => {
-    const { client, pass } = await around({ namespaces: [raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })], sharedsecrets: [offered("db")] });
+    const { client, pass } = await around({
+      namespaces: [raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })],
+      sharedsecrets: [offered("db")],
+    });
     await pass();
     expect(client.lines).toEqual([]);
   });
@@ -94,15 +164,25 @@ describe("a pass over a SharedSecret", () => {
   const opened = { access: [{ users: ["ann"], verbs: ["get"] }], metadata: going };
 
   test("takes its copies away when it is deleted, and lets it go at once when nobody was let in", async () => {
-    const { client, pass } = await around({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db", { metadata: going })], secrets: [copied("db", "pay"), copied("other", "pay")] });
+    const { client, pass } = await around({
+      namespaces: [projectNamespace("pay")],
+      sharedsecrets: [offered("db", { metadata: going })],
+      secrets: [copied("db", "pay"), copied("other", "pay")],
+    });
     await pass();
     expect(client.lines).toEqual(["delete secrets pay/db", "patch sharedsecrets team/db"]);
   });
 
   test("goes a settle time after its grants, once the API server no longer honours them", async () => {
     const name = derivedName({ name: "db", uid: "uid-db" }, { verbs: ["get"], status: false });
-    let status: object = { allowed: true, reason: `RBAC: allowed by RoleBinding "${name}/team" of Role "${name}" to User "ann"` };
-    const { client, clock, pass } = await around({ sharedsecrets: [offered("db", opened)] }, { answer: ({ verb }) => (verb === "review" ? { status } : {}) });
+    let status: object = {
+      allowed: true,
+      reason: `RBAC: allowed by RoleBinding "${name}/team" of Role "${name}" to User "ann"`,
+    };
+    const { client, clock, pass } = await around(
+      { sharedsecrets: [offered("db", opened)] },
+      { answer: ({ verb }) => (verb === "review" ? { status } : {}) },
+    );
     const began = clock.now();
     expect(await pass()).toEqual({ kind: "look-again", at: began + 2_000 });
     clock.advance(2_000);
@@ -116,7 +196,10 @@ describe("a pass over a SharedSecret", () => {
   });
 
   test("does not wait where its namespace goes, too", async () => {
-    const { client, pass } = await around({ namespaces: [raw({ name: "team", ...going })], sharedsecrets: [offered("db", opened)] });
+    const { client, pass } = await around({
+      namespaces: [raw({ name: "team", ...going })],
+      sharedsecrets: [offered("db", opened)],
+    });
     expect(await pass()).toEqual({ kind: "wait-for-change" });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
@@ -126,7 +209,10 @@ describe("a pass over a SharedSecret", () => {
     const first = await around({ sharedsecrets: [owned] });
     await first.pass();
     const name = first.client.lines.find((line) => line.startsWith("create roles "))?.split("/")[1];
-    const { client, status, pass } = await around({ sharedsecrets: [owned], roles: [raw({ namespace: "team", name }, { rules: [] })] });
+    const { client, status, pass } = await around({
+      sharedsecrets: [owned],
+      roles: [raw({ namespace: "team", name }, { rules: [] })],
+    });
     await pass();
     expect(client.lines).toEqual(["patch sharedsecrets team/db"]);
     expect(JSON.stringify(status())).toContain("NameConflict");
@@ -134,33 +220,59 @@ describe("a pass over a SharedSecret", () => {
 });
 
 describe("what is left of a SharedSecret that is gone", () => {
-  const leftover = derivedName({ name: "gone", uid: "uid-gone" }, { verbs: ["get"], status: false });
-  const left = { roles: [derived("role", leftover)], rolebindings: [derived("binding", leftover, { marks: { annotations: { [annotations.source]: "gone" } } })] };
+  const leftover = derivedName(
+    { name: "gone", uid: "uid-gone" },
+    { verbs: ["get"], status: false },
+  );
+  const left = {
+    roles: [derived("role", leftover)],
+    rolebindings: [
+      derived("binding", leftover, { marks: { annotations: { [annotations.source]: "gone" } } }),
+    ],
+  };
 
   test("is taken away, bindings first, once the API server itself says that it is gone", async () => {
     const { client, pass } = await around(left, { answer: goneAnswer });
     expect(await pass("team/gone")).toEqual({ kind: "wait-for-change" });
-    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", `delete rolebindings team/${leftover}`, `delete roles team/${leftover}`]);
+    expect(client.lines).toEqual([
+      "getMetadata sharedsecrets team/gone",
+      `delete rolebindings team/${leftover}`,
+      `delete roles team/${leftover}`,
+    ]);
   });
 
   test("is taken away by the pass over another of its namespace, before that one is granted to anybody", async () => {
     const owned = { ...offered("db", { projects: "" }), spec: { owner: { user: "ann" } } };
-    const { client, pass } = await around({ ...left, sharedsecrets: [owned] }, { answer: goneAnswer });
+    const { client, pass } = await around(
+      { ...left, sharedsecrets: [owned] },
+      { answer: goneAnswer },
+    );
     await pass();
-    expect(client.lines.slice(0, 2)).toEqual(["getMetadata sharedsecrets team/gone", `delete rolebindings team/${leftover}`]);
+    expect(client.lines.slice(0, 2)).toEqual([
+      "getMetadata sharedsecrets team/gone",
+      `delete rolebindings team/${leftover}`,
+    ]);
     expect(client.lines.filter((line) => line.startsWith("create"))).toHaveLength(2);
   });
 
   test("stays while it is there after all: the informer may lag", async () => {
-    const { client, pass } = await around(left, { answer: () => raw({ namespace: "team", name: "gone", uid: "uid-gone" }) });
+    const { client, pass } = await around(left, {
+      answer: () => raw({ namespace: "team", name: "gone", uid: "uid-gone" }),
+    });
     await pass("team/gone");
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone"]);
   });
 
   test("is asked for by the name in a Role's rule, where no annotation names it", async () => {
-    const { client, pass } = await around({ roles: [derived("role", leftover)] }, { answer: goneAnswer });
+    const { client, pass } = await around(
+      { roles: [derived("role", leftover)] },
+      { answer: goneAnswer },
+    );
     await pass("team/gone");
-    expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone", `delete roles team/${leftover}`]);
+    expect(client.lines).toEqual([
+      "getMetadata sharedsecrets team/gone",
+      `delete roles team/${leftover}`,
+    ]);
   });
 
   test("is taken away without asking where nothing tells its name", async () => {
@@ -170,17 +282,42 @@ describe("what is left of a SharedSecret that is gone", () => {
   });
 
   test.for([
-    ["an owner reference and no mark of Latchkey's", { labels: {}, ownerReferences: [{ apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "uid-gone" }] }],
-    ["Latchkey's marks under a name that does not follow from them", { name: "latchkey-gone-0123456789abcdef", annotations: { [annotations.source]: "gone" } }],
+    [
+      "an owner reference and no mark of Latchkey's",
+      {
+        labels: {},
+        ownerReferences: [
+          {
+            apiVersion: "management.service/v1",
+            kind: "SharedSecret",
+            name: "gone",
+            uid: "uid-gone",
+          },
+        ],
+      },
+    ],
+    [
+      "Latchkey's marks under a name that does not follow from them",
+      { name: "latchkey-gone-0123456789abcdef", annotations: { [annotations.source]: "gone" } },
+    ],
     ["Latchkey's label under a name of its own", { name: "latchkey-gone" }],
   ] as const)("does not mean a stranger with %s", async ([, marks]) => {
-    const { client, pass } = await around({ roles: [derived("role", leftover, { marks })], rolebindings: [derived("binding", leftover, { marks })] }, { answer: goneAnswer });
+    const { client, pass } = await around(
+      {
+        roles: [derived("role", leftover, { marks })],
+        rolebindings: [derived("binding", leftover, { marks })],
+      },
+      { answer: goneAnswer },
+    );
     await pass("team/gone");
     expect(client.lines).toEqual([]);
   });
 
   test("of another SharedSecret that lives is left alone", async () => {
-    const { client, pass } = await around({ sharedsecrets: [offered("db")], roles: [derived("role", "latchkey-a-0123456789abcdef", { uid: "uid-db" })] });
+    const { client, pass } = await around({
+      sharedsecrets: [offered("db")],
+      roles: [derived("role", "latchkey-a-0123456789abcdef", { uid: "uid-db" })],
+    });
     await pass("team/gone");
     expect(client.lines).toEqual([]);
   });
@@ -188,10 +325,15 @@ describe("what is left of a SharedSecret that is gone", () => {
 
 describe("Roles that cannot be written", () => {
   const opened = offered("db", { access: [{ users: ["ann"], verbs: ["get"] }] });
-  const away = (count: number) => refusal("ServerError", { reason: "InternalError", message: `POST roles: 500 webhook is away (${count})` });
+  const away = (count: number) =>
+    refusal("ServerError", {
+      reason: "InternalError",
+      message: `POST roles: 500 webhook is away (${count})`,
+    });
 
   /** The source as it stands after the status that was written last. */
-  const withStatus = (source: RawObject, status: unknown): RawObject => raw({ ...source.metadata, resourceVersion: "99999" }, { spec: source.spec, status });
+  const withStatus = (source: RawObject, status: unknown): RawObject =>
+    raw({ ...source.metadata, resourceVersion: "99999" }, { spec: source.spec, status });
 
   test("are said once after 30 s, and no more with the pass after the next success", async () => {
     let [tries, isAway] = [0, true];
@@ -199,7 +341,10 @@ describe("Roles that cannot be written", () => {
       { sharedsecrets: [opened] },
       { answer: ({ verb }) => (verb === "create" && isAway ? away((tries += 1)) : {}) },
     );
-    const statuses = () => client.requests.filter(({ verb }) => verb === "patch").map(({ body }) => recordAt(recordAt(body, "body"), "status"));
+    const statuses = () =>
+      client.requests
+        .filter(({ verb }) => verb === "patch")
+        .map(({ body }) => recordAt(recordAt(body, "body"), "status"));
     for (const ms of [0, 29_999]) {
       clock.advance(ms);
       await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
@@ -207,9 +352,19 @@ describe("Roles that cannot be written", () => {
     expect(statuses()).toEqual([]);
     clock.advance(1);
     await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
-    const failed = { status: "False", reason: "ApplyFailed", message: expect.stringContaining("webhook is away (3)") };
-    const types = (status: unknown) => Object.fromEntries(parseConditions(status).map((condition) => [condition.type, condition]));
-    expect(types(statuses()[0])).toMatchObject({ Ready: failed, AccessApplied: failed, Reconciling: { status: "True" }, Synced: { status: "False", reason: "NoTargets" } });
+    const failed = {
+      status: "False",
+      reason: "ApplyFailed",
+      message: expect.stringContaining("webhook is away (3)"),
+    };
+    const types = (status: unknown) =>
+      Object.fromEntries(parseConditions(status).map((condition) => [condition.type, condition]));
+    expect(types(statuses()[0])).toMatchObject({
+      Ready: failed,
+      AccessApplied: failed,
+      Reconciling: { status: "True" },
+      Synced: { status: "False", reason: "NoTargets" },
+    });
     listWatch.tell("sharedsecrets", "MODIFIED", withStatus(opened, statuses()[0]));
     for (let count = 0; count < 5; count += 1) {
       clock.advance(60_000);
@@ -220,12 +375,29 @@ describe("Roles that cannot be written", () => {
     await pass();
     expect(statuses()).toHaveLength(1);
     await pass();
-    expect(types(statuses()[1])).toMatchObject({ Ready: { status: "True" }, AccessApplied: { status: "True" } });
+    expect(types(statuses()[1])).toMatchObject({
+      Ready: { status: "True" },
+      AccessApplied: { status: "True" },
+    });
   });
 
   test("because etcd cannot store them are a mistake of the spec, at once", async () => {
-    const { status, pass } = await around({ sharedsecrets: [opened] }, { answer: ({ verb }) => (verb === "create" ? refusal("ServerError", { explanation: "etcdserver: request is too large" }) : {}) });
+    const { status, pass } = await around(
+      { sharedsecrets: [opened] },
+      {
+        answer: ({ verb }) =>
+          verb === "create"
+            ? refusal("ServerError", { explanation: "etcdserver: request is too large" })
+            : {},
+      },
+    );
     expect(await pass()).toEqual({ kind: "back-off" });
-    expect(parseConditions(status())).toContainEqual(expect.objectContaining({ type: "Stalled", reason: "TooLarge", message: expect.stringContaining("Name fewer users") }));
+    expect(parseConditions(status())).toContainEqual(
+      expect.objectContaining({
+        type: "Stalled",
+        reason: "TooLarge",
+        message: expect.stringContaining("Name fewer users"),
+      }),
+    );
   });
 });

@@ -10,7 +10,15 @@ import { raw } from "./told-list-watch.ts";
 
 async function around(listed: Parameters<typeof told>[0], client = new ScriptedClient()) {
   const { informers, clock } = await told(listed);
-  const deps = { client, clock, namespace: ownNamespace, stores: informers.stores, observe: () => {}, tell: async () => {}, refresh: async () => {} };
+  const deps = {
+    client,
+    clock,
+    namespace: ownNamespace,
+    stores: informers.stores,
+    observe: () => {},
+    tell: async () => {},
+    refresh: async () => {},
+  };
   return { client, pass: () => reconcileSigningKeys(deps) };
 }
 
@@ -23,14 +31,19 @@ test("signing keys are made where there are none", async () => {
 });
 
 test("signing keys that are there are left alone", async () => {
-  const { client, pass } = await around({ secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })] });
+  const { client, pass } = await around({
+    secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })],
+  });
   await pass();
   expect(client.lines).toEqual([]);
 });
 
 test("a Secret in their place that cannot be read is never overwritten", async () => {
   const broken = raw({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: {} });
-  const { client, pass } = await around({ secrets: [broken] }, new ScriptedClient(() => refusal("AlreadyExists")));
+  const { client, pass } = await around(
+    { secrets: [broken] },
+    new ScriptedClient(() => refusal("AlreadyExists")),
+  );
   await expect(pass()).rejects.toMatchObject({ code: "AlreadyExists" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);
 });

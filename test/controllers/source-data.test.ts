@@ -8,7 +8,8 @@ import { raw } from "./told-list-watch.ts";
 
 const digestOf = createDataDigest();
 const value = (word: string): string => Buffer.from(word.repeat(10_000)).toString("base64");
-const shared = (name: string, word: string) => raw({ namespace: "team", name }, { spec: { data: { password: value(word) } } });
+const shared = (name: string, word: string) =>
+  raw({ namespace: "team", name }, { spec: { data: { password: value(word) } } });
 
 /** What the store holds of it. */
 function sourceAs(name: string, word: string): Source {
@@ -26,7 +27,9 @@ function reading(words: Readonly<Record<string, string>>, most?: number) {
 describe("the data of a big source", () => {
   test("is read once for all who ask at the same time, and for those who ask later", async () => {
     const { client, data } = reading({ db: "word" });
-    const asked = await Promise.all(Array.from({ length: 1000 }, () => data.of(sourceAs("db", "word"))));
+    const asked = await Promise.all(
+      Array.from({ length: 1000 }, () => data.of(sourceAs("db", "word"))),
+    );
     expect(new Set(asked).size).toBe(1);
     expect(asked[0]?.["password"]?.length).toBe(value("word").length);
     expect(await data.of(sourceAs("db", "word"))).toBe(asked[0]);
@@ -50,15 +53,23 @@ describe("the data of a big source", () => {
   });
 
   test("is not there where the SharedSecret is gone", async () => {
-    const data = new SourceData({ client: new ScriptedClient(() => refusal("NotFound", { objectName: "db" })), digestOf });
+    const data = new SourceData({
+      client: new ScriptedClient(() => refusal("NotFound", { objectName: "db" })),
+      digestOf,
+    });
     expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
   });
 
   test("is asked for again after a failure, which every one who waits gets", async () => {
     let fails = true;
-    const client = new ScriptedClient(() => (fails ? refusal("ServerError") : shared("db", "word")));
+    const client = new ScriptedClient(() =>
+      fails ? refusal("ServerError") : shared("db", "word"),
+    );
     const data = new SourceData({ client, digestOf });
-    const asked = await Promise.allSettled([data.of(sourceAs("db", "word")), data.of(sourceAs("db", "word"))]);
+    const asked = await Promise.allSettled([
+      data.of(sourceAs("db", "word")),
+      data.of(sourceAs("db", "word")),
+    ]);
     expect(asked.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     fails = false;
     expect(await data.of(sourceAs("db", "word"))).toBeDefined();
@@ -73,7 +84,8 @@ describe("the data of a big source", () => {
 
   test("is not remembered where it alone is more than that", async () => {
     const { client, data } = reading({ a: "a" }, 10);
-    for (let round = 0; round < 2; round += 1) expect(await data.of(sourceAs("a", "a"))).toBeDefined();
+    for (let round = 0; round < 2; round += 1)
+      expect(await data.of(sourceAs("a", "a"))).toBeDefined();
     expect(client.lines).toHaveLength(2);
   });
 });

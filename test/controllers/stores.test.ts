@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
-import { candidatesFor, copiesOf, emptyProjectsOf, observeTarget, type Stores, targetsOf } from "../../src/controllers/stores.ts";
+import {
+  candidatesFor,
+  copiesOf,
+  emptyProjectsOf,
+  observeTarget,
+  type Stores,
+  targetsOf,
+} from "../../src/controllers/stores.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
 import { raw } from "./told-list-watch.ts";
 
@@ -20,7 +27,13 @@ function sourceOf(stores: Stores, name: string) {
 describe("the targets of a source", () => {
   test("are in every namespace of its projects that asks for copies", async () => {
     const stores = await storesOf({
-      namespaces: [projectNamespace("pay"), projectNamespace("play", { project: "web-2" }), projectNamespace("shy", { sync: "no" }), projectNamespace("other", { project: "ops" }), raw({ name: "plain" })],
+      namespaces: [
+        projectNamespace("pay"),
+        projectNamespace("play", { project: "web-2" }),
+        projectNamespace("shy", { sync: "no" }),
+        projectNamespace("other", { project: "ops" }),
+        raw({ name: "plain" }),
+      ],
       sharedsecrets: [offered("db", { projects: "web*" }), offered("silent", { projects: "" })],
     });
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["pay/db", "play/db"]);
@@ -28,8 +41,14 @@ describe("the targets of a source", () => {
   });
 
   test("are, where sync-from is required, in those that name the source's namespace", async () => {
-    const namespaces = [projectNamespace("open"), projectNamespace("choosy", { from: "team" }), projectNamespace("other", { from: "ops" })];
-    const { stores } = (await told({ namespaces, sharedsecrets: [offered("db")] }, {}, { requireSyncFrom: true })).informers;
+    const namespaces = [
+      projectNamespace("open"),
+      projectNamespace("choosy", { from: "team" }),
+      projectNamespace("other", { from: "ops" }),
+    ];
+    const { stores } = (
+      await told({ namespaces, sharedsecrets: [offered("db")] }, {}, { requireSyncFrom: true })
+    ).informers;
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["choosy/db"]);
   });
 });
@@ -40,9 +59,16 @@ test("projects without a target are counted by what their namespaces lack", asyn
       projectNamespace("pay", { project: "pay" }),
       projectNamespace("shy", { project: "web-1", sync: "true" }),
       projectNamespace("picky", { project: "web-2", from: "elsewhere" }),
-      raw({ name: "going", deletionTimestamp: "2026-01-01T00:00:00Z", labels: { [labels.project]: "gone" } }),
+      raw({
+        name: "going",
+        deletionTimestamp: "2026-01-01T00:00:00Z",
+        labels: { [labels.project]: "gone" },
+      }),
     ],
-    sharedsecrets: [offered("db", { projects: "pay, web-*, web-1, gone, nobody" }), offered("silent", { projects: "" })],
+    sharedsecrets: [
+      offered("db", { projects: "pay, web-*, web-1, gone, nobody" }),
+      offered("silent", { projects: "" }),
+    ],
   });
   expect(emptyProjectsOf(sourceOf(stores, "db"), stores)).toEqual([
     { project: "web-*", namespaces: 2, asking: 1 },
@@ -56,15 +82,25 @@ test("projects without a target are counted by what their namespaces lack", asyn
 describe("the candidates for a target", () => {
   const name = { [annotations.syncSecretName]: "db", [annotations.syncToProjects]: "web" };
   const sharedsecrets = [
-    offered("young", { metadata: { annotations: name, creationTimestamp: "2026-02-01T00:00:00Z" } }),
+    offered("young", {
+      metadata: { annotations: name, creationTimestamp: "2026-02-01T00:00:00Z" },
+    }),
     offered("db"),
-    offered("elsewhere", { projects: "ops", metadata: { annotations: { ...name, [annotations.syncToProjects]: "ops" } } }),
-    offered("wrong", { metadata: { annotations: { ...name, [annotations.disableSync]: "maybe" } } }),
+    offered("elsewhere", {
+      projects: "ops",
+      metadata: { annotations: { ...name, [annotations.syncToProjects]: "ops" } },
+    }),
+    offered("wrong", {
+      metadata: { annotations: { ...name, [annotations.disableSync]: "maybe" } },
+    }),
   ];
 
   test("are the sources of that name that are offered and permitted, the senior first", async () => {
     const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets });
-    expect(candidatesFor(target, stores).map(({ secret }) => secret.metadata.name)).toEqual(["db", "young"]);
+    expect(candidatesFor(target, stores).map(({ secret }) => secret.metadata.name)).toEqual([
+      "db",
+      "young",
+    ]);
   });
 
   test.for([
@@ -79,31 +115,56 @@ describe("the candidates for a target", () => {
 
 describe("a target is seen", () => {
   test("with the copy that stands there and the source that holds it", async () => {
-    const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")], secrets: [copied("db", "pay")] });
+    const stores = await storesOf({
+      namespaces: [projectNamespace("pay")],
+      sharedsecrets: [offered("db")],
+      secrets: [copied("db", "pay")],
+    });
     const seen = observeTarget(target, stores);
-    expect(seen).toMatchObject({ copy: { metadata: { name: "db" } }, holderIsRuledOut: false, isTerminating: false });
-    expect([seen.holder, seen.candidates[0]]).toEqual([sourceOf(stores, "db"), sourceOf(stores, "db")]);
+    expect(seen).toMatchObject({
+      copy: { metadata: { name: "db" } },
+      holderIsRuledOut: false,
+      isTerminating: false,
+    });
+    expect([seen.holder, seen.candidates[0]]).toEqual([
+      sourceOf(stores, "db"),
+      sourceOf(stores, "db"),
+    ]);
     expect(seen).not.toHaveProperty("stranger");
   });
 
   test("with a stranger, and the source that it says it comes from", async () => {
     const lost = copied("db", "pay", { metadata: { labels: {} } });
-    const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db", { projects: "" })], secrets: [lost] });
+    const stores = await storesOf({
+      namespaces: [projectNamespace("pay")],
+      sharedsecrets: [offered("db", { projects: "" })],
+      secrets: [lost],
+    });
     const seen = observeTarget(target, stores);
-    expect(seen).toMatchObject({ stranger: { metadata: { name: "db" } }, candidates: [], holderIsRuledOut: true });
+    expect(seen).toMatchObject({
+      stranger: { metadata: { name: "db" } },
+      candidates: [],
+      holderIsRuledOut: true,
+    });
     expect(seen.holder).toBe(sourceOf(stores, "db"));
     expect(seen).not.toHaveProperty("copy");
   });
 
   test("without a holder where the Secret says nothing, or its source is gone", async () => {
     const foreign = raw({ namespace: "pay", name: "db" });
-    const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")], secrets: [foreign, copied("gone", "pay")] });
+    const stores = await storesOf({
+      namespaces: [projectNamespace("pay")],
+      sharedsecrets: [offered("db")],
+      secrets: [foreign, copied("gone", "pay")],
+    });
     expect(observeTarget(target, stores)).not.toHaveProperty("holder");
     expect(observeTarget({ namespace: "pay", name: "gone" }, stores)).not.toHaveProperty("holder");
   });
 
   test("as terminating when its namespace is, or is not known", async () => {
-    const stores = await storesOf({ namespaces: [projectNamespace("going", { deletionTimestamp: "2026-01-01T00:00:00Z" })] });
+    const stores = await storesOf({
+      namespaces: [projectNamespace("going", { deletionTimestamp: "2026-01-01T00:00:00Z" })],
+    });
     expect(observeTarget({ namespace: "going", name: "db" }, stores).isTerminating).toBe(true);
     expect(observeTarget({ namespace: "none", name: "db" }, stores).isTerminating).toBe(true);
     expect(observeTarget({ name: "db" }, stores).isTerminating).toBe(true);
@@ -111,10 +172,23 @@ describe("a target is seen", () => {
 });
 
 test("the copies of a source are those with its label or its name, at the place that they name", async () => {
-  const pasted = copied("db", "pay", { name: "pasted", metadata: { annotations: { [annotations.copyOf]: "team/db -> pay/db" } } });
+  const pasted = copied("db", "pay", {
+    name: "pasted",
+    metadata: { annotations: { [annotations.copyOf]: "team/db -> pay/db" } },
+  });
   const stores = await storesOf({
     sharedsecrets: [offered("db")],
-    secrets: [copied("db", "pay"), copied("db", "play", { metadata: { labels: {} } }), pasted, copied("other", "pay"), raw({ namespace: "pay", name: "bare", labels: { [labels.sourceUid]: "uid-db" } })],
+    secrets: [
+      copied("db", "pay"),
+      copied("db", "play", { metadata: { labels: {} } }),
+      pasted,
+      copied("other", "pay"),
+      raw({ namespace: "pay", name: "bare", labels: { [labels.sourceUid]: "uid-db" } }),
+    ],
   });
-  expect(copiesOf(sourceOf(stores, "db"), stores).map(({ metadata }) => keyOf(metadata)).toSorted()).toEqual(["pay/db", "play/db"]);
+  expect(
+    copiesOf(sourceOf(stores, "db"), stores)
+      .map(({ metadata }) => keyOf(metadata))
+      .toSorted(),
+  ).toEqual(["pay/db", "play/db"]);
 });

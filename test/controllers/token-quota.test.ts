@@ -5,7 +5,8 @@ import { TokenQuota } from "../../src/controllers/token-quota.ts";
 import { raw } from "./told-list-watch.ts";
 
 const minute = 60_000;
-const quotaOf = (quotaTokens: number): TokenQuota => new TokenQuota({ quotaTokens, quotaExempt: ["deployer"] });
+const quotaOf = (quotaTokens: number): TokenQuota =>
+  new TokenQuota({ quotaTokens, quotaExempt: ["deployer"] });
 const token = (uid: string, endsAt = minute, requester = "ann") => ({ requester, uid, endsAt });
 
 describe("a quota of tokens", () => {
@@ -17,31 +18,53 @@ describe("a quota of tokens", () => {
 
   test("counts a token once, however often it is minted, and until its latest end", () => {
     const quota = quotaOf(2);
-    expect(["a", "a", "b", "a"].map((uid) => quota.take(token(uid), 0))).toEqual([true, true, true, true]);
+    expect(["a", "a", "b", "a"].map((uid) => quota.take(token(uid), 0))).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     quota.take(token("a", 2 * minute), 0);
     quota.take(token("a", 1), 0);
     expect(quota.nextEnd("ann")).toBe(minute);
-    expect([quota.take(token("c", 3 * minute), minute), quota.nextEnd("ann")]).toEqual([true, 2 * minute]);
+    expect([quota.take(token("c", 3 * minute), minute), quota.nextEnd("ann")]).toEqual([
+      true,
+      2 * minute,
+    ]);
   });
 
   test("has room again when a token ends, at that instant", () => {
     const quota = quotaOf(1);
     quota.take(token("a"), 0);
-    expect([minute - 1, minute].map((now) => quota.take(token("b", 2 * minute), now))).toEqual([false, true]);
+    expect([minute - 1, minute].map((now) => quota.take(token("b", 2 * minute), now))).toEqual([
+      false,
+      true,
+    ]);
   });
 
   test("counts what stands already, above the quota, too", () => {
     const quota = quotaOf(1);
-    const standing = (name: string, status: object) => parseEndpointToken(raw({ name, annotations: { [annotations.requester]: "ann" } }, { status }));
+    const standing = (name: string, status: object) =>
+      parseEndpointToken(
+        raw({ name, annotations: { [annotations.requester]: "ann" } }, { status }),
+      );
     const expiresAt = "1970-01-01T00:01:00Z";
     for (const name of ["a", "b"]) quota.note(standing(name, { token: "t", expiresAt }));
     quota.note(standing("erased", { expiresAt }));
-    expect([quota.take(token("c"), 0), quota.take(token("uid-a"), 0), quota.nextEnd("ann")]).toEqual([false, true, minute]);
+    expect([
+      quota.take(token("c"), 0),
+      quota.take(token("uid-a"), 0),
+      quota.nextEnd("ann"),
+    ]).toEqual([false, true, minute]);
   });
 
   test("is not for who is exempt", () => {
     const quota = quotaOf(1);
-    expect(["a", "b", "c"].map((uid) => quota.take(token(uid, minute, "deployer"), 0))).toEqual([true, true, true]);
+    expect(["a", "b", "c"].map((uid) => quota.take(token(uid, minute, "deployer"), 0))).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(quota.nextEnd("deployer")).toBe(Infinity);
   });
 

@@ -1,5 +1,9 @@
 import { annotations, labels } from "../../src/api/names.ts";
-import { type ChangeHandlers, createInformers, type Informers } from "../../src/controllers/informers.ts";
+import {
+  type ChangeHandlers,
+  createInformers,
+  type Informers,
+} from "../../src/controllers/informers.ts";
 import { Turns } from "../../src/kube/turns.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
@@ -35,9 +39,21 @@ export const deaf: ChangeHandlers = {
 export const ownNamespace = "latchkey-system";
 
 /** Starts informers over these objects, by plural, and waits until they have listed them. */
-export async function told(listed: Readonly<Record<string, readonly RawObject[]>>, on: Partial<ChangeHandlers> = {}, { requireSyncFrom = false } = {}): Promise<Told> {
-  const [clock, log, stop, listWatch] = [new TestClock(), recordingLog(), new AbortController(), new ToldListWatch(listed)];
-  const informers = createInformers({ listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 }, { namespace: ownNamespace, requireSyncFrom, on: { ...deaf, ...on } });
+export async function told(
+  listed: Readonly<Record<string, readonly RawObject[]>>,
+  on: Partial<ChangeHandlers> = {},
+  { requireSyncFrom = false } = {},
+): Promise<Told> {
+  const [clock, log, stop, listWatch] = [
+    new TestClock(),
+    recordingLog(),
+    new AbortController(),
+    new ToldListWatch(listed),
+  ];
+  const informers = createInformers(
+    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 },
+    { namespace: ownNamespace, requireSyncFrom, on: { ...deaf, ...on } },
+  );
   void informers.run(stop.signal);
   await informers.synced;
   await settled();
@@ -45,20 +61,67 @@ export async function told(listed: Readonly<Record<string, readonly RawObject[]>
 }
 
 /** A namespace of project `web` that asks for copies, but for the changes. */
-export function projectNamespace(name: string, changes: { readonly project?: string; readonly sync?: string; readonly from?: string; readonly deletionTimestamp?: string } = {}): RawObject {
+export function projectNamespace(
+  name: string,
+  changes: {
+    readonly project?: string;
+    readonly sync?: string;
+    readonly from?: string;
+    readonly deletionTimestamp?: string;
+  } = {},
+): RawObject {
   const { project = "web", sync = "enabled", from, ...rest } = changes;
-  return raw({ name, labels: { [labels.project]: project }, annotations: { [annotations.sync]: sync, ...(from !== undefined && { [annotations.syncFrom]: from }) }, ...rest });
+  return raw({
+    name,
+    labels: { [labels.project]: project },
+    annotations: {
+      [annotations.sync]: sync,
+      ...(from !== undefined && { [annotations.syncFrom]: from }),
+    },
+    ...rest,
+  });
 }
 
 /** A SharedSecret in `team` that is offered to project `web`, but for the changes. */
-export function offered(name: string, changes: { readonly projects?: string; readonly data?: Readonly<Record<string, string>>; readonly access?: readonly unknown[]; readonly metadata?: Readonly<Record<string, unknown>> } = {}): RawObject {
+export function offered(
+  name: string,
+  changes: {
+    readonly projects?: string;
+    readonly data?: Readonly<Record<string, string>>;
+    readonly access?: readonly unknown[];
+    readonly metadata?: Readonly<Record<string, unknown>>;
+  } = {},
+): RawObject {
   const { projects = "web", access = [], data = { password: "Y2FuYXJ5" }, metadata = {} } = changes;
-  return raw({ namespace: "team", name, annotations: { [annotations.syncToProjects]: projects }, finalizers: ["management.service/cleanup"], ...metadata }, { spec: { data, access } });
+  return raw(
+    {
+      namespace: "team",
+      name,
+      annotations: { [annotations.syncToProjects]: projects },
+      finalizers: ["management.service/cleanup"],
+      ...metadata,
+    },
+    { spec: { data, access } },
+  );
 }
 
 /** A copy of `team/<source>`, whose uid is `uid-<source>`, as `<namespace>/<name>`. */
-export function copied(source: string, namespace: string, changes: { readonly name?: string; readonly data?: Readonly<Record<string, string>>; readonly metadata?: Readonly<Record<string, unknown>> } = {}): RawObject {
+export function copied(
+  source: string,
+  namespace: string,
+  changes: {
+    readonly name?: string;
+    readonly data?: Readonly<Record<string, string>>;
+    readonly metadata?: Readonly<Record<string, unknown>>;
+  } = {},
+): RawObject {
   const { name = source, data = { password: "Y2FuYXJ5" }, metadata = {} } = changes;
-  const marks = { labels: { [labels.sourceUid]: `uid-${source}` }, annotations: { [annotations.copyOf]: `team/${source} -> ${namespace}/${name}` } };
-  return raw({ namespace, name, uid: `uid-${namespace}-${name}`, ...marks, ...metadata }, { type: "Opaque", data });
+  const marks = {
+    labels: { [labels.sourceUid]: `uid-${source}` },
+    annotations: { [annotations.copyOf]: `team/${source} -> ${namespace}/${name}` },
+  };
+  return raw(
+    { namespace, name, uid: `uid-${namespace}-${name}`, ...marks, ...metadata },
+    { type: "Opaque", data },
+  );
 }

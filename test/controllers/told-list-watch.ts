@@ -9,18 +9,30 @@ export interface RawObject {
   readonly [field: string]: unknown;
 }
 
-/** What informers are told: lists of what a test put in, and watches over which it tells of events. Nothing is remembered. */
+/**
+ * What informers are told: lists of what a test put in, and watches over which it tells of events.
+ * Nothing is remembered.
+ */
 export class ToldListWatch implements ListWatch {
   readonly #listed: Readonly<Record<string, readonly RawObject[]>>;
-  readonly #watches: { readonly selection: Selection; readonly onEvents: (events: readonly WatchEvent[]) => void }[] = [];
+  readonly #watches: {
+    readonly selection: Selection;
+    readonly onEvents: (events: readonly WatchEvent[]) => void;
+  }[] = [];
 
   /** `listed` has the objects of each plural. */
   constructor(listed: Readonly<Record<string, readonly RawObject[]>>) {
     this.#listed = listed;
   }
 
-  async list(selection: Selection, _signal: AbortSignal, onEvents: (events: readonly WatchEvent[]) => Promise<void>): Promise<string> {
-    const objects = (this.#listed[selection.resource.plural] ?? []).filter((object) => selects(selection, object));
+  async list(
+    selection: Selection,
+    _signal: AbortSignal,
+    onEvents: (events: readonly WatchEvent[]) => Promise<void>,
+  ): Promise<string> {
+    const objects = (this.#listed[selection.resource.plural] ?? []).filter((object) =>
+      selects(selection, object),
+    );
     await onEvents(objects.map((object) => ({ type: "ADDED", object })));
     return "100";
   }
@@ -28,20 +40,35 @@ export class ToldListWatch implements ListWatch {
   /** What was read of single objects, such as `secrets metadata pay/db`. */
   readonly reads: string[] = [];
 
-  async get({ resource, metadataOnly }: Selection, { namespace, name }: ObjectRef): Promise<unknown> {
-    this.reads.push(`${resource.plural} ${metadataOnly === true ? "metadata" : "whole"} ${namespace === undefined ? name : `${namespace}/${name}`}`);
-    return this.#listed[resource.plural]?.find(({ metadata }) => metadata["namespace"] === namespace && metadata["name"] === name);
+  async get(
+    { resource, metadataOnly }: Selection,
+    { namespace, name }: ObjectRef,
+  ): Promise<unknown> {
+    this.reads.push(
+      `${resource.plural} ${metadataOnly === true ? "metadata" : "whole"} ${namespace === undefined ? name : `${namespace}/${name}`}`,
+    );
+    return this.#listed[resource.plural]?.find(
+      ({ metadata }) => metadata["namespace"] === namespace && metadata["name"] === name,
+    );
   }
 
-  watch(selection: Selection, { signal, onOpen }: Pick<WatchStart, "signal" | "onOpen">, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
+  watch(
+    selection: Selection,
+    { signal, onOpen }: Pick<WatchStart, "signal" | "onOpen">,
+    onEvents: (events: readonly WatchEvent[]) => void,
+  ): Promise<void> {
     this.#watches.push({ selection, onEvents });
     onOpen();
-    return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    return new Promise((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
   }
 
   /** Tells every watch that selects the object. */
   tell(plural: string, type: "ADDED" | "MODIFIED" | "DELETED", object: RawObject): void {
-    const concerned = this.#watches.filter(({ selection }) => selection.resource.plural === plural && selects(selection, object));
+    const concerned = this.#watches.filter(
+      ({ selection }) => selection.resource.plural === plural && selects(selection, object),
+    );
     for (const { onEvents } of concerned) onEvents([{ type, object }]);
   }
 }
@@ -49,9 +76,16 @@ export class ToldListWatch implements ListWatch {
 let version = 0;
 
 /** An object with all that a server adds; newer than every one before. */
-export function raw(metadata: Readonly<Record<string, unknown>>, rest: Readonly<Record<string, unknown>> = {}): RawObject {
+export function raw(
+  metadata: Readonly<Record<string, unknown>>,
+  rest: Readonly<Record<string, unknown>> = {},
+): RawObject {
   version += 1;
   const name = stringAt(metadata, "name") ?? "";
-  const server = { uid: `uid-${name}`, resourceVersion: String(1000 + version), creationTimestamp: "2026-01-01T00:00:00Z" };
+  const server = {
+    uid: `uid-${name}`,
+    resourceVersion: String(1000 + version),
+    creationTimestamp: "2026-01-01T00:00:00Z",
+  };
   return { ...(isRecord(rest) ? rest : {}), metadata: { ...server, ...metadata } };
 }

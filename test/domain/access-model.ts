@@ -1,7 +1,12 @@
 import type { Manifest, Metadata, OwnerReference } from "../../src/api/object.ts";
 import { apiVersion, annotations, labels } from "../../src/api/names.ts";
 import { resources } from "../../src/api/resources.ts";
-import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../../src/api/role.ts";
+import {
+  parseRole,
+  parseRoleBinding,
+  type RoleBindingSeen,
+  type RoleSeen,
+} from "../../src/api/role.ts";
 import type { AccessSeen } from "../../src/domain/access.ts";
 import { subjectKey } from "../../src/domain/access-rules.ts";
 import { type DerivedRole, isAsWritten, sourceUidOf } from "../../src/domain/derived-role.ts";
@@ -23,7 +28,9 @@ export const secret: Metadata = {
 /** Who may do what, as `<subject> <verb> <resource>`. */
 export type Rights = ReadonlySet<string>;
 
-/** Roles and RoleBindings of one namespace, with the refusals of the API server that matter here. */
+/**
+ * Roles and RoleBindings of one namespace, with the refusals of the API server that matter here.
+ */
 export class AccessModel {
   readonly #roles = new Map<string, RoleSeen>();
   readonly #bindings = new Map<string, RoleBindingSeen>();
@@ -32,7 +39,12 @@ export class AccessModel {
   /** Stores an object as the API server would. */
   put(manifest: Manifest): void {
     this.#version += 1;
-    const metadata = { creationTimestamp: "2026-01-01T00:00:00Z", uid: `object-${this.#version}`, ...manifest.metadata, resourceVersion: String(this.#version) };
+    const metadata = {
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      uid: `object-${this.#version}`,
+      ...manifest.metadata,
+      resourceVersion: String(this.#version),
+    };
     const raw = { ...manifest, metadata };
     if (manifest.kind === "Role") this.#roles.set(metadata.name, parseRole(raw));
     else this.#bindings.set(metadata.name, parseRoleBinding(raw));
@@ -56,7 +68,9 @@ export class AccessModel {
 
   seen(): AccessSeen {
     const own = (seen: RoleSeen | RoleBindingSeen): boolean => sourceUidOf(seen) === secret.uid;
-    const strangers = [...this.roles, ...this.bindings].filter((seen) => sourceUidOf(seen) === undefined);
+    const strangers = [...this.roles, ...this.bindings].filter(
+      (seen) => sourceUidOf(seen) === undefined,
+    );
     return {
       secret,
       roles: this.roles.filter(own),
@@ -83,7 +97,8 @@ export class AccessModel {
       for (const rule of this.#roles.get(roleRef.name)?.rules ?? []) {
         for (const subject of subjects) {
           for (const verb of rule.verbs) {
-            for (const resource of rule.resources) rights.add(`${subjectKey(subject)} ${verb} ${resource}`);
+            for (const resource of rule.resources)
+              rights.add(`${subjectKey(subject)} ${verb} ${resource}`);
           }
         }
       }
@@ -99,7 +114,8 @@ export class AccessModel {
     if (write.resource !== resources.roleBindings) return;
     const role = this.#roles.get(name);
     if (role === undefined) throw new Error(`role ${name} is missing: the binding is refused`);
-    if (!isAsWritten(secret, role)) throw new Error(`role ${name} was edited: the binding is refused`);
+    if (!isAsWritten(secret, role))
+      throw new Error(`role ${name} was edited: the binding is refused`);
   }
 }
 
@@ -117,8 +133,14 @@ export function rightsOf(wanted: readonly DerivedRole[]): Rights {
 }
 
 /** Marks as another SharedSecret, gone by now, had put them. */
-export const leftoverMarks: { readonly labels: Record<string, string>; readonly annotations: Record<string, string>; readonly ownerReferences: readonly OwnerReference[] } = {
+export const leftoverMarks: {
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+  readonly ownerReferences: readonly OwnerReference[];
+} = {
   labels: { [labels.sourceUid]: "uid-0" },
   annotations: { [annotations.source]: "database", [annotations.rules]: "[]" },
-  ownerReferences: [{ apiVersion, kind: "SharedSecret", name: "database", uid: "uid-0", controller: true }],
+  ownerReferences: [
+    { apiVersion, kind: "SharedSecret", name: "database", uid: "uid-0", controller: true },
+  ],
 };

@@ -7,15 +7,42 @@ import { bindingManifest, derivedRoles, roleManifest } from "../../src/domain/de
 import { AccessModel, leftoverMarks, type Rights, rightsOf, secret } from "./access-model.ts";
 
 const users = ["ann", "ben", "cem", "dia"];
-const user = (name: string): Subject => ({ kind: "User", apiGroup: "rbac.authorization.k8s.io", name });
+const user = (name: string): Subject => ({
+  kind: "User",
+  apiGroup: "rbac.authorization.k8s.io",
+  name,
+});
 const grant = fc.record({
-  permission: fc.record({ verbs: fc.constantFrom(["get"], ["get", "update"], ["delete", "get"]), status: fc.boolean() }),
-  subjects: fc.uniqueArray(fc.constantFrom(...users), { minLength: 1 }).map((names) => names.map(user)),
+  permission: fc.record({
+    verbs: fc.constantFrom(["get"], ["get", "update"], ["delete", "get"]),
+    status: fc.boolean(),
+  }),
+  subjects: fc
+    .uniqueArray(fc.constantFrom(...users), { minLength: 1 })
+    .map((names) => names.map(user)),
 });
 const grants: fc.Arbitrary<readonly Grant[]> = fc.array(grant, { maxLength: 4 });
 
-type Edit = "none" | "role gone" | "role widened" | "binding gone" | "subject added" | "label lost" | "wrong roleRef";
-const edits = fc.array(fc.constantFrom<Edit>("none", "role gone", "role widened", "binding gone", "subject added", "label lost", "wrong roleRef"), { maxLength: 3 });
+type Edit =
+  | "none"
+  | "role gone"
+  | "role widened"
+  | "binding gone"
+  | "subject added"
+  | "label lost"
+  | "wrong roleRef";
+const edits = fc.array(
+  fc.constantFrom<Edit>(
+    "none",
+    "role gone",
+    "role widened",
+    "binding gone",
+    "subject added",
+    "label lost",
+    "wrong roleRef",
+  ),
+  { maxLength: 3 },
+);
 
 /** What stood for `before`, with the hand edits made to it. */
 function standing(before: readonly Grant[], made: readonly Edit[]): AccessModel {
@@ -45,7 +72,10 @@ function standing(before: readonly Grant[], made: readonly Edit[]): AccessModel 
         break;
       case "wrong roleRef": {
         const binding = bindingManifest(secret, role, role.subjects);
-        model.put({ ...binding, roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" } });
+        model.put({
+          ...binding,
+          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
+        });
         break;
       }
     }
@@ -57,10 +87,18 @@ function isWithin(rights: Rights, ...bounds: readonly Rights[]): boolean {
   return [...rights].every((right) => bounds.some((bound) => bound.has(right)));
 }
 
-const situation = fc.record({ before: grants, after: grants, made: edits, order: fc.array(fc.nat(), { minLength: 40, maxLength: 40 }) });
+const situation = fc.record({
+  before: grants,
+  after: grants,
+  made: edits,
+  order: fc.array(fc.nat(), { minLength: 40, maxLength: 40 }),
+});
 
 function shuffled<T>(items: readonly T[], order: readonly number[]): readonly T[] {
-  return items.map((item, index) => ({ item, rank: order[index % order.length] ?? 0 })).sort((one, other) => one.rank - other.rank).map(({ item }) => item);
+  return items
+    .map((item, index) => ({ item, rank: order[index % order.length] ?? 0 }))
+    .sort((one, other) => one.rank - other.rank)
+    .map(({ item }) => item);
 }
 
 describe("the steps of a pass over access", () => {
@@ -69,7 +107,8 @@ describe("the steps of a pass over access", () => {
       fc.property(situation, ({ before, after, made, order }) => {
         const model = standing(before, made);
         const wanted = derivedRoles(secret, after);
-        for (const step of accessSteps(model.seen(), wanted)) shuffled(step, order).forEach((write) => model.apply(write));
+        for (const step of accessSteps(model.seen(), wanted))
+          shuffled(step, order).forEach((write) => model.apply(write));
         expect(model.rights()).toEqual(rightsOf(wanted));
         expect(accessSteps(model.seen(), wanted)).toEqual([]);
       }),
@@ -133,7 +172,9 @@ describe("the steps of a pass over access", () => {
         const wanted = derivedRoles(secret, after);
         const writes = accessSteps(model.seen(), wanted).flatMap((step) => shuffled(step, order));
         writes.slice(0, crashAfter).forEach((write) => model.apply(write));
-        accessSteps(model.seen(), wanted).flat().forEach((write) => model.apply(write));
+        accessSteps(model.seen(), wanted)
+          .flat()
+          .forEach((write) => model.apply(write));
         expect(model.rights()).toEqual(rightsOf(wanted));
       }),
       { numRuns: 1000 },
@@ -142,23 +183,37 @@ describe("the steps of a pass over access", () => {
 });
 
 test("one reader instead of another costs one write", () => {
-  const readers = (...names: readonly string[]): readonly Grant[] => [{ permission: { verbs: ["get"], status: false }, subjects: names.map(user) }];
+  const readers = (...names: readonly string[]): readonly Grant[] => [
+    { permission: { verbs: ["get"], status: false }, subjects: names.map(user) },
+  ];
   const model = standing(readers("ann", "ben"), []);
   const steps = accessSteps(model.seen(), derivedRoles(secret, readers("ben", "cem")));
   expect(steps.flat()).toMatchObject([{ do: "replace", object: { kind: "RoleBinding" } }]);
 });
 
 describe("what an earlier object of the name left behind", () => {
-  const wanted = derivedRoles(secret, [{ permission: { verbs: ["get"], status: false }, subjects: [user("ann")] }]);
+  const wanted = derivedRoles(secret, [
+    { permission: { verbs: ["get"], status: false }, subjects: [user("ann")] },
+  ]);
 
   test("is removed, binding first, without touching what is wanted", () => {
     const model = new AccessModel();
-    const role = { name: "latchkey-database-0123456789abcdef", permission: { verbs: ["get"], status: false }, subjects: [user("mallory")], rules: "[]" };
-    const named = (manifest: ReturnType<typeof roleManifest>) => ({ ...manifest, metadata: { ...manifest.metadata, ...leftoverMarks } });
+    const role = {
+      name: "latchkey-database-0123456789abcdef",
+      permission: { verbs: ["get"], status: false },
+      subjects: [user("mallory")],
+      rules: "[]",
+    };
+    const named = (manifest: ReturnType<typeof roleManifest>) => ({
+      ...manifest,
+      metadata: { ...manifest.metadata, ...leftoverMarks },
+    });
     model.put(named(roleManifest(secret, role)));
     model.put(named(bindingManifest(secret, role, role.subjects)));
     const steps = accessSteps(model.seen(), wanted);
-    expect(steps[0]).toMatchObject([{ do: "delete", ref: { name: "latchkey-database-0123456789abcdef" } }]);
+    expect(steps[0]).toMatchObject([
+      { do: "delete", ref: { name: "latchkey-database-0123456789abcdef" } },
+    ]);
     steps.flat().forEach((write) => model.apply(write));
     expect(model.rights()).toEqual(rightsOf(wanted));
     expect(model.roles).toHaveLength(1);
@@ -174,8 +229,13 @@ describe("what an earlier object of the name left behind", () => {
   });
 
   test("on deletion the bindings go before the Roles", () => {
-    const model = standing([{ permission: { verbs: ["get"], status: false }, subjects: [user("ann")] }], []);
-    const plurals = revokeSteps(model.seen()).map((step) => step.map((write) => (write.do === "delete" ? write.resource.plural : write.do)));
+    const model = standing(
+      [{ permission: { verbs: ["get"], status: false }, subjects: [user("ann")] }],
+      [],
+    );
+    const plurals = revokeSteps(model.seen()).map((step) =>
+      step.map((write) => (write.do === "delete" ? write.resource.plural : write.do)),
+    );
     expect(plurals).toEqual([["rolebindings"], ["roles"]]);
   });
 });

@@ -5,7 +5,14 @@ import type { KeyView } from "../../src/domain/key-state.ts";
 import { born, sightedMetadata } from "./sightings.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
-const emptyScope = { roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] };
+const emptyScope = {
+  roles: [],
+  projects: [],
+  spaces: [],
+  virtualClusters: [],
+  clusters: [],
+  rules: [],
+};
 
 interface Rest extends Omit<Partial<KeyView>, "key"> {
   readonly key?: Partial<OwnedAccessKeySeen>;
@@ -13,11 +20,21 @@ interface Rest extends Omit<Partial<KeyView>, "key"> {
   readonly owner?: { readonly user?: string };
 }
 
-function viewOf(spec: Partial<OwnedAccessKeySeen["spec"]> = {}, { key, owner = { user: "alice" }, ...others }: Rest = {}): KeyView {
+function viewOf(
+  spec: Partial<OwnedAccessKeySeen["spec"]> = {},
+  { key, owner = { user: "alice" }, ...others }: Rest = {},
+): KeyView {
   return {
     key: {
       metadata: sightedMetadata(),
-      spec: { ...owner, disabled: false, ttlAfterLastActivity: false, groups: ["devs"], scope: "none", ...spec },
+      spec: {
+        ...owner,
+        disabled: false,
+        ttlAfterLastActivity: false,
+        groups: ["devs"],
+        scope: "none",
+        ...spec,
+      },
       keyDigest: "d1",
       status: {},
       conditions: [],
@@ -31,18 +48,32 @@ function viewOf(spec: Partial<OwnedAccessKeySeen["spec"]> = {}, { key, owner = {
 
 function scopeHashOf(view: KeyView): string | undefined {
   const authentication = authenticate(view, born);
-  return authentication.kind === "authenticated" ? authentication.user.extra["management.service/scope-hash"]?.[0] : undefined;
+  return authentication.kind === "authenticated"
+    ? authentication.user.extra["management.service/scope-hash"]?.[0]
+    : undefined;
 }
 
 test("a key in order lets its user in, with its own uid as an extra", () => {
   expect(authenticate(viewOf(), born)).toEqual({
     kind: "authenticated",
-    user: { username: "alice", groups: ["devs"], extra: { "management.service/key-id": [sightedMetadata().uid], "management.service/scope-hash": [expect.stringMatching(/^[0-9a-f]{16}$/)] } },
+    user: {
+      username: "alice",
+      groups: ["devs"],
+      extra: {
+        "management.service/key-id": [sightedMetadata().uid],
+        "management.service/scope-hash": [expect.stringMatching(/^[0-9a-f]{16}$/)],
+      },
+    },
   });
 });
 
 test("another scope is another extra, so that no decision on the former one counts", () => {
-  const scopes = ["none", emptyScope, { ...emptyScope, projects: ["web"] }, { ...emptyScope, projects: ["pay"] }] as const;
+  const scopes = [
+    "none",
+    emptyScope,
+    { ...emptyScope, projects: ["web"] },
+    { ...emptyScope, projects: ["pay"] },
+  ] as const;
   const hashes = scopes.map((scope) => scopeHashOf(viewOf({ scope })));
   expect(hashes).not.toContain(undefined);
   expect(new Set(hashes).size).toBe(scopes.length);
@@ -52,20 +83,107 @@ describe("a key lets nobody in", () => {
   test.each<[string, KeyView, number, string]>([
     ["that is disabled", viewOf({ disabled: true }), born, "Disabled"],
     ["at the instant of its end", viewOf({ ttl: 60 }), born + 60_000, "Expired"],
-    ["after a maximum", viewOf({}, { config: { maximumKeyTtl: 60, namespace: "latchkey-system", prefixes: { user: "", team: "" } } }), born + 60_000, "Expired"],
-    ["that was idle for its idle life", viewOf({ ttl: 60, ttlAfterLastActivity: true }, { key: { lastActivity: new Date(born + 5_000).toISOString() } }), born + 65_000, "Expired"],
-    ["that is being deleted", viewOf({}, { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } }), born, "Deleted"],
-    ["whose requester is not certain", viewOf({}, { requester: { kind: "unknown", why: "x" } }), born, "UnknownRequester"],
-    ["that an older object holds", viewOf({}, { duplicate: { kind: "held", by: "older" } }), born, "DuplicateKey"],
-    ["that is one too many of its index", viewOf({}, { duplicate: { kind: "crowded-out" } }), born, "DuplicateKey"],
+    [
+      "after a maximum",
+      viewOf(
+        {},
+        {
+          config: {
+            maximumKeyTtl: 60,
+            namespace: "latchkey-system",
+            prefixes: { user: "", team: "" },
+          },
+        },
+      ),
+      born + 60_000,
+      "Expired",
+    ],
+    [
+      "that was idle for its idle life",
+      viewOf(
+        { ttl: 60, ttlAfterLastActivity: true },
+        { key: { lastActivity: new Date(born + 5_000).toISOString() } },
+      ),
+      born + 65_000,
+      "Expired",
+    ],
+    [
+      "that is being deleted",
+      viewOf(
+        {},
+        { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } },
+      ),
+      born,
+      "Deleted",
+    ],
+    [
+      "whose requester is not certain",
+      viewOf({}, { requester: { kind: "unknown", why: "x" } }),
+      born,
+      "UnknownRequester",
+    ],
+    [
+      "that an older object holds",
+      viewOf({}, { duplicate: { kind: "held", by: "older" } }),
+      born,
+      "DuplicateKey",
+    ],
+    [
+      "that is one too many of its index",
+      viewOf({}, { duplicate: { kind: "crowded-out" } }),
+      born,
+      "DuplicateKey",
+    ],
     ["without a subject", viewOf({}, { owner: {} }), born, "MissingSubject"],
-    ["in a group of Kubernetes", viewOf({ groups: ["system:masters"] }), born, "UnsupportedSubject"],
+    [
+      "in a group of Kubernetes",
+      viewOf({ groups: ["system:masters"] }),
+      born,
+      "UnsupportedSubject",
+    ],
     ["whose scope cannot be read", viewOf({ scope: "unreadable" }), born, "InvalidScope"],
-    ["that was asked for with a key that is gone", viewOf({}, { askedWith: "gone" }), born, "ParentKeyInvalid"],
-    ["that was asked for with a key that is disabled", viewOf({}, { askedWith: viewOf({ disabled: true }) }), born, "ParentKeyInvalid"],
-    ["that was asked for with a key that is being deleted", viewOf({}, { askedWith: viewOf({}, { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } }) }), born, "ParentKeyInvalid"],
-    ["at the end of the key that it was asked for with", viewOf({}, { askedWith: viewOf({ ttl: 60 }) }), born + 60_000, "ParentKeyInvalid"],
-    ["at the end of the key before that", viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) }), born + 60_000, "ParentKeyInvalid"],
+    [
+      "that was asked for with a key that is gone",
+      viewOf({}, { askedWith: "gone" }),
+      born,
+      "ParentKeyInvalid",
+    ],
+    [
+      "that was asked for with a key that is disabled",
+      viewOf({}, { askedWith: viewOf({ disabled: true }) }),
+      born,
+      "ParentKeyInvalid",
+    ],
+    [
+      "that was asked for with a key that is being deleted",
+      viewOf(
+        {},
+        {
+          askedWith: viewOf(
+            {},
+            {
+              key: {
+                metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" },
+              },
+            },
+          ),
+        },
+      ),
+      born,
+      "ParentKeyInvalid",
+    ],
+    [
+      "at the end of the key that it was asked for with",
+      viewOf({}, { askedWith: viewOf({ ttl: 60 }) }),
+      born + 60_000,
+      "ParentKeyInvalid",
+    ],
+    [
+      "at the end of the key before that",
+      viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) }),
+      born + 60_000,
+      "ParentKeyInvalid",
+    ],
   ])("%s", (_rule, view, now, reason) => {
     expect(authenticate(view, now)).toEqual({ kind: "refused", reason });
   });

@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { type CertificateLives, dueCertificates, renewalInstant } from "../../src/domain/certificate-plan.ts";
+import {
+  type CertificateLives,
+  dueCertificates,
+  renewalInstant,
+} from "../../src/domain/certificate-plan.ts";
 
-const lives: CertificateLives = { authority: { startsAt: 0, endsAt: 3000 }, serving: { startsAt: 0, endsAt: 300 }, client: { startsAt: 60, endsAt: 360 } };
+const lives: CertificateLives = {
+  authority: { startsAt: 0, endsAt: 3000 },
+  serving: { startsAt: 0, endsAt: 300 },
+  client: { startsAt: 60, endsAt: 360 },
+};
 
 test("a certificate is renewed when a third of its life is left", () => {
   expect(renewalInstant({ startsAt: 60, endsAt: 360 })).toBe(260);
@@ -19,6 +27,15 @@ describe("due are", () => {
   });
 
   test("all of them with a new authority, however young", () => {
-    expect(dueCertificates({ ...lives, serving: { startsAt: 2000, endsAt: 9000 }, client: { startsAt: 2000, endsAt: 9000 } }, 2000)).toEqual(["authority", "serving", "client"]);
+    expect(
+      dueCertificates(
+        {
+          ...lives,
+          serving: { startsAt: 2000, endsAt: 9000 },
+          client: { startsAt: 2000, endsAt: 9000 },
+        },
+        2000,
+      ),
+    ).toEqual(["authority", "serving", "client"]);
   });
 });

@@ -7,11 +7,31 @@ const objectWith = (data: unknown): object => ({ spec: { data } });
 
 describe("a value of spec.data", () => {
   test.for<[string, unknown, string]>([
-    ["of another alphabet", { password: canary }, "spec.data.password must be base64 (RFC 4648 section 4, with padding); encode"],
-    ["with a line break", { password: "Y2FuYXJ5\nY2FuYXJ5" }, "spec.data.password must be base64 without line breaks"],
-    ["that is a number", { port: 5432 }, "spec.data.port must be a string that holds the value in base64; quote it"],
-    ["that is a list", { hosts: [canary] }, "spec.data.hosts must be a string that holds the value in base64; quote it"],
-    ["without padding", { a: "QQ==", b: "QQ" }, "spec.data.b must be base64 (RFC 4648 section 4, with padding)"],
+    [
+      "of another alphabet",
+      { password: canary },
+      "spec.data.password must be base64 (RFC 4648 section 4, with padding); encode",
+    ],
+    [
+      "with a line break",
+      { password: "Y2FuYXJ5\nY2FuYXJ5" },
+      "spec.data.password must be base64 without line breaks",
+    ],
+    [
+      "that is a number",
+      { port: 5432 },
+      "spec.data.port must be a string that holds the value in base64; quote it",
+    ],
+    [
+      "that is a list",
+      { hosts: [canary] },
+      "spec.data.hosts must be a string that holds the value in base64; quote it",
+    ],
+    [
+      "without padding",
+      { a: "QQ==", b: "QQ" },
+      "spec.data.b must be base64 (RFC 4648 section 4, with padding)",
+    ],
     ["the first by name", { z: canary, a: canary }, "spec.data.a must"],
     ["beside one other", { a: canary, b: canary }, "1 more value of spec.data is not base64"],
     ["beside others", { a: canary, b: canary, c: 5 }, "2 more values of spec.data are not base64"],
@@ -29,17 +49,29 @@ describe("a value of spec.data", () => {
     ["where there is no data", undefined, undefined],
     ["where data is no object", canary, undefined],
   ])("is admitted %s", ([, data, stored]) => {
-    expect(dataValueProblem(objectWith(data), stored === undefined ? undefined : objectWith(stored))).toBeUndefined();
+    expect(
+      dataValueProblem(objectWith(data), stored === undefined ? undefined : objectWith(stored)),
+    ).toBeUndefined();
   });
 
   test("is judged as the schema does, whatever it is called", () => {
     const schema = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-    const texts = fc.oneof(fc.string(), fc.base64String(), fc.string({ unit: fc.constantFrom("A", "b", "+", "/", "=", "\n", "-") }));
+    const texts = fc.oneof(
+      fc.string(),
+      fc.base64String(),
+      fc.string({ unit: fc.constantFrom("A", "b", "+", "/", "=", "\n", "-") }),
+    );
     fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor")), texts, (key, value) => {
-        const data: unknown = JSON.parse(`{${JSON.stringify(key)}: ${JSON.stringify(value)}}`);
-        expect(dataValueProblem(objectWith(data), objectWith({})) === undefined).toBe(schema.test(value));
-      }),
+      fc.property(
+        fc.oneof(fc.string(), fc.constantFrom("__proto__", "constructor")),
+        texts,
+        (key, value) => {
+          const data: unknown = JSON.parse(`{${JSON.stringify(key)}: ${JSON.stringify(value)}}`);
+          expect(dataValueProblem(objectWith(data), objectWith({})) === undefined).toBe(
+            schema.test(value),
+          );
+        },
+      ),
     );
   });
 });

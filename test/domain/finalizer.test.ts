@@ -12,8 +12,21 @@ test("an object is held by Latchkey's finalizer, not by others'", () => {
 });
 
 test.for([
-  ["holding adds it behind those of others", holdWrite(resources.sharedSecrets, free), ["theirs", cleanupFinalizer]],
-  ["releasing takes it out and leaves the others", releaseWrite(resources.sharedSecrets, held), ["theirs", "others"]],
+  [
+    "holding adds it behind those of others",
+    holdWrite(resources.sharedSecrets, free),
+    ["theirs", cleanupFinalizer],
+  ],
+  [
+    "releasing takes it out and leaves the others",
+    releaseWrite(resources.sharedSecrets, held),
+    ["theirs", "others"],
+  ],
 ] as const)("%s, on the version that was seen", ([, write, finalizers]) => {
-  expect(write).toMatchObject({ do: "patch", resource: resources.sharedSecrets, ref: { name: "one" }, body: { metadata: { resourceVersion: "7", finalizers } } });
+  expect(write).toMatchObject({
+    do: "patch",
+    resource: resources.sharedSecrets,
+    ref: { name: "one" },
+    body: { metadata: { resourceVersion: "7", finalizers } },
+  });
 });

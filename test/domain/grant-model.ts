@@ -1,6 +1,12 @@
 import { group } from "../../src/api/names.ts";
 import type { Manifest } from "../../src/api/object.ts";
-import { type GrantBinding, type GrantedObject, type GrantRole, parseGrantBinding, parseGrantRole } from "../../src/api/requester-grant.ts";
+import {
+  type GrantBinding,
+  type GrantedObject,
+  type GrantRole,
+  parseGrantBinding,
+  parseGrantRole,
+} from "../../src/api/requester-grant.ts";
 import type { Write } from "../../src/domain/plan.ts";
 import { planRequesterGrant, type RequesterGrantPlan } from "../../src/domain/requester-grant.ts";
 import { grantKey, requesterHash } from "../../src/domain/granted-names.ts";
@@ -35,19 +41,33 @@ export class GrantModel {
 
   /** Whether a name is granted to a user now, by whatever role and binding. */
   grants(user: string, object: GrantedObject): boolean {
-    const bound = [...this.bindings.values()].filter(({ subjects }) => subjects.some(({ name }) => name === user));
-    return bound.some(({ roleRef }) => (this.roles.get(roleRef.name)?.rules ?? []).some((rule) => opens(rule, object)));
+    const bound = [...this.bindings.values()].filter(({ subjects }) =>
+      subjects.some(({ name }) => name === user),
+    );
+    return bound.some(({ roleRef }) =>
+      (this.roles.get(roleRef.name)?.rules ?? []).some((rule) => opens(rule, object)),
+    );
   }
 
   #put(object: Manifest, how: "create" | "replace"): void {
     const { name } = object.metadata;
     const isRole = object.kind === "ClusterRole";
     const standing = (isRole ? this.roles : this.bindings).get(name);
-    if ((standing === undefined) !== (how === "create")) throw new Error(`${how} of ${object.kind} ${name}: it is ${standing === undefined ? "not there" : "there"}`);
-    if (how === "replace" && standing?.metadata.resourceVersion !== object.metadata.resourceVersion) throw new Error(`stale ${name}`);
-    if (standing !== undefined && "aggregated" in standing && standing.aggregated) throw new Error(`aggregated ${name}`);
+    if ((standing === undefined) !== (how === "create"))
+      throw new Error(
+        `${how} of ${object.kind} ${name}: it is ${standing === undefined ? "not there" : "there"}`,
+      );
+    if (how === "replace" && standing?.metadata.resourceVersion !== object.metadata.resourceVersion)
+      throw new Error(`stale ${name}`);
+    if (standing !== undefined && "aggregated" in standing && standing.aggregated)
+      throw new Error(`aggregated ${name}`);
     this.#version += 1;
-    const metadata = { uid: `u${this.#version}`, creationTimestamp: "2026-01-01T00:00:00Z", ...object.metadata, resourceVersion: `${this.#version}` };
+    const metadata = {
+      uid: `u${this.#version}`,
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      ...object.metadata,
+      resourceVersion: `${this.#version}`,
+    };
     if (isRole) this.roles.set(name, parseGrantRole({ ...object, metadata }));
     else this.bindings.set(name, parseGrantBinding({ ...object, metadata }));
   }
@@ -55,7 +75,8 @@ export class GrantModel {
   #remove({ resource, ref, uid, resourceVersion }: Extract<Write, { do: "delete" }>): void {
     const kept = resource.kind === "ClusterRole" ? this.roles : this.bindings;
     const standing = kept.get(ref.name);
-    if (standing?.metadata.uid !== uid || standing.metadata.resourceVersion !== resourceVersion) throw new Error(`stale ${ref.name}`);
+    if (standing?.metadata.uid !== uid || standing.metadata.resourceVersion !== resourceVersion)
+      throw new Error(`stale ${ref.name}`);
     kept.delete(ref.name);
   }
 }
@@ -63,5 +84,9 @@ export class GrantModel {
 function opens(rule: GrantRole["rules"][number], object: GrantedObject): boolean {
   const key = grantKey(object);
   const [plural = "", name = ""] = key.split("/");
-  return rule.apiGroups.includes(group) && rule.resources.includes(plural) && (rule.resourceNames.length === 0 || rule.resourceNames.includes(name));
+  return (
+    rule.apiGroups.includes(group) &&
+    rule.resources.includes(plural) &&
+    (rule.resourceNames.length === 0 || rule.resourceNames.includes(name))
+  );
 }

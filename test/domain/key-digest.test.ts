@@ -1,11 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { boundPartOf, boundSubjectOf, isBoundDigest, keyIndexOf } from "../../src/domain/key-digest.ts";
+import {
+  boundPartOf,
+  boundSubjectOf,
+  isBoundDigest,
+  keyIndexOf,
+} from "../../src/domain/key-digest.ts";
 
 const [index, rest, bound] = ["0123456789abcdef", "0".repeat(48), "f".repeat(64)];
 
 test("both forms of a digest begin with the index", () => {
   expect([keyIndexOf(`${index}${rest}`), keyIndexOf(`${index}.${bound}`)]).toEqual([index, index]);
-  expect([isBoundDigest(`${index}${rest}`), isBoundDigest(`${index}.${bound}`)]).toEqual([false, true]);
+  expect([isBoundDigest(`${index}${rest}`), isBoundDigest(`${index}.${bound}`)]).toEqual([
+    false,
+    true,
+  ]);
   expect(boundPartOf(`${index}.${bound}`)).toBe(bound);
 });
 

@@ -6,8 +6,14 @@ import { activityInterval, dueActivity } from "../../src/domain/last-activity.ts
 type Used = Pick<OwnedAccessKeySeen, "spec" | "lastActivity">;
 
 const base = { disabled: false, groups: [], scope: "none" } as const;
-const idle = (ttl: number, lastActivity?: string): Used => ({ spec: { ...base, ttl, ttlAfterLastActivity: true }, ...(lastActivity === undefined ? {} : { lastActivity }) });
-const lasting = (lastActivity?: string): Used => ({ spec: { ...base, ttl: 60, ttlAfterLastActivity: false }, ...(lastActivity === undefined ? {} : { lastActivity }) });
+const idle = (ttl: number, lastActivity?: string): Used => ({
+  spec: { ...base, ttl, ttlAfterLastActivity: true },
+  ...(lastActivity === undefined ? {} : { lastActivity }),
+});
+const lasting = (lastActivity?: string): Used => ({
+  spec: { ...base, ttl: 60, ttlAfterLastActivity: false },
+  ...(lastActivity === undefined ? {} : { lastActivity }),
+});
 const at = Date.parse("2026-01-01T00:00:00Z");
 
 describe("a recorded use stands for", () => {
@@ -25,7 +31,12 @@ describe("a recorded use stands for", () => {
 describe("a use is written", () => {
   test.each<[string, Used, number, string | undefined]>([
     ["at once when it is the first", lasting(), at + 1, "2026-01-01T00:00:00Z"],
-    ["when the last one is old", lasting("2026-01-01T00:00:00Z"), at + 600_000, "2026-01-01T00:10:00Z"],
+    [
+      "when the last one is old",
+      lasting("2026-01-01T00:00:00Z"),
+      at + 600_000,
+      "2026-01-01T00:10:00Z",
+    ],
     ["not when the last one is young", lasting("2026-01-01T00:00:00Z"), at + 599_999, undefined],
     ["never earlier than what stands", lasting("2026-01-01T00:00:00Z"), at - 3_600_000, undefined],
     ["when what stands cannot be read", lasting("yesterday"), at, "2026-01-01T00:00:00Z"],

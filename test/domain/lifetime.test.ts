@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createdAt, expiringFrom, instantOf, isOver, lifetimeOf } from "../../src/domain/lifetime.ts";
+import {
+  createdAt,
+  expiringFrom,
+  instantOf,
+  isOver,
+  lifetimeOf,
+} from "../../src/domain/lifetime.ts";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
 const used = born + 3_000;
@@ -9,13 +15,25 @@ const day = 86_400;
 describe("the life of a key", () => {
   test.each([
     ["has no end without a ttl", { ttl: 0, maximumTtl: 0 }, undefined],
-    ["has no end without a ttl, used or not", { ttl: 0, maximumTtl: 0, idleSince: used }, undefined],
+    [
+      "has no end without a ttl, used or not",
+      { ttl: 0, maximumTtl: 0, idleSince: used },
+      undefined,
+    ],
     ["is its ttl from creation", { ttl: 5, maximumTtl: 0 }, born + 5_000],
     ["is its ttl from the last use", { ttl: 5, maximumTtl: 0, idleSince: used }, used + 5_000],
     ["is as long as the maximum at most", { ttl: 9, maximumTtl: 7 }, born + 7_000],
-    ["is as long as the maximum at most after the last use", { ttl: 9, maximumTtl: 7, idleSince: used }, used + 7_000],
+    [
+      "is as long as the maximum at most after the last use",
+      { ttl: 9, maximumTtl: 7, idleSince: used },
+      used + 7_000,
+    ],
     ["is the maximum from creation without a ttl", { ttl: 0, maximumTtl: 7 }, born + 7_000],
-    ["is the maximum from creation without a ttl, used or not", { ttl: 0, maximumTtl: 7, idleSince: used }, born + 7_000],
+    [
+      "is the maximum from creation without a ttl, used or not",
+      { ttl: 0, maximumTtl: 7, idleSince: used },
+      born + 7_000,
+    ],
     ["is its ttl when the maximum is longer", { ttl: 5, maximumTtl: 7 }, born + 5_000],
   ])("%s", (_rule, terms, endsAt) => {
     expect(lifetimeOf({ createdAt: born, ...terms })?.endsAt).toBe(endsAt);
@@ -32,7 +50,11 @@ describe("the life of a key", () => {
 
   test("is over at the instant of its end, and neither before nor without an end", () => {
     const life = lifetimeOf({ createdAt: born, ttl: 5, maximumTtl: 0 });
-    expect([isOver(life, born + 4_999), isOver(life, born + 5_000), isOver(undefined, Infinity)]).toEqual([false, true, false]);
+    expect([
+      isOver(life, born + 4_999),
+      isOver(life, born + 5_000),
+      isOver(undefined, Infinity),
+    ]).toEqual([false, true, false]);
   });
 
   test.each([
@@ -49,13 +71,18 @@ describe("the life of a key", () => {
   test("is never shorter than asked without a maximum, never longer than the maximum, and exact", () => {
     const seconds = fc.integer({ min: 0, max: 2 ** 31 - 1 });
     fc.assert(
-      fc.property(seconds, seconds, fc.option(fc.integer({ min: 0, max: 2 ** 40 }), { nil: undefined }), (ttl, maximumTtl, since) => {
-        const idleSince = since === undefined ? undefined : born + since;
-        const life = lifetimeOf({ createdAt: born, ttl, maximumTtl, idleSince });
-        const shortest = Math.min(ttl || Infinity, maximumTtl || Infinity);
-        const start = ttl === 0 ? born : (idleSince ?? born);
-        expect(life?.endsAt).toBe(shortest === Infinity ? undefined : start + shortest * 1000);
-      }),
+      fc.property(
+        seconds,
+        seconds,
+        fc.option(fc.integer({ min: 0, max: 2 ** 40 }), { nil: undefined }),
+        (ttl, maximumTtl, since) => {
+          const idleSince = since === undefined ? undefined : born + since;
+          const life = lifetimeOf({ createdAt: born, ttl, maximumTtl, idleSince });
+          const shortest = Math.min(ttl || Infinity, maximumTtl || Infinity);
+          const start = ttl === 0 ? born : (idleSince ?? born);
+          expect(life?.endsAt).toBe(shortest === Infinity ? undefined : start + shortest * 1000);
+        },
+      ),
     );
   });
 });

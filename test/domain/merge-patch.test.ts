@@ -24,7 +24,9 @@ const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
     fc.dictionary(fc.constantFrom("a", "b", "c", "d"), tie("value"), { noNullPrototype: true }),
   ),
 }));
-const records = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), values, { noNullPrototype: true });
+const records = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), values, {
+  noNullPrototype: true,
+});
 
 describe("a merge patch", () => {
   test("turns the one into the other, and there is none between equals", () => {
@@ -40,8 +42,18 @@ describe("a merge patch", () => {
   });
 
   test.for<[string, Record<string, unknown>, Record<string, unknown>, unknown]>([
-    ["names what changed and nothing else", { a: 1, b: { c: 1, d: 2 } }, { a: 1, b: { c: 1, d: 3 } }, { b: { d: 3 } }],
-    ["takes out what is wanted no more", { a: 1, b: { c: 1 } }, { b: {} }, { a: null, b: { c: null } }],
+    [
+      "names what changed and nothing else",
+      { a: 1, b: { c: 1, d: 2 } },
+      { a: 1, b: { c: 1, d: 3 } },
+      { b: { d: 3 } },
+    ],
+    [
+      "takes out what is wanted no more",
+      { a: 1, b: { c: 1 } },
+      { b: {} },
+      { a: null, b: { c: null } },
+    ],
     ["replaces lists whole", { a: [1, 2] }, { a: [1, 3] }, { a: [1, 3] }],
     ["takes out what is wanted as undefined", { a: 1 }, { a: undefined }, { a: null }],
     ["passes over what was never there", {}, { a: undefined }, undefined],
@@ -55,7 +67,11 @@ describe("a merge patch", () => {
     const own: Record<string, unknown> = JSON.parse('{"__proto__":{"a":1},"constructor":"x"}');
     expect(JSON.stringify(mergePatch(own, {}))).toBe('{"__proto__":null,"constructor":null}');
     expect(JSON.stringify(mergePatch({}, own))).toBe('{"__proto__":{"a":1},"constructor":"x"}');
-    expect([mergePatch(own, own), isSame(own, {}), isSame({ toString: undefined }, {})]).toEqual([undefined, false, true]);
+    expect([mergePatch(own, own), isSame(own, {}), isSame({ toString: undefined }, {})]).toEqual([
+      undefined,
+      false,
+      true,
+    ]);
   });
 
   test("takes two secrets for different, whatever is inside", () => {
@@ -68,5 +84,9 @@ describe("a merge patch", () => {
 function structured(value: Record<string, unknown>): Record<string, unknown> {
   const copy = (inner: unknown): unknown =>
     Array.isArray(inner) ? inner.map(copy) : isRecord(inner) ? structured(inner) : inner;
-  return Object.fromEntries(Object.entries(value).toReversed().map(([field, inner]) => [field, copy(inner)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([field, inner]) => [field, copy(inner)]),
+  );
 }

@@ -10,17 +10,34 @@ const metadata = sightedMetadata({ namespace: "team" });
 const outcomes = ["Ready", "TooLarge", "NameConflict", "Progressing"] as const;
 const syncs = ["Synced", "Conflict", "Failed", "Paused", "NoTargets", "Progressing"] as const;
 
-function claimsOf(ready: (typeof outcomes)[number], synced: (typeof syncs)[number]): readonly ConditionClaim[] {
+function claimsOf(
+  ready: (typeof outcomes)[number],
+  synced: (typeof syncs)[number],
+): readonly ConditionClaim[] {
   return [
-    { type: "Ready", status: ready === "Ready" ? "True" : "False", reason: ready, message: "ready" },
-    { type: "Synced", status: synced === "Synced" ? "True" : "False", reason: synced, message: "synced" },
+    {
+      type: "Ready",
+      status: ready === "Ready" ? "True" : "False",
+      reason: ready,
+      message: "ready",
+    },
+    {
+      type: "Synced",
+      status: synced === "Synced" ? "True" : "False",
+      reason: synced,
+      message: "synced",
+    },
   ];
 }
 
-const isTrouble = (reason: string): boolean => ["TooLarge", "NameConflict", "Conflict", "Failed"].includes(reason);
+const isTrouble = (reason: string): boolean =>
+  ["TooLarge", "NameConflict", "Conflict", "Failed"].includes(reason);
 
 test("a change of health is one Event, the same when it is told again before the status is written, and no other change is one", () => {
-  const states = fc.array(fc.tuple(fc.constantFrom(...outcomes), fc.constantFrom(...syncs)), { minLength: 1, maxLength: 12 });
+  const states = fc.array(fc.tuple(fc.constantFrom(...outcomes), fc.constantFrom(...syncs)), {
+    minLength: 1,
+    maxLength: 12,
+  });
   fc.assert(
     fc.property(states, (sequence) => {
       let standing: ReturnType<typeof settleConditions> = [];
@@ -32,8 +49,17 @@ test("a change of health is one Event, the same when it is told again before the
         expect(healthNotices(telling, claims, ["Ready", "Synced"])).toEqual(told);
         const now = [ready, synced].find(isTrouble);
         const isWell = ready === "Ready" && synced !== "Progressing";
-        const expected = now !== undefined && now !== trouble ? [`Warning ${now}`] : now === undefined && trouble !== undefined && isWell ? ["Normal Ready"] : [];
-        expect(told.map((write) => (write.do === "tell" ? `${write.notice.type} ${write.notice.reason}` : write.do))).toEqual(expected);
+        const expected =
+          now !== undefined && now !== trouble
+            ? [`Warning ${now}`]
+            : now === undefined && trouble !== undefined && isWell
+              ? ["Normal Ready"]
+              : [];
+        expect(
+          told.map((write) =>
+            write.do === "tell" ? `${write.notice.type} ${write.notice.reason}` : write.do,
+          ),
+        ).toEqual(expected);
         standing = settleConditions(standing, claims, { generation: 3, now: born + step * 1000 });
         expect(healthNotices({ ...telling, standing }, claims, ["Ready", "Synced"])).toEqual([]);
         trouble = now;

@@ -5,7 +5,15 @@ import { slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
 
 const text = fc.string({ maxLength: 8 });
 const condition = fc.record(
-  { type: text, status: fc.constantFrom("True", "False"), reason: text, message: text, observedGeneration: fc.nat(), lastTransitionTime: text, more: text },
+  {
+    type: text,
+    status: fc.constantFrom("True", "False"),
+    reason: text,
+    message: text,
+    observedGeneration: fc.nat(),
+    lastTransitionTime: text,
+    more: text,
+  },
   { requiredKeys: ["type", "status", "reason", "message", "lastTransitionTime"] },
 );
 const metadata = fc.record(
@@ -22,11 +30,24 @@ const metadata = fc.record(
   { requiredKeys: ["name", "uid", "resourceVersion", "creationTimestamp"] },
 );
 const spec = fc.record(
-  { user: text, groups: fc.array(text, { maxLength: 2 }), key: fc.constantFrom("", "a-plain-key-of-somebody"), ttl: fc.nat(), disabled: fc.boolean(), scope: fc.constantFrom({}, { projects: [{ project: "web" }] }, "no scope") },
+  {
+    user: text,
+    groups: fc.array(text, { maxLength: 2 }),
+    key: fc.constantFrom("", "a-plain-key-of-somebody"),
+    ttl: fc.nat(),
+    disabled: fc.boolean(),
+    scope: fc.constantFrom({}, { projects: [{ project: "web" }] }, "no scope"),
+  },
   { requiredKeys: [] },
 );
 const status = fc.record(
-  { observedGeneration: fc.integer(), lastActivity: text, expiresAt: text, conditions: fc.array(fc.oneof(condition, text), { maxLength: 3 }), more: fc.jsonValue() },
+  {
+    observedGeneration: fc.integer(),
+    lastActivity: text,
+    expiresAt: text,
+    conditions: fc.array(fc.oneof(condition, text), { maxLength: 3 }),
+    more: fc.jsonValue(),
+  },
   { requiredKeys: [] },
 );
 
@@ -40,8 +61,18 @@ test("a key is unpacked as it was packed", () => {
 });
 
 test("what Latchkey writes takes half as much as the object", () => {
-  const standing = { type: "Ready", status: "True", reason: "Active", message: "m", observedGeneration: 1, lastTransitionTime: "t" };
-  const raw = { metadata: { name: "k", uid: "u", resourceVersion: "1", creationTimestamp: "t" }, status: { conditions: [standing, standing, standing, standing] } };
+  const standing = {
+    type: "Ready",
+    status: "True",
+    reason: "Active",
+    message: "m",
+    observedGeneration: 1,
+    lastTransitionTime: "t",
+  };
+  const raw = {
+    metadata: { name: "k", uid: "u", resourceVersion: "1", creationTimestamp: "t" },
+    status: { conditions: [standing, standing, standing, standing] },
+  };
   const seen = slimOwnedAccessKey(raw);
   expect(packKey(seen).length).toBeLessThan(JSON.stringify(seen).length / 2);
 });

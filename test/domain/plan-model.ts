@@ -4,12 +4,17 @@ import type { Plan } from "../../src/domain/plan.ts";
 
 /** The status patch of a plan; an empty one when it writes none. */
 export function statusPatch(plan: Plan): Readonly<Record<string, unknown>> {
-  const write = plan.steps.flat().find((entry) => entry.do === "patch" && entry.subresource === "status");
+  const write = plan.steps
+    .flat()
+    .find((entry) => entry.do === "patch" && entry.subresource === "status");
   return write?.do === "patch" ? recordAt(write.body, "status") : {};
 }
 
 /** The status after the plan: its merge patch (RFC 7386) applied. */
-export function applyStatus(status: Readonly<Record<string, unknown>>, plan: Plan): Readonly<Record<string, unknown>> {
+export function applyStatus(
+  status: Readonly<Record<string, unknown>>,
+  plan: Plan,
+): Readonly<Record<string, unknown>> {
   const after: Record<string, unknown> = { ...status };
   for (const [field, value] of Object.entries(statusPatch(plan))) {
     if (isRecord(value)) throw new Error(`the model does not merge ${field}`);
@@ -21,12 +26,26 @@ export function applyStatus(status: Readonly<Record<string, unknown>>, plan: Pla
 
 /** Metadata after the plan: its merge patches of annotations applied. */
 export function applyAnnotations(metadata: Metadata, plan: Plan): Metadata {
-  const patches = plan.steps.flat().flatMap((write) => (write.do === "patch" && write.subresource === undefined ? [recordAt(write.body.metadata, "annotations")] : []));
-  const merged = Object.entries(Object.assign({}, metadata.annotations, ...patches)).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  const patches = plan.steps
+    .flat()
+    .flatMap((write) =>
+      write.do === "patch" && write.subresource === undefined
+        ? [recordAt(write.body.metadata, "annotations")]
+        : [],
+    );
+  const merged = Object.entries(Object.assign({}, metadata.annotations, ...patches)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
   return { ...metadata, annotations: Object.fromEntries(merged) };
 }
 
 /** Type, reason and occasion of the Events that a plan tells. */
 export function notesOf(plan: Plan): readonly string[] {
-  return plan.steps.flat().flatMap((write) => (write.do === "tell" ? [`${write.notice.type} ${write.notice.reason} ${write.notice.occasion}`] : []));
+  return plan.steps
+    .flat()
+    .flatMap((write) =>
+      write.do === "tell"
+        ? [`${write.notice.type} ${write.notice.reason} ${write.notice.occasion}`]
+        : [],
+    );
 }

@@ -15,22 +15,47 @@ const alice = { kind: "known", name: "alice", uid: "u1", groups: ["devs", "ops"]
 describe("who asked for an object", () => {
   test.each([
     ["is the stamp's name, uid and groups", stamp, alice],
-    ["carries the id of the key that was used", { ...stamp, [annotations.requesterKeyId]: "k" }, { ...alice, keyId: "k" }],
-    ["may be in no group and have no uid", { [annotations.requester]: "alice" }, { ...alice, uid: "", groups: [] }],
-    ["has no empty group", { ...stamp, [annotations.requesterGroups]: "" }, { ...alice, groups: [] }],
+    [
+      "carries the id of the key that was used",
+      { ...stamp, [annotations.requesterKeyId]: "k" },
+      { ...alice, keyId: "k" },
+    ],
+    [
+      "may be in no group and have no uid",
+      { [annotations.requester]: "alice" },
+      { ...alice, uid: "", groups: [] },
+    ],
+    [
+      "has no empty group",
+      { ...stamp, [annotations.requesterGroups]: "" },
+      { ...alice, groups: [] },
+    ],
   ])("%s", (_rule, annotated, requester) => {
     expect(requesterOf(sightedMetadata({ annotations: annotated }), old)).toEqual(requester);
   });
 
   test.each([
     ["the policies are not there", stamp, undefined, "not installed"],
-    ["the object is older than the policies", stamp, { installedAt: born + 1 }, "before the policies"],
-    ["the policies were not yet 10 s old", stamp, { installedAt: born - 9_000 }, "before the policies"],
+    [
+      "the object is older than the policies",
+      stamp,
+      { installedAt: born + 1 },
+      "before the policies",
+    ],
+    [
+      "the policies were not yet 10 s old",
+      stamp,
+      { installedAt: born - 9_000 },
+      "before the policies",
+    ],
     ["there is no stamp", {}, old, "carries no requester"],
     ["the stamp is empty", { [annotations.requester]: "" }, old, "carries no requester"],
   ])("is not certain when %s, and the message tells the fix", (_rule, annotated, policies, why) => {
     const requester = requesterOf(sightedMetadata({ annotations: annotated }), policies);
-    expect(requester).toMatchObject({ kind: "unknown", why: expect.stringMatching(`${why}.*config/policies.*1\\.36.*create the object again`) });
+    expect(requester).toMatchObject({
+      kind: "unknown",
+      why: expect.stringMatching(`${why}.*config/policies.*1\\.36.*create the object again`),
+    });
   });
 
   test("is Kubernetes itself when the name begins with system:", () => {
@@ -39,7 +64,8 @@ describe("who asked for an object", () => {
 });
 
 describe("the age of the requester policies", () => {
-  const at = (second: number) => sightedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
+  const at = (second: number) =>
+    sightedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
   const all = [at(1), at(4), at(3)];
 
   test("counts from the youngest", () => {
@@ -47,6 +73,8 @@ describe("the age of the requester policies", () => {
   });
 
   test.each([0, 1, 2])("is unknown without one (%i)", (missing) => {
-    expect(policiesAge(all.map((policy, index) => (index === missing ? undefined : policy)))).toBeUndefined();
+    expect(
+      policiesAge(all.map((policy, index) => (index === missing ? undefined : policy))),
+    ).toBeUndefined();
   });
 });

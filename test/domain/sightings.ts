@@ -25,7 +25,11 @@ export function sightedMetadata(changes: Partial<Metadata> = {}): Metadata {
 export const goingMetadata = sightedMetadata({ deletionTimestamp: "2026-01-01T00:01:00Z" });
 
 /** A requester's ClusterRole that names these objects, `<plural>/<name>` each. */
-export function sightedRole(requester: string, number: number, names: readonly string[]): GrantRole {
+export function sightedRole(
+  requester: string,
+  number: number,
+  names: readonly string[],
+): GrantRole {
   const plurals = [...new Set(names.map((name) => name.slice(0, name.indexOf("/"))))].sort();
   return {
     metadata: marked(requester, number),
@@ -34,7 +38,10 @@ export function sightedRole(requester: string, number: number, names: readonly s
     rules: plurals.map((plural) => ({
       apiGroups: ["management.service"],
       resources: [plural],
-      resourceNames: names.filter((name) => name.startsWith(`${plural}/`)).map((name) => name.slice(plural.length + 1)).sort(),
+      resourceNames: names
+        .filter((name) => name.startsWith(`${plural}/`))
+        .map((name) => name.slice(plural.length + 1))
+        .sort(),
       nonResourceURLs: [],
       verbs: ["delete", "get", "list", "watch"],
     })),

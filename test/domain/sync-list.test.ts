@@ -29,12 +29,15 @@ describe("a list", () => {
 
 test("whatever a list holds, what is read is bounded and has no white space", () => {
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom("a", ",", " ", "*", "\n", "\u2003"), maxLength: 300 }), (text) => {
-      const list = syncList(text);
-      if (list.kind === "refused") return;
-      expect(list.entries.length).toBeLessThanOrEqual(listBounds.entries);
-      expect(list.entries.filter((entry) => entry === "" || /\s/.test(entry))).toEqual([]);
-      expect(list.entries.join("")).toBe(text.replaceAll(/[, ]/g, ""));
-    }),
+    fc.property(
+      fc.string({ unit: fc.constantFrom("a", ",", " ", "*", "\n", "\u2003"), maxLength: 300 }),
+      (text) => {
+        const list = syncList(text);
+        if (list.kind === "refused") return;
+        expect(list.entries.length).toBeLessThanOrEqual(listBounds.entries);
+        expect(list.entries.filter((entry) => entry === "" || /\s/.test(entry))).toEqual([]);
+        expect(list.entries.join("")).toBe(text.replaceAll(/[, ]/g, ""));
+      },
+    ),
   );
 });

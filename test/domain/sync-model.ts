@@ -18,7 +18,15 @@ export class SecretPlace {
     this.#version += 1;
     const raw: unknown = JSON.parse(encodeBody(object));
     const server = { uid: `uid-${this.#version}`, creationTimestamp: "2026-01-01T00:00:00Z" };
-    this.#standing = { ...(isRecord(raw) ? raw : {}), metadata: { ...server, ...target, ...recordAt(raw, "metadata"), resourceVersion: String(this.#version) } };
+    this.#standing = {
+      ...(isRecord(raw) ? raw : {}),
+      metadata: {
+        ...server,
+        ...target,
+        ...recordAt(raw, "metadata"),
+        resourceVersion: String(this.#version),
+      },
+    };
   }
 
   get secret(): Secret | undefined {
@@ -30,7 +38,8 @@ export class SecretPlace {
     const secret = this.secret;
     if (secret === undefined) return {};
     const { data, ...rest } = secret;
-    if (secret.metadata.labels[labels.sourceUid] === undefined) return { stranger: { metadata: secret.metadata } };
+    if (secret.metadata.labels[labels.sourceUid] === undefined)
+      return { stranger: { metadata: secret.metadata } };
     return { copy: { ...rest, digest: digestOf(data) } };
   }
 
@@ -47,7 +56,8 @@ export class SecretPlace {
         return;
       case "replace":
         expectVersion(standing, write.object.metadata.resourceVersion);
-        if (write.object.metadata.uid !== standing.metadata.uid) throw new Error("409: another uid");
+        if (write.object.metadata.uid !== standing.metadata.uid)
+          throw new Error("409: another uid");
         refuseSealed(standing, write.object);
         return this.put(write.object);
       case "patch": {
@@ -67,7 +77,9 @@ export class SecretPlace {
 
 /** What stands for the data in these tests. */
 export function digestOf(data: Secret["data"]): string {
-  return Object.values(data).map((value) => SecretText.reveal(value)).join();
+  return Object.values(data)
+    .map((value) => SecretText.reveal(value))
+    .join();
 }
 
 function expectVersion({ metadata }: Secret, resourceVersion: string | undefined): void {
@@ -75,10 +87,14 @@ function expectVersion({ metadata }: Secret, resourceVersion: string | undefined
 }
 
 function refuseSealed(standing: Secret, object: Manifest): void {
-  const wanted = parseSecret({ ...recordAt({ raw: JSON.parse(encodeBody(object)) }, "raw"), metadata: standing.metadata });
+  const wanted = parseSecret({
+    ...recordAt({ raw: JSON.parse(encodeBody(object)) }, "raw"),
+    metadata: standing.metadata,
+  });
   if (wanted.type !== standing.type) throw new Error("422: type: field is immutable");
   if (!standing.immutable) return;
-  if (!wanted.immutable || digestOf(wanted.data) !== digestOf(standing.data)) throw new Error("422: field is immutable when `immutable` is set");
+  if (!wanted.immutable || digestOf(wanted.data) !== digestOf(standing.data))
+    throw new Error("422: field is immutable when `immutable` is set");
 }
 
 /** RFC 7386, as far as metadata goes. */

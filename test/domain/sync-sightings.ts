@@ -2,7 +2,12 @@ import { annotations, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { SharedSecret } from "../../src/api/shared-secret.ts";
-import { type CopySeen, copyOfText, type Source, type StrangerSeen } from "../../src/domain/copy.ts";
+import {
+  type CopySeen,
+  copyOfText,
+  type Source,
+  type StrangerSeen,
+} from "../../src/domain/copy.ts";
 import type { SyncOptions } from "../../src/domain/sync-options.ts";
 import { sightedMetadata } from "./sightings.ts";
 
@@ -19,7 +24,12 @@ export interface SourceChanges {
 }
 
 /** The SharedSecret `team/db`, which is offered to every project. */
-export function sightedSource({ metadata, options, secret, data = "new" }: SourceChanges = {}): Source {
+export function sightedSource({
+  metadata,
+  options,
+  secret,
+  data = "new",
+}: SourceChanges = {}): Source {
   return {
     secret: {
       metadata: sightedMetadata({ namespace: "team", name: "db", uid: "uid-db", ...metadata }),
@@ -37,7 +47,9 @@ export function sightedSource({ metadata, options, secret, data = "new" }: Sourc
   };
 }
 
-/** What a copy of these tests may differ in; a label or annotation that is undefined is not there. */
+/**
+ * What a copy of these tests may differ in; a label or annotation that is undefined is not there.
+ */
 export interface CopyChanges extends Partial<Omit<CopySeen, "metadata">> {
   readonly labels?: Readonly<Record<string, string | undefined>>;
   readonly annotations?: Readonly<Record<string, string | undefined>>;
@@ -51,8 +63,16 @@ export function sightedCopy(source: Source, changes: CopyChanges = {}): CopySeen
       ...target,
       uid: "uid-copy",
       finalizers: [],
-      labels: given({ team: "blue", [labels.sourceUid]: source.secret.metadata.uid, ...labelChanges }),
-      annotations: given({ note: "kept", [annotations.copyOf]: copyOfText(source.secret.metadata, target), ...annotationChanges }),
+      labels: given({
+        team: "blue",
+        [labels.sourceUid]: source.secret.metadata.uid,
+        ...labelChanges,
+      }),
+      annotations: given({
+        note: "kept",
+        [annotations.copyOf]: copyOfText(source.secret.metadata, target),
+        ...annotationChanges,
+      }),
     }),
     ownerReferences: [],
     type: source.options.secretType,
@@ -64,10 +84,17 @@ export function sightedCopy(source: Source, changes: CopyChanges = {}): CopySeen
 
 /** A current copy that has lost its label, but for the changes. */
 export function sightedStranger(source: Source, changes: CopyChanges = {}): StrangerSeen {
-  const { metadata } = sightedCopy(source, { ...changes, labels: { [labels.sourceUid]: undefined, ...changes.labels } });
+  const { metadata } = sightedCopy(source, {
+    ...changes,
+    labels: { [labels.sourceUid]: undefined, ...changes.labels },
+  });
   return { metadata };
 }
 
-function given(entries: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(entries).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
+function given(
+  entries: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(entries).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
 }

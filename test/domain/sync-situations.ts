@@ -11,16 +11,26 @@ export const paused = sightedSource({ options: { paused: true } });
 /** The same, in another type. */
 export const retyped = sightedSource({ options: { secretType: "kubernetes.io/tls" } });
 /** The same with an annotation that cannot be followed. */
-export const misspelt = sightedSource({ options: { problem: { reason: "InvalidSyncOption", message: "mend it" } } });
+export const misspelt = sightedSource({
+  options: { problem: { reason: "InvalidSyncOption", message: "mend it" } },
+});
 /** The same while it is being deleted. */
 export const deleting = sightedSource({ metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } });
 /** An older SharedSecret that wants the target too. */
-export const older = sightedSource({ metadata: { name: "older", uid: "uid-older", creationTimestamp: "2025-01-01T00:00:00Z" } });
+export const older = sightedSource({
+  metadata: { name: "older", uid: "uid-older", creationTimestamp: "2025-01-01T00:00:00Z" },
+});
 
 /** What a copy carries that was pasted from another place. */
 export const elsewhere = "team/db -> pay/other";
 
-const copyOfTexts = ["team/db -> pay/db", "team/older -> pay/db", elsewhere, "nonsense", undefined] as const;
+const copyOfTexts = [
+  "team/db -> pay/db",
+  "team/older -> pay/db",
+  elsewhere,
+  "nonsense",
+  undefined,
+] as const;
 const uids = ["uid-db", "uid-older", "uid-gone", undefined] as const;
 
 /** What may stand at the target, mended by whoever. */
@@ -38,7 +48,10 @@ export const standingSecrets = fc.record({
 export type StandingSecret = typeof standingSecrets extends fc.Arbitrary<infer T> ? T : never;
 
 /** Stores it as the API server would, beside what others put on it. */
-export function putStanding(place: SecretPlace, { label, copyOf, data, type, immutable, pauses: isPaused, told }: StandingSecret): void {
+export function putStanding(
+  place: SecretPlace,
+  { label, copyOf, data, type, immutable, pauses: isPaused, told }: StandingSecret,
+): void {
   place.put({
     metadata: {
       labels: { team: "blue", ...(label === undefined ? {} : { [labels.sourceUid]: label }) },
@@ -62,15 +75,22 @@ const holders = fc.constantFrom(undefined, live, older, misspelt, deleting, paus
 /** A target with what stands there and all that counts for it. */
 export const situations = fc.record({
   standing: fc.option(standingSecrets, { nil: undefined }),
-  around: fc.tuple(fc.subarray([older, live, paused, retyped], { maxLength: 2 }), holders, fc.boolean()).map(([candidates, holder, isTerminating]) => ({
-    candidates,
-    ...(holder === undefined ? {} : { holder }),
-    isTerminating,
-  })),
+  around: fc
+    .tuple(fc.subarray([older, live, paused, retyped], { maxLength: 2 }), holders, fc.boolean())
+    .map(([candidates, holder, isTerminating]) => ({
+      candidates,
+      ...(holder === undefined ? {} : { holder }),
+      isTerminating,
+    })),
 });
 
-/** Whether a Secret may be written: it says that it is a copy at this place, or carries the label of the source that goes here. */
+/**
+ * Whether a Secret may be written: it says that it is a copy at this place, or carries the label of
+ * the source that goes here.
+ */
 export function isOurs({ label, copyOf }: StandingSecret, candidates: readonly Source[]): boolean {
   if (copyOf?.endsWith(" -> pay/db") === true) return true;
-  return copyOf !== elsewhere && label !== undefined && label === candidates[0]?.secret.metadata.uid;
+  return (
+    copyOf !== elsewhere && label !== undefined && label === candidates[0]?.secret.metadata.uid
+  );
 }

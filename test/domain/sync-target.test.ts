@@ -2,16 +2,33 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
-import { bySeniority, isOffered, isPermitted, isRuledOut, projectOf, readNamespace, takesCopies, targetIn } from "../../src/domain/sync-target.ts";
+import {
+  bySeniority,
+  isOffered,
+  isPermitted,
+  isRuledOut,
+  projectOf,
+  readNamespace,
+  takesCopies,
+  targetIn,
+} from "../../src/domain/sync-target.ts";
 import { sightedMetadata } from "./sightings.ts";
 import { sightedSource, type SourceChanges } from "./sync-sightings.ts";
 
-function namespace(changes: { readonly project?: string; readonly sync?: string; readonly from?: string; readonly going?: boolean }): Metadata {
+function namespace(changes: {
+  readonly project?: string;
+  readonly sync?: string;
+  readonly from?: string;
+  readonly going?: boolean;
+}): Metadata {
   const { project, sync, from, going = false } = changes;
   return sightedMetadata({
     name: "pay",
     labels: project === undefined ? {} : { [labels.project]: project },
-    annotations: { ...(sync === undefined ? {} : { [annotations.sync]: sync }), ...(from === undefined ? {} : { [annotations.syncFrom]: from }) },
+    annotations: {
+      ...(sync === undefined ? {} : { [annotations.sync]: sync }),
+      ...(from === undefined ? {} : { [annotations.syncFrom]: from }),
+    },
     ...(going ? { deletionTimestamp: "2026-01-01T00:01:00Z" } : {}),
   });
 }
@@ -72,9 +89,17 @@ describe("a copy of a source that cannot be followed is ruled out", () => {
     ["when the source names the project no more", ["pay"], namespace(willing), true],
     ["when the source names no project", [], namespace(willing), true],
     ["but not while both agree", ["web"], namespace(willing), false],
-    ["but not when a misspelt list may have named the project", "unreadable", namespace(willing), false],
+    [
+      "but not when a misspelt list may have named the project",
+      "unreadable",
+      namespace(willing),
+      false,
+    ],
   ])("%s", ([, projects, given, expected]) => {
-    const options = projects === "unreadable" ? ({ projects: [], projectsAreUnreadable: true } as const) : { projects };
+    const options =
+      projects === "unreadable"
+        ? ({ projects: [], projectsAreUnreadable: true } as const)
+        : { projects };
     expect(isRuledOut(sightedSource({ options }), given)).toBe(expected);
   });
 });
@@ -82,26 +107,50 @@ describe("a copy of a source that cannot be followed is ruled out", () => {
 describe("a source is offered", () => {
   test.for<[string, SourceChanges, boolean]>([
     ["when it names projects", {}, true],
-    ["also while it pauses, so that nobody else takes its targets", { options: { paused: true } }, true],
+    [
+      "also while it pauses, so that nobody else takes its targets",
+      { options: { paused: true } },
+      true,
+    ],
     ["but not without a project", { options: { projects: [] } }, false],
-    ["but not when it cannot be followed", { options: { problem: { reason: "TooLarge", message: "" } } }, false],
-    ["but not while it is deleted", { metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } }, false],
+    [
+      "but not when it cannot be followed",
+      { options: { problem: { reason: "TooLarge", message: "" } } },
+      false,
+    ],
+    [
+      "but not while it is deleted",
+      { metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } },
+      false,
+    ],
   ])("%s", ([, changes, expected]) => {
     expect(isOffered(sightedSource(changes))).toBe(expected);
   });
 });
 
 test("a copy has the name that the source gives it", () => {
-  expect(targetIn("pay", sightedSource({ options: { secretName: "other" } }))).toEqual({ namespace: "pay", name: "other" });
+  expect(targetIn("pay", sightedSource({ options: { secretName: "other" } }))).toEqual({
+    namespace: "pay",
+    name: "other",
+  });
 });
 
 describe("seniority", () => {
-  const objects = fc.record({ creationTimestamp: fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"), uid: fc.constantFrom("a", "b", "c") });
+  const objects = fc.record({
+    creationTimestamp: fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
+    uid: fc.constantFrom("a", "b", "c"),
+  });
   const wrap = (metadata: Partial<Metadata>) => ({ metadata: sightedMetadata(metadata) });
-  const sign = (one: Partial<Metadata>, other: Partial<Metadata>) => Math.sign(bySeniority(wrap(one), wrap(other)));
+  const sign = (one: Partial<Metadata>, other: Partial<Metadata>) =>
+    Math.sign(bySeniority(wrap(one), wrap(other)));
 
   test("puts the older first, then the smaller uid", () => {
-    expect(sign({ creationTimestamp: "2026-01-01T00:00:00Z", uid: "b" }, { creationTimestamp: "2026-01-01T00:00:01Z", uid: "a" })).toBe(-1);
+    expect(
+      sign(
+        { creationTimestamp: "2026-01-01T00:00:00Z", uid: "b" },
+        { creationTimestamp: "2026-01-01T00:00:01Z", uid: "a" },
+      ),
+    ).toBe(-1);
     expect(sign({ uid: "b" }, { uid: "a" })).toBe(1);
   });
 
@@ -109,7 +158,9 @@ describe("seniority", () => {
     fc.assert(
       fc.property(objects, objects, objects, (a, b, c) => {
         expect(sign(a, b) + sign(b, a)).toBe(0);
-        expect(sign(a, b) === 0).toBe(a.uid === b.uid && a.creationTimestamp === b.creationTimestamp);
+        expect(sign(a, b) === 0).toBe(
+          a.uid === b.uid && a.creationTimestamp === b.creationTimestamp,
+        );
         expect(sign(a, b) <= 0 && sign(b, c) <= 0 && sign(a, c) > 0).toBe(false);
       }),
     );

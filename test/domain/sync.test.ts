@@ -2,10 +2,29 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { CopySeen, Source, StrangerSeen } from "../../src/domain/copy.ts";
-import { type TargetSeen, type TargetState, targetState, targetSteps, writtenSource } from "../../src/domain/sync.ts";
+import {
+  type TargetSeen,
+  type TargetState,
+  targetState,
+  targetSteps,
+  writtenSource,
+} from "../../src/domain/sync.ts";
 import { SecretPlace, digestOf } from "./sync-model.ts";
 import { sightedCopy, sightedStranger, target } from "./sync-sightings.ts";
-import { deleting, elsewhere, isOurs, live, misspelt, older, paused, putStanding, retyped, situations, type StandingSecret, standingSecrets } from "./sync-situations.ts";
+import {
+  deleting,
+  elsewhere,
+  isOurs,
+  live,
+  misspelt,
+  older,
+  paused,
+  putStanding,
+  retyped,
+  situations,
+  type StandingSecret,
+  standingSecrets,
+} from "./sync-situations.ts";
 
 const pauses = { [annotations.disableSync]: "true" };
 const nothing = { [annotations.copyOf]: undefined };
@@ -18,17 +37,33 @@ const standings = {
   "a copy of another type": { copy: sightedCopy(live, { type: "kubernetes.io/tls" }) },
   "an immutable copy of old data": { copy: sightedCopy(live, { digest: "old", immutable: true }) },
   "an immutable current copy": { copy: sightedCopy(live, { immutable: true }) },
-  "an immutable copy that says why it was stuck": { copy: sightedCopy(live, { immutable: true, annotations: { [annotations.syncError]: "why" } }) },
-  "a copy that says why it was stuck": { copy: sightedCopy(live, { annotations: { [annotations.syncError]: "why" } }) },
+  "an immutable copy that says why it was stuck": {
+    copy: sightedCopy(live, { immutable: true, annotations: { [annotations.syncError]: "why" } }),
+  },
+  "a copy that says why it was stuck": {
+    copy: sightedCopy(live, { annotations: { [annotations.syncError]: "why" } }),
+  },
   "a copy without its annotation": { copy: sightedCopy(live, { annotations: nothing }) },
-  "a copy with nonsense for its annotation": { copy: sightedCopy(live, { annotations: { [annotations.copyOf]: "nonsense" } }) },
-  "a copy of another source": { copy: sightedCopy(older, { labels: { [labels.sourceUid]: "uid-other" } }) },
-  "a labelled Secret that names nobody": { copy: sightedCopy(live, { labels: { [labels.sourceUid]: "uid-other" }, annotations: nothing }) },
+  "a copy with nonsense for its annotation": {
+    copy: sightedCopy(live, { annotations: { [annotations.copyOf]: "nonsense" } }),
+  },
+  "a copy of another source": {
+    copy: sightedCopy(older, { labels: { [labels.sourceUid]: "uid-other" } }),
+  },
+  "a labelled Secret that names nobody": {
+    copy: sightedCopy(live, { labels: { [labels.sourceUid]: "uid-other" }, annotations: nothing }),
+  },
   "a copy that pauses itself": { copy: sightedCopy(live, { digest: "old", annotations: pauses }) },
-  "a copy pasted from elsewhere": { copy: sightedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }) },
+  "a copy pasted from elsewhere": {
+    copy: sightedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }),
+  },
   "a copy without its label": { stranger: sightedStranger(live) },
-  "a copy without its label that pauses itself": { stranger: sightedStranger(live, { annotations: pauses }) },
-  "a pasted copy without its label": { stranger: sightedStranger(live, { annotations: { [annotations.copyOf]: elsewhere } }) },
+  "a copy without its label that pauses itself": {
+    stranger: sightedStranger(live, { annotations: pauses }),
+  },
+  "a pasted copy without its label": {
+    stranger: sightedStranger(live, { annotations: { [annotations.copyOf]: elsewhere } }),
+  },
   "somebody else's Secret": { stranger: sightedStranger(live, { annotations: nothing }) },
 } as const satisfies Record<string, { readonly copy?: CopySeen; readonly stranger?: StrangerSeen }>;
 
@@ -64,16 +99,27 @@ describe("a target that one source wants", () => {
     expect(stateAt(standing, { candidates: [live], isTerminating: true }).kind).toBe("not-wanted");
   });
 
-  test.for(names(standings))("and that holds %s is left alone while the source pauses", (standing) => {
-    expect(stateAt(standing, { candidates: [paused], holder: paused }).kind).toBe("paused");
-  });
+  test.for(names(standings))(
+    "and that holds %s is left alone while the source pauses",
+    (standing) => {
+      expect(stateAt(standing, { candidates: [paused], holder: paused }).kind).toBe("paused");
+    },
+  );
 
   test("in another type is made anew, in one pass, if the API server would take it", () => {
     const state = stateAt("a current copy", { candidates: [retyped], holder: retyped });
     expect(verbs(state)).toEqual([["probe"], ["delete"], ["create"]]);
-    expect(targetSteps(target, state, retyped.data)[0]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
-    expect(targetSteps(target, state, retyped.data)[1]?.[0]).toMatchObject({ uid: "uid-copy", resourceVersion: "7", ref: target });
-    expect(targetSteps(target, state, retyped.data)[2]?.[0]).toMatchObject({ object: { type: "kubernetes.io/tls" } });
+    expect(targetSteps(target, state, retyped.data)[0]?.[0]).toMatchObject({
+      object: { type: "kubernetes.io/tls" },
+    });
+    expect(targetSteps(target, state, retyped.data)[1]?.[0]).toMatchObject({
+      uid: "uid-copy",
+      resourceVersion: "7",
+      ref: target,
+    });
+    expect(targetSteps(target, state, retyped.data)[2]?.[0]).toMatchObject({
+      object: { type: "kubernetes.io/tls" },
+    });
   });
 });
 
@@ -87,37 +133,87 @@ describe("a target that two sources want", () => {
     expect(stateAt("nothing", { candidates: [paused, older] }).kind).toBe("paused");
   });
 
-  const seniorWithTypo: Source = { ...older, options: { ...older.options, problem: { reason: "TooLarge", message: "split it" } } };
+  const seniorWithTypo: Source = {
+    ...older,
+    options: { ...older.options, problem: { reason: "TooLarge", message: "split it" } },
+  };
   test.for<[string, Source, Kind]>([
     ["kept by the senior that holds it and has a typo", seniorWithTypo, "stuck"],
-    ["handed on by a senior that is being deleted", { ...seniorWithTypo, secret: { ...older.secret, metadata: { ...older.secret.metadata, deletionTimestamp: "now" } } }, "differs"],
+    [
+      "handed on by a senior that is being deleted",
+      {
+        ...seniorWithTypo,
+        secret: {
+          ...older.secret,
+          metadata: { ...older.secret.metadata, deletionTimestamp: "now" },
+        },
+      },
+      "differs",
+    ],
     ["handed on by a senior that has withdrawn", older, "differs"],
-    ["not kept by a junior that has a typo", { ...seniorWithTypo, secret: { ...older.secret, metadata: { ...older.secret.metadata, creationTimestamp: "2027-01-01T00:00:00Z" } } }, "differs"],
+    [
+      "not kept by a junior that has a typo",
+      {
+        ...seniorWithTypo,
+        secret: {
+          ...older.secret,
+          metadata: { ...older.secret.metadata, creationTimestamp: "2027-01-01T00:00:00Z" },
+        },
+      },
+      "differs",
+    ],
   ])("is %s", ([, holder, kind]) => {
     const copy = sightedCopy(holder);
     expect(targetState({ candidates: [live], copy, holder, isTerminating: false }).kind).toBe(kind);
   });
 
   test("is relabelled for the senior that has a typo, not handed on", () => {
-    const around = { stranger: sightedStranger(seniorWithTypo), holder: seniorWithTypo, isTerminating: false };
-    expect(targetState({ candidates: [live], ...around })).toMatchObject({ kind: "unlabelled", source: seniorWithTypo });
+    const around = {
+      stranger: sightedStranger(seniorWithTypo),
+      holder: seniorWithTypo,
+      isTerminating: false,
+    };
+    expect(targetState({ candidates: [live], ...around })).toMatchObject({
+      kind: "unlabelled",
+      source: seniorWithTypo,
+    });
   });
 
   test("is not kept by a senior with a typo that is ruled out here", () => {
-    const around = { copy: sightedCopy(seniorWithTypo), holder: seniorWithTypo, holderIsRuledOut: true, isTerminating: false };
+    const around = {
+      copy: sightedCopy(seniorWithTypo),
+      holder: seniorWithTypo,
+      holderIsRuledOut: true,
+      isTerminating: false,
+    };
     expect(targetState({ candidates: [live], ...around }).kind).toBe("differs");
     expect(targetState({ candidates: [], ...around }).kind).toBe("withdrawn");
   });
 
   test("is not kept by a senior whose label somebody put on a Secret of their own", () => {
     const copy = sightedCopy(seniorWithTypo, { annotations: nothing });
-    expect(targetState({ candidates: [live], copy, holder: seniorWithTypo, isTerminating: false }).kind).toBe("conflict");
+    expect(
+      targetState({ candidates: [live], copy, holder: seniorWithTypo, isTerminating: false }).kind,
+    ).toBe("conflict");
   });
 });
 
 describe("a target that no source wants", () => {
-  const ours: readonly Standing[] = ["a current copy", "a copy of old data", "an immutable copy of old data", "a copy that pauses itself", "a copy without its label"];
-  const foreign: readonly Standing[] = ["nothing", "a copy without its annotation", "a copy pasted from elsewhere", "a pasted copy without its label", "somebody else's Secret", "a labelled Secret that names nobody"];
+  const ours: readonly Standing[] = [
+    "a current copy",
+    "a copy of old data",
+    "an immutable copy of old data",
+    "a copy that pauses itself",
+    "a copy without its label",
+  ];
+  const foreign: readonly Standing[] = [
+    "nothing",
+    "a copy without its annotation",
+    "a copy pasted from elsewhere",
+    "a pasted copy without its label",
+    "somebody else's Secret",
+    "a labelled Secret that names nobody",
+  ];
   const holders = [
     { title: "lives", holder: live, kind: "withdrawn" },
     { title: "pauses", holder: paused, kind: "withdrawn" },
@@ -129,7 +225,8 @@ describe("a target that no source wants", () => {
   describe.each(holders)("and whose source $title", ({ holder, kind }) => {
     const around = holder === undefined ? {} : { holder };
     test.for(ours)("holds %s", (standing) => {
-      const expected = kind === "stuck" && standing === "a copy without its label" ? "unlabelled" : kind;
+      const expected =
+        kind === "stuck" && standing === "a copy without its label" ? "unlabelled" : kind;
       expect(stateAt(standing, around).kind).toBe(expected);
       expect(stateAt(standing, { ...around, isTerminating: true }).kind).toBe("not-wanted");
     });
@@ -140,43 +237,84 @@ describe("a target that no source wants", () => {
   });
 
   test("names the source that an orphan says it comes from", () => {
-    expect(stateAt("a current copy", {})).toMatchObject({ kind: "orphaned", source: { namespace: "team", name: "db" } });
+    expect(stateAt("a current copy", {})).toMatchObject({
+      kind: "orphaned",
+      source: { namespace: "team", name: "db" },
+    });
   });
 
   test("is deleted as it was seen, and nothing else is", () => {
-    expect(targetSteps(target, stateAt("a current copy", {}))).toMatchObject([[{ do: "delete", ref: target, uid: "uid-copy", resourceVersion: "7" }]]);
+    expect(targetSteps(target, stateAt("a current copy", {}))).toMatchObject([
+      [{ do: "delete", ref: target, uid: "uid-copy", resourceVersion: "7" }],
+    ]);
   });
 
   test("says why it is stuck, once", () => {
     const state = stateAt("a current copy", { holder: misspelt });
-    expect(targetSteps(target, state)).toMatchObject([[{ do: "patch", body: { metadata: { resourceVersion: "7", annotations: { [annotations.syncError]: "mend it" } } } }]]);
-    const told = targetState({ candidates: [], copy: sightedCopy(live, { annotations: { [annotations.syncError]: "mend it" } }), holder: misspelt, isTerminating: false });
+    expect(targetSteps(target, state)).toMatchObject([
+      [
+        {
+          do: "patch",
+          body: {
+            metadata: { resourceVersion: "7", annotations: { [annotations.syncError]: "mend it" } },
+          },
+        },
+      ],
+    ]);
+    const told = targetState({
+      candidates: [],
+      copy: sightedCopy(live, { annotations: { [annotations.syncError]: "mend it" } }),
+      holder: misspelt,
+      isTerminating: false,
+    });
     expect(targetSteps(target, told)).toEqual([]);
   });
 });
 
 test("no copy is written without the data of its source", () => {
-  for (const standing of ["nothing", "a copy of old data", "an immutable copy of old data"] as const) {
+  for (const standing of [
+    "nothing",
+    "a copy of old data",
+    "an immutable copy of old data",
+  ] as const) {
     const state = stateAt(standing, { candidates: [live], holder: live });
     expect(writtenSource(state)).toBe(live);
     expect(() => targetSteps(target, state)).toThrow("the data of its source is not there");
   }
-  for (const standing of ["a current copy", "a copy without its label", "somebody else's Secret"] as const) {
+  for (const standing of [
+    "a current copy",
+    "a copy without its label",
+    "somebody else's Secret",
+  ] as const) {
     expect(writtenSource(stateAt(standing, { candidates: [live], holder: live }))).toBeUndefined();
   }
 });
 
 test("a lost label is put back without touching anything else", () => {
   const steps = targetSteps(target, stateAt("a copy without its label", { candidates: [live] }));
-  expect(steps).toMatchObject([[{ do: "patch", ref: target, body: { metadata: { resourceVersion: "7", labels: { [labels.sourceUid]: "uid-db" } } } }]]);
-  expect(steps.flat().map((write) => (write.do === "patch" ? Object.keys(write.body) : []))).toEqual([["metadata"]]);
+  expect(steps).toMatchObject([
+    [
+      {
+        do: "patch",
+        ref: target,
+        body: { metadata: { resourceVersion: "7", labels: { [labels.sourceUid]: "uid-db" } } },
+      },
+    ],
+  ]);
+  expect(
+    steps.flat().map((write) => (write.do === "patch" ? Object.keys(write.body) : [])),
+  ).toEqual([["metadata"]]);
 });
 
 test("a Secret that is no copy, by its own word or by the label of the source that goes here, is never written or deleted", () => {
-  const foreign = situations.filter(({ standing, around }) => standing !== undefined && !isOurs(standing, around.candidates));
+  const foreign = situations.filter(
+    ({ standing, around }) => standing !== undefined && !isOurs(standing, around.candidates),
+  );
   fc.assert(
     fc.property(foreign, ({ standing, around }) => {
-      expect(targetSteps(target, targetState({ ...around, ...placeWith(standing).seen() }))).toEqual([]);
+      expect(
+        targetSteps(target, targetState({ ...around, ...placeWith(standing).seen() })),
+      ).toEqual([]);
     }),
     { numRuns: 1000 },
   );
@@ -202,7 +340,9 @@ test("a wanted copy ends as current, unless somebody paused it or the Secret is 
       const isPaused = source.options.paused || standing?.pauses === true;
       const isForeign = standing !== undefined && !isOurs(standing, around.candidates);
       expect(kind).toBe(isPaused ? "paused" : isForeign ? "conflict" : "current");
-      expect(digestOf(place.secret?.data ?? {})).toBe(kind === "current" ? source.digest : (standing?.data ?? ""));
+      expect(digestOf(place.secret?.data ?? {})).toBe(
+        kind === "current" ? source.digest : (standing?.data ?? ""),
+      );
     }),
     { numRuns: 2000 },
   );
@@ -215,8 +355,15 @@ test("a copy that is written over keeps labels, annotations, finalizers, owners 
       const before = place.secret;
       settle(place, { candidates: [live], isTerminating: false });
       fc.pre(place.secret?.metadata.uid === before?.metadata.uid);
-      expect(place.secret?.metadata).toMatchObject({ labels: { team: "blue" }, annotations: { note: "kept" }, finalizers: ["example.com/theirs"] });
-      expect(place.secret).toMatchObject({ ownerReferences: before?.ownerReferences, immutable: before?.immutable });
+      expect(place.secret?.metadata).toMatchObject({
+        labels: { team: "blue" },
+        annotations: { note: "kept" },
+        finalizers: ["example.com/theirs"],
+      });
+      expect(place.secret).toMatchObject({
+        ownerReferences: before?.ownerReferences,
+        immutable: before?.immutable,
+      });
     }),
   );
 });
@@ -238,7 +385,9 @@ function settle(place: SecretPlace, around: Omit<TargetSeen, "copy" | "stranger"
 }
 
 function verbs(state: TargetState): readonly (readonly string[])[] {
-  return targetSteps(target, state, writtenSource(state)?.data).map((step) => step.map((write) => write.do));
+  return targetSteps(target, state, writtenSource(state)?.data).map((step) =>
+    step.map((write) => write.do),
+  );
 }
 
 function names<T extends object>(table: T): readonly (keyof T)[] {

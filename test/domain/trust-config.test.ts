@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { authorizationConfiguration, trustFlags, webhookKubeconfig } from "../../src/domain/trust-config.ts";
+import {
+  authorizationConfiguration,
+  trustFlags,
+  webhookKubeconfig,
+} from "../../src/domain/trust-config.ts";
 
 const directory = "/etc/kubernetes/latchkey";
 
@@ -10,7 +14,10 @@ describe("the AuthorizationConfiguration", () => {
     [32, "apiserver.config.k8s.io/v1"],
     [36, "apiserver.config.k8s.io/v1"],
   ])("for 1.%i is of %s", (minor, apiVersion) => {
-    expect(authorizationConfiguration({ minor, directory })).toMatchObject({ apiVersion, kind: "AuthorizationConfiguration" });
+    expect(authorizationConfiguration({ minor, directory })).toMatchObject({
+      apiVersion,
+      kind: "AuthorizationConfiguration",
+    });
   });
 
   test("asks Latchkey before RBAC, about requests with a key alone, and refuses them when it cannot", () => {
@@ -22,8 +29,13 @@ describe("the AuthorizationConfiguration", () => {
             failurePolicy: "Deny",
             unauthorizedTTL: "1s",
             authorizedTTL: "1s",
-            matchConditions: [{ expression: "has(request.extra) && 'management.service/key-id' in request.extra" }],
-            connectionInfo: { type: "KubeConfigFile", kubeConfigFile: `${directory}/access-review.kubeconfig` },
+            matchConditions: [
+              { expression: "has(request.extra) && 'management.service/key-id' in request.extra" },
+            ],
+            connectionInfo: {
+              type: "KubeConfigFile",
+              kubeConfigFile: `${directory}/access-review.kubeconfig`,
+            },
           },
         },
         { type: "Node" },
@@ -43,9 +55,23 @@ test("the flags name the files, and v1 of TokenReview, which is no default", () 
 });
 
 test("a kubeconfig checks the webhook's name, whatever the address, and shows a client certificate", () => {
-  const access = { url: "https://10.0.0.7/token-review", serverName: "latchkey-webhook.latchkey-system.svc", authority: "Y2E=", certificate: "Y2VydA==", privateKey: "a2V5" };
+  const access = {
+    url: "https://10.0.0.7/token-review",
+    serverName: "latchkey-webhook.latchkey-system.svc",
+    authority: "Y2E=",
+    certificate: "Y2VydA==",
+    privateKey: "a2V5",
+  };
   expect(webhookKubeconfig(access)).toMatchObject({
-    clusters: [{ cluster: { server: access.url, "tls-server-name": access.serverName, "certificate-authority-data": "Y2E=" } }],
+    clusters: [
+      {
+        cluster: {
+          server: access.url,
+          "tls-server-name": access.serverName,
+          "certificate-authority-data": "Y2E=",
+        },
+      },
+    ],
     users: [{ user: { "client-certificate-data": "Y2VydA==", "client-key-data": "a2V5" } }],
     "current-context": "latchkey",
   });

@@ -1,9 +1,19 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { tooManyUnclaimed, unclaimedLimits, unclaimedOf, type WrittenSecret } from "../../src/domain/unclaimed-secrets.ts";
+import {
+  tooManyUnclaimed,
+  unclaimedLimits,
+  unclaimedOf,
+  type WrittenSecret,
+} from "../../src/domain/unclaimed-secrets.ts";
 
 const now = 10 ** 12;
-const written = (count: number, user: string, age = 0): readonly WrittenSecret[] => Array.from({ length: count }, (_, index) => ({ name: `${user}-${index}-${age}`, user, writtenAt: now - age }));
+const written = (count: number, user: string, age = 0): readonly WrittenSecret[] =>
+  Array.from({ length: count }, (_, index) => ({
+    name: `${user}-${index}-${age}`,
+    user,
+    writtenAt: now - age,
+  }));
 
 describe("a Secret counts", () => {
   test.each<[string, number, boolean, number]>([
@@ -22,19 +32,33 @@ describe("one more is", () => {
     ["in order below the limit of a user", written(15, "alice"), undefined],
     ["too many for a user", written(16, "alice"), "16 requests of this user"],
     ["in order for another user", written(16, "bob"), undefined],
-    ["too many in all", [...written(16, "bob"), ...written(16, "carol")], "32 requests with connector data"],
+    [
+      "too many in all",
+      [...written(16, "bob"), ...written(16, "carol")],
+      "32 requests with connector data",
+    ],
   ])("%s", (_rule, unclaimed, because) => {
-    expect((tooManyUnclaimed(unclaimed, "alice") ?? "in order").includes(because ?? "in order")).toBe(true);
+    expect(
+      (tooManyUnclaimed(unclaimed, "alice") ?? "in order").includes(because ?? "in order"),
+    ).toBe(true);
   });
 
   test("never admitted beyond the limits, whoever asks in whatever order", () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom("alice", "bob", "carol", "dave"), { maxLength: 100 }), (users) => {
-        const standing: WrittenSecret[] = [];
-        for (const [index, user] of users.entries()) if (tooManyUnclaimed(standing, user) === undefined) standing.push({ name: String(index), user, writtenAt: now });
-        expect(standing.length).toBeLessThanOrEqual(unclaimedLimits.all);
-        for (const user of users) expect(standing.filter((secret) => secret.user === user).length).toBeLessThanOrEqual(unclaimedLimits.perUser);
-      }),
+      fc.property(
+        fc.array(fc.constantFrom("alice", "bob", "carol", "dave"), { maxLength: 100 }),
+        (users) => {
+          const standing: WrittenSecret[] = [];
+          for (const [index, user] of users.entries())
+            if (tooManyUnclaimed(standing, user) === undefined)
+              standing.push({ name: String(index), user, writtenAt: now });
+          expect(standing.length).toBeLessThanOrEqual(unclaimedLimits.all);
+          for (const user of users)
+            expect(standing.filter((secret) => secret.user === user).length).toBeLessThanOrEqual(
+              unclaimedLimits.perUser,
+            );
+        },
+      ),
     );
   });
 });

@@ -7,10 +7,21 @@ import { admissionPath, webhookPaths } from "../../src/domain/webhook-paths.ts";
 
 const config = join(import.meta.dirname, "..", "..", "config");
 
-test.each(["webhook/admission.yaml", "before-1.36/requester-stamp.yaml"])("the webhooks of %s are named for their paths, and leave the path to the webhook", (file) => {
-  const webhooks = listAt(load(readFileSync(join(config, file), "utf8")), "webhooks");
-  const paths = webhooks.map((webhook) => admissionPath("segment", stringAt(webhook, "name") ?? ""));
-  expect(paths).not.toEqual([]);
-  expect(Object.values(webhookPaths).map((path) => `/segment${path}`)).toEqual(expect.arrayContaining(paths));
-  expect(webhooks.filter((webhook) => "path" in recordAt(recordAt(webhook, "clientConfig"), "service"))).toEqual([]);
-});
+test.each(["webhook/admission.yaml", "before-1.36/requester-stamp.yaml"])(
+  "the webhooks of %s are named for their paths, and leave the path to the webhook",
+  (file) => {
+    const webhooks = listAt(load(readFileSync(join(config, file), "utf8")), "webhooks");
+    const paths = webhooks.map((webhook) =>
+      admissionPath("segment", stringAt(webhook, "name") ?? ""),
+    );
+    expect(paths).not.toEqual([]);
+    expect(Object.values(webhookPaths).map((path) => `/segment${path}`)).toEqual(
+      expect.arrayContaining(paths),
+    );
+    expect(
+      webhooks.filter(
+        (webhook) => "path" in recordAt(recordAt(webhook, "clientConfig"), "service"),
+      ),
+    ).toEqual([]);
+  },
+);

@@ -16,15 +16,35 @@ export interface ApiRequest {
   readonly selection: string;
 }
 
-const pattern = /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+)(?=\/))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
+const pattern =
+  /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+)(?=\/))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
 
 /** Reads method and path (Kubernetes API concepts, "Resource URIs"). */
-export function apiRequest({ method = "GET", url = "/" }: Pick<IncomingMessage, "method" | "url">): ApiRequest {
+export function apiRequest({
+  method = "GET",
+  url = "/",
+}: Pick<IncomingMessage, "method" | "url">): ApiRequest {
   const { pathname, searchParams } = new URL(url, "http://proxy");
   const [, namespace, plural = "", name, subresource] = pattern.exec(pathname) ?? [];
-  const selection = [pathname, searchParams.get("labelSelector"), searchParams.get("fieldSelector")].filter((part) => part !== null).join("?");
+  const selection = [pathname, searchParams.get("labelSelector"), searchParams.get("fieldSelector")]
+    .filter((part) => part !== null)
+    .join("?");
   const isStreamed = searchParams.has("sendInitialEvents");
-  return { method, path: url, isStreamed, kind: kindOf(method, plural, { name, isWatch: searchParams.has("watch") && !isStreamed, isQuestion: searchParams.has("dryRun") || plural.endsWith("accessreviews") }), plural, namespace, name, subresource, selection };
+  return {
+    method,
+    path: url,
+    isStreamed,
+    kind: kindOf(method, plural, {
+      name,
+      isWatch: searchParams.has("watch") && !isStreamed,
+      isQuestion: searchParams.has("dryRun") || plural.endsWith("accessreviews"),
+    }),
+    plural,
+    namespace,
+    name,
+    subresource,
+    selection,
+  };
 }
 
 interface Hints {
@@ -34,7 +54,11 @@ interface Hints {
 }
 
 /** A dry run changes nothing, nor does a review: they are questions. */
-function kindOf(method: string, plural: string, { name, isWatch, isQuestion }: Hints): ApiRequest["kind"] {
+function kindOf(
+  method: string,
+  plural: string,
+  { name, isWatch, isQuestion }: Hints,
+): ApiRequest["kind"] {
   if (plural === "leases") return "lease";
   if (method !== "GET" && !isQuestion) return "write";
   if (name !== undefined || isQuestion) return "get";

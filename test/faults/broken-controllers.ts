@@ -1,4 +1,8 @@
-import { type assembleController, type AssemblyDeps, type AssemblyOptions } from "../../src/controllers/assemble.ts";
+import {
+  type assembleController,
+  type AssemblyDeps,
+  type AssemblyOptions,
+} from "../../src/controllers/assemble.ts";
 import { createController } from "../../src/controllers/controller.ts";
 import { fieldManager, ownObjects } from "../../src/api/names.ts";
 import { keyOf } from "../../src/api/object.ts";
@@ -14,16 +18,41 @@ import type { Clock } from "../../src/runtime/clock.ts";
 
 type Assemble = typeof assembleController;
 
-/** Latchkey's controller over a client that does something wrong; undisturbed, nobody would notice. */
+/**
+ * Latchkey's controller over a client that does something wrong; undisturbed, nobody would notice.
+ */
 function controllerWith(breaking: (client: Client, clock: Clock) => Client): Assemble {
   return (options: AssemblyOptions, { credentials, clock, random, log, metrics }: AssemblyDeps) => {
-    const transport = createTransport({ credentials, clock, connections: options.writers, timeoutMs: 30_000 });
+    const transport = createTransport({
+      credentials,
+      clock,
+      connections: options.writers,
+      timeoutMs: 30_000,
+    });
     const client = createClient(transport, fieldManager);
     const { identity, lease: times, namespace } = options;
-    const election = new LeaderElection({ client, clock, random, log, metrics, lease: { namespace, name: ownObjects.lease }, identity, times });
+    const election = new LeaderElection({
+      client,
+      clock,
+      random,
+      log,
+      metrics,
+      lease: { namespace, name: ownObjects.lease },
+      identity,
+      times,
+    });
     const events = new EventRecorder({ client, clock, log, reporter: "test", identity });
     const broken = breaking(client, clock);
-    const controller = createController(options, { client: broken, copyClient: broken, listWatch: createListWatch(transport, clock), events, clock, random, log, metrics });
+    const controller = createController(options, {
+      client: broken,
+      copyClient: broken,
+      listWatch: createListWatch(transport, clock),
+      events,
+      clock,
+      random,
+      log,
+      metrics,
+    });
     return {
       informers: controller.informers,
       async run(signal) {
@@ -103,7 +132,10 @@ export const keepsBindings: Assemble = neverDeletes("rolebindings");
 /** Never removes a copy that nobody wants any more. */
 export const keepsCopies: Assemble = neverDeletes("secrets");
 
-/** Never takes back that an object is wrong, even when it has started again: a status that says Stalled is the last. */
+/**
+ * Never takes back that an object is wrong, even when it has started again: a status that says
+ * Stalled is the last.
+ */
 export const staysWrong: Assemble = stubborn(new Set());
 
 function stubborn(stalled: Set<string>): Assemble {

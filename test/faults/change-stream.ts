@@ -29,11 +29,23 @@ export class ChangeStream {
   /** Makes what the changes change. */
   async prepare(): Promise<void> {
     const { prefix } = this.#view;
-    const namespace = (name: string) => create("/api/v1/namespaces", { metadata: { name: `${prefix}${name}`, annotations: { [annotations.sync]: "enabled" } } });
+    const namespace = (name: string) =>
+      create("/api/v1/namespaces", {
+        metadata: { name: `${prefix}${name}`, annotations: { [annotations.sync]: "enabled" } },
+      });
     const sharedSecret = (name: string) =>
-      create(`${api}/namespaces/${prefix}home/sharedsecrets`, { apiVersion, kind: "SharedSecret", metadata: { name, annotations: { [annotations.syncToProjects]: `${prefix}all` } }, spec: { data: dataOf("first") } });
+      create(`${api}/namespaces/${prefix}home/sharedsecrets`, {
+        apiVersion,
+        kind: "SharedSecret",
+        metadata: { name, annotations: { [annotations.syncToProjects]: `${prefix}all` } },
+        spec: { data: dataOf("first") },
+      });
     await this.#perform(["home", "web", "pay"].map(namespace));
-    await this.#perform([this.#inProject("web", true), this.#inProject("pay", true), ...[...names, "mark"].map(sharedSecret)]);
+    await this.#perform([
+      this.#inProject("web", true),
+      this.#inProject("pay", true),
+      ...[...names, "mark"].map(sharedSecret),
+    ]);
   }
 
   begin(): void {
@@ -57,9 +69,15 @@ export class ChangeStream {
   async end(): Promise<void> {
     await this.halt();
     await this.mark("last");
-    await this.#perform([this.#inProject("web", true), this.#inProject("pay", true), ...names.map((name) => this.#edit(name, { data: dataOf("last"), access: readers("carol") }))]);
+    await this.#perform([
+      this.#inProject("web", true),
+      this.#inProject("pay", true),
+      ...names.map((name) => this.#edit(name, { data: dataOf("last"), access: readers("carol") })),
+    ]);
     await this.#perform(["t0", "t1"].map((name) => remove(this.#token(name), [200, 202, 404])));
-    await this.#perform(["t0", "t1"].map((name) => ({ method: "GET", path: this.#token(name), until: [404] })));
+    await this.#perform(
+      ["t0", "t1"].map((name) => ({ method: "GET", path: this.#token(name), until: [404] })),
+    );
     await this.#perform(["t0", "t1"].map((name) => this.#mint(name, [201])));
   }
 
@@ -75,7 +93,9 @@ export class ChangeStream {
     const token = `t${Math.floor(round / 8) % 2}`;
     return [
       this.#edit(one, { data: dataOf(`round ${round}`) }),
-      ...(round % 4 === 0 ? [this.#edit(other, { access: readers(round % 8 === 0 ? "dave" : "carol") })] : []),
+      ...(round % 4 === 0
+        ? [this.#edit(other, { access: readers(round % 8 === 0 ? "dave" : "carol") })]
+        : []),
       ...(round % 10 === 0 ? [this.#inProject("pay", round % 20 === 0)] : []),
       ...(round % 8 === 0 ? [this.#mint(token, [201, 409])] : []),
       ...(round % 8 === 4 ? [remove(this.#token(token), [200, 202, 404])] : []),
@@ -83,7 +103,9 @@ export class ChangeStream {
   }
 
   async #perform(step: Step): Promise<void> {
-    await Promise.all(step.map(({ by = {}, until, ...request }) => this.#run.perform(by, request, until)));
+    await Promise.all(
+      step.map(({ by = {}, until, ...request }) => this.#run.perform(by, request, until)),
+    );
   }
 
   #edit(name: string, spec: object): Deed {
@@ -92,7 +114,9 @@ export class ChangeStream {
 
   #inProject(name: string, isInside: boolean): Deed {
     const { prefix } = this.#view;
-    return merge(`/api/v1/namespaces/${prefix}${name}`, { metadata: { labels: { [labels.project]: isInside ? `${prefix}all` : null } } });
+    return merge(`/api/v1/namespaces/${prefix}${name}`, {
+      metadata: { labels: { [labels.project]: isInside ? `${prefix}all` : null } },
+    });
   }
 
   #token(name: string): string {
@@ -101,8 +125,17 @@ export class ChangeStream {
 
   #mint(name: string, until: readonly number[]): Deed {
     const { prefix } = this.#view;
-    const body = { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name: `${prefix}${name}` }, spec: { ttl: 3600 } };
-    return { ...create(`${api}/directclusterendpointtokens`, body), by: { user: `${prefix}alice`, groups: [requesters] }, until };
+    const body = {
+      apiVersion,
+      kind: "DirectClusterEndpointToken",
+      metadata: { name: `${prefix}${name}` },
+      spec: { ttl: 3600 },
+    };
+    return {
+      ...create(`${api}/directclusterendpointtokens`, body),
+      by: { user: `${prefix}alice`, groups: [requesters] },
+      until,
+    };
   }
 }
 
@@ -119,5 +152,10 @@ function merge(path: string, body: unknown): Deed {
 }
 
 function remove(path: string, until: readonly number[]): Deed {
-  return { method: "DELETE", path, body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background" }, until };
+  return {
+    method: "DELETE",
+    path,
+    body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background" },
+    until,
+  };
 }

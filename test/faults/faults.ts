@@ -7,8 +7,9 @@ import type { NoAnswer, ProxyAnswer } from "./proxy.ts";
 import type { Call, Run, Striking } from "./run.ts";
 
 /**
- * How many more or fewer writes of one object a fault may cause than the undisturbed runs. `statuses` are more status writes:
- * a status tells of progress by the clock, and fewer may come, down to one, where a fault brings changes together.
+ * How many more or fewer writes of one object a fault may cause than the undisturbed runs.
+ * `statuses` are more status writes: a status tells of progress by the clock, and fewer may come,
+ * down to one, where a fault brings changes together.
  */
 export interface Allowance {
   readonly creates: number;
@@ -17,8 +18,13 @@ export interface Allowance {
   readonly statuses: number;
 }
 
-/** When a fault strikes: at the k-th write of a run (`of` counts only some), or before one of the scenario's changes; both from 1. */
-export type Moment = { readonly at: "call"; readonly number: number; readonly of?: RegExp } | { readonly at: "change"; readonly number: number };
+/**
+ * When a fault strikes: at the k-th write of a run (`of` counts only some), or before one of the
+ * scenario's changes; both from 1.
+ */
+export type Moment =
+  | { readonly at: "call"; readonly number: number; readonly of?: RegExp }
+  | { readonly at: "change"; readonly number: number };
 
 /** A kind of failure. */
 export interface Fault {
@@ -39,8 +45,9 @@ export interface Fault {
 const usual: Allowance = { creates: 0, updates: 0, deletes: 0, statuses: 3 };
 
 /**
- * A watch brings what came after an old list, one of copies perhaps before one of SharedSecrets: then a copy is written back to what
- * the old list said, and on again. The API server's own lists are never old (they are asked for without a resourceVersion).
+ * A watch brings what came after an old list, one of copies perhaps before one of SharedSecrets:
+ * then a copy is written back to what the old list said, and on again. The API server's own lists
+ * are never old (they are asked for without a resourceVersion).
  */
 const backAndForth: Allowance = { ...usual, updates: 2 };
 
@@ -48,13 +55,25 @@ const atCalls: Fault["moments"] = ["call"];
 const anywhere: Fault["moments"] = ["call", "change"];
 
 function refused(status: number, reason: string, retryAfter?: number): ProxyAnswer {
-  const text = JSON.stringify({ kind: "Status", apiVersion: "v1", status: "Failure", message: "a fault of the test", reason, code: status });
+  const text = JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    message: "a fault of the test",
+    reason,
+    code: status,
+  });
   return { status, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
 /** The API server answers a write with a refusal instead of doing it. */
 function refusal(status: number, reason: string, retryAfter?: number): Fault {
-  return { name: `answer-${status}`, moments: atCalls, allowance: usual, call: async () => refused(status, reason, retryAfter) };
+  return {
+    name: `answer-${status}`,
+    moments: atCalls,
+    allowance: usual,
+    call: async () => refused(status, reason, retryAfter),
+  };
 }
 
 /** Everybody's requests fail, and their watches break, for so many milliseconds of the clock. */
@@ -133,7 +152,10 @@ export const faults: readonly Fault[] = [
     call({ forward, instance }, run) {
       const settled = Promise.withResolvers<void>();
       const sent = settled.promise.then(() => forward());
-      const arrived = sent.then(() => {}, () => {});
+      const arrived = sent.then(
+        () => {},
+        () => {},
+      );
       run.strikeWith({
         finish: once(async () => {
           settled.resolve();
@@ -157,7 +179,9 @@ export const faults: readonly Fault[] = [
     begin(_, run) {
       const end = run.now() + leaseTimes.renewDeadline / 4;
       const tooMany = refused(429, "TooManyRequests", 1);
-      return { steering: { write: async (_request, forward) => (run.now() < end ? tooMany : forward()) } };
+      return {
+        steering: { write: async (_request, forward) => (run.now() < end ? tooMany : forward()) },
+      };
     },
   },
   {
@@ -169,7 +193,8 @@ export const faults: readonly Fault[] = [
     begin(_, run) {
       const end = run.now() + 40_000;
       const failing = refused(500, "InternalError");
-      const write: NonNullable<Striking["steering"]>["write"] = async (request, forward) => (run.now() < end && request.plural.endsWith("bindings") ? failing : forward());
+      const write: NonNullable<Striking["steering"]>["write"] = async (request, forward) =>
+        run.now() < end && request.plural.endsWith("bindings") ? failing : forward();
       // The longest wait after a failure is a minute.
       return { steering: { write }, finish: once(() => run.pass(100_000)) };
     },
@@ -204,7 +229,12 @@ export const faults: readonly Fault[] = [
       return { steering: { event } };
     },
   },
-  { name: "delay-events", moments: anywhere, allowance: usual, begin: (_, run) => delayEvents(run) },
+  {
+    name: "delay-events",
+    moments: anywhere,
+    allowance: usual,
+    begin: (_, run) => delayEvents(run),
+  },
   { name: "swallow-event", moments: anywhere, allowance: usual, begin: () => swallowEvent() },
   {
     name: "expire-watches",

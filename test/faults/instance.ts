@@ -33,7 +33,20 @@ export class Instance {
   readonly #stop = new AbortController();
   #isStanding = false;
 
-  private constructor({ world, identity, offset, random, onMistake, onEnd, name, program, ...options }: InstanceOptions, proxy: FaultProxy) {
+  private constructor(
+    {
+      world,
+      identity,
+      offset,
+      random,
+      onMistake,
+      onEnd,
+      name,
+      program,
+      ...options
+    }: InstanceOptions,
+    proxy: FaultProxy,
+  ) {
     this.name = name;
     this.#program = program;
     this.clock = new JumpClock(offset);
@@ -41,7 +54,13 @@ export class Instance {
     this.#metrics = busyMetrics(() => options.proxy.events.onTraffic());
     const credentials = { ...world.credentials[program.account], server: proxy.url };
     const place = { namespace: options.proxy.view.system, identity };
-    this.#running = program.assemble(place, { credentials, clock: this.clock, random, log: listener(onMistake), metrics: this.#metrics });
+    this.#running = program.assemble(place, {
+      credentials,
+      clock: this.clock,
+      random,
+      log: listener(onMistake),
+      metrics: this.#metrics,
+    });
     this.#running.run(this.#stop.signal).then(
       () => this.#stop.signal.aborted || onEnd(),
       (error: unknown) => onMistake(`the ${name} rejects: ${String(error)}`),
@@ -49,7 +68,10 @@ export class Instance {
   }
 
   static async start(options: InstanceOptions): Promise<Instance> {
-    return new Instance(options, await FaultProxy.start({ ...options.proxy, upstream: options.world.upstream }));
+    return new Instance(
+      options,
+      await FaultProxy.start({ ...options.proxy, upstream: options.world.upstream }),
+    );
   }
 
   get isStanding(): boolean {
@@ -63,14 +85,22 @@ export class Instance {
   /** Asks a webhook as kube-apiserver does; undefined when it is no answer to build on. */
   async ask(path: string, review: object): Promise<unknown> {
     const route = this.#running.routes.find((one) => one.path === path);
-    const answer = await route?.handler({ method: "POST", path, body: JSON.stringify(review) }, { clientName: apiServerName });
+    const answer = await route?.handler(
+      { method: "POST", path, body: JSON.stringify(review) },
+      { clientName: apiServerName },
+    );
     return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
   }
 
   /** Whether it leads, where it has to, follows everything and has nothing to do. */
   isIdle(): boolean {
     const following = this.proxy.watches.length >= this.#running.watches;
-    return (!this.#program.leads || this.#metrics.isLeading()) && following && this.#metrics.busy() === 0 && this.proxy.inFlight === 0;
+    return (
+      (!this.#program.leads || this.#metrics.isLeading()) &&
+      following &&
+      this.#metrics.busy() === 0 &&
+      this.proxy.inFlight === 0
+    );
   }
 
   /** The process gets no turn any more; what is on its way to it or from it waits. */
@@ -101,7 +131,8 @@ function listener(onMistake: (line: string) => void): Logger {
     debug() {},
     info() {},
     warn() {},
-    error: (fields, message) => message === "lease lost" || onMistake(`${message} ${JSON.stringify(fields, withErrors)}`),
+    error: (fields, message) =>
+      message === "lease lost" || onMistake(`${message} ${JSON.stringify(fields, withErrors)}`),
   };
 }
 

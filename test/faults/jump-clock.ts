@@ -7,8 +7,8 @@ interface Wake {
 }
 
 /**
- * Real time plus an offset that a test moves forward: what waits 60 s wakes after a few jumps. A clock of its own for each
- * controller, so that one can stand still while the others go on.
+ * Real time plus an offset that a test moves forward: what waits 60 s wakes after a few jumps. A
+ * clock of its own for each controller, so that one can stand still while the others go on.
  */
 export class JumpClock implements Clock {
   readonly #wakes = new Set<Wake>();
@@ -40,7 +40,10 @@ export class JumpClock implements Clock {
     return () => this.#forget(entry);
   }
 
-  /** Moves time on and wakes whoever is due, in the order of their instants; while the clock stands this counts for later. */
+  /**
+   * Moves time on and wakes whoever is due, in the order of their instants; while the clock stands
+   * this counts for later.
+   */
   jump(ms: number): void {
     this.#offset += ms;
     if (this.#stoodAt === undefined) this.#fireDue();
@@ -61,7 +64,9 @@ export class JumpClock implements Clock {
 
   #fireDue(): void {
     const now = this.monotonic();
-    const due = [...this.#wakes].filter((entry) => entry.due <= now).sort((one, other) => one.due - other.due);
+    const due = [...this.#wakes]
+      .filter((entry) => entry.due <= now)
+      .sort((one, other) => one.due - other.due);
     for (const entry of due) this.#fire(entry);
     for (const entry of this.#wakes) this.#arm(entry);
   }
@@ -78,7 +83,10 @@ export class JumpClock implements Clock {
     // Longer waits end with a jump, and no test takes that long.
     const ms = Math.min(Math.max(0, Math.ceil(entry.due - this.monotonic())), 3_600_000);
     // A timer may come a little early.
-    entry.timer = setTimeout(() => (entry.due <= this.monotonic() ? this.#fire(entry) : this.#arm(entry)), ms);
+    entry.timer = setTimeout(
+      () => (entry.due <= this.monotonic() ? this.#fire(entry) : this.#arm(entry)),
+      ms,
+    );
     entry.timer.unref();
   }
 

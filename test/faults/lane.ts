@@ -24,9 +24,17 @@ export class Lane {
   }
 
   static async open(world: World, name: string): Promise<Lane> {
-    await world.arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `${name}-system` } } });
+    await world.arrange({
+      method: "POST",
+      path: "/api/v1/namespaces",
+      body: { metadata: { name: `${name}-system` } },
+    });
     // Made by the first webhook that needs it, and kept: runs shall be alike.
-    await world.arrange({ method: "POST", path: secretsOf(`${name}-system`), body: JSON.parse(encodeBody(connectorKeySecret(`${name}-system`))) });
+    await world.arrange({
+      method: "POST",
+      path: secretsOf(`${name}-system`),
+      body: JSON.parse(encodeBody(connectorKeySecret(`${name}-system`))),
+    });
     return new Lane(world, name);
   }
 
@@ -34,36 +42,75 @@ export class Lane {
   async nextView(): Promise<View> {
     this.#runs += 1;
     const system = `${this.#name}-system`;
-    await this.world.ask(admin, { method: "DELETE", path: `${leasesOf(system)}/latchkey-controller` });
+    await this.world.ask(admin, {
+      method: "DELETE",
+      path: `${leasesOf(system)}/latchkey-controller`,
+    });
     return { prefix: `${this.#name}x${this.#runs}-`, system };
   }
 
   /** Takes away what a run has made, by force. */
   async tidy(view: View): Promise<void> {
-    const clusterWide = [`${api}/ownedaccesskeys`, `${api}/directclusterendpointtokens`, `${rbac}/clusterroles?labelSelector=${requesterHash}`, `${rbac}/clusterrolebindings?labelSelector=${requesterHash}`];
-    await Promise.all([...clusterWide, `${api}/sharedsecrets`].map((path) => this.#removeAll(view, path)));
-    const namespaces = listAt(await this.world.arrange({ method: "GET", path: "/api/v1/namespaces" }), "items").filter((item) => isVisible(view, "namespaces", item));
-    await this.world.ask(admin, { method: "DELETE", path: `${secretsOf(view.system)}?labelSelector=${encodeURIComponent(`${labels.component} in (${components.connectorData},${components.webhookCertificates})`)}` });
-    await Promise.all(namespaces.map((namespace) => this.#removeNamespace(stringAt(recordAt(namespace, "metadata"), "name") ?? "")));
+    const clusterWide = [
+      `${api}/ownedaccesskeys`,
+      `${api}/directclusterendpointtokens`,
+      `${rbac}/clusterroles?labelSelector=${requesterHash}`,
+      `${rbac}/clusterrolebindings?labelSelector=${requesterHash}`,
+    ];
+    await Promise.all(
+      [...clusterWide, `${api}/sharedsecrets`].map((path) => this.#removeAll(view, path)),
+    );
+    const namespaces = listAt(
+      await this.world.arrange({ method: "GET", path: "/api/v1/namespaces" }),
+      "items",
+    ).filter((item) => isVisible(view, "namespaces", item));
+    await this.world.ask(admin, {
+      method: "DELETE",
+      path: `${secretsOf(view.system)}?labelSelector=${encodeURIComponent(`${labels.component} in (${components.connectorData},${components.webhookCertificates})`)}`,
+    });
+    await Promise.all(
+      namespaces.map((namespace) =>
+        this.#removeNamespace(stringAt(recordAt(namespace, "metadata"), "name") ?? ""),
+      ),
+    );
   }
 
   async #removeAll(view: View, path: string): Promise<void> {
-    const items = listAt(await this.world.arrange({ method: "GET", path }), "items").filter((item) => isVisible(view, "", item));
+    const items = listAt(await this.world.arrange({ method: "GET", path }), "items").filter(
+      (item) => isVisible(view, "", item),
+    );
     const [collection = ""] = path.split("?");
     for (const item of items) {
       const { name, namespace } = recordAt(item, "metadata");
-      const place = typeof namespace === "string" ? collection.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`) : collection;
-      await this.world.ask(admin, { method: "PATCH", path: `${place}/${String(name)}`, type: "application/merge-patch+json", body: { metadata: { finalizers: null } } });
+      const place =
+        typeof namespace === "string"
+          ? collection.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`)
+          : collection;
+      await this.world.ask(admin, {
+        method: "PATCH",
+        path: `${place}/${String(name)}`,
+        type: "application/merge-patch+json",
+        body: { metadata: { finalizers: null } },
+      });
       await this.world.ask(admin, { method: "DELETE", path: `${place}/${String(name)}` });
     }
   }
 
   /** There is no controller manager that would finish it. */
   async #removeNamespace(name: string): Promise<void> {
-    const inside = [`/api/v1/namespaces/${name}/secrets`, `${rbac}/namespaces/${name}/roles`, `${rbac}/namespaces/${name}/rolebindings`, `/apis/events.k8s.io/v1/namespaces/${name}/events`];
+    const inside = [
+      `/api/v1/namespaces/${name}/secrets`,
+      `${rbac}/namespaces/${name}/roles`,
+      `${rbac}/namespaces/${name}/rolebindings`,
+      `/apis/events.k8s.io/v1/namespaces/${name}/events`,
+    ];
     await Promise.all(inside.map((path) => this.world.ask(admin, { method: "DELETE", path })));
     const path = `/api/v1/namespaces/${name}`;
     await this.world.ask(admin, { method: "DELETE", path });
-    await this.world.ask(admin, { method: "PUT", path: `${path}/finalize`, body: { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } } });
+    await this.world.ask(admin, {
+      method: "PUT",
+      path: `${path}/finalize`,
+      body: { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } },
+    });
   }
 }

@@ -4,12 +4,22 @@ import type { ApiRequest } from "./api-request.ts";
 import type { ProxyAnswer } from "./proxy.ts";
 import type { View } from "./visible.ts";
 
-/** How often each object was created, updated and deleted; keys read `update secrets the-web/db`. */
+/**
+ * How often each object was created, updated and deleted; keys read `update secrets the-web/db`.
+ */
 export type Counts = ReadonlyMap<string, number>;
 
-const verbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
+const verbs: Readonly<Record<string, string>> = {
+  POST: "create",
+  PUT: "update",
+  PATCH: "update",
+  DELETE: "delete",
+};
 
-/** Keeps account of the writes of one run; names that begin with the run's prefix, or follow from a uid, get names that every run shares. */
+/**
+ * Keeps account of the writes of one run; names that begin with the run's prefix, or follow from a
+ * uid, get names that every run shares.
+ */
 export class Ledger {
   readonly #view: View;
   readonly #counts = new Map<string, number>();
@@ -36,7 +46,10 @@ export class Ledger {
     return this.#asked;
   }
 
-  /** What was asked for and what the API server said, each with its milliseconds of the clock: for whoever looks for a mistake. */
+  /**
+   * What was asked for and what the API server said, each with its milliseconds of the clock: for
+   * whoever looks for a mistake.
+   */
   get trace(): readonly string[] {
     return this.#trace;
   }
@@ -63,20 +76,26 @@ export class Ledger {
   }
 
   sentence({ method, plural, namespace, subresource }: ApiRequest, name: string): string {
-    const place = [namespace, this.#aliases.get(name) ?? name].filter((part) => part !== undefined).join("/");
+    const place = [namespace, this.#aliases.get(name) ?? name]
+      .filter((part) => part !== undefined)
+      .join("/");
     const what = subresource === undefined ? plural : `${plural}/${subresource}`;
     return `${verbs[method] ?? method} ${what} ${place.replaceAll(this.#view.prefix, "the-").replace(this.#view.system, "system")}`;
   }
 
   #learn(name: string, object: unknown): void {
     const { annotations: annotated, labels: given } = recordAt(object, "metadata");
-    if (stringAt(given, labels.component) === components.connectorData) this.#aliases.set(name, "connector data");
+    if (stringAt(given, labels.component) === components.connectorData)
+      this.#aliases.set(name, "connector data");
     const [rule] = listAt(object, "rules");
     const requester = isRecord(annotated) ? stringAt(annotated, annotations.requester) : undefined;
     const source = isRecord(annotated) ? stringAt(annotated, annotations.source) : undefined;
     if (requester !== undefined) this.#aliases.set(name, `grant for ${requester}`);
     else if (source !== undefined && rule !== undefined) {
-      this.#aliases.set(name, `role for ${source} to ${stringsAt(rule, "verbs").join(" ")} ${stringsAt(rule, "resources").join(" ")}`);
+      this.#aliases.set(
+        name,
+        `role for ${source} to ${stringsAt(rule, "verbs").join(" ")} ${stringsAt(rule, "resources").join(" ")}`,
+      );
     }
   }
 }

@@ -40,7 +40,13 @@ export class Logbook {
       onList() {},
       onWrite: (request) => {
         this.ledger.ask(request);
-        const write: AskedWrite = { process: process(), at: performance.now(), request, sentence: this.ledger.asked.at(-1) ?? "", answer: undefined };
+        const write: AskedWrite = {
+          process: process(),
+          at: performance.now(),
+          request,
+          sentence: this.ledger.asked.at(-1) ?? "",
+          answer: undefined,
+        };
         this.writes.push(write);
         open.set(request, write);
       },
@@ -48,7 +54,8 @@ export class Logbook {
         this.ledger.commit(request, sent, answer);
         const write = open.get(request);
         open.delete(request);
-        if (write !== undefined) write.answer = { at: performance.now(), status: answer.status, sent };
+        if (write !== undefined)
+          write.answer = { at: performance.now(), status: answer.status, sent };
       },
       onLease: (sent, answer) => this.#enterLease(process(), sent, answer),
     };
@@ -56,25 +63,40 @@ export class Logbook {
 
   /** Writes that only a leader may make: all but Events. */
   fencedWrites(process: string): readonly AskedWrite[] {
-    return this.writes.filter((write) => write.process === process && write.request.plural !== "events");
+    return this.writes.filter(
+      (write) => write.process === process && write.request.plural !== "events",
+    );
   }
 
-  /** Sentences about processes of which one asked for a write between the writes of another, `excused` ones apart. */
+  /**
+   * Sentences about processes of which one asked for a write between the writes of another,
+   * `excused` ones apart.
+   */
   overlaps(excused: ReadonlySet<AskedWrite> = new Set()): readonly string[] {
     const spans = [...new Set(this.writes.map(({ process }) => process))].flatMap((process) => {
       const writes = this.fencedWrites(process).filter((write) => !excused.has(write));
       const [first] = writes;
-      return first === undefined ? [] : [{ process, first: first.at, last: Math.max(...writes.map(({ at }) => at)) }];
+      return first === undefined
+        ? []
+        : [{ process, first: first.at, last: Math.max(...writes.map(({ at }) => at)) }];
     });
     spans.sort((one, other) => one.first - other.first);
     return spans.flatMap(({ process, last }, index) => {
       const next = spans[index + 1];
-      return next !== undefined && next.first <= last ? [`${process} asks for a write ${Math.round(last - next.first)} ms after the first one of ${next.process}`] : [];
+      return next !== undefined && next.first <= last
+        ? [
+            `${process} asks for a write ${Math.round(last - next.first)} ms after the first one of ${next.process}`,
+          ]
+        : [];
     });
   }
 
   #enterLease(process: string, sent: string, { status }: ProxyAnswer): void {
     if (status >= 300) return;
-    this.leases.push({ process, at: performance.now(), holder: stringAt(recordAt(JSON.parse(sent), "spec"), "holderIdentity") ?? "" });
+    this.leases.push({
+      process,
+      at: performance.now(),
+      holder: stringAt(recordAt(JSON.parse(sent), "spec"), "holderIdentity") ?? "",
+    });
   }
 }

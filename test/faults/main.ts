@@ -8,7 +8,17 @@ import { shuffled } from "./seeded-random.ts";
 import { startWorld } from "./world.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
-const { values } = parseArgs({ options: { scenario: { type: "string", default: "" }, fault: { type: "string", default: "" }, moment: { type: "string", default: "" }, sample: { type: "string" }, times: { type: "string", default: "1" }, trace: { type: "boolean", default: false }, lanes: { type: "string", default: "10" } } });
+const { values } = parseArgs({
+  options: {
+    scenario: { type: "string", default: "" },
+    fault: { type: "string", default: "" },
+    moment: { type: "string", default: "" },
+    sample: { type: "string" },
+    times: { type: "string", default: "1" },
+    trace: { type: "boolean", default: false },
+    lanes: { type: "string", default: "10" },
+  },
+});
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -19,25 +29,44 @@ async function main(): Promise<number> {
   const seconds = () => `${Math.round((performance.now() - begun) / 1000)} s`;
   const world = await startWorld(say);
   try {
-    const lanes = await Promise.all(Array.from({ length: Number(values.lanes) }, (_, index) => Lane.open(world, `lane${index}`)));
+    const lanes = await Promise.all(
+      Array.from({ length: Number(values.lanes) }, (_, index) => Lane.open(world, `lane${index}`)),
+    );
     await Promise.all(lanes.map(warmUp));
     const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
     const learned = await learn(lanes, chosen, { seed, lessons: 3 });
-    for (const [{ name }, { calls, changes }] of learned) say(`${name}: ${calls} writes, ${changes} changes`);
-    const matching = cellsOf(learned, seed).filter(({ fault, moment }) => fault.name.includes(values.fault) && `${moment.at} ${moment.number}`.startsWith(values.moment));
-    const cells = shuffled(Array.from({ length: Number(values.times) }, () => matching).flat(), seed).slice(0, values.sample === undefined ? Infinity : Number(values.sample));
-    const points = [...learned.values()].reduce((sum, { calls, changes }) => sum + calls + changes, 0);
-    say(`${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`);
+    for (const [{ name }, { calls, changes }] of learned)
+      say(`${name}: ${calls} writes, ${changes} changes`);
+    const matching = cellsOf(learned, seed).filter(
+      ({ fault, moment }) =>
+        fault.name.includes(values.fault) &&
+        `${moment.at} ${moment.number}`.startsWith(values.moment),
+    );
+    const cells = shuffled(
+      Array.from({ length: Number(values.times) }, () => matching).flat(),
+      seed,
+    ).slice(0, values.sample === undefined ? Infinity : Number(values.sample));
+    const points = [...learned.values()].reduce(
+      (sum, { calls, changes }) => sum + calls + changes,
+      0,
+    );
+    say(
+      `${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`,
+    );
     const played: Played[] = [];
     const onPlayed = (one: Played) => {
       played.push(one);
-      if (one.problems.length > 0) say(`FAILED ${cellName(one)}\n  ${one.problems.join("\n").replaceAll("\n", "\n  ")}`);
+      if (one.problems.length > 0)
+        say(`FAILED ${cellName(one)}\n  ${one.problems.join("\n").replaceAll("\n", "\n  ")}`);
       if (one.problems.length > 0 && values.trace) say(`  ${one.trace.join("\n  ")}`);
-      if (played.length % 100 === 0) say(`${played.length} of ${cells.length} runs after ${seconds()}`);
+      if (played.length % 100 === 0)
+        say(`${played.length} of ${cells.length} runs after ${seconds()}`);
     };
     await playAll(lanes, cells, { learned, onPlayed });
     const failed = played.filter(({ problems }) => problems.length > 0);
-    say(`${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ struck }) => !struck).length} ended before the fault's moment`);
+    say(
+      `${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ struck }) => !struck).length} ended before the fault's moment`,
+    );
     for (const one of failed) say(`  ${cellName(one)}`);
     return failed.length === 0 ? 0 : 1;
   } finally {

@@ -10,13 +10,17 @@ import { shuffled } from "./seeded-random.ts";
 import { startWorld, type World } from "./world.ts";
 import { hasLoneClusters } from "../cluster/lone-cluster.ts";
 
-// The same sample every time: a change is judged by itself. SEED= draws others, and make faults plays them all.
+// The same sample every time: a change is judged by itself. SEED= draws others, and make faults
+// plays them all.
 const seed = Number(process.env.SEED ?? 7);
 const sample = { scenarios: 3, runs: 16, lanes: 8 };
 
 /** Its faults can be told from each other by what they break. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
-const drawn = shuffled(scenarios.filter((scenario) => !copying.includes(scenario)), seed).slice(0, sample.scenarios - 1);
+const drawn = shuffled(
+  scenarios.filter((scenario) => !copying.includes(scenario)),
+  seed,
+).slice(0, sample.scenarios - 1);
 
 let world: World;
 let lanes: readonly Lane[];
@@ -25,7 +29,9 @@ let learned: ReadonlyMap<Scenario, Expectation>;
 beforeAll(async () => {
   if (!hasLoneClusters) return;
   world = await startWorld((line) => void process.stderr.write(`control plane: ${line}\n`));
-  lanes = await Promise.all(Array.from({ length: sample.lanes }, (_, index) => Lane.open(world, `lane${index}`)));
+  lanes = await Promise.all(
+    Array.from({ length: sample.lanes }, (_, index) => Lane.open(world, `lane${index}`)),
+  );
   await Promise.all(lanes.map(warmUp));
   learned = await learn(lanes, [...copying, ...drawn], { seed, lessons: 2 });
 });
@@ -35,7 +41,10 @@ afterAll(() => world?.stop());
 describe.skipIf(!hasLoneClusters)("a controller behind a faulty network", () => {
   it(`comes to the same end, with the same writes, whatever strikes it (${sample.runs} runs, SEED=${seed})`, async () => {
     const played: Played[] = [];
-    await playAll(lanes, shuffled(cellsOf(learned, seed), seed).slice(0, sample.runs), { learned, onPlayed: (one) => played.push(one) });
+    await playAll(lanes, shuffled(cellsOf(learned, seed), seed).slice(0, sample.runs), {
+      learned,
+      onPlayed: (one) => played.push(one),
+    });
     const failed = played.filter(({ problems }) => problems.length > 0);
     expect(Object.fromEntries(failed.map((one) => [cellName(one), one.problems]))).toEqual({});
     expect(played).toHaveLength(sample.runs);
@@ -53,22 +62,57 @@ interface Broken {
 }
 
 const brokenOnes: readonly Broken[] = [
-  { what: "gives up what was refused once", assemble: givesUp, fault: "answer-500", of: /^update secrets/, number: 4, oracle: "endState" },
-  { what: "deletes what it cannot replace", assemble: makesAnew, fault: "answer-409", of: /^update secrets/, number: 4, oracle: "counts" },
-  { what: "repeats for ever what was refused once", assemble: neverRests, fault: "answer-503", of: /^update sharedsecrets /, number: 1, oracle: "quiet" },
+  {
+    what: "gives up what was refused once",
+    assemble: givesUp,
+    fault: "answer-500",
+    of: /^update secrets/,
+    number: 4,
+    oracle: "endState",
+  },
+  {
+    what: "deletes what it cannot replace",
+    assemble: makesAnew,
+    fault: "answer-409",
+    of: /^update secrets/,
+    number: 4,
+    oracle: "counts",
+  },
+  {
+    what: "repeats for ever what was refused once",
+    assemble: neverRests,
+    fault: "answer-503",
+    of: /^update sharedsecrets /,
+    number: 1,
+    oracle: "quiet",
+  },
 ];
 
 describe.skipIf(!hasLoneClusters)("the oracles", () => {
-  it.concurrent.each(brokenOnes)("see a controller that $what, by $oracle", async ({ assemble, fault: name, of, number, oracle }) => {
-    const [scenario] = copying;
-    const fault = faults.find((one) => one.name === name);
-    const lane = lanes[brokenOnes.findIndex((one) => one.oracle === oracle)];
-    const expected = scenario && learned.get(scenario);
-    if (!scenario || !fault || !lane || !expected) throw new Error("there is nothing to break");
-    const calm = await play({ lane, scenario, seed, assemble });
-    expect(judge(calm, expected, fault)).toEqual({ endState: [], counts: [], quiet: [], mistakes: [] });
-    const struck = await play({ lane, scenario, seed, assemble, strike: { fault, moment: { at: "call", number, of } } });
-    expect(struck.struck).toMatch(of);
-    expect(judge(struck, expected, fault)[oracle]).not.toEqual([]);
-  });
+  it.concurrent.each(brokenOnes)(
+    "see a controller that $what, by $oracle",
+    async ({ assemble, fault: name, of, number, oracle }) => {
+      const [scenario] = copying;
+      const fault = faults.find((one) => one.name === name);
+      const lane = lanes[brokenOnes.findIndex((one) => one.oracle === oracle)];
+      const expected = scenario && learned.get(scenario);
+      if (!scenario || !fault || !lane || !expected) throw new Error("there is nothing to break");
+      const calm = await play({ lane, scenario, seed, assemble });
+      expect(judge(calm, expected, fault)).toEqual({
+        endState: [],
+        counts: [],
+        quiet: [],
+        mistakes: [],
+      });
+      const struck = await play({
+        lane,
+        scenario,
+        seed,
+        assemble,
+        strike: { fault, moment: { at: "call", number, of } },
+      });
+      expect(struck.struck).toMatch(of);
+      expect(judge(struck, expected, fault)[oracle]).not.toEqual([]);
+    },
+  );
 });

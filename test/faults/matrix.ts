@@ -28,21 +28,37 @@ export interface Learning {
 }
 
 /** What each scenario comes to when nothing disturbs it. */
-export async function learn(lanes: readonly Lane[], scenarios: readonly Scenario[], { seed, lessons }: Learning): Promise<ReadonlyMap<Scenario, Expectation>> {
+export async function learn(
+  lanes: readonly Lane[],
+  scenarios: readonly Scenario[],
+  { seed, lessons }: Learning,
+): Promise<ReadonlyMap<Scenario, Expectation>> {
   const learned = new Map<Scenario, Expectation>();
   await inLanes(lanes, scenarios, async (lane, scenario) => {
     const outcomes: Outcome[] = [];
-    for (let lesson = 0; lesson < lessons; lesson += 1) outcomes.push(await play({ lane, scenario, seed: seed + lesson }));
-    learned.set(scenario, named(scenario, () => expectationOf(outcomes, scenario.spare)));
+    for (let lesson = 0; lesson < lessons; lesson += 1)
+      outcomes.push(await play({ lane, scenario, seed: seed + lesson }));
+    learned.set(
+      scenario,
+      named(scenario, () => expectationOf(outcomes, scenario.spare)),
+    );
   });
   return learned;
 }
 
 /** Every fault at every write and before every change. */
-export function cellsOf(learned: ReadonlyMap<Scenario, Expectation>, seed: number): readonly Cell[] {
+export function cellsOf(
+  learned: ReadonlyMap<Scenario, Expectation>,
+  seed: number,
+): readonly Cell[] {
   return [...learned].flatMap(([scenario, { calls, changes }]) =>
     faults.flatMap((fault) => {
-      const moments = fault.moments.flatMap((at) => Array.from({ length: at === "call" ? calls : changes }, (_, index): Moment => ({ at, number: index + 1 })));
+      const moments = fault.moments.flatMap((at) =>
+        Array.from({ length: at === "call" ? calls : changes }, (_, index): Moment => ({
+          at,
+          number: index + 1,
+        })),
+      );
       return moments.map((moment) => ({ scenario, fault, moment, seed }));
     }),
   );
@@ -60,18 +76,31 @@ export interface MatrixOptions extends Pick<PlayOptions, "assemble"> {
 }
 
 /** Plays all cells, as many at a time as there are lanes. */
-export async function playAll(lanes: readonly Lane[], cells: readonly Cell[], { learned, onPlayed, ...options }: MatrixOptions): Promise<void> {
+export async function playAll(
+  lanes: readonly Lane[],
+  cells: readonly Cell[],
+  { learned, onPlayed, ...options }: MatrixOptions,
+): Promise<void> {
   await inLanes(lanes, cells, async (lane, cell) => {
     const { scenario, fault, moment, seed } = cell;
     const expected = learned.get(scenario);
     if (expected === undefined) throw new Error(`nothing was learned of ${scenario.name}`);
     const outcome = await play({ lane, scenario, seed, strike: { fault, moment }, ...options });
-    onPlayed({ ...cell, struck: outcome.struck !== undefined, problems: problemsOf(judge(outcome, expected, fault)), trace: outcome.trace });
+    onPlayed({
+      ...cell,
+      struck: outcome.struck !== undefined,
+      problems: problemsOf(judge(outcome, expected, fault)),
+      trace: outcome.trace,
+    });
   });
 }
 
 /** Does the work for all items, one after the other in each lane. */
-export async function inLanes<T>(lanes: readonly Lane[], items: readonly T[], work: (lane: Lane, item: T) => Promise<void>): Promise<void> {
+export async function inLanes<T>(
+  lanes: readonly Lane[],
+  items: readonly T[],
+  work: (lane: Lane, item: T) => Promise<void>,
+): Promise<void> {
   const rest = items.values();
   const follow = async (lane: Lane) => {
     for (const item of rest) await work(lane, item);
@@ -83,6 +112,8 @@ function named<T>(scenario: Scenario, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw new Error(`${scenario.name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new Error(`${scenario.name}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
   }
 }

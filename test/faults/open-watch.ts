@@ -40,7 +40,17 @@ export class OpenWatch {
 
   /** The API server no longer has the events that would come next. */
   expire(): void {
-    this.send({ type: "ERROR", object: { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Expired", code: 410, message: "too old resource version" } });
+    this.send({
+      type: "ERROR",
+      object: {
+        kind: "Status",
+        apiVersion: "v1",
+        status: "Failure",
+        reason: "Expired",
+        code: 410,
+        message: "too old resource version",
+      },
+    });
     this.#answer.end();
   }
 }

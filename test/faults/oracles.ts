@@ -5,7 +5,10 @@ import type { Counts } from "./ledger.ts";
 import type { Outcome } from "./play.ts";
 import type { Spare } from "./scenarios.ts";
 
-/** What a scenario comes to when nothing disturbs it; counts are the smallest and the greatest of several runs. */
+/**
+ * What a scenario comes to when nothing disturbs it; counts are the smallest and the greatest of
+ * several runs.
+ */
 export interface Expectation {
   readonly endState: Snapshot;
   readonly counts: ReadonlyMap<string, readonly [number, number]>;
@@ -15,17 +18,26 @@ export interface Expectation {
   readonly spare?: Spare;
 }
 
-/** What undisturbed runs have in common; throws when they do not end alike, are not quiet or meet a mistake. */
+/**
+ * What undisturbed runs have in common; throws when they do not end alike, are not quiet or meet a
+ * mistake.
+ */
 export function expectationOf(outcomes: readonly Outcome[], spare?: Spare): Expectation {
   const [first] = outcomes;
   if (first === undefined) throw new Error("no run to learn from");
-  const problems = outcomes.flatMap((outcome) => [...outcome.mistakes, ...outcome.late, ...difference(first.endState, outcome.endState)]);
+  const problems = outcomes.flatMap((outcome) => [
+    ...outcome.mistakes,
+    ...outcome.late,
+    ...difference(first.endState, outcome.endState),
+  ]);
   if (problems.length > 0) throw new Error(`undisturbed runs disagree:\n${problems.join("\n")}`);
   const entries = new Set(outcomes.flatMap(({ counts }) => [...counts.keys()]));
   const range = (entry: string) => outcomes.map(({ counts }) => counts.get(entry) ?? 0);
   return {
     endState: first.endState,
-    counts: new Map([...entries].map((entry) => [entry, [Math.min(...range(entry)), Math.max(...range(entry))]])),
+    counts: new Map(
+      [...entries].map((entry) => [entry, [Math.min(...range(entry)), Math.max(...range(entry))]]),
+    ),
     calls: Math.max(...outcomes.map(({ calls }) => calls.length)),
     changes: first.changes,
     ...(spare === undefined ? {} : { spare }),
@@ -41,9 +53,17 @@ export interface Verdict {
 }
 
 /** Compares a disturbed run with undisturbed ones. */
-export function judge(outcome: Outcome, expected: Expectation, fault: Pick<Fault, "allowance" | "losesEvents" | "call">): Verdict {
-  const losesEvents = fault.losesEvents === true || (fault.call !== undefined && outcome.struck?.includes(" events ") === true);
-  const states = [expected.endState, outcome.endState].map((state) => state.filter((text) => !losesEvents || !text.includes('"kind": "EventList"')));
+export function judge(
+  outcome: Outcome,
+  expected: Expectation,
+  fault: Pick<Fault, "allowance" | "losesEvents" | "call">,
+): Verdict {
+  const losesEvents =
+    fault.losesEvents === true ||
+    (fault.call !== undefined && outcome.struck?.includes(" events ") === true);
+  const states = [expected.endState, outcome.endState].map((state) =>
+    state.filter((text) => !losesEvents || !text.includes('"kind": "EventList"')),
+  );
   return {
     endState: difference(states[0] ?? [], states[1] ?? []),
     counts: countProblems(outcome.counts, expected, fault.allowance),
@@ -54,33 +74,58 @@ export function judge(outcome: Outcome, expected: Expectation, fault: Pick<Fault
 
 /** All that a verdict holds, one line each. */
 export function problemsOf(verdict: Verdict): readonly string[] {
-  return Object.entries(verdict).flatMap(([oracle, problems]: [string, readonly string[]]) => problems.map((problem) => `${oracle}: ${problem}`));
+  return Object.entries(verdict).flatMap(([oracle, problems]: [string, readonly string[]]) =>
+    problems.map((problem) => `${oracle}: ${problem}`),
+  );
 }
 
-function countProblems(counts: Counts, expected: Expectation, allowance: Allowance): readonly string[] {
+function countProblems(
+  counts: Counts,
+  expected: Expectation,
+  allowance: Allowance,
+): readonly string[] {
   return [...new Set([...counts.keys(), ...expected.counts.keys()])].flatMap((entry) => {
     const count = counts.get(entry) ?? 0;
     const undisturbed = expected.counts.get(entry) ?? ([0, 0] as const);
-    const [least, most] = isStatus(entry) ? statusesAllowed(undisturbed, expected.changes, allowance) : allowed(entry, undisturbed, spared(entry, allowance, expected.spare));
-    return count < least || count > most ? [`${entry}: ${count} instead of ${undisturbed.join(" to ")}`] : [];
+    const [least, most] = isStatus(entry)
+      ? statusesAllowed(undisturbed, expected.changes, allowance)
+      : allowed(entry, undisturbed, spared(entry, allowance, expected.spare));
+    return count < least || count > most
+      ? [`${entry}: ${count} instead of ${undisturbed.join(" to ")}`]
+      : [];
   });
 }
 
 function spared(entry: string, allowance: Allowance, spare: Spare | undefined): Allowance {
   if (spare?.of.test(entry) !== true) return allowance;
-  return { ...allowance, creates: allowance.creates + spare.creates, deletes: allowance.deletes + spare.deletes };
+  return {
+    ...allowance,
+    creates: allowance.creates + spare.creates,
+    deletes: allowance.deletes + spare.deletes,
+  };
 }
 
 function isStatus(entry: string): boolean {
   return entry.split(" ")[1]?.endsWith("/status") === true;
 }
 
-/** Where the clock runs fast enough, each change is told of twice: that it is under way, and that it is over. */
-function statusesAllowed([least, most]: readonly [number, number], changes: number, { statuses }: Allowance): readonly [number, number] {
+/**
+ * Where the clock runs fast enough, each change is told of twice: that it is under way, and that it
+ * is over.
+ */
+function statusesAllowed(
+  [least, most]: readonly [number, number],
+  changes: number,
+  { statuses }: Allowance,
+): readonly [number, number] {
   return [Math.min(1, least), Math.max(most, 2 * changes) + statuses];
 }
 
-function allowed(entry: string, [least, most]: readonly [number, number], { creates, updates, deletes }: Allowance): readonly [number, number] {
+function allowed(
+  entry: string,
+  [least, most]: readonly [number, number],
+  { creates, updates, deletes }: Allowance,
+): readonly [number, number] {
   const [verb] = entry.split(" ");
   const slack = verb === "create" ? creates : verb === "delete" ? deletes : updates;
   return [least - slack, most + slack];
@@ -95,19 +140,32 @@ export function difference(expected: Snapshot, found: Snapshot): readonly string
     return twin === undefined ? [] : [{ text, twin }];
   });
   return [
-    ...missing.filter((text) => !changed.some((pair) => pair.text === text)).map((text) => `missing: ${titleOf(text)}`),
-    ...unexpected.filter((text) => !changed.some(({ twin }) => twin === text)).map((text) => `unexpected: ${titleOf(text)}`),
-    ...changed.map(({ text, twin }) => `${titleOf(text)}: expected${linesOnlyIn(text, twin)}; found${linesOnlyIn(twin, text)}`),
+    ...missing
+      .filter((text) => !changed.some((pair) => pair.text === text))
+      .map((text) => `missing: ${titleOf(text)}`),
+    ...unexpected
+      .filter((text) => !changed.some(({ twin }) => twin === text))
+      .map((text) => `unexpected: ${titleOf(text)}`),
+    ...changed.map(
+      ({ text, twin }) =>
+        `${titleOf(text)}: expected${linesOnlyIn(text, twin)}; found${linesOnlyIn(twin, text)}`,
+    ),
   ];
 }
 
 function titleOf(text: string): string {
   const object: unknown = JSON.parse(text);
   const { namespace, name } = recordAt(object, "metadata");
-  return [stringAt(object, "kind"), namespace, name, stringAt(object, "regarding")].filter((part) => typeof part === "string").join(" ");
+  return [stringAt(object, "kind"), namespace, name, stringAt(object, "regarding")]
+    .filter((part) => typeof part === "string")
+    .join(" ");
 }
 
 function linesOnlyIn(text: string, other: string): string {
   const lines = new Set(other.split("\n"));
-  return text.split("\n").filter((line) => !lines.has(line)).map((line) => ` ${line.trim()}`).join("");
+  return text
+    .split("\n")
+    .filter((line) => !lines.has(line))
+    .map((line) => ` ${line.trim()}`)
+    .join("");
 }

@@ -38,23 +38,39 @@ export interface Outcome {
   readonly late: readonly string[];
   /** What Latchkey's log calls a mistake of its own, and runs that never come to rest. */
   readonly mistakes: readonly string[];
-  /** The write that the fault struck, or the change before which it did; undefined when its moment never came. */
+  /**
+   * The write that the fault struck, or the change before which it did; undefined when its moment
+   * never came.
+   */
   readonly struck: string | undefined;
   /** The run's story, one line for each write, answer and jump of the clock. */
   readonly trace: readonly string[];
 }
 
 /** Plays a scenario in names of its own and takes everything away again. */
-export async function play({ lane, scenario, seed, strike, assemble }: PlayOptions): Promise<Outcome> {
+export async function play({
+  lane,
+  scenario,
+  seed,
+  strike,
+  assemble,
+}: PlayOptions): Promise<Outcome> {
   const { world } = lane;
   const view = await lane.nextView();
-  const run = new Run({ world, view, seed, ...(scenario.programs === undefined ? {} : { programs: scenario.programs }), ...(assemble === undefined ? {} : { assemble }) });
+  const run = new Run({
+    world,
+    view,
+    seed,
+    ...(scenario.programs === undefined ? {} : { programs: scenario.programs }),
+    ...(assemble === undefined ? {} : { assemble }),
+  });
   const changes = scenario.changes(view);
   let late: readonly string[] = [];
   let calls: readonly string[] = [];
   const striker = new Striker(run, strike);
   try {
-    for (const { by = {}, until, ...request } of scenario.grounds(view)) await run.perform(by, request, until);
+    for (const { by = {}, until, ...request } of scenario.grounds(view))
+      await run.perform(by, request, until);
     await run.startMissing();
     await run.settle();
     const made = run.ledger.asked.length;
@@ -73,14 +89,27 @@ export async function play({ lane, scenario, seed, strike, assemble }: PlayOptio
   const endState = await endStateOf(world, view);
   run.end();
   await lane.tidy(view);
-  return { endState, counts: run.ledger.counts, calls, changes: changes.length, late, mistakes: run.mistakes, struck: striker.struck, trace: run.ledger.trace };
+  return {
+    endState,
+    counts: run.ledger.counts,
+    calls,
+    changes: changes.length,
+    late,
+    mistakes: run.mistakes,
+    struck: striker.struck,
+    trace: run.ledger.trace,
+  };
 }
 
 /** All that Latchkey has made or judged in a run, without what differs between runs. */
 export async function endStateOf(world: World, view: View): Promise<Snapshot> {
   const snapshot = await snapshotOf(world, view.prefix.slice(0, -1));
   const texts = [...snapshot, ...(await webhookStateOf(world, view))];
-  return texts.map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"').replaceAll(/latchkey-connector-[0-9a-f]{32}\/[0-9a-f]{64}/g, "a claim"));
+  return texts.map((text) =>
+    text
+      .replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"')
+      .replaceAll(/latchkey-connector-[0-9a-f]{32}\/[0-9a-f]{64}/g, "a claim"),
+  );
 }
 
 /** Plays nothing, so that the lane has signing keys. */
@@ -100,7 +129,10 @@ async function perform(run: Run, world: World, change: Change): Promise<void> {
     await run.jump(change.outageMs);
     await run.startMissing();
   } else if ("nextSecond" in change) await pause(1_000);
-  else if (isStep(change)) await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
+  else if (isStep(change))
+    await Promise.all(
+      change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)),
+    );
 }
 
 /** Lets a fault loose at its moment. */
@@ -116,13 +148,20 @@ class Striker {
   }
 
   arm(): void {
-    if (this.#strike?.moment.at === "call") this.#run.strikeWith({ onCall: (call) => this.#onCall(call) });
+    if (this.#strike?.moment.at === "call")
+      this.#run.strikeWith({ onCall: (call) => this.#onCall(call) });
   }
 
   async beforeChange(number: number): Promise<void> {
-    if (this.#strike?.fault.needsLists === true && this.struck === undefined) await this.#run.recordLists();
+    if (this.#strike?.fault.needsLists === true && this.struck === undefined)
+      await this.#run.recordLists();
     const instance = [...this.#run.instances].find(({ name }) => name === this.#run.names.at(-1));
-    if (this.#strike?.moment.at !== "change" || this.#strike.moment.number !== number || instance === undefined) return;
+    if (
+      this.#strike?.moment.at !== "change" ||
+      this.#strike.moment.number !== number ||
+      instance === undefined
+    )
+      return;
     this.struck = `change ${number}`;
     this.#run.strikeWith((await this.#strike.fault.begin?.(instance, this.#run)) ?? {});
   }

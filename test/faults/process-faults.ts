@@ -61,8 +61,14 @@ export const processFaults: readonly ProcessFault[] = [
   },
 ];
 
-/** Stops the process and has another one lead; answers when it was let go on, which is once everything has come to rest. */
-async function standAside(replica: Replica, run: ProcessRun): Promise<{ readonly resumed: Promise<void> }> {
+/**
+ * Stops the process and has another one lead; answers when it was let go on, which is once
+ * everything has come to rest.
+ */
+async function standAside(
+  replica: Replica,
+  run: ProcessRun,
+): Promise<{ readonly resumed: Promise<void> }> {
   const resumed = Promise.withResolvers<void>();
   const { process } = replica;
   replica.stand();
@@ -74,9 +80,14 @@ async function standAside(replica: Replica, run: ProcessRun): Promise<{ readonly
     resumed.resolve();
     replica.goOn();
     const exit = await Promise.race([dead, pause(60_000, undefined, { ref: false })]);
-    if (exit?.code !== 1) run.mistakes.push(`${process} lost its Lease and ended with ${JSON.stringify(exit)}`);
-    const late = run.logbook.writes.slice(seen).filter((write) => write.process === process && write.request.plural !== "events");
-    run.mistakes.push(...late.map(({ sentence }) => `${process} asked after its Lease: ${sentence}`));
+    if (exit?.code !== 1)
+      run.mistakes.push(`${process} lost its Lease and ended with ${JSON.stringify(exit)}`);
+    const late = run.logbook.writes
+      .slice(seen)
+      .filter((write) => write.process === process && write.request.plural !== "events");
+    run.mistakes.push(
+      ...late.map(({ sentence }) => `${process} asked after its Lease: ${sentence}`),
+    );
   };
   await other;
   return { resumed: resumed.promise };

@@ -20,7 +20,10 @@ export interface ProcessPlayOptions {
   readonly strike?: ProcessStrike;
 }
 
-/** How much shorter lives and outages are where nobody can move the clock; long enough to outlive a process that is replaced. */
+/**
+ * How much shorter lives and outages are where nobody can move the clock; long enough to outlive a
+ * process that is replaced.
+ */
 const haste = 30;
 
 /** The scenario with its outages, and the lives that end in them, thirty times shorter. */
@@ -35,17 +38,30 @@ export function inRealTime(scenario: Scenario): Scenario {
 }
 
 /** Plays a scenario before a real process and takes everything away again. */
-export async function playProcess({ lane, program, scenario, strike }: ProcessPlayOptions): Promise<Outcome> {
+export async function playProcess({
+  lane,
+  program,
+  scenario,
+  strike,
+}: ProcessPlayOptions): Promise<Outcome> {
   const { world } = lane;
   const view = await lane.nextView();
   const striker = new Striker(strike);
-  const run = new ProcessRun({ world, view, program, lease: strike?.fault.lease ?? calmLease, restarts: true, onCall: (call) => striker.onCall(call, run) });
+  const run = new ProcessRun({
+    world,
+    view,
+    program,
+    lease: strike?.fault.lease ?? calmLease,
+    restarts: true,
+    onCall: (call) => striker.onCall(call, run),
+  });
   const { logbook } = run;
   const changes = scenario.changes(view);
   let calls: readonly string[] = [];
   let late: readonly string[] = [];
   try {
-    for (const { by = {}, until, ...request } of scenario.grounds(view)) await run.perform(by, request, until);
+    for (const { by = {}, until, ...request } of scenario.grounds(view))
+      await run.perform(by, request, until);
     await run.start("a");
     await run.settle();
     const made = logbook.writes.length;
@@ -62,7 +78,16 @@ export async function playProcess({ lane, program, scenario, strike }: ProcessPl
   const endState = await endStateOf(world, view);
   await run.end();
   await lane.tidy(view);
-  return { endState, counts: logbook.ledger.counts, calls, changes: changes.length, late, mistakes: [...run.mistakes, ...logbook.overlaps()], struck: striker.struck, trace: logbook.ledger.trace };
+  return {
+    endState,
+    counts: logbook.ledger.counts,
+    calls,
+    changes: changes.length,
+    late,
+    mistakes: [...run.mistakes, ...logbook.overlaps()],
+    struck: striker.struck,
+    trace: logbook.ledger.trace,
+  };
 }
 
 async function perform(run: ProcessRun, change: Change): Promise<void> {
@@ -73,18 +98,25 @@ async function perform(run: ProcessRun, change: Change): Promise<void> {
     await pause(change.outageMs);
     for (const replica of lasting) replica.up();
   } else if (!isStep(change)) throw new Error("a real process is not asked this");
-  else await Promise.all(change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)));
+  else
+    await Promise.all(
+      change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)),
+    );
 }
 
 function hastened(change: Change): Change {
   if ("outageMs" in change) return { outageMs: change.outageMs / haste };
-  return !isStep(change) ? change : change.map((deed) => ({ ...deed, body: withShortLife(deed.body) }));
+  return !isStep(change)
+    ? change
+    : change.map((deed) => ({ ...deed, body: withShortLife(deed.body) }));
 }
 
 function withShortLife(body: unknown): unknown {
   const spec = isRecord(body) ? body.spec : undefined;
   const ttl = numberAt(spec, "ttl");
-  return isRecord(body) && isRecord(spec) && ttl !== undefined ? { ...body, spec: { ...spec, ttl: ttl / haste } } : body;
+  return isRecord(body) && isRecord(spec) && ttl !== undefined
+    ? { ...body, spec: { ...spec, ttl: ttl / haste } }
+    : body;
 }
 
 /** Lets a fault loose at its write. */
@@ -102,7 +134,8 @@ class Striker {
   }
 
   onCall(call: ProcessCall, run: ProcessRun) {
-    if (this.#strike === undefined || this.#writes === undefined || this.struck !== undefined) return undefined;
+    if (this.#strike === undefined || this.#writes === undefined || this.struck !== undefined)
+      return undefined;
     this.#writes += 1;
     if (this.#writes !== this.#strike.write) return undefined;
     this.struck = run.logbook.ledger.asked.at(-1) ?? "";

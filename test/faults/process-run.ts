@@ -47,14 +47,26 @@ export class ProcessRun {
   /** Starts another process; the first one of a fresh Lease leads. */
   async start(name: string): Promise<Replica> {
     const { world, view, program, lease, restarts, onCall } = this.#options;
-    const write = (replica: Replica) => (request: ApiRequest, forward: ProcessCall["forward"]) => onCall?.({ request, replica, forward }) ?? forward();
+    const write = (replica: Replica) => (request: ApiRequest, forward: ProcessCall["forward"]) =>
+      onCall?.({ request, replica, forward }) ?? forward();
     const steering = (replica: Replica) => ({ write: write(replica) });
-    const replica = await Replica.start({ world, view, program, name, lease, restarts, logbook: this.logbook, steering });
+    const replica = await Replica.start({
+      world,
+      view,
+      program,
+      name,
+      lease,
+      restarts,
+      logbook: this.logbook,
+      steering,
+    });
     this.replicas.push(replica);
     return replica;
   }
 
-  /** Waits until one process leads and nothing is to be done, then ends what lasts and waits again. */
+  /**
+   * Waits until one process leads and nothing is to be done, then ends what lasts and waits again.
+   */
   async settle(within = 120_000): Promise<void> {
     await this.#rest(within);
     const { finish } = this;
@@ -68,7 +80,9 @@ export class ProcessRun {
   async quiet(): Promise<readonly string[]> {
     const asked = this.logbook.writes.length;
     await pause(1_000);
-    return this.logbook.writes.slice(asked).map(({ process, sentence }) => `${process}: ${sentence}`);
+    return this.logbook.writes
+      .slice(asked)
+      .map(({ process, sentence }) => `${process}: ${sentence}`);
   }
 
   /** Asks until the answer is one of `until`. */
@@ -99,15 +113,24 @@ export class ProcessRun {
       seen.mark = mark ?? "";
       return seen.looks >= rest.looks;
     };
-    await eventually(look, { what: `rest after ${this.logbook.ledger.asked.slice(-3).join("; ")}`, every: rest.every, within });
+    await eventually(look, {
+      what: `rest after ${this.logbook.ledger.asked.slice(-3).join("; ")}`,
+      every: rest.every,
+      within,
+    });
   }
 
-  /** What stays the same while nothing is done; undefined while something is to be done, or nobody leads. */
+  /**
+   * What stays the same while nothing is done; undefined while something is to be done, or nobody
+   * leads.
+   */
   async #mark(): Promise<string | undefined> {
     const running = this.replicas.filter(({ isStanding }) => !isStanding);
     const vitals = await Promise.all(running.map((replica) => replica.vitals()));
     const leaders = vitals.filter((one) => one?.isLeading === true);
-    const isBusy = vitals.some((one) => one === undefined || one.waiting > 0) || running.some(({ proxy }) => proxy.inFlight > 0);
+    const isBusy =
+      vitals.some((one) => one === undefined || one.waiting > 0) ||
+      running.some(({ proxy }) => proxy.inFlight > 0);
     const passes = vitals.map((one) => one?.passes ?? 0);
     if (isBusy || leaders.length !== 1 || Math.max(...passes) === 0) return undefined;
     return `${passes.join(" ")} ${this.logbook.writes.length}`;

@@ -32,7 +32,12 @@ export interface SampleResult {
 
 /** One scenario for every four runs, and three at least. */
 function drawn({ seed, runs }: SampleOptions): readonly Scenario[] {
-  return shuffled(scenarios.filter(({ programs }) => programs === undefined), seed).slice(0, Math.max(3, Math.ceil(runs / 4))).map(inRealTime);
+  return shuffled(
+    scenarios.filter(({ programs }) => programs === undefined),
+    seed,
+  )
+    .slice(0, Math.max(3, Math.ceil(runs / 4)))
+    .map(inRealTime);
 }
 
 /** Plays some scenarios undisturbed, and then each fault at writes that follow from the seed. */
@@ -52,16 +57,28 @@ export async function playSample(options: SampleOptions): Promise<SampleResult> 
     if (outcome.struck !== undefined) struck += 1;
     const losesEvents = outcome.struck?.includes(" events ") === true;
     const found = problemsOf(judge(outcome, expected, { ...fault, losesEvents }));
-    if (found.length > 0) problems[`${scenario.name} / ${fault.name} / write ${write} (${outcome.struck ?? "never came"})`] = found;
+    if (found.length > 0)
+      problems[
+        `${scenario.name} / ${fault.name} / write ${write} (${outcome.struck ?? "never came"})`
+      ] = found;
   });
   return { scenarios: learned.size, runs: cells.length, struck, problems };
 }
 
 /** As many of each fault, at writes drawn from all scenarios. */
-function cellsOf(learned: ReadonlyMap<Scenario, Expectation>, { seed, runs }: SampleOptions): readonly ProcessCell[] {
-  const writes = [...learned].flatMap(([scenario, { calls }]) => Array.from({ length: calls }, (_, index) => ({ scenario, write: index + 1 })));
+function cellsOf(
+  learned: ReadonlyMap<Scenario, Expectation>,
+  { seed, runs }: SampleOptions,
+): readonly ProcessCell[] {
+  const writes = [...learned].flatMap(([scenario, { calls }]) =>
+    Array.from({ length: calls }, (_, index) => ({ scenario, write: index + 1 })),
+  );
   const each = Math.ceil(runs / processFaults.length);
-  const cells = processFaults.flatMap((fault, index) => shuffled(writes, seed + index).slice(0, each).map((write) => ({ ...write, fault })));
+  const cells = processFaults.flatMap((fault, index) =>
+    shuffled(writes, seed + index)
+      .slice(0, each)
+      .map((write) => ({ ...write, fault })),
+  );
   // The long ones first, so that no lane waits for one of them in the end.
   return cells.toReversed();
 }

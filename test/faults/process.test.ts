@@ -38,10 +38,14 @@ afterAll(() => world?.stop());
 
 describe.skipIf(!hasLoneClusters)("a real process", () => {
   it(`comes to the same end when it is killed or stopped at a write (${runs} runs, SEED=${seed})`, async () => {
-    const lanes = await Promise.all(Array.from({ length: laneCount }, (_, index) => Lane.open(world, `process${index}`)));
+    const lanes = await Promise.all(
+      Array.from({ length: laneCount }, (_, index) => Lane.open(world, `process${index}`)),
+    );
     await Promise.all(lanes.map(warmUp));
     const sample = await playSample({ lanes, program, seed, runs });
-    say(`real processes: ${sample.runs} runs of ${sample.scenarios} scenarios with 1 seed (SEED=${seed}), ${sample.struck} struck at their write`);
+    say(
+      `real processes: ${sample.runs} runs of ${sample.scenarios} scenarios with 1 seed (SEED=${seed}), ${sample.struck} struck at their write`,
+    );
     expect(sample.problems).toEqual({});
     expect(sample.struck).toBeGreaterThan(sample.runs / 2);
   });
@@ -67,7 +71,9 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
 
   function tell(what: string, { firstWriteMs, effectiveMs }: HandOver): void {
     const times = `${lease.duration}/${lease.deadline}/${lease.retry} s`;
-    say(`two controllers, ${what}: first write of the next leader after ${firstWriteMs} ms, the last change effective after ${effectiveMs} ms (Lease ${times})`);
+    say(
+      `two controllers, ${what}: first write of the next leader after ${firstWriteMs} ms, the last change effective after ${effectiveMs} ms (Lease ${times})`,
+    );
   }
 
   /** What a process asked for, without what it sent. */
@@ -118,10 +124,13 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
     const exited = leader.controller.exited();
     leader.goOn();
     expect(await exited).toEqual({ code: 1, signal: null });
-    // No process looks at its Lease and sends in one step: a write that was between the two when it stood still goes out now.
+    // No process looks at its Lease and sends in one step: a write that was between the two when it
+    // stood still goes out now.
     const late = pair.run.logbook.fencedWrites(handOver.old).filter(({ at }) => at >= woken);
     expect(late.map(({ sentence }) => sentence).slice(1)).toEqual([]);
-    say(`two controllers, SIGSTOP: ${late.length} writes went into their sockets while the process was stopped`);
+    say(
+      `two controllers, SIGSTOP: ${late.length} writes went into their sockets while the process was stopped`,
+    );
     for (const write of late) excused.add(write);
     await expectNoHarm();
   });
@@ -136,7 +145,9 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
     expect(await exited).toEqual({ code: 1, signal: null });
     const { refused, accepted } = await pair.deliverLate(leader, handOver);
     expect(refused + accepted).toBeGreaterThan(0);
-    say(`two controllers, loss of the network: ${refused + accepted} writes were in flight and arrived late, ${refused} were refused`);
+    say(
+      `two controllers, loss of the network: ${refused + accepted} writes were in flight and arrived late, ${refused} were refused`,
+    );
     await expectNoHarm();
   });
 

@@ -2,7 +2,10 @@ import type { assembleController, AssemblyDeps } from "../../src/controllers/ass
 import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
 import { leaseTimes } from "./lease-times.ts";
 
-/** What a process of a run does: keep the three kinds true, answer for keys, or keep the webhook's certificates. */
+/**
+ * What a process of a run does: keep the three kinds true, answer for keys, or keep the webhook's
+ * certificates.
+ */
 export type ProgramName = "controller" | "webhook" | "certificates";
 
 /** A process of a run without its servers. */
@@ -20,12 +23,18 @@ export interface Running {
 export interface Program {
   readonly account: "latchkey-controller" | "latchkey-webhook";
   readonly leads: boolean;
-  assemble(place: { readonly namespace: string; readonly identity: string }, deps: AssemblyDeps): Running;
+  assemble(
+    place: { readonly namespace: string; readonly identity: string },
+    deps: AssemblyDeps,
+  ): Running;
 }
 
 /** The programs of a run; `assemble` replaces Latchkey's own controller. */
-export function programsWith(assemble: typeof assembleController): Readonly<Record<ProgramName, Program>> {
-  const webhookOf = (namespace: string, deps: AssemblyDeps): WebhookAssembly => assembleWebhook({ ...webhookSettings, namespace }, deps);
+export function programsWith(
+  assemble: typeof assembleController,
+): Readonly<Record<ProgramName, Program>> {
+  const webhookOf = (namespace: string, deps: AssemblyDeps): WebhookAssembly =>
+    assembleWebhook({ ...webhookSettings, namespace }, deps);
   return {
     controller: {
       account: "latchkey-controller",
@@ -34,7 +43,12 @@ export function programsWith(assemble: typeof assembleController): Readonly<Reco
         const assembly = assemble({ ...controllerSettings, namespace, identity }, deps);
         // Nothing is listed yet: each kind says so.
         const watches = assembly.informers.unprovenBecause().length;
-        return { run: (signal) => assembly.run(signal), close: () => assembly.close(), watches, routes: [] };
+        return {
+          run: (signal) => assembly.run(signal),
+          close: () => assembly.close(),
+          watches,
+          routes: [],
+        };
       },
     },
     webhook: {
@@ -43,7 +57,12 @@ export function programsWith(assemble: typeof assembleController): Readonly<Reco
       assemble({ namespace }, deps) {
         const webhook = webhookOf(namespace, deps);
         const watches = webhook.book.unprovenBecause().length;
-        return { run: (signal) => webhook.run(signal), close: () => webhook.close(), watches, routes: webhook.routes };
+        return {
+          run: (signal) => webhook.run(signal),
+          close: () => webhook.close(),
+          watches,
+          routes: webhook.routes,
+        };
       },
     },
     certificates: {
@@ -52,7 +71,12 @@ export function programsWith(assemble: typeof assembleController): Readonly<Reco
       assemble({ namespace }, deps) {
         const webhook = webhookOf(namespace, deps);
         // Its Secret and two webhook configurations.
-        return { run: (signal) => webhook.keepCertificates(signal, () => {}), close: () => webhook.close(), watches: 3, routes: [] };
+        return {
+          run: (signal) => webhook.keepCertificates(signal, () => {}),
+          close: () => webhook.close(),
+          watches: 3,
+          routes: [],
+        };
       },
     },
   };
@@ -78,4 +102,12 @@ const controllerSettings = {
   lease: leaseTimes,
 };
 
-const webhookSettings = { prefixes, maximumKeyTtl: 0, quotaKeys: 1_000, quotaExempt: [], serviceName: "latchkey-webhook", certificateNames: [], admissionPath: undefined };
+const webhookSettings = {
+  prefixes,
+  maximumKeyTtl: 0,
+  quotaKeys: 1_000,
+  quotaExempt: [],
+  serviceName: "latchkey-webhook",
+  certificateNames: [],
+  admissionPath: undefined,
+};

@@ -17,7 +17,10 @@ export interface ProxyAnswer {
 /** The connection breaks, or stays open without a byte until the client gives up. */
 export type NoAnswer = "drop" | "swallow";
 
-/** What a test does to the traffic of one controller. Everything passes unharmed unless it says otherwise. */
+/**
+ * What a test does to the traffic of one controller. Everything passes unharmed unless it says
+ * otherwise.
+ */
 export interface Steering {
   /** Decides about a write (the Lease's excepted): what is answered, if anything. */
   write?(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer | NoAnswer>;
@@ -65,7 +68,10 @@ export class FaultProxy {
   private constructor(options: ProxyOptions) {
     this.#options = options;
     this.#hold.resolve();
-    this.#server = createServer({ keepAliveTimeout: 600_000 }, (incoming, outgoing) => void this.#serve(incoming, outgoing));
+    this.#server = createServer(
+      { keepAliveTimeout: 600_000 },
+      (incoming, outgoing) => void this.#serve(incoming, outgoing),
+    );
   }
 
   static async start(options: ProxyOptions): Promise<FaultProxy> {
@@ -139,7 +145,11 @@ export class FaultProxy {
     events.onTraffic();
   }
 
-  async #answer(request: ApiRequest, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async #answer(
+    request: ApiRequest,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Promise<void> {
     const isLease = request.kind === "lease";
     if (isLease) this.#renewing += 1;
     else this.#inFlight += 1;
@@ -162,7 +172,11 @@ export class FaultProxy {
     this.#swallowed -= 1;
   }
 
-  async #decide(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer | NoAnswer> {
+  async #decide(
+    request: ApiRequest,
+    incoming: IncomingMessage,
+    sent: string,
+  ): Promise<ProxyAnswer | NoAnswer> {
     const { steering, events } = this.#options;
     const forward = () => this.#forward(request, incoming, sent);
     if (request.kind === "list") return this.#list(request, incoming);
@@ -177,7 +191,11 @@ export class FaultProxy {
     return steering.write === undefined ? committed() : steering.write(request, committed);
   }
 
-  async #lease(request: ApiRequest, sent: string, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer> {
+  async #lease(
+    request: ApiRequest,
+    sent: string,
+    forward: () => Promise<ProxyAnswer>,
+  ): Promise<ProxyAnswer> {
     const answer = await forward();
     if (request.method !== "GET") this.#options.events.onLease?.(sent, answer);
     return answer;
@@ -187,21 +205,49 @@ export class FaultProxy {
     const { steering, events, view } = this.#options;
     events.onList(request);
     const stale = steering.list?.(request);
-    if (stale !== undefined) return { status: 200, text: request.isStreamed ? streamOf(JSON.parse(stale)) : stale };
-    const answer = request.isStreamed ? await this.#forwardStream(request, incoming) : await this.#forward(request, incoming, "");
+    if (stale !== undefined)
+      return { status: 200, text: request.isStreamed ? streamOf(JSON.parse(stale)) : stale };
+    const answer = request.isStreamed
+      ? await this.#forwardStream(request, incoming)
+      : await this.#forward(request, incoming, "");
     if (answer.status !== 200) return answer;
     const isShown = (object: unknown): boolean => isVisible(view, request.plural, object);
-    if (request.isStreamed) return { status: 200, text: answer.text.split("\n").filter((line) => line !== "" && (parseLine(line).type === "BOOKMARK" || isShown(parseLine(line).object))).map((line) => `${line}\n`).join("") };
+    if (request.isStreamed)
+      return {
+        status: 200,
+        text: answer.text
+          .split("\n")
+          .filter(
+            (line) =>
+              line !== "" &&
+              (parseLine(line).type === "BOOKMARK" || isShown(parseLine(line).object)),
+          )
+          .map((line) => `${line}\n`)
+          .join(""),
+      };
     const list: unknown = JSON.parse(answer.text);
-    return { status: 200, text: JSON.stringify({ ...(isRecord(list) ? list : {}), items: listAt(list, "items").filter(isShown) }) };
+    return {
+      status: 200,
+      text: JSON.stringify({
+        ...(isRecord(list) ? list : {}),
+        items: listAt(list, "items").filter(isShown),
+      }),
+    };
   }
 
   /** A list that comes as a stream, up to its end. */
   async #forwardStream(request: ApiRequest, incoming: IncomingMessage): Promise<ProxyAnswer> {
     await this.#open();
     const over = new AbortController();
-    const answer = await this.#options.upstream.request({ method: "GET", path: request.path, headers: passedHeaders(incoming), signal: AbortSignal.any([over.signal, this.#ended.signal]), bodyTimeout: 0 });
-    if (answer.statusCode !== 200) return { status: answer.statusCode, text: await answer.body.text() };
+    const answer = await this.#options.upstream.request({
+      method: "GET",
+      path: request.path,
+      headers: passedHeaders(incoming),
+      signal: AbortSignal.any([over.signal, this.#ended.signal]),
+      bodyTimeout: 0,
+    });
+    if (answer.statusCode !== 200)
+      return { status: answer.statusCode, text: await answer.body.text() };
     const all: string[] = [];
     for await (const lines of splitLines(answer.body)) {
       all.push(...lines);
@@ -211,7 +257,11 @@ export class FaultProxy {
     return { status: 200, text: all.join("\n") };
   }
 
-  async #forward(request: ApiRequest, incoming: IncomingMessage, sent: string): Promise<ProxyAnswer> {
+  async #forward(
+    request: ApiRequest,
+    incoming: IncomingMessage,
+    sent: string,
+  ): Promise<ProxyAnswer> {
     await this.#open();
     const answer = await this.#options.upstream.request({
       method: isMethod(request.method) ? request.method : "GET",
@@ -220,10 +270,18 @@ export class FaultProxy {
       ...(sent === "" ? {} : { body: sent }),
     });
     const retryAfter = Number(answer.headers["retry-after"]);
-    return { status: answer.statusCode, text: await answer.body.text(), ...(retryAfter > 0 ? { retryAfter } : {}) };
+    return {
+      status: answer.statusCode,
+      text: await answer.body.text(),
+      ...(retryAfter > 0 ? { retryAfter } : {}),
+    };
   }
 
-  async #watch(request: ApiRequest, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  async #watch(
+    request: ApiRequest,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ): Promise<void> {
     await this.#open();
     const over = new AbortController();
     outgoing.on("close", () => over.abort());
@@ -234,7 +292,8 @@ export class FaultProxy {
       signal: AbortSignal.any([over.signal, this.#ended.signal]),
       bodyTimeout: 0,
     });
-    if (answer.statusCode !== 200) return reply(outgoing, { status: answer.statusCode, text: await answer.body.text() });
+    if (answer.statusCode !== 200)
+      return reply(outgoing, { status: answer.statusCode, text: await answer.body.text() });
     const watch = new OpenWatch(request, outgoing);
     this.#watches.add(watch);
     outgoing.writeHead(200, { "content-type": "application/json" });
@@ -271,7 +330,10 @@ const initialEventsEnd = "k8s.io/initial-events-end";
 /** A list as the API server would stream it. */
 function streamOf(list: unknown): string {
   const { resourceVersion } = recordAt(list, "metadata");
-  const end = { type: "BOOKMARK", object: { metadata: { resourceVersion, annotations: { [initialEventsEnd]: "true" } } } };
+  const end = {
+    type: "BOOKMARK",
+    object: { metadata: { resourceVersion, annotations: { [initialEventsEnd]: "true" } } },
+  };
   const lines = [...listAt(list, "items").map((object) => ({ type: "ADDED", object })), end];
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
@@ -287,8 +349,12 @@ function isAddress(address: AddressInfo | string | null): address is AddressInfo
 }
 
 function passedHeaders({ headers }: IncomingMessage): Record<string, string> {
-  const passed = ["authorization", "accept", "content-type", "user-agent"].map((name) => [name, headers[name]] as const);
-  return Object.fromEntries(passed.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string"));
+  const passed = ["authorization", "accept", "content-type", "user-agent"].map(
+    (name) => [name, headers[name]] as const,
+  );
+  return Object.fromEntries(
+    passed.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string"),
+  );
 }
 
 async function textOf(incoming: IncomingMessage): Promise<string> {
@@ -298,11 +364,17 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
 }
 
 function reply(outgoing: ServerResponse, { status, text, retryAfter }: ProxyAnswer): void {
-  outgoing.writeHead(status, { "content-type": "application/json", ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }) });
+  outgoing.writeHead(status, {
+    "content-type": "application/json",
+    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
+  });
   outgoing.end(text);
 }
 
 function parseLine(line: string): WatchLine {
   const parsed: unknown = JSON.parse(line);
-  return { type: stringAt(parsed, "type") ?? "", object: isRecord(parsed) ? parsed.object : undefined };
+  return {
+    type: stringAt(parsed, "type") ?? "",
+    object: isRecord(parsed) ? parsed.object : undefined,
+  };
 }

@@ -59,7 +59,12 @@ export class Replica {
     const { world, view, program, name, lease, logbook, steering } = options;
     const replica = new Replica(options);
     const events = logbook.eventsOf(() => replica.process);
-    const proxy = await FaultProxy.start({ upstream: world.upstream, view, steering: steering?.(replica) ?? {}, events });
+    const proxy = await FaultProxy.start({
+      upstream: world.upstream,
+      view,
+      steering: steering?.(replica) ?? {},
+      events,
+    });
     replica.#proxy = proxy;
     replica.#controller = await startController({
       // Only its own kubeconfig leads through the proxy.
@@ -67,7 +72,11 @@ export class Replica {
       program,
       identity: name,
       restart: "never",
-      args: [`--lease-duration=${lease.duration}s`, `--renew-deadline=${lease.deadline}s`, `--retry-period=${lease.retry}s`],
+      args: [
+        `--lease-duration=${lease.duration}s`,
+        `--renew-deadline=${lease.deadline}s`,
+        `--retry-period=${lease.retry}s`,
+      ],
       env: { LATCHKEY_NAMESPACE: view.system },
       onDeath: (exit) => replica.#onDeath(exit),
     });
@@ -135,10 +144,17 @@ export class Replica {
   async vitals(): Promise<Vitals | undefined> {
     try {
       // A process that is stopped while it is asked would not answer before it goes on.
-      const metrics = await (await fetch(`${this.controller.url}/metrics`, { signal: AbortSignal.timeout(2_000) })).text();
-      const sum = (metric: string) => valuesOf(metrics, metric).reduce((total, value) => total + value, 0);
+      const metrics = await (
+        await fetch(`${this.controller.url}/metrics`, { signal: AbortSignal.timeout(2_000) })
+      ).text();
+      const sum = (metric: string) =>
+        valuesOf(metrics, metric).reduce((total, value) => total + value, 0);
       const isLeading = sum("leader_election_master_status") === 1;
-      return { isLeading, waiting: sum("workqueue_depth"), passes: sum("controller_runtime_reconcile_total") };
+      return {
+        isLeading,
+        waiting: sum("workqueue_depth"),
+        passes: sum("controller_runtime_reconcile_total"),
+      };
     } catch {
       return undefined;
     }
@@ -146,8 +162,12 @@ export class Replica {
 
   /** Lines of its log that stand for a mistake of Latchkey's own; a lost Lease may be meant. */
   mistakes(): readonly string[] {
-    const lines = readFileSync(this.controller.log, "utf8").split("\n").filter((line) => line !== "");
-    return lines.filter((line) => !line.startsWith("{") || isMistake(JSON.parse(line))).map((line) => `${this.name}: ${line}`);
+    const lines = readFileSync(this.controller.log, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+    return lines
+      .filter((line) => !line.startsWith("{") || isMistake(JSON.parse(line)))
+      .map((line) => `${this.name}: ${line}`);
   }
 
   /** Stops it for good, and its proxy. */

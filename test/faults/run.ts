@@ -24,7 +24,10 @@ export interface Striking {
   /** Asked before each write is sent; undefined lets it pass. */
   onCall?(call: Call): Promise<ProxyAnswer | NoAnswer> | undefined;
   readonly steering?: Steering;
-  /** Ends what lasts: asked when nothing moves any more; true when that may have set something in motion. */
+  /**
+   * Ends what lasts: asked when nothing moves any more; true when that may have set something in
+   * motion.
+   */
   finish?(): Promise<boolean>;
 }
 
@@ -39,7 +42,10 @@ export interface RunOptions {
   readonly assemble?: typeof assembleController;
 }
 
-/** Real milliseconds without traffic that count as calm, in so many looks, and that may pass without progress before the clock jumps. */
+/**
+ * Real milliseconds without traffic that count as calm, in so many looks, and that may pass without
+ * progress before the clock jumps.
+ */
 const times = { calm: 15, looks: 5, patience: 60, stuck: 20_000, limit: 60_000 } as const;
 /** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
 const jumpMs = 5_000;
@@ -125,7 +131,8 @@ export class Run {
       onMistake: (line) => this.mistakes.push(line),
       name,
       program: this.#programs[name],
-      // A process whose Lease is lost exits, and its supervisor starts it again unless another one leads.
+      // A process whose Lease is lost exits, and its supervisor starts it again unless another one
+      // leads.
       onEnd: () => void this.#replace(instance),
     });
     this.instances.add(instance);
@@ -152,8 +159,9 @@ export class Run {
   }
 
   /**
-   * Moves all clocks on and lets what that wakes come to an end: a request that the API server is still answering would be given
-   * up by the next jump, and nothing but the test's own haste would have lost its answer.
+   * Moves all clocks on and lets what that wakes come to an end: a request that the API server is
+   * still answering would be given up by the next jump, and nothing but the test's own haste would
+   * have lost its answer.
    */
   async jump(ms = jumpMs): Promise<void> {
     this.#offset += ms;
@@ -161,15 +169,25 @@ export class Run {
     for (const instance of this.instances) instance.clock.jump(ms);
     const patient = performance.now() + times.stuck;
     do await pause(2);
-    while ([...this.instances].some(({ isStanding, proxy }) => !isStanding && (proxy.renewing > 0 || (proxy.inFlight > 0 && performance.now() < patient))));
+    while (
+      [...this.instances].some(
+        ({ isStanding, proxy }) =>
+          !isStanding &&
+          (proxy.renewing > 0 || (proxy.inFlight > 0 && performance.now() < patient)),
+      )
+    );
   }
 
   /** Many jumps. */
   async pass(ms: number): Promise<void> {
-    for (let passed = 0; passed < ms; passed += jumpMs) await this.jump(Math.min(jumpMs, ms - passed));
+    for (let passed = 0; passed < ms; passed += jumpMs)
+      await this.jump(Math.min(jumpMs, ms - passed));
   }
 
-  /** Waits until nothing is to be done and 15 seconds of the clock bring no write; throws when that takes a minute. */
+  /**
+   * Waits until nothing is to be done and 15 seconds of the clock bring no write; throws when that
+   * takes a minute.
+   */
   async settle(): Promise<void> {
     const deadline = performance.now() + times.limit;
     do await this.#calmDown(deadline);
@@ -191,20 +209,32 @@ export class Run {
     while (this.#touched.size > 0) {
       const touched = [...this.#touched];
       this.#touched.clear();
-      // The API server answers from its watch cache, once that has caught up: what it tells then is on its way.
-      await Promise.all(touched.map((path) => this.#options.world.arrange({ method: "GET", path: `${path}?fieldSelector=metadata.name%3Dnobody` })));
+      // The API server answers from its watch cache, once that has caught up: what it tells then is
+      // on its way.
+      await Promise.all(
+        touched.map((path) =>
+          this.#options.world.arrange({
+            method: "GET",
+            path: `${path}?fieldSelector=metadata.name%3Dnobody`,
+          }),
+        ),
+      );
       await this.#quieten(deadline);
     }
   }
 
   async #quieten(deadline: number): Promise<void> {
     let waitingSince = performance.now();
-    // Looked at several times: a process that had no turn for a while finds its sockets only after its timers.
+    // Looked at several times: a process that had no turn for a while finds its sockets only after
+    // its timers.
     for (let looks = 0; looks < times.looks; looks = this.#isCalm() ? looks + 1 : 0) {
-      if (performance.now() > deadline) throw new Error(`never settles: ${this.ledger.asked.slice(-5).join("; ")}`);
+      if (performance.now() > deadline)
+        throw new Error(`never settles: ${this.ledger.asked.slice(-5).join("; ")}`);
       await pause(3);
       if (this.#isCalm()) continue;
-      const isAsked = [...this.instances].some(({ isStanding, proxy }) => !isStanding && proxy.inFlight > 0);
+      const isAsked = [...this.instances].some(
+        ({ isStanding, proxy }) => !isStanding && proxy.inFlight > 0,
+      );
       if (performance.now() - waitingSince < (isAsked ? times.stuck : times.patience)) continue;
       await this.jump();
       waitingSince = performance.now();
@@ -213,11 +243,16 @@ export class Run {
 
   #isCalm(): boolean {
     const running = [...this.instances].filter(({ isStanding }) => !isStanding);
-    const isIdle = running.length > 0 && running.every((instance) => instance.isIdle() && instance.proxy.swallowed === 0);
+    const isIdle =
+      running.length > 0 &&
+      running.every((instance) => instance.isIdle() && instance.proxy.swallowed === 0);
     return isIdle && this.pendingEvents === 0 && performance.now() - this.#movedAt >= times.calm;
   }
 
-  /** Sixty seconds of the clock and one of real time; answers the writes that were asked for meanwhile. */
+  /**
+   * Sixty seconds of the clock and one of real time; answers the writes that were asked for
+   * meanwhile.
+   */
   async quiet(): Promise<readonly string[]> {
     const asked = this.ledger.asked.length;
     const end = performance.now() + 1_000;
@@ -242,7 +277,9 @@ export class Run {
 
   /** Asks a webhook that has its turn; undefined when none answers. */
   async askWebhook(path: string, review: object): Promise<unknown> {
-    const webhook = [...this.instances].find(({ name, isStanding }) => name === "webhook" && !isStanding);
+    const webhook = [...this.instances].find(
+      ({ name, isStanding }) => name === "webhook" && !isStanding,
+    );
     return webhook?.ask(path, review);
   }
 
@@ -250,7 +287,10 @@ export class Run {
   async recordLists(): Promise<void> {
     const { world, view } = this.#options;
     const record = async (request: ApiRequest) => {
-      const list = await world.arrange({ method: "GET", path: request.isStreamed ? pathOfList(request.path) : request.path });
+      const list = await world.arrange({
+        method: "GET",
+        path: request.isStreamed ? pathOfList(request.path) : request.path,
+      });
       const items = listAt(list, "items").filter((item) => isVisible(view, request.plural, item));
       this.#lists.set(request.selection, JSON.stringify({ ...list, items }));
     };
@@ -263,7 +303,10 @@ export class Run {
 
   #steering(self: () => Instance): Steering {
     return {
-      write: (request, forward) => this.#striking.onCall?.({ request, forward, instance: self() }) ?? this.#striking.steering?.write?.(request, forward) ?? forward(),
+      write: (request, forward) =>
+        this.#striking.onCall?.({ request, forward, instance: self() }) ??
+        this.#striking.steering?.write?.(request, forward) ??
+        forward(),
       refuses: (request) => this.#striking.steering?.refuses?.(request) === true,
       list: (request) => this.#striking.steering?.list?.(request),
       event: (watch, line, deliver) => {
@@ -290,7 +333,14 @@ export class Run {
 /** The same list in one answer. */
 function pathOfList(path: string): string {
   const { pathname, searchParams } = new URL(path, "http://proxy");
-  for (const parameter of ["watch", "sendInitialEvents", "resourceVersionMatch", "allowWatchBookmarks", "timeoutSeconds"]) searchParams.delete(parameter);
+  for (const parameter of [
+    "watch",
+    "sendInitialEvents",
+    "resourceVersionMatch",
+    "allowWatchBookmarks",
+    "timeoutSeconds",
+  ])
+    searchParams.delete(parameter);
   return `${pathname}?${searchParams.toString()}`;
 }
 

@@ -6,13 +6,17 @@ import type { View } from "./visible.ts";
 import type { Admission, Use } from "./webhook-deeds.ts";
 
 /**
- * What happens before the controller's eyes: requests that are sent together, time without a controller, or the next second
- * (which of two objects is older is decided by whole seconds).
+ * What happens before the controller's eyes: requests that are sent together, time without a
+ * controller, or the next second (which of two objects is older is decided by whole seconds).
  */
 export type Change = Step | Interval | Use | Admission;
 
 /** Time in which nobody asks for anything: without any process, step by step, or all at once. */
-export type Interval = { readonly outageMs: number } | { readonly nextSecond: true } | { readonly passMs: number } | { readonly leapMs: number };
+export type Interval =
+  | { readonly outageMs: number }
+  | { readonly nextSecond: true }
+  | { readonly passMs: number }
+  | { readonly leapMs: number };
 
 /** What a scenario may cost more, because whoever it fails for tries again. */
 export interface Spare {
@@ -39,28 +43,70 @@ const dayMs = 24 * 3_600_000;
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const data = (text: string) => ({ data: { password: base64(text), user: base64("somebody") } });
 const readers = { name: "readers", verbs: ["get"], teams: ["devs"] };
-const editors = { name: "editors", verbs: ["get", "update"], users: ["carol", "dave"], subresources: ["status"] };
+const editors = {
+  name: "editors",
+  verbs: ["get", "update"],
+  users: ["carol", "dave"],
+  subresources: ["status"],
+};
 const to = (projects: string) => ({ annotations: { [annotations.syncToProjects]: projects } });
 const namespace = ({ prefix }: View, name: string, project?: string) =>
   create("/api/v1/namespaces", {
-    metadata: { name: `${prefix}${name}`, annotations: { [annotations.sync]: "enabled" }, ...(project === undefined ? {} : { labels: { [labels.project]: `${prefix}${project}` } }) },
+    metadata: {
+      name: `${prefix}${name}`,
+      annotations: { [annotations.sync]: "enabled" },
+      ...(project === undefined ? {} : { labels: { [labels.project]: `${prefix}${project}` } }),
+    },
   });
 const inProject = ({ prefix }: View, name: string, project: string | null) =>
-  merge(`/api/v1/namespaces/${prefix}${name}`, { metadata: { labels: { [labels.project]: project === null ? null : `${prefix}${project}` } } });
+  merge(`/api/v1/namespaces/${prefix}${name}`, {
+    metadata: { labels: { [labels.project]: project === null ? null : `${prefix}${project}` } },
+  });
 const collection = ({ prefix }: View) => `${api}/namespaces/${prefix}home/sharedsecrets`;
 const db = (view: View) => `${collection(view)}/db`;
 const copy = ({ prefix }: View, name: string) => `/api/v1/namespaces/${prefix}${name}/secrets/db`;
 const sharedSecret = (view: View, spec: object, metadata: object = {}) =>
-  create(collection(view), { apiVersion, kind: "SharedSecret", metadata: { name: "db", ...metadata }, spec });
-const by = ({ prefix }: View, name = "alice"): Caller => ({ user: `${prefix}${name}`, groups: [requesters] });
-const place = ({ prefix }: View, plural: string, name = "own") => `${api}/${plural}/${prefix}${name}`;
+  create(collection(view), {
+    apiVersion,
+    kind: "SharedSecret",
+    metadata: { name: "db", ...metadata },
+    spec,
+  });
+const by = ({ prefix }: View, name = "alice"): Caller => ({
+  user: `${prefix}${name}`,
+  groups: [requesters],
+});
+const place = ({ prefix }: View, plural: string, name = "own") =>
+  `${api}/${plural}/${prefix}${name}`;
 const key = (view: View, spec: object, name = "own") =>
-  create(`${api}/ownedaccesskeys`, { apiVersion, kind: "OwnedAccessKey", metadata: { name: `${view.prefix}${name}` }, spec: { subject: `${view.prefix}ci`, key: `lk.${view.prefix}${name}.0123456789`, ...spec } }, by(view));
+  create(
+    `${api}/ownedaccesskeys`,
+    {
+      apiVersion,
+      kind: "OwnedAccessKey",
+      metadata: { name: `${view.prefix}${name}` },
+      spec: { subject: `${view.prefix}ci`, key: `lk.${view.prefix}${name}.0123456789`, ...spec },
+    },
+    by(view),
+  );
 const token = (view: View, ttl: number, name = "alice") =>
-  create(`${api}/directclusterendpointtokens`, { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name: `${view.prefix}own` }, spec: { ttl } }, by(view, name));
+  create(
+    `${api}/directclusterendpointtokens`,
+    {
+      apiVersion,
+      kind: "DirectClusterEndpointToken",
+      metadata: { name: `${view.prefix}own` },
+      spec: { ttl },
+    },
+    by(view, name),
+  );
 
 const home = (view: View): Step => [namespace(view, "home")];
-const projects = (view: View): Step => [namespace(view, "home"), namespace(view, "web", "web"), namespace(view, "pay", "pay")];
+const projects = (view: View): Step => [
+  namespace(view, "home"),
+  namespace(view, "web", "web"),
+  namespace(view, "pay", "pay"),
+];
 const everywhere = ({ prefix }: View) => to(`${prefix}web, ${prefix}pay`);
 
 /** Every way in which a user's life touches Latchkey, one at a time. */
@@ -68,25 +114,49 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "sharedsecret: create",
     grounds: projects,
-    changes: (view) => [[sharedSecret(view, { ...data("first"), owner: { team: "ops" }, access: [readers, editors] }, everywhere(view))]],
+    changes: (view) => [
+      [
+        sharedSecret(
+          view,
+          { ...data("first"), owner: { team: "ops" }, access: [readers, editors] },
+          everywhere(view),
+        ),
+      ],
+    ],
   },
   {
     name: "sharedsecret: change access",
     grounds: home,
     changes: (view) => [
       [sharedSecret(view, { ...data("first"), access: [readers, editors] })],
-      [merge(db(view), { spec: { access: [{ ...readers, teams: ["ops"] }, { ...editors, verbs: ["get", "patch"], users: ["dave", "erin"] }] } })],
+      [
+        merge(db(view), {
+          spec: {
+            access: [
+              { ...readers, teams: ["ops"] },
+              { ...editors, verbs: ["get", "patch"], users: ["dave", "erin"] },
+            ],
+          },
+        }),
+      ],
     ],
   },
   {
     name: "sharedsecret: change data",
     grounds: projects,
-    changes: (view) => [[sharedSecret(view, data("first"), everywhere(view))], [merge(db(view), { spec: data("second") })], [merge(db(view), { spec: data("third") })]],
+    changes: (view) => [
+      [sharedSecret(view, data("first"), everywhere(view))],
+      [merge(db(view), { spec: data("second") })],
+      [merge(db(view), { spec: data("third") })],
+    ],
   },
   {
     name: "sharedsecret: narrow projects",
     grounds: projects,
-    changes: (view) => [[sharedSecret(view, data("first"), everywhere(view))], [merge(db(view), { metadata: to(`${view.prefix}pay`) })]],
+    changes: (view) => [
+      [sharedSecret(view, data("first"), everywhere(view))],
+      [merge(db(view), { metadata: to(`${view.prefix}pay`) })],
+    ],
   },
   {
     name: "namespace: relabel",
@@ -109,7 +179,11 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "sharedsecret: delete",
     grounds: projects,
-    changes: (view) => [[sharedSecret(view, { ...data("first"), access: [readers] }, everywhere(view))], [remove(db(view))], [gone(db(view))]],
+    changes: (view) => [
+      [sharedSecret(view, { ...data("first"), access: [readers] }, everywhere(view))],
+      [remove(db(view))],
+      [gone(db(view))],
+    ],
   },
   {
     name: "sharedsecret: delete and recreate",
@@ -120,7 +194,14 @@ export const scenarios: readonly Scenario[] = [
       [sharedSecret(view, { ...data("second"), access: [editors] }, to(`${view.prefix}pay`))],
     ],
   },
-  { name: "key: create, disable", grounds: home, changes: (view) => [[key(view, { ttl: 3600 })], [merge(place(view, "ownedaccesskeys"), { spec: { disabled: true } })]] },
+  {
+    name: "key: create, disable",
+    grounds: home,
+    changes: (view) => [
+      [key(view, { ttl: 3600 })],
+      [merge(place(view, "ownedaccesskeys"), { spec: { disabled: true } })],
+    ],
+  },
   {
     name: "key: two of the same value, the older goes",
     grounds: home,
@@ -132,18 +213,34 @@ export const scenarios: readonly Scenario[] = [
       [gone(place(view, "ownedaccesskeys"))],
     ],
   },
-  { name: "key: expiry during an outage", grounds: home, changes: (view) => [[key(view, { ttl: 600 })], { outageMs: 700_000 }] },
+  {
+    name: "key: expiry during an outage",
+    grounds: home,
+    changes: (view) => [[key(view, { ttl: 600 })], { outageMs: 700_000 }],
+  },
   {
     name: "key: delete and recreate",
     grounds: home,
-    changes: (view) => [[key(view, {})], [remove(place(view, "ownedaccesskeys"))], [key(view, { ttl: 3600 })]],
+    changes: (view) => [
+      [key(view, {})],
+      [remove(place(view, "ownedaccesskeys"))],
+      [key(view, { ttl: 3600 })],
+    ],
   },
   { name: "token: create", grounds: home, changes: (view) => [[token(view, 3600)]] },
-  { name: "token: expiry during an outage", grounds: home, changes: (view) => [[token(view, 600)], { outageMs: 700_000 }] },
+  {
+    name: "token: expiry during an outage",
+    grounds: home,
+    changes: (view) => [[token(view, 600)], { outageMs: 700_000 }],
+  },
   {
     name: "token: delete and recreate for another",
     grounds: home,
-    changes: (view) => [[token(view, 3600)], [remove(place(view, "directclusterendpointtokens"))], [token(view, 3600, "bob")]],
+    changes: (view) => [
+      [token(view, 3600)],
+      [remove(place(view, "directclusterendpointtokens"))],
+      [token(view, 3600, "bob")],
+    ],
   },
   {
     name: "key: used",
@@ -157,18 +254,32 @@ export const scenarios: readonly Scenario[] = [
     // Who is refused tries again, and what was written for the first try goes after ten minutes.
     spare: { of: / secrets system\/connector data$/, creates: 1, deletes: 1 },
     grounds: home,
-    changes: (view) => [withConnectorData(view, "first"), withConnectorData(view, "first"), withConnectorData(view, "second"), { passMs: 900_000 }, [remove(place(view, "ownedaccesskeys"))], [gone(place(view, "ownedaccesskeys"))]],
+    changes: (view) => [
+      withConnectorData(view, "first"),
+      withConnectorData(view, "first"),
+      withConnectorData(view, "second"),
+      { passMs: 900_000 },
+      [remove(place(view, "ownedaccesskeys"))],
+      [gone(place(view, "ownedaccesskeys"))],
+    ],
   },
   {
     name: "webhook: certificates",
     programs: ["certificates"],
     grounds: home,
-    changes: (view) => [{ leapMs: 250 * dayMs }, [remove(certificates(view))], { leapMs: 2_500 * dayMs }],
+    changes: (view) => [
+      { leapMs: 250 * dayMs },
+      [remove(certificates(view))],
+      { leapMs: 2_500 * dayMs },
+    ],
   },
   {
     name: "token: signing keys missing",
     grounds: home,
-    changes: (view) => [[remove(signingKeys(view)), token(view, 3600)], [remove(signingKeys(view))]],
+    changes: (view) => [
+      [remove(signingKeys(view)), token(view, 3600)],
+      [remove(signingKeys(view))],
+    ],
   },
 ];
 
@@ -177,8 +288,20 @@ function use(view: View): Use {
 }
 
 function withConnectorData(view: View, connectorData: string): Admission {
-  const spec = { subject: `${view.prefix}ci`, key: `lk.${view.prefix}own.0123456789`, identity: { connectorData } };
-  return { admit: { by: by(view), collection: `${api}/ownedaccesskeys`, name: `${view.prefix}own`, object: { apiVersion, kind: "OwnedAccessKey" }, spec } };
+  const spec = {
+    subject: `${view.prefix}ci`,
+    key: `lk.${view.prefix}own.0123456789`,
+    identity: { connectorData },
+  };
+  return {
+    admit: {
+      by: by(view),
+      collection: `${api}/ownedaccesskeys`,
+      name: `${view.prefix}own`,
+      object: { apiVersion, kind: "OwnedAccessKey" },
+      spec,
+    },
+  };
 }
 
 function certificates({ system }: View): string {
@@ -204,7 +327,12 @@ function merge(path: string, body: unknown): Deed {
 }
 
 function remove(path: string, propagationPolicy = "Background"): Deed {
-  return { method: "DELETE", path, body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy }, until: [200, 202, 404] };
+  return {
+    method: "DELETE",
+    path,
+    body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy },
+    until: [200, 202, 404],
+  };
 }
 
 function gone(path: string): Deed {

@@ -12,5 +12,8 @@ export function seededRandom(seed: number): () => number {
 /** The items in an order that follows from the seed. */
 export function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
   const random = seededRandom(seed);
-  return items.map((item) => ({ item, at: random() })).sort((one, other) => one.at - other.at).map(({ item }) => item);
+  return items
+    .map((item) => ({ item, at: random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ item }) => item);
 }

@@ -38,7 +38,14 @@ export class Pair {
   private constructor({ lane, program, lease }: PairOptions, view: View) {
     this.#lane = lane;
     this.#view = view;
-    this.run = new ProcessRun({ world: lane.world, view, program, lease, restarts: false, onCall: ({ replica }) => this.#onCall(replica) });
+    this.run = new ProcessRun({
+      world: lane.world,
+      view,
+      program,
+      lease,
+      restarts: false,
+      onCall: ({ replica }) => this.#onCall(replica),
+    });
     this.stream = new ChangeStream(this.run, view);
   }
 
@@ -62,7 +69,10 @@ export class Pair {
     return eventually(leading, { what: "one of two to lead", every: 20 });
   }
 
-  /** Lets `act` take the lead from the leader amid changes; answers when the other one has done what was wanted after that. */
+  /**
+   * Lets `act` take the lead from the leader amid changes; answers when the other one has done what
+   * was wanted after that.
+   */
   async handOver(act: (leader: Replica) => void | Promise<void>): Promise<HandOver> {
     const { leader, other } = await this.roles();
     const { writes, leases } = this.run.logbook;
@@ -71,18 +81,31 @@ export class Pair {
     await act(leader);
     const text = `mark ${(this.#marks += 1)}`;
     await this.stream.mark(text);
-    const isFirst = ({ process, request }: AskedWrite) => process === other.process && request.plural !== "events";
-    const first = await eventually(() => writes.slice(asked).find(isFirst), { what: `${other.name} to write`, every: 20 });
-    const reached = await eventually(() => this.#copyWith(text), { what: "the change made meanwhile to reach its target", every: 20 });
+    const isFirst = ({ process, request }: AskedWrite) =>
+      process === other.process && request.plural !== "events";
+    const first = await eventually(() => writes.slice(asked).find(isFirst), {
+      what: `${other.name} to write`,
+      every: 20,
+    });
+    const reached = await eventually(() => this.#copyWith(text), {
+      what: "the change made meanwhile to reach its target",
+      every: 20,
+    });
     return {
       old,
       firstWriteMs: Math.round(first.at - begun),
       effectiveMs: Math.round(reached - begun),
-      holders: leases.slice(given).map(({ holder }) => holder).filter((holder, index, all) => holder !== leader.name && holder !== all[index - 1]),
+      holders: leases
+        .slice(given)
+        .map(({ holder }) => holder)
+        .filter((holder, index, all) => holder !== leader.name && holder !== all[index - 1]),
     };
   }
 
-  /** Does something in the moment in which a process has asked for a write and the API server does not know of it yet. */
+  /**
+   * Does something in the moment in which a process has asked for a write and the API server does
+   * not know of it yet.
+   */
   async atNextWrite(replica: Replica, act: () => void): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#onWrite = (asking) => {
@@ -94,11 +117,20 @@ export class Pair {
     await done.promise;
   }
 
-  /** Lets what is held back go on its way, and answers how the API server took the writes of the process that led. */
-  async deliverLate({ proxy }: Replica, { old }: HandOver): Promise<{ readonly refused: number; readonly accepted: number }> {
+  /**
+   * Lets what is held back go on its way, and answers how the API server took the writes of the
+   * process that led.
+   */
+  async deliverLate(
+    { proxy }: Replica,
+    { old }: HandOver,
+  ): Promise<{ readonly refused: number; readonly accepted: number }> {
     const held = this.run.logbook.fencedWrites(old).filter(({ answer }) => answer === undefined);
     proxy.release();
-    await eventually(() => held.every(({ answer }) => answer !== undefined), { what: "the late writes to be answered", every: 20 });
+    await eventually(() => held.every(({ answer }) => answer !== undefined), {
+      what: "the late writes to be answered",
+      every: 20,
+    });
     const accepted = held.filter(({ answer }) => (answer?.status ?? 500) < 300).length;
     return { refused: held.length - accepted, accepted };
   }
@@ -110,7 +142,9 @@ export class Pair {
     return endStateOf(this.#lane.world, this.#view);
   }
 
-  /** Ends every disturbance, starts again what has died, and waits until both follow the cluster. */
+  /**
+   * Ends every disturbance, starts again what has died, and waits until both follow the cluster.
+   */
   async mend(): Promise<void> {
     for (const replica of this.run.replicas) {
       replica.proxy.release();
@@ -127,7 +161,11 @@ export class Pair {
   /** When a copy with that text was written. */
   #copyWith(text: string): number | undefined {
     const { password } = dataOf(text);
-    const isIt = ({ request, answer }: AskedWrite) => request.plural === "secrets" && answer !== undefined && answer.status < 300 && answer.sent.includes(`"${password}"`);
+    const isIt = ({ request, answer }: AskedWrite) =>
+      request.plural === "secrets" &&
+      answer !== undefined &&
+      answer.status < 300 &&
+      answer.sent.includes(`"${password}"`);
     return this.run.logbook.writes.find(isIt)?.answer?.at;
   }
 }

@@ -1,6 +1,16 @@
 import type { Snapshot } from "../cluster/crash-snapshot.ts";
 import { difference } from "./oracles.ts";
-import { type Arrival, arriveAfresh, firstRequester, isCopy, type Moment, type Part, stateOf, takeWalk, type Tally } from "./walk-play.ts";
+import {
+  type Arrival,
+  arriveAfresh,
+  firstRequester,
+  isCopy,
+  type Moment,
+  type Part,
+  stateOf,
+  takeWalk,
+  type Tally,
+} from "./walk-play.ts";
 import type { State } from "./walk-state.ts";
 import type { Walk, WalkStep } from "./walk-steps.ts";
 import type { WalkKind } from "./walk-values.ts";
@@ -9,13 +19,27 @@ import { annotations } from "../../src/api/names.ts";
 /** What a user would call in order, in each kind. */
 const rightObjects: Readonly<Record<WalkKind, NonNullable<State["object"]>>> = {
   SharedSecret: {
-    spec: { data: { password: "cmlnaHQ=" }, owner: { team: "ops" }, access: [{ name: "readers", verbs: ["get"], users: ["alice"], teams: ["devs"] }] },
+    spec: {
+      data: { password: "cmlnaHQ=" },
+      owner: { team: "ops" },
+      access: [{ name: "readers", verbs: ["get"], users: ["alice"], teams: ["devs"] }],
+    },
     annotations: { [annotations.syncToProjects]: "web, pay-*" },
     labels: {},
     by: firstRequester,
   },
-  OwnedAccessKey: { spec: { subject: "the-ci", key: "lk.the-right.0123456789" }, annotations: {}, labels: {}, by: firstRequester },
-  DirectClusterEndpointToken: { spec: { ttl: 400_000 }, annotations: {}, labels: {}, by: firstRequester },
+  OwnedAccessKey: {
+    spec: { subject: "the-ci", key: "lk.the-right.0123456789" },
+    annotations: {},
+    labels: {},
+    by: firstRequester,
+  },
+  DirectClusterEndpointToken: {
+    spec: { ttl: 400_000 },
+    annotations: {},
+    labels: {},
+    by: firstRequester,
+  },
 };
 
 /** What is wrong with a walk (nothing when the list is empty), and what it was like. */
@@ -38,9 +62,13 @@ export class Judge {
     const right = await this.#rightState({ ...own, subject }, walked.by);
     const problems = [
       ...fresh.problems.map((problem) => `afresh: ${problem}`),
-      ...compare(fresh.endState, walked.endState, isExact).map((problem) => `end state: ${problem}`),
+      ...compare(fresh.endState, walked.endState, isExact).map(
+        (problem) => `end state: ${problem}`,
+      ),
       ...right.problems.map((problem) => `right state: ${problem}`),
-      ...compare(right.endState, walked.rightState, true).map((problem) => `right again: ${problem}`),
+      ...compare(right.endState, walked.rightState, true).map(
+        (problem) => `right again: ${problem}`,
+      ),
     ];
     return { problems, tally };
   }
@@ -48,29 +76,46 @@ export class Judge {
   #rightState(part: Part, by: string): Promise<Pick<Arrival, "endState" | "problems">> {
     const { kind, name } = part.subject;
     const title = `${kind} ${name} ${by}`;
-    const known = this.#right.get(title) ?? arriveAfresh(part, [stateOf({ ...rightObjects[kind], by })], { bornAt: 0, endedAt: 0 });
+    const known =
+      this.#right.get(title) ??
+      arriveAfresh(part, [stateOf({ ...rightObjects[kind], by })], { bornAt: 0, endedAt: 0 });
     this.#right.set(title, known);
     return known;
   }
 }
 
 /**
- * The states from which the end follows: the last, and where that one keeps copies as they stand, those since the copies last
- * followed a state. It follows exactly if the controller came to rest in each.
+ * The states from which the end follows: the last, and where that one keeps copies as they stand,
+ * those since the copies last followed a state. It follows exactly if the controller came to rest
+ * in each.
  */
-function whatCounts(history: readonly Moment[]): { readonly states: readonly State[]; readonly isExact: boolean } {
-  const isFree = ({ state, settled, keepsCopies }: Moment) => settled && (!keepsCopies || state.object === undefined);
+function whatCounts(history: readonly Moment[]): {
+  readonly states: readonly State[];
+  readonly isExact: boolean;
+} {
+  const isFree = ({ state, settled, keepsCopies }: Moment) =>
+    settled && (!keepsCopies || state.object === undefined);
   const moments = history.slice(Math.max(0, history.findLastIndex(isFree)));
-  return { states: moments.map(({ state }) => state), isExact: moments.every(({ settled }) => settled) };
+  return {
+    states: moments.map(({ state }) => state),
+    isExact: moments.every(({ settled }) => settled),
+  };
 }
 
 function compare(expected: Snapshot, found: Snapshot, isExact: boolean): readonly string[] {
-  const compared = (snapshot: Snapshot) => (isExact ? snapshot : snapshot.filter((text) => !isCopy(text)));
-  return difference(compared(expected), compared(found)).map((line) => (line.length > 1_000 ? `${line.slice(0, 1_000)}...` : line));
+  const compared = (snapshot: Snapshot) =>
+    isExact ? snapshot : snapshot.filter((text) => !isCopy(text));
+  return difference(compared(expected), compared(found)).map((line) =>
+    line.length > 1_000 ? `${line.slice(0, 1_000)}...` : line,
+  );
 }
 
 /** A step in a few words. */
 export function stepText({ deed, settled }: WalkStep): string {
-  const text = JSON.stringify(deed, (_, value: unknown) => (typeof value === "string" && value.length > 80 ? `${value.slice(0, 20)}... (${value.length})` : value));
+  const text = JSON.stringify(deed, (_, value: unknown) =>
+    typeof value === "string" && value.length > 80
+      ? `${value.slice(0, 20)}... (${value.length})`
+      : value,
+  );
   return `${text.length > 600 ? `${text.slice(0, 600)}...` : text}${settled ? "" : " and at once"}`;
 }

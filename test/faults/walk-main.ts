@@ -7,14 +7,21 @@ import { startWorld } from "./world.ts";
 
 const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const walks = Number(process.env.WALKS || 300);
-const { values } = parseArgs({ options: { kind: { type: "string", default: "" }, lanes: { type: "string", default: "8" }, shrinks: { type: "string", default: "30" } } });
+const { values } = parseArgs({
+  options: {
+    kind: { type: "string", default: "" },
+    lanes: { type: "string", default: "8" },
+    shrinks: { type: "string", default: "30" },
+  },
+});
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 function tallyOf(walked: readonly Walked[]): string {
-  const sum = (count: (tally: Walked["tally"]) => number) => walked.reduce((total, { tally }) => total + count(tally), 0);
+  const sum = (count: (tally: Walked["tally"]) => number) =>
+    walked.reduce((total, { tally }) => total + count(tally), 0);
   const steps = `${sum(({ taken }) => taken)} steps, of which ${sum(({ refused }) => refused)} were refused`;
   return `${walked.length} walks of ${steps}; not ready in ${sum(({ wrong }) => wrong)} rests, copies were kept in ${sum(({ keeping }) => keeping)}`;
 }
@@ -24,20 +31,27 @@ async function main(): Promise<number> {
   const seconds = () => `${Math.round((performance.now() - begun) / 1000)} s`;
   const world = await startWorld(say);
   try {
-    const lanes = await Promise.all(Array.from({ length: Math.min(Number(values.lanes), walks) }, (_, index) => Lane.open(world, `walk${index}`)));
+    const lanes = await Promise.all(
+      Array.from({ length: Math.min(Number(values.lanes), walks) }, (_, index) =>
+        Lane.open(world, `walk${index}`),
+      ),
+    );
     await Promise.all(lanes.map(warmUp));
     say(`${walks} walks, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`);
     const walked: Walked[] = [];
     const onWalked = (one: Walked) => {
       walked.push(one);
-      if (one.problems.length > 0) say(`FAILED SEED=${one.seed} WALKS=1 ${one.problems.join("\n  ")}`);
+      if (one.problems.length > 0)
+        say(`FAILED SEED=${one.seed} WALKS=1 ${one.problems.join("\n  ")}`);
       if (walked.length % 25 === 0) say(`${walked.length} of ${walks} walks after ${seconds()}`);
     };
     const kinds = walkKinds.filter((kind) => kind.includes(values.kind));
     await takeWalks(lanes, { seed, walks, kinds, shrinks: Number(values.shrinks), onWalked });
     for (const kind of kinds) say(`${kind}: ${tallyOf(walked.filter((one) => one.kind === kind))}`);
     const failed = walked.filter(({ problems }) => problems.length > 0);
-    say(`${walked.length} walks (SEED=${seed}) in ${seconds()}: ${failed.length} failed${failed.map((one) => ` SEED=${one.seed}`).join()}`);
+    say(
+      `${walked.length} walks (SEED=${seed}) in ${seconds()}: ${failed.length} failed${failed.map((one) => ` SEED=${one.seed}`).join()}`,
+    );
     return failed.length === 0 ? 0 : 1;
   } finally {
     await world.stop();

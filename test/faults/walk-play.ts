@@ -13,7 +13,9 @@ import type { Walk, WalkStep } from "./walk-steps.ts";
 export interface Moment {
   readonly state: State;
   readonly settled: boolean;
-  /** Whether copies are left as they stand in this state, whatever earlier states have made of them. */
+  /**
+   * Whether copies are left as they stand in this state, whatever earlier states have made of them.
+   */
   readonly keepsCopies: boolean;
 }
 
@@ -41,7 +43,9 @@ export interface Arrival {
   readonly rightState: Snapshot;
   readonly history: readonly Moment[];
   readonly tally: Readonly<Tally>;
-  /** Of the run's clock: when the object was made, and when the end state was seen; milliseconds. */
+  /**
+   * Of the run's clock: when the object was made, and when the end state was seen; milliseconds.
+   */
   readonly bornAt: number;
   readonly endedAt: number;
   /** Who made the object to which the right state was applied. */
@@ -53,7 +57,11 @@ export interface Arrival {
 export const firstRequester = "the-alice";
 
 /** Takes all steps, waits, starts the controller again, and at last applies the right state. */
-export async function takeWalk(part: Part, steps: readonly WalkStep[], right: State): Promise<Arrival> {
+export async function takeWalk(
+  part: Part,
+  steps: readonly WalkStep[],
+  right: State,
+): Promise<Arrival> {
   const problems: string[] = [];
   const history: Moment[] = [];
   const tally: Tally = { taken: 0, refused: 0, wrong: 0, keeping: 0 };
@@ -63,22 +71,40 @@ export async function takeWalk(part: Part, steps: readonly WalkStep[], right: St
   const play = async (run: Run, stage: Stage, see: () => Promise<Snapshot>) => {
     for (const [index, step] of steps.entries()) {
       await takeStep({ run, stage, history, tally }, step);
-      if (step.settled || index === steps.length - 1) problems.push(...(await settle({ run, stage, history, tally })));
+      if (step.settled || index === steps.length - 1)
+        problems.push(...(await settle({ run, stage, history, tally })));
     }
     problems.push(...(await staysQuiet(run)).map((write) => `quiet: ${write}`));
     [bornAt, endedAt] = [stage.bornAt, clockOf(run)];
     endState = await see();
     by = await rightAgain(stage, part, right);
     await run.settle();
-    if ((await stage.report())?.isReady !== true) problems.push("right again: the right state is not ready");
+    if ((await stage.report())?.isReady !== true)
+      problems.push("right again: the right state is not ready");
     rightState = await see();
   };
   problems.push(...(await inRun(part, play)));
-  return { endState: endState ?? [], rightState: rightState ?? [], history, tally, bornAt, endedAt, by, problems };
+  return {
+    endState: endState ?? [],
+    rightState: rightState ?? [],
+    history,
+    tally,
+    bornAt,
+    endedAt,
+    by,
+    problems,
+  };
 }
 
-/** What comes of a few states, each applied at once and followed by rest, when the object is as old as that of a walk. */
-export async function arriveAfresh(part: Part, states: readonly State[], { bornAt, endedAt }: Pick<Arrival, "bornAt" | "endedAt">): Promise<Pick<Arrival, "endState" | "problems">> {
+/**
+ * What comes of a few states, each applied at once and followed by rest, when the object is as old
+ * as that of a walk.
+ */
+export async function arriveAfresh(
+  part: Part,
+  states: readonly State[],
+  { bornAt, endedAt }: Pick<Arrival, "bornAt" | "endedAt">,
+): Promise<Pick<Arrival, "endState" | "problems">> {
   let endState: Snapshot = [];
   const problems = await inRun(part, async (run, stage, see) => {
     await passTo(run, bornAt);
@@ -95,8 +121,14 @@ export async function arriveAfresh(part: Part, states: readonly State[], { bornA
 
 type Scene = (run: Run, stage: Stage, see: () => Promise<Snapshot>) => Promise<void>;
 
-/** Plays a scene before a controller that has come to rest, and takes everything away again; answers what is wrong. */
-async function inRun({ lane, seed, subject, assemble }: Part, scene: Scene): Promise<readonly string[]> {
+/**
+ * Plays a scene before a controller that has come to rest, and takes everything away again; answers
+ * what is wrong.
+ */
+async function inRun(
+  { lane, seed, subject, assemble }: Part,
+  scene: Scene,
+): Promise<readonly string[]> {
   const { world } = lane;
   const view = sized(await lane.nextView());
   const run = new Run({ world, view, seed, ...(assemble === undefined ? {} : { assemble }) });
@@ -106,7 +138,9 @@ async function inRun({ lane, seed, subject, assemble }: Part, scene: Scene): Pro
     await run.startMissing();
     await run.settle();
     await stage.becomesYounger();
-    await scene(run, stage, async () => normalized(await snapshotOf(world, view.prefix.slice(0, -1))));
+    await scene(run, stage, async () =>
+      normalized(await snapshotOf(world, view.prefix.slice(0, -1))),
+    );
   } catch (error) {
     run.mistakes.push(error instanceof Error ? error.message : String(error));
   }
@@ -132,7 +166,8 @@ async function takeStep(scenery: Scenery, { deed }: WalkStep): Promise<void> {
 async function note({ stage, history }: Scenery): Promise<void> {
   const state = await stage.state();
   const last = history.at(-1);
-  if (last === undefined || JSON.stringify(last.state) !== JSON.stringify(state)) history.push({ state, settled: false, keepsCopies: false });
+  if (last === undefined || JSON.stringify(last.state) !== JSON.stringify(state))
+    history.push({ state, settled: false, keepsCopies: false });
 }
 
 async function settle(scenery: Scenery): Promise<readonly string[]> {
@@ -143,11 +178,17 @@ async function settle(scenery: Scenery): Promise<readonly string[]> {
   if (report?.isReady === false) tally.wrong += 1;
   if (report?.keepsCopies === true) tally.keeping += 1;
   const last = history.pop();
-  if (last !== undefined) history.push({ state: last.state, settled: true, keepsCopies: report?.keepsCopies === true });
-  return report === undefined || report.isCurrent ? [] : ["status: it is not about the spec that stands"];
+  if (last !== undefined)
+    history.push({ state: last.state, settled: true, keepsCopies: report?.keepsCopies === true });
+  return report === undefined || report.isCurrent
+    ? []
+    : ["status: it is not about the spec that stands"];
 }
 
-/** Writes that are asked for when nothing has changed, by the controller and by one that has just started. */
+/**
+ * Writes that are asked for when nothing has changed, by the controller and by one that has just
+ * started.
+ */
 async function staysQuiet(run: Run): Promise<readonly string[]> {
   const late = await run.quiet();
   const asked = run.ledger.asked.length;
@@ -156,25 +197,39 @@ async function staysQuiet(run: Run): Promise<readonly string[]> {
   return [...late, ...run.ledger.asked.slice(asked).map((write) => `${write} after a restart`)];
 }
 
-/** The spec of a token never changes: the right one is another token. Answers who made the object, where that matters. */
+/**
+ * The spec of a token never changes: the right one is another token. Answers who made the object,
+ * where that matters.
+ */
 async function rightAgain(stage: Stage, { subject }: Part, right: State): Promise<string> {
   if (subject.kind === "DirectClusterEndpointToken") {
     await stage.take({ do: "delete", byForce: false });
     await stage.becomesGone();
   }
-  const by = subject.kind === "SharedSecret" ? firstRequester : ((await stage.state()).object?.by ?? firstRequester);
-  await stage.reach({ ...right, object: right.object === undefined ? undefined : { ...right.object, by } });
+  const by =
+    subject.kind === "SharedSecret"
+      ? firstRequester
+      : ((await stage.state()).object?.by ?? firstRequester);
+  await stage.reach({
+    ...right,
+    object: right.object === undefined ? undefined : { ...right.object, by },
+  });
   return by;
 }
 
 /** Names of one length in all runs: messages are cut at a length. */
 function sized({ prefix, system }: View): View {
-  return { prefix: prefix.replace(/x(\d+)-$/, (_, run: string) => `x${run.padStart(5, "0")}-`), system };
+  return {
+    prefix: prefix.replace(/x(\d+)-$/, (_, run: string) => `x${run.padStart(5, "0")}-`),
+    system,
+  };
 }
 
 /** Events tell of the way, and signing keys are those of the lane. */
 function normalized(snapshot: Snapshot): Snapshot {
-  return snapshot.filter((text) => !isEvent(JSON.parse(text))).map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"'));
+  return snapshot
+    .filter((text) => !isEvent(JSON.parse(text)))
+    .map((text) => text.replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"'));
 }
 
 function isEvent(object: unknown): boolean {
@@ -184,7 +239,11 @@ function isEvent(object: unknown): boolean {
 /** Whether an object of a snapshot is a copy. */
 export function isCopy(text: string): boolean {
   const object: unknown = JSON.parse(text);
-  return isRecord(object) && object.kind === "SecretList" && "management.service/copy-of" in recordAt(recordAt(object, "metadata"), "annotated");
+  return (
+    isRecord(object) &&
+    object.kind === "SecretList" &&
+    "management.service/copy-of" in recordAt(recordAt(object, "metadata"), "annotated")
+  );
 }
 
 /** The state with the namespaces as they are at first. */

@@ -11,7 +11,13 @@ export interface Report {
 }
 
 /** Reasons of Synced=False with which copies that stand are left alone. */
-const keeping: readonly string[] = ["InvalidSyncOption", "InvalidKey", "TooLarge", "Paused", "Failed"];
+const keeping: readonly string[] = [
+  "InvalidSyncOption",
+  "InvalidKey",
+  "TooLarge",
+  "Paused",
+  "Failed",
+];
 
 /** Reads the status of an object. */
 export function reportOf({ metadata, status }: Answer): Report {
@@ -20,6 +26,11 @@ export function reportOf({ metadata, status }: Answer): Report {
   return {
     isCurrent: isRecord(status) && status.observedGeneration === metadata.generation,
     isReady: conditions.some(({ type, status: is }) => type === "Ready" && is === "True"),
-    keepsCopies: (typeof failed === "number" && failed > 0) || conditions.some(({ type, status: is, reason }) => type === "Synced" && is === "False" && keeping.includes(reason)),
+    keepsCopies:
+      (typeof failed === "number" && failed > 0) ||
+      conditions.some(
+        ({ type, status: is, reason }) =>
+          type === "Synced" && is === "False" && keeping.includes(reason),
+      ),
   };
 }

@@ -1,7 +1,10 @@
 import fc from "fast-check";
 import { isRecord, listAt, numberAt, recordAt, stringsAt } from "../../src/api/parse.ts";
 
-/** What matters for a field beside its schema: `wrong` values are refused, or Latchkey's controller calls them a mistake. */
+/**
+ * What matters for a field beside its schema: `wrong` values are refused, or Latchkey's controller
+ * calls them a mistake.
+ */
 export interface Interesting {
   readonly right?: readonly unknown[];
   readonly wrong?: readonly unknown[];
@@ -11,7 +14,10 @@ export interface Interesting {
   readonly oneOf?: readonly string[];
 }
 
-/** Interesting values by path, such as `spec.access[].verbs[]`; `spec.data.*` are the values of a map. */
+/**
+ * Interesting values by path, such as `spec.access[].verbs[]`; `spec.data.*` are the values of a
+ * map.
+ */
 export type Table = Readonly<Record<string, Interesting>>;
 
 /** A part of an OpenAPI schema, and where it stands. */
@@ -28,10 +34,18 @@ export function rightValue(place: Place): Value {
   const { right, only = false } = place.table[place.path] ?? {};
   const bySchema = fromSchema(place);
   if (right === undefined || right.length === 0) return bySchema;
-  return only ? fc.constantFrom(...right) : fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...right) }, { weight: 1, arbitrary: bySchema });
+  return only
+    ? fc.constantFrom(...right)
+    : fc.oneof(
+        { weight: 6, arbitrary: fc.constantFrom(...right) },
+        { weight: 1, arbitrary: bySchema },
+      );
 }
 
-/** Values of which one part is not what the field is for: of another type, out of bounds, or known to be wrong. */
+/**
+ * Values of which one part is not what the field is for: of another type, out of bounds, or known
+ * to be wrong.
+ */
 export function wrongValue(place: Place): Value {
   const known = place.table[place.path]?.wrong ?? [];
   const inside = wrongInside(place);
@@ -45,7 +59,10 @@ export function wrongValue(place: Place): Value {
 
 /** The fields of an object, with their own schemas. */
 export function fieldsIn({ schema, path, table }: Place): readonly (readonly [string, Place])[] {
-  return Object.entries(recordAt(schema, "properties")).map(([name, inner]) => [name, { schema: inner, path: `${path}.${name}`, table }]);
+  return Object.entries(recordAt(schema, "properties")).map(([name, inner]) => [
+    name,
+    { schema: inner, path: `${path}.${name}`, table },
+  ]);
 }
 
 function fromSchema(place: Place): Value {
@@ -58,7 +75,10 @@ function fromSchema(place: Place): Value {
     case "array":
       return lists(place);
     case "integer":
-      return fc.integer({ min: numberAt(schema, "minimum") ?? -1_000, max: numberAt(schema, "maximum") ?? 1_000 });
+      return fc.integer({
+        min: numberAt(schema, "minimum") ?? -1_000,
+        max: numberAt(schema, "maximum") ?? 1_000,
+      });
     case "boolean":
       return fc.boolean();
     default:
@@ -69,18 +89,40 @@ function fromSchema(place: Place): Value {
 function objects(place: Place): Value {
   const values = valuesIn(place);
   if (values !== undefined) return fc.dictionary(keysOf(place), rightValue(values), { maxKeys: 3 });
-  const all = fc.record(Object.fromEntries(fieldsIn(place).map(([name, inner]) => [name, rightValue(inner)])), { requiredKeys: [] });
+  const all = fc.record(
+    Object.fromEntries(fieldsIn(place).map(([name, inner]) => [name, rightValue(inner)])),
+    { requiredKeys: [] },
+  );
   const { oneOf = [] } = place.table[place.path] ?? {};
-  const fields = oneOf.length === 0 ? all : fc.tuple(all, fc.constantFrom(...oneOf)).map(([given, kept]) => Object.fromEntries(Object.entries(given).filter(([name]) => name === kept || !oneOf.includes(name))));
-  if (!isRecord(place.schema) || place.schema["x-kubernetes-preserve-unknown-fields"] !== true) return fields;
-  return fc.tuple(fields, fc.dictionary(fc.constantFrom("extra", "other"), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 })).map(([known, unknown]) => ({ ...unknown, ...known }));
+  const fields =
+    oneOf.length === 0
+      ? all
+      : fc
+          .tuple(all, fc.constantFrom(...oneOf))
+          .map(([given, kept]) =>
+            Object.fromEntries(
+              Object.entries(given).filter(([name]) => name === kept || !oneOf.includes(name)),
+            ),
+          );
+  if (!isRecord(place.schema) || place.schema["x-kubernetes-preserve-unknown-fields"] !== true)
+    return fields;
+  return fc
+    .tuple(
+      fields,
+      fc.dictionary(fc.constantFrom("extra", "other"), fc.jsonValue({ maxDepth: 1 }), {
+        maxKeys: 2,
+      }),
+    )
+    .map(([known, unknown]) => ({ ...unknown, ...known }));
 }
 
 function lists(place: Place): Value {
   const item = rightValue(itemsOf(place));
   const most = numberAt(place.schema, "maxItems") ?? 0;
   const few = { weight: 30, arbitrary: fc.array(item, { maxLength: 3 }) };
-  return most > 300 || most === 0 ? few.arbitrary : fc.oneof(few, { weight: 1, arbitrary: item.map((one) => Array<unknown>(most).fill(one)) });
+  return most > 300 || most === 0
+    ? few.arbitrary
+    : fc.oneof(few, { weight: 1, arbitrary: item.map((one) => Array<unknown>(most).fill(one)) });
 }
 
 /** Each field below is as likely as any other to be the wrong one. */
@@ -88,15 +130,29 @@ function wrongInside(place: Place): readonly fc.WeightedArbitrary<unknown>[] {
   const weight = 2 * leavesBelow(place);
   const values = valuesIn(place);
   if (values !== undefined) {
-    const wrong = fc.tuple(keysOf(place), wrongValue(values)).map(([key, value]) => ({ [key]: value }));
+    const wrong = fc
+      .tuple(keysOf(place), wrongValue(values))
+      .map(([key, value]) => ({ [key]: value }));
     return [{ weight, arbitrary: merged(objects(place), wrong) }];
   }
   switch (typeOf(place.schema)) {
     case "object":
-      return fieldsIn(place).map(([name, inner]) => ({ weight: 2 * leavesBelow(inner), arbitrary: merged(objects(place), wrongValue(inner).map((value) => ({ [name]: value }))) }));
+      return fieldsIn(place).map(([name, inner]) => ({
+        weight: 2 * leavesBelow(inner),
+        arbitrary: merged(
+          objects(place),
+          wrongValue(inner).map((value) => ({ [name]: value })),
+        ),
+      }));
     case "array": {
-      const items = fc.tuple(fc.array(rightValue(itemsOf(place)), { maxLength: 2 }), wrongValue(itemsOf(place)), fc.nat(2));
-      return [{ weight, arbitrary: items.map(([right, wrong, at]) => right.toSpliced(at, 0, wrong)) }];
+      const items = fc.tuple(
+        fc.array(rightValue(itemsOf(place)), { maxLength: 2 }),
+        wrongValue(itemsOf(place)),
+        fc.nat(2),
+      );
+      return [
+        { weight, arbitrary: items.map(([right, wrong, at]) => right.toSpliced(at, 0, wrong)) },
+      ];
     }
     default:
       return [];
@@ -110,22 +166,40 @@ function leavesBelow(place: Place): number {
 
 function outOfBounds(place: Place): readonly Value[] {
   const { schema } = place;
-  const [least, most, longest, mostItems] = ["minimum", "maximum", "maxLength", "maxItems"].map((bound) => numberAt(schema, bound));
+  const [least, most, longest, mostItems] = ["minimum", "maximum", "maxLength", "maxItems"].map(
+    (bound) => numberAt(schema, bound),
+  );
   return [
     ...(least === undefined ? [] : [fc.constant(least - 1)]),
     ...(most === undefined ? [] : [fc.constant(most + 1)]),
     ...(longest === undefined ? [] : [fc.constant("x".repeat(longest + 1))]),
-    ...(mostItems === undefined || typeOf(schema) !== "array" ? [] : [rightValue(itemsOf(place)).map((one) => Array<unknown>(mostItems + 1).fill(one))]),
+    ...(mostItems === undefined || typeOf(schema) !== "array"
+      ? []
+      : [rightValue(itemsOf(place)).map((one) => Array<unknown>(mostItems + 1).fill(one))]),
   ];
 }
 
 function otherType({ schema }: Place): Value {
-  const values: readonly (readonly [string, unknown])[] = [["string", "text"], ["integer", 7], ["boolean", true], ["array", [1]], ["array", []], ["object", { unknown: 1 }], ["object", {}], ["number", 0.5], ["null", null]];
-  return fc.constantFrom(...values.filter(([type]) => type !== typeOf(schema)).map(([, value]) => value));
+  const values: readonly (readonly [string, unknown])[] = [
+    ["string", "text"],
+    ["integer", 7],
+    ["boolean", true],
+    ["array", [1]],
+    ["array", []],
+    ["object", { unknown: 1 }],
+    ["object", {}],
+    ["number", 0.5],
+    ["null", null],
+  ];
+  return fc.constantFrom(
+    ...values.filter(([type]) => type !== typeOf(schema)).map(([, value]) => value),
+  );
 }
 
 function merged(base: Value, over: Value): Value {
-  return fc.tuple(base, over).map(([one, other]) => ({ ...(isRecord(one) ? one : {}), ...(isRecord(other) ? other : {}) }));
+  return fc
+    .tuple(base, over)
+    .map(([one, other]) => ({ ...(isRecord(one) ? one : {}), ...(isRecord(other) ? other : {}) }));
 }
 
 function keysOf({ path, table }: Place): fc.Arbitrary<string> {

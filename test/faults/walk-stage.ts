@@ -1,6 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { resources } from "../../src/api/resources.ts";
-import { admin, patchTypes, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
+import {
+  admin,
+  patchTypes,
+  type Answer,
+  type Ask,
+  type Caller,
+} from "../cluster/cluster-connection.ts";
 import { requesters } from "../cluster/crash-scenario.ts";
 import type { Run } from "./run.ts";
 import type { View } from "./visible.ts";
@@ -19,7 +25,10 @@ export interface StageOptions {
   readonly subject: Pick<Walk, "kind" | "name">;
 }
 
-/** The place of one object in one run: users' deeds are done and seen here. In what they write, `the-` begins names of the run. */
+/**
+ * The place of one object in one run: users' deeds are done and seen here. In what they write,
+ * `the-` begins names of the run.
+ */
 export class Stage {
   readonly #options: StageOptions;
   readonly #collection: string;
@@ -37,19 +46,40 @@ export class Stage {
     this.#path = `${this.#collection}/${this.#name}`;
   }
 
-  /** Makes the namespaces, a Secret of somebody else's that is in the way of copies called `taken`, and an older object of the kind. */
+  /**
+   * Makes the namespaces, a Secret of somebody else's that is in the way of copies called `taken`,
+   * and an older object of the kind.
+   */
   async prepare(): Promise<void> {
     for (const [name, wants] of Object.entries(this.#namespaces)) {
-      await this.#arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: `the-${name}`, ...withoutNulls(namespaceMetadata(wants)) } } });
+      await this.#arrange({
+        method: "POST",
+        path: "/api/v1/namespaces",
+        body: { metadata: { name: `the-${name}`, ...withoutNulls(namespaceMetadata(wants)) } },
+      });
     }
-    await this.#arrange({ method: "POST", path: "/api/v1/namespaces/the-web/secrets", body: { metadata: { name: "taken" }, data: { foreign: "Zm9yZWlnbg==" } } });
-    const elder = this.#manifest({ ...elders[this.#options.subject.kind], labels: {} }, { name: this.#nameOf("elder") });
-    const { code } = await this.#ask(this.#callerFor(requesterNames[0]), { method: "POST", path: this.#collection, body: elder });
+    await this.#arrange({
+      method: "POST",
+      path: "/api/v1/namespaces/the-web/secrets",
+      body: { metadata: { name: "taken" }, data: { foreign: "Zm9yZWlnbg==" } },
+    });
+    const elder = this.#manifest(
+      { ...elders[this.#options.subject.kind], labels: {} },
+      { name: this.#nameOf("elder") },
+    );
+    const { code } = await this.#ask(this.#callerFor(requesterNames[0]), {
+      method: "POST",
+      path: this.#collection,
+      body: elder,
+    });
     if (code !== 201) throw new Error(`the older object is refused: ${code}`);
     this.#elderSince = Date.now();
   }
 
-  /** Waits until what is made now is younger than the older object: the API server counts whole seconds. */
+  /**
+   * Waits until what is made now is younger than the older object: the API server counts whole
+   * seconds.
+   */
   async becomesYounger(): Promise<void> {
     await pause(Math.max(0, this.#elderSince + 1_000 - Date.now()));
   }
@@ -66,7 +96,12 @@ export class Stage {
         return isAccepted(await this.#ask(admin, { method: "DELETE", path: this.#path }));
       case "namespace":
         this.#namespaces = { ...this.#namespaces, [deed.name]: deed.wants };
-        await this.#arrange({ method: "PATCH", path: `/api/v1/namespaces/the-${deed.name}`, type: patchTypes.merge, body: { metadata: namespaceMetadata(deed.wants) } });
+        await this.#arrange({
+          method: "PATCH",
+          path: `/api/v1/namespaces/the-${deed.name}`,
+          type: patchTypes.merge,
+          body: { metadata: namespaceMetadata(deed.wants) },
+        });
         return true;
       case "pass":
         await passTo(this.#options.run, clockOf(this.#options.run) + deed.seconds * 1_000);
@@ -77,10 +112,12 @@ export class Stage {
   /** Brings about a state, as somebody who only knows it and not how it came about. */
   async reach({ object, namespaces }: State): Promise<void> {
     for (const [name, wants] of entriesOf(namespaces)) {
-      if (JSON.stringify(wants) !== JSON.stringify(this.#namespaces[name])) await this.take({ do: "namespace", name, wants });
+      if (JSON.stringify(wants) !== JSON.stringify(this.#namespaces[name]))
+        await this.take({ do: "namespace", name, wants });
     }
     if (object === undefined) return;
-    if (!(await this.take({ do: "put", object, by: object.by, keepsFinalizers: true }))) throw new Error("what was stored once is refused");
+    if (!(await this.take({ do: "put", object, by: object.by, keepsFinalizers: true })))
+      throw new Error("what was stored once is refused");
   }
 
   /** Waits until the object is gone. */
@@ -90,7 +127,10 @@ export class Stage {
 
   async state(): Promise<State> {
     const standing = await this.#standing();
-    const object = standing === undefined || "deletionTimestamp" in standing.metadata ? undefined : { ...wantedOf(this.#unreal(standing)), by: this.#by };
+    const object =
+      standing === undefined || "deletionTimestamp" in standing.metadata
+        ? undefined
+        : { ...wantedOf(this.#unreal(standing)), by: this.#by };
     return { object, namespaces: this.#namespaces };
   }
 
@@ -105,22 +145,32 @@ export class Stage {
   }
 
   #nameOf(name: string): string {
-    return this.#options.subject.kind === "SharedSecret" ? name : `${this.#options.view.prefix}${name}`;
+    return this.#options.subject.kind === "SharedSecret"
+      ? name
+      : `${this.#options.view.prefix}${name}`;
   }
 
   #callerFor(requester: string): Caller {
-    return this.#options.subject.kind === "SharedSecret" ? admin : { user: this.#real(requester), groups: [requesters] };
+    return this.#options.subject.kind === "SharedSecret"
+      ? admin
+      : { user: this.#real(requester), groups: [requesters] };
   }
 
   async #merge(body: unknown): Promise<boolean> {
-    return isAccepted(await this.#ask(admin, { method: "PATCH", path: this.#path, type: patchTypes.merge, body }));
+    return isAccepted(
+      await this.#ask(admin, { method: "PATCH", path: this.#path, type: patchTypes.merge, body }),
+    );
   }
 
   async #put({ object, by, keepsFinalizers }: Extract<Deed, { do: "put" }>): Promise<boolean> {
     for (let tries = 0; tries < 50; tries += 1) {
       const standing = await this.#standing();
-      if (standing !== undefined && "deletionTimestamp" in standing.metadata) await this.becomesGone();
-      const answer = standing === undefined || "deletionTimestamp" in standing.metadata ? await this.#create(object, by) : await this.#replace(object, standing, keepsFinalizers);
+      if (standing !== undefined && "deletionTimestamp" in standing.metadata)
+        await this.becomesGone();
+      const answer =
+        standing === undefined || "deletionTimestamp" in standing.metadata
+          ? await this.#create(object, by)
+          : await this.#replace(object, standing, keepsFinalizers);
       if (answer.code !== 409) return isAccepted(answer);
       await pause(5);
     }
@@ -128,7 +178,11 @@ export class Stage {
   }
 
   async #create(object: Wanted, by: string): Promise<Answer> {
-    const answer = await this.#ask(this.#callerFor(by), { method: "POST", path: this.#collection, body: this.#manifest(object, {}) });
+    const answer = await this.#ask(this.#callerFor(by), {
+      method: "POST",
+      path: this.#collection,
+      body: this.#manifest(object, {}),
+    });
     if (answer.code === 201) {
       this.#by = by;
       this.bornAt = clockOf(this.#options.run);
@@ -140,12 +194,21 @@ export class Stage {
     const { resourceVersion, finalizers } = metadata;
     // Whom a key acts as is changed by its requester alone.
     const by = this.#options.subject.kind === "OwnedAccessKey" ? this.#callerFor(this.#by) : admin;
-    return this.#ask(by, { method: "PUT", path: this.#path, body: this.#manifest(object, { resourceVersion, ...(keepsFinalizers ? { finalizers } : {}) }) });
+    return this.#ask(by, {
+      method: "PUT",
+      path: this.#path,
+      body: this.#manifest(object, { resourceVersion, ...(keepsFinalizers ? { finalizers } : {}) }),
+    });
   }
 
   #manifest({ spec, annotations, labels }: Wanted, metadata: object) {
     const { kind } = this.#options.subject;
-    return { apiVersion: "management.service/v1", kind, metadata: { name: this.#name, annotations, labels, ...metadata }, ...(spec === undefined ? {} : { spec }) };
+    return {
+      apiVersion: "management.service/v1",
+      kind,
+      metadata: { name: this.#name, annotations, labels, ...metadata },
+      ...(spec === undefined ? {} : { spec }),
+    };
   }
 
   async #standing(): Promise<Answer | undefined> {
@@ -156,7 +219,12 @@ export class Stage {
   async #ask(by: Caller, request: Ask): Promise<Answer> {
     const answer = await this.#options.world.ask(by, this.#real(request));
     // A run waits until its controller has seen what somebody else has written.
-    if (request.method !== "GET") await this.#options.run.perform(admin, this.#real({ method: "GET", path: this.#path }), [200, 404]);
+    if (request.method !== "GET")
+      await this.#options.run.perform(
+        admin,
+        this.#real({ method: "GET", path: this.#path }),
+        [200, 404],
+      );
     return answer;
   }
 
@@ -180,10 +248,14 @@ function isAccepted({ code, message }: Answer): boolean {
 }
 
 function collectionOf(kind: WalkKind, { prefix }: View): string {
-  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? { plural: "" };
+  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? {
+    plural: "",
+  };
   return `/apis/management.service/v1/${kind === "SharedSecret" ? `namespaces/${prefix}home/` : ""}${plural}`;
 }
 
 function withoutNulls(value: unknown): object {
-  return JSON.parse(JSON.stringify(value, (_, inner: unknown) => (inner === null ? undefined : inner)));
+  return JSON.parse(
+    JSON.stringify(value, (_, inner: unknown) => (inner === null ? undefined : inner)),
+  );
 }

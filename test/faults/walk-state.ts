@@ -1,7 +1,10 @@
 import { isRecord, recordAt, stringMapAt } from "../../src/api/parse.ts";
 import type { NamespaceWants, WalkNamespace, Wanted } from "./walk-steps.ts";
 
-/** All that users have said: what the API server has stored of the object, and what the namespaces want. */
+/**
+ * All that users have said: what the API server has stored of the object, and what the namespaces
+ * want.
+ */
 export interface State {
   readonly object: (Wanted & { readonly by: string }) | undefined;
   readonly namespaces: Readonly<Record<WalkNamespace, NamespaceWants>>;
@@ -17,11 +20,22 @@ export const firstNamespaces: State["namespaces"] = {
 /** What users have written of an object, as the API server has stored it. */
 export function wantedOf(object: unknown): Wanted {
   const metadata = recordAt(object, "metadata");
-  const written = { annotations: stringMapAt(metadata, "annotations"), labels: stringMapAt(metadata, "labels") };
+  const written = {
+    annotations: stringMapAt(metadata, "annotations"),
+    labels: stringMapAt(metadata, "labels"),
+  };
   return isRecord(object) && "spec" in object ? { ...written, spec: object.spec } : written;
 }
 
 /** The namespaces with their names. */
-export function entriesOf({ home, web, pay }: State["namespaces"]): readonly (readonly [WalkNamespace, NamespaceWants])[] {
-  return [["home", home], ["web", web], ["pay", pay]];
+export function entriesOf({
+  home,
+  web,
+  pay,
+}: State["namespaces"]): readonly (readonly [WalkNamespace, NamespaceWants])[] {
+  return [
+    ["home", home],
+    ["web", web],
+    ["pay", pay],
+  ];
 }

@@ -4,7 +4,15 @@ import { schemaOf } from "../house/crd-schema.ts";
 import { resources } from "../../src/api/resources.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { fieldsIn, type Place, rightValue, wrongValue } from "./walk-schema.ts";
-import { annotationValues, labelValues, type Marks, objectNames, requesterNames, tables, type WalkKind } from "./walk-values.ts";
+import {
+  annotationValues,
+  labelValues,
+  type Marks,
+  objectNames,
+  requesterNames,
+  tables,
+  type WalkKind,
+} from "./walk-values.ts";
 
 /** What a user writes of an object; `spec` undefined leaves it out. */
 export interface Wanted {
@@ -24,11 +32,17 @@ export interface NamespaceWants {
 export type WalkNamespace = "home" | "web" | "pay";
 
 /**
- * One thing that a user does. `put` makes an object that is not there, as `by`, and replaces one that is; a delete by force takes
- * the finalizers off first, so that the object is gone before Latchkey has tidied up.
+ * One thing that a user does. `put` makes an object that is not there, as `by`, and replaces one
+ * that is; a delete by force takes the finalizers off first, so that the object is gone before
+ * Latchkey has tidied up.
  */
 export type Deed =
-  | { readonly do: "put"; readonly object: Wanted; readonly by: string; readonly keepsFinalizers: boolean }
+  | {
+      readonly do: "put";
+      readonly object: Wanted;
+      readonly by: string;
+      readonly keepsFinalizers: boolean;
+    }
   | { readonly do: "merge"; readonly body: unknown }
   | { readonly do: "delete"; readonly byForce: boolean }
   | { readonly do: "namespace"; readonly name: WalkNamespace; readonly wants: NamespaceWants }
@@ -47,47 +61,86 @@ export interface Walk {
   readonly steps: readonly WalkStep[];
 }
 
-/** Longer than one of the lives that keys and tokens are given, and shorter than what they are kept afterwards. */
+/**
+ * Longer than one of the lives that keys and tokens are given, and shorter than what they are kept
+ * afterwards.
+ */
 const passSeconds = 2_000;
 
 /** Walks with objects of one kind, derived from its schema; at most so many steps. */
-export async function walksOf(kind: WalkKind, { maxSteps }: { readonly maxSteps: number }): Promise<fc.Arbitrary<Walk>> {
-  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? { plural: "" };
-  const spec: Place = { schema: recordAt(recordAt(await schemaOf(plural), "properties"), "spec"), path: "spec", table: tables[kind] };
+export async function walksOf(
+  kind: WalkKind,
+  { maxSteps }: { readonly maxSteps: number },
+): Promise<fc.Arbitrary<Walk>> {
+  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? {
+    plural: "",
+  };
+  const spec: Place = {
+    schema: recordAt(recordAt(await schemaOf(plural), "properties"), "spec"),
+    path: "spec",
+    table: tables[kind],
+  };
   const put = putOf(kind, spec);
   const deeds = fc.oneof(
     { weight: 4, arbitrary: put },
     { weight: kind === "DirectClusterEndpointToken" ? 3 : 8, arbitrary: mergeOf(kind, spec) },
-    { weight: 2, arbitrary: fc.record({ do: fc.constant("delete" as const), byForce: fc.boolean() }) },
-    ...(kind === "SharedSecret" ? [{ weight: 2, arbitrary: namespaceDeed }] : [{ weight: 1, arbitrary: fc.constant<Deed>({ do: "pass", seconds: passSeconds }) }]),
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant("delete" as const), byForce: fc.boolean() }),
+    },
+    ...(kind === "SharedSecret"
+      ? [{ weight: 2, arbitrary: namespaceDeed }]
+      : [{ weight: 1, arbitrary: fc.constant<Deed>({ do: "pass", seconds: passSeconds }) }]),
   );
   const settled = fc.integer({ min: 0, max: 9 }).map((chance) => chance < 7);
   const step = (deed: fc.Arbitrary<Deed>) => fc.record({ deed, settled });
   return fc.record({
     kind: fc.constant(kind),
     // What a right state comes to is found out once for each name.
-    name: fc.oneof({ weight: 2, arbitrary: fc.constant(objectNames[kind][0] ?? "one") }, { weight: 1, arbitrary: fc.constantFrom(...objectNames[kind]) }),
-    steps: fc.tuple(step(put), fc.array(step(deeds), { minLength: 1, maxLength: maxSteps - 1, size: "max" })).map(([first, rest]) => [first, ...rest]),
+    name: fc.oneof(
+      { weight: 2, arbitrary: fc.constant(objectNames[kind][0] ?? "one") },
+      { weight: 1, arbitrary: fc.constantFrom(...objectNames[kind]) },
+    ),
+    steps: fc
+      .tuple(
+        step(put),
+        fc.array(step(deeds), { minLength: 1, maxLength: maxSteps - 1, size: "max" }),
+      )
+      .map(([first, rest]) => [first, ...rest]),
   });
 }
 
 function putOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
   const object = fc.record(
     {
-      spec: fc.oneof({ weight: 4, arbitrary: rightValue(spec) }, { weight: 1, arbitrary: wrongValue(spec) }),
+      spec: fc.oneof(
+        { weight: 4, arbitrary: rightValue(spec) },
+        { weight: 1, arbitrary: wrongValue(spec) },
+      ),
       annotations: someOf(annotationValues[kind]),
       labels: someOf(labelValues),
     },
     { requiredKeys: ["annotations", "labels"] },
   );
-  return fc.record({ do: fc.constant("put" as const), object, by: fc.constantFrom(...requesterNames), keepsFinalizers: fc.integer({ min: 0, max: 3 }).map((chance) => chance > 0) });
+  return fc.record({
+    do: fc.constant("put" as const),
+    object,
+    by: fc.constantFrom(...requesterNames),
+    keepsFinalizers: fc.integer({ min: 0, max: 3 }).map((chance) => chance > 0),
+  });
 }
 
 function mergeOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
-  const annotated = entryOf(annotationValues[kind]).map((entry) => ({ metadata: { annotations: entry } }));
+  const annotated = entryOf(annotationValues[kind]).map((entry) => ({
+    metadata: { annotations: entry },
+  }));
   const labelled = entryOf(labelValues).map((entry) => ({ metadata: { labels: entry } }));
   const specified = fieldChange(spec).map((change) => ({ spec: change }));
-  const body = fc.oneof({ weight: 6, arbitrary: specified }, { weight: kind === "SharedSecret" ? 5 : 1, arbitrary: annotated }, { weight: 1, arbitrary: labelled });
+  const body = fc.oneof(
+    { weight: 6, arbitrary: specified },
+    { weight: kind === "SharedSecret" ? 5 : 1, arbitrary: annotated },
+    { weight: 1, arbitrary: labelled },
+  );
   return fc.record({ do: fc.constant("merge" as const), body });
 }
 
@@ -95,20 +148,37 @@ function mergeOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
 function fieldChange(place: Place): fc.Arbitrary<unknown> {
   const fields = fieldsIn(place);
   const changes = fields.map(([name, inner]) => {
-    const whole = fc.oneof({ weight: 4, arbitrary: rightValue(inner) }, { weight: 2, arbitrary: wrongValue(inner) }, { weight: 1, arbitrary: fc.constant(null) });
-    return (fieldsIn(inner).length === 0 ? whole : fc.oneof(whole, fieldChange(inner))).map((value) => ({ [name]: value }));
+    const whole = fc.oneof(
+      { weight: 4, arbitrary: rightValue(inner) },
+      { weight: 2, arbitrary: wrongValue(inner) },
+      { weight: 1, arbitrary: fc.constant(null) },
+    );
+    return (fieldsIn(inner).length === 0 ? whole : fc.oneof(whole, fieldChange(inner))).map(
+      (value) => ({ [name]: value }),
+    );
   });
   return fc.oneof(...changes);
 }
 
-function entryOf(values: Readonly<Record<string, Marks>>): fc.Arbitrary<Readonly<Record<string, string | null>>> {
-  const entries = Object.entries(values).map(([key, marks]) => fc.oneof({ weight: 4, arbitrary: markOf(marks) }, { weight: 1, arbitrary: fc.constant(null) }).map((value) => ({ [key]: value })));
+function entryOf(
+  values: Readonly<Record<string, Marks>>,
+): fc.Arbitrary<Readonly<Record<string, string | null>>> {
+  const entries = Object.entries(values).map(([key, marks]) =>
+    fc
+      .oneof({ weight: 4, arbitrary: markOf(marks) }, { weight: 1, arbitrary: fc.constant(null) })
+      .map((value) => ({ [key]: value })),
+  );
   return fc.oneof(...entries);
 }
 
 function markOf({ right, wrong = [] }: Marks): fc.Arbitrary<string> {
-  const choices = [{ weight: 3, values: right }, { weight: 1, values: wrong }].filter(({ values }) => values.length > 0);
-  return fc.oneof(...choices.map(({ weight, values }) => ({ weight, arbitrary: fc.constantFrom(...values) })));
+  const choices = [
+    { weight: 3, values: right },
+    { weight: 1, values: wrong },
+  ].filter(({ values }) => values.length > 0);
+  return fc.oneof(
+    ...choices.map(({ weight, values }) => ({ weight, arbitrary: fc.constantFrom(...values) })),
+  );
 }
 
 const namespaceDeed: fc.Arbitrary<Deed> = fc.record({
@@ -117,16 +187,34 @@ const namespaceDeed: fc.Arbitrary<Deed> = fc.record({
   wants: fc.record({
     project: fc.constantFrom("web", "pay-eu", "pay-us", null),
     sync: fc.constantFrom("enabled", "enabled", "enabled", "disabled", null),
-    syncFrom: fc.constantFrom("the-home", "elsewhere, the-home", "elsewhere", "", null, null, null, null),
+    syncFrom: fc.constantFrom(
+      "the-home",
+      "elsewhere, the-home",
+      "elsewhere",
+      "",
+      null,
+      null,
+      null,
+      null,
+    ),
   }),
 });
 
 /** Metadata of a namespace that wants this. */
 export function namespaceMetadata({ project, sync, syncFrom }: NamespaceWants) {
-  return { labels: { [labels.project]: project }, annotations: { [annotations.sync]: sync, [annotations.syncFrom]: syncFrom } };
+  return {
+    labels: { [labels.project]: project },
+    annotations: { [annotations.sync]: sync, [annotations.syncFrom]: syncFrom },
+  };
 }
 
-function someOf(values: Readonly<Record<string, Marks>>): fc.Arbitrary<Readonly<Record<string, string>>> {
-  const entries = Object.entries(values).map(([key, marks]) => fc.tuple(fc.integer({ min: 0, max: 9 }), markOf(marks)).map(([chance, value]) => (chance < marks.often ? [[key, value] as const] : [])));
+function someOf(
+  values: Readonly<Record<string, Marks>>,
+): fc.Arbitrary<Readonly<Record<string, string>>> {
+  const entries = Object.entries(values).map(([key, marks]) =>
+    fc
+      .tuple(fc.integer({ min: 0, max: 9 }), markOf(marks))
+      .map(([chance, value]) => (chance < marks.often ? [[key, value] as const] : [])),
+  );
   return fc.tuple(...entries).map((chosen) => Object.fromEntries(chosen.flat()));
 }

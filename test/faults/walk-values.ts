@@ -12,18 +12,55 @@ const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64
 /** More than a Secret holds, and less than the API server takes. */
 const tooLarge = base64(new Uint8Array(1024 * 1024 + 1));
 
-const names = { right: ["alice", "the-bob", "dave@example.com", "system:serviceaccount:the-home:ci", "*"], wrong: ["", "system:masters", "system:serviceaccount:Not:a:name", "system:serviceaccount:the-home:"] };
+const names = {
+  right: ["alice", "the-bob", "dave@example.com", "system:serviceaccount:the-home:ci", "*"],
+  wrong: [
+    "",
+    "system:masters",
+    "system:serviceaccount:Not:a:name",
+    "system:serviceaccount:the-home:",
+  ],
+};
 const teams = { right: ["devs", "ops", "*"], wrong: ["", "system:authenticated"] };
 
 const sharedSecret: Table = {
   "spec.owner.user": names,
   "spec.owner.team": teams,
-  "spec.data": { right: [{ password: base64("first") }, { password: base64("second"), user: base64("somebody") }], wrong: [{ large: tooLarge }, { [`${"k".repeat(260)}`]: "" }] },
-  "spec.data keys": { right: ["password", "user", "ca.crt", "tls.crt", "tls.key", "..", "a key", "ssh-privatekey", ""] },
-  "spec.data.*": { right: [base64("first"), base64("second"), ""], wrong: ["not base64", "YQ", "YQ=\n", "YQ==YQ=="], only: true },
+  "spec.data": {
+    right: [
+      { password: base64("first") },
+      { password: base64("second"), user: base64("somebody") },
+    ],
+    wrong: [{ large: tooLarge }, { [`${"k".repeat(260)}`]: "" }],
+  },
+  "spec.data keys": {
+    right: [
+      "password",
+      "user",
+      "ca.crt",
+      "tls.crt",
+      "tls.key",
+      "..",
+      "a key",
+      "ssh-privatekey",
+      "",
+    ],
+  },
+  "spec.data.*": {
+    right: [base64("first"), base64("second"), ""],
+    wrong: ["not base64", "YQ", "YQ=\n", "YQ==YQ=="],
+    only: true,
+  },
   "spec.access[].name": { right: ["readers", "editors"] },
-  "spec.access[].verbs": { right: [["get"], ["get", "list", "watch"], ["patch", "get"], ["*"]], wrong: [[], ["create"], ["get", "deletecollection"]] },
-  "spec.access[].verbs[]": { right: ["get", "list", "watch", "update", "patch", "delete", "*"], wrong: ["create", "deletecollection", "", "GET", "impersonate"], only: true },
+  "spec.access[].verbs": {
+    right: [["get"], ["get", "list", "watch"], ["patch", "get"], ["*"]],
+    wrong: [[], ["create"], ["get", "deletecollection"]],
+  },
+  "spec.access[].verbs[]": {
+    right: ["get", "list", "watch", "update", "patch", "delete", "*"],
+    wrong: ["create", "deletecollection", "", "GET", "impersonate"],
+    only: true,
+  },
   "spec.access[].subresources[]": { right: ["status", "*"], wrong: ["scale", ""], only: true },
   "spec.access[].users[]": names,
   "spec.access[].teams[]": teams,
@@ -35,26 +72,61 @@ const ownedAccessKey: Table = {
   "spec.team": { right: ["devs", ""] },
   "spec.subject": { right: ["the-ci", ""] },
   "spec.groups[]": { right: ["devs", "system:masters"] },
-  "spec.key": { right: ["lk.the-walk.0123456789", "lk.the-walk.9876543210", `sha256:${"0a".repeat(32)}`, ""], wrong: ["too short", "sixteen characters, but not these", `sha256:${"0A".repeat(32)}`, "x".repeat(513)], only: true },
-  // One is over before the controller sees the object, one ends while time passes, and the others outlive the walk.
+  "spec.key": {
+    right: ["lk.the-walk.0123456789", "lk.the-walk.9876543210", `sha256:${"0a".repeat(32)}`, ""],
+    wrong: [
+      "too short",
+      "sixteen characters, but not these",
+      `sha256:${"0A".repeat(32)}`,
+      "x".repeat(513),
+    ],
+    only: true,
+  },
+  // One is over before the controller sees the object, one ends while time passes, and the others
+  // outlive the walk.
   "spec.ttl": { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true },
-  "spec.identityRefresh": { right: ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5+02:00"], wrong: ["yesterday"], only: true },
-  "spec.oidcLogin.lastRefresh": { right: ["2026-01-01T00:00:00Z"], wrong: ["", "2026-01-01"], only: true },
+  "spec.identityRefresh": {
+    right: ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5+02:00"],
+    wrong: ["yesterday"],
+    only: true,
+  },
+  "spec.oidcLogin.lastRefresh": {
+    right: ["2026-01-01T00:00:00Z"],
+    wrong: ["", "2026-01-01"],
+    only: true,
+  },
   "spec.identity.connectorData": { right: [""], wrong: ["hidden"], only: true },
 };
 
 const scope: Table = {
-  "spec.scope.rules[].resources[].resources": { right: [[], ["*"], ["pods", "pods/log"], ["pods", "pods/*"], ["*/scale", "configmaps"]], wrong: [["*", "pods"], ["pods/*", "*/log"]], only: true },
-  "spec.scope.rules[].nonResourceURLs[]": { right: ["/healthz", "/healthz/*", "*"], wrong: ["/*/x", "**"], only: true },
+  "spec.scope.rules[].resources[].resources": {
+    right: [[], ["*"], ["pods", "pods/log"], ["pods", "pods/*"], ["*/scale", "configmaps"]],
+    wrong: [
+      ["*", "pods"],
+      ["pods/*", "*/log"],
+    ],
+    only: true,
+  },
+  "spec.scope.rules[].nonResourceURLs[]": {
+    right: ["/healthz", "/healthz/*", "*"],
+    wrong: ["/*/x", "**"],
+    only: true,
+  },
   "spec.scope.projects[].project": { right: ["web", "*"] },
   "spec.scope.roles[].role": { right: ["serviceCLI", "unknown"] },
 };
 
-/** Values that say something to Latchkey or the API server; `the-` becomes the beginning of the names of a walk. */
+/**
+ * Values that say something to Latchkey or the API server; `the-` becomes the beginning of the
+ * names of a walk.
+ */
 export const tables: Readonly<Record<WalkKind, Table>> = {
   SharedSecret: sharedSecret,
   OwnedAccessKey: { ...ownedAccessKey, ...scope },
-  DirectClusterEndpointToken: { ...scope, "spec.ttl": { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true } },
+  DirectClusterEndpointToken: {
+    ...scope,
+    "spec.ttl": { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true },
+  },
 };
 
 /** Values of one annotation or label. */
@@ -71,20 +143,47 @@ const notes = { "example.com/note": { right: ["one", "two", ""], often: 2 } };
 export const annotationValues: Readonly<Record<WalkKind, Readonly<Record<string, Marks>>>> = {
   SharedSecret: {
     ...notes,
-    [annotations.syncToProjects]: { right: ["web", "web, pay-*", "*", "pay-eu,web", "p*-*u", "nobody", "", " ,"], wrong: ["web pay", "web,$"], often: 9 },
-    [annotations.syncSecretName]: { right: ["renamed", "taken", "a.b"], wrong: ["Not_A_Name", "", "x".repeat(254)], often: 3 },
-    [annotations.syncSecretType]: { right: ["Opaque", "example.com/own", "kubernetes.io/ssh-auth"], wrong: ["kubernetes.io/tls", "kubernetes.io/service-account-token", "helm.sh/release.v1", ""], often: 2 },
+    [annotations.syncToProjects]: {
+      right: ["web", "web, pay-*", "*", "pay-eu,web", "p*-*u", "nobody", "", " ,"],
+      wrong: ["web pay", "web,$"],
+      often: 9,
+    },
+    [annotations.syncSecretName]: {
+      right: ["renamed", "taken", "a.b"],
+      wrong: ["Not_A_Name", "", "x".repeat(254)],
+      often: 3,
+    },
+    [annotations.syncSecretType]: {
+      right: ["Opaque", "example.com/own", "kubernetes.io/ssh-auth"],
+      wrong: ["kubernetes.io/tls", "kubernetes.io/service-account-token", "helm.sh/release.v1", ""],
+      often: 2,
+    },
     [annotations.disableSync]: { right: ["false", "true"], wrong: ["yes", ""], often: 2 },
   },
-  OwnedAccessKey: { ...notes, [annotations.requester]: { right: [], wrong: ["the-mallory"], often: 2 }, [annotations.requesterKeyId]: { right: [], wrong: ["forged"], often: 2 } },
-  DirectClusterEndpointToken: { ...notes, [annotations.requester]: { right: [], wrong: ["the-mallory"], often: 2 }, [annotations.requesterGroups]: { right: [], wrong: ["system:masters"], often: 2 } },
+  OwnedAccessKey: {
+    ...notes,
+    [annotations.requester]: { right: [], wrong: ["the-mallory"], often: 2 },
+    [annotations.requesterKeyId]: { right: [], wrong: ["forged"], often: 2 },
+  },
+  DirectClusterEndpointToken: {
+    ...notes,
+    [annotations.requester]: { right: [], wrong: ["the-mallory"], often: 2 },
+    [annotations.requesterGroups]: { right: [], wrong: ["system:masters"], often: 2 },
+  },
 };
 
 /** Labels that users may put on their objects. */
-export const labelValues: Readonly<Record<string, Marks>> = { "example.com/team": { right: ["web", "pay"], often: 3 }, [labels.sourceUid]: { right: [], wrong: ["another"], often: 1 } };
+export const labelValues: Readonly<Record<string, Marks>> = {
+  "example.com/team": { right: ["web", "pay"], often: 3 },
+  [labels.sourceUid]: { right: [], wrong: ["another"], often: 1 },
+};
 
 /** Who makes keys and tokens. */
-export const requesterNames = ["the-alice", "the-bob", "system:serviceaccount:the-home:ci"] as const;
+export const requesterNames = [
+  "the-alice",
+  "the-bob",
+  "system:serviceaccount:the-home:ci",
+] as const;
 
 /** Names of the objects; one as long as any can be. */
 export const objectNames: Readonly<Record<WalkKind, readonly string[]>> = {
@@ -93,9 +192,20 @@ export const objectNames: Readonly<Record<WalkKind, readonly string[]>> = {
   DirectClusterEndpointToken: ["own", "a.b-c"],
 };
 
-/** An older object of each kind that stands by: it claims a Secret's name, a key or a place in its requester's grants first. */
-export const elders: Readonly<Record<WalkKind, { readonly spec: object; readonly annotations: Readonly<Record<string, string>> }>> = {
-  SharedSecret: { spec: { data: { elder: base64("elder") }, access: [{ verbs: ["get"], users: ["alice"] }] }, annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "renamed" } },
+/**
+ * An older object of each kind that stands by: it claims a Secret's name, a key or a place in its
+ * requester's grants first.
+ */
+export const elders: Readonly<
+  Record<
+    WalkKind,
+    { readonly spec: object; readonly annotations: Readonly<Record<string, string>> }
+  >
+> = {
+  SharedSecret: {
+    spec: { data: { elder: base64("elder") }, access: [{ verbs: ["get"], users: ["alice"] }] },
+    annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "renamed" },
+  },
   OwnedAccessKey: { spec: { subject: "the-ci", key: "lk.the-walk.9876543210" }, annotations: {} },
   DirectClusterEndpointToken: { spec: { ttl: 400_000 }, annotations: {} },
 };

@@ -10,7 +10,9 @@ const sampled = { seed: 1, numRuns: 4_000 };
 
 /** Fields of the spec, those inside lists included. */
 async function specFields(kind: WalkKind): Promise<readonly Field[]> {
-  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? { plural: "" };
+  const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? {
+    plural: "",
+  };
   return fieldsOf(recordAt(recordAt(await schemaOf(plural), "properties"), "spec"), "spec.");
 }
 
@@ -30,7 +32,8 @@ function note(path: string, value: unknown, written: Set<string>): void {
   if (value === undefined) return;
   written.add(`${typeOf(value)} ${path}`);
   if (Array.isArray(value)) for (const item of value.slice(0, 5)) note(`${path}[]`, item, written);
-  if (isRecord(value)) for (const [field, inner] of Object.entries(value)) note(`${path}.${field}`, inner, written);
+  if (isRecord(value))
+    for (const [field, inner] of Object.entries(value)) note(`${path}.${field}`, inner, written);
 }
 
 const types = ["string", "integer", "boolean", "array", "object", "other"] as const;
@@ -46,7 +49,10 @@ describe.each(walkKinds)("walks of %s", (kind) => {
     const written = await writtenBy(kind);
     const unwritten = (await specFields(kind)).flatMap(({ path, schema }) => {
       const isWrong = types.some((type) => type !== schema.type && written.has(`${type} ${path}`));
-      return [...(written.has(`${String(schema.type)} ${path}`) ? [] : [`${path} is never right`]), ...(isWrong ? [] : [`${path} is never wrong`])];
+      return [
+        ...(written.has(`${String(schema.type)} ${path}`) ? [] : [`${path} is never right`]),
+        ...(isWrong ? [] : [`${path} is never wrong`]),
+      ];
     });
     expect(unwritten).toEqual([]);
   });
@@ -54,7 +60,9 @@ describe.each(walkKinds)("walks of %s", (kind) => {
   it("know interesting values of fields that there are", async () => {
     const paths = (await specFields(kind)).map(({ path }) => path);
     const fieldOf = (path: string) => path.replace(/(?:\[\]|\.\*| keys)$/, "");
-    expect(Object.keys(tables[kind]).filter((path) => path !== "spec" && !paths.includes(fieldOf(path)))).toEqual([]);
+    expect(
+      Object.keys(tables[kind]).filter((path) => path !== "spec" && !paths.includes(fieldOf(path))),
+    ).toEqual([]);
   });
 
   it("are the same for the same seed", async () => {

@@ -5,7 +5,9 @@ import { Judge, type Judgement, stepText } from "./walk-judge.ts";
 import { type Walk, walksOf } from "./walk-steps.ts";
 import { type WalkKind, walkKinds } from "./walk-values.ts";
 
-/** Which walks to take: those of `seed` and the seeds that follow. Every seed is a walk of one kind. */
+/**
+ * Which walks to take: those of `seed` and the seeds that follow. Every seed is a walk of one kind.
+ */
 export interface WalksOptions extends Pick<PlayOptions, "assemble"> {
   readonly seed: number;
   readonly walks: number;
@@ -26,18 +28,31 @@ export interface Walked extends Judgement {
 const maxSteps = 10;
 
 /** Takes walks, as many at a time as there are lanes. */
-export async function takeWalks(lanes: readonly Lane[], { seed, walks, kinds = walkKinds, shrinks, onWalked, ...options }: WalksOptions): Promise<void> {
-  const arbitraries = new Map(await Promise.all(walkKinds.map(async (kind) => [kind, await walksOf(kind, { maxSteps })] as const)));
+export async function takeWalks(
+  lanes: readonly Lane[],
+  { seed, walks, kinds = walkKinds, shrinks, onWalked, ...options }: WalksOptions,
+): Promise<void> {
+  const arbitraries = new Map(
+    await Promise.all(
+      walkKinds.map(async (kind) => [kind, await walksOf(kind, { maxSteps })] as const),
+    ),
+  );
   const judge = new Judge();
   const kindOf = (own: number) => walkKinds[own % walkKinds.length] ?? "SharedSecret";
-  const seeds = Array.from({ length: walks * walkKinds.length }, (_, index) => seed + index).filter((own) => kinds.includes(kindOf(own)));
+  const seeds = Array.from({ length: walks * walkKinds.length }, (_, index) => seed + index).filter(
+    (own) => kinds.includes(kindOf(own)),
+  );
   const rest = seeds.slice(0, walks).values();
   const follow = async (lane: Lane) => {
     for (const own of rest) {
       const kind = kindOf(own);
       const arbitrary = arbitraries.get(kind);
       if (arbitrary === undefined) throw new Error(`there are no walks of ${kind}`);
-      const judgement = await smallest(arbitrary, { seed: own, shrinks, judge: (walk) => judge.judge({ lane, seed: own, ...options }, walk) });
+      const judgement = await smallest(arbitrary, {
+        seed: own,
+        shrinks,
+        judge: (walk) => judge.judge({ lane, seed: own, ...options }, walk),
+      });
       onWalked({ seed: own, kind, ...judgement });
     }
   };
@@ -50,16 +65,26 @@ interface Search {
   readonly judge: (walk: Walk) => Promise<Judgement>;
 }
 
-/** The judgement on the walk of a seed; when it fails, that on the smallest that does, with its steps. */
-async function smallest(arbitrary: fc.Arbitrary<Walk>, { seed, shrinks, judge }: Search): Promise<Judgement> {
+/**
+ * The judgement on the walk of a seed; when it fails, that on the smallest that does, with its
+ * steps.
+ */
+async function smallest(
+  arbitrary: fc.Arbitrary<Walk>,
+  { seed, shrinks, judge }: Search,
+): Promise<Judgement> {
   const judged: Judgement[] = [];
   let tries = 0;
   const property = fc.asyncProperty(arbitrary, async (walk) => {
     tries += 1;
     if (tries > shrinks + 1) return true;
     const { problems, tally } = await judge(walk);
-    const story = [`${walk.kind} ${walk.name.slice(0, 20)}:`, ...walk.steps.map((step) => `  ${stepText(step)}`)];
-    if (problems.length > 0 || tries === 1) judged.push({ problems: problems.length === 0 ? [] : [...story, ...problems], tally });
+    const story = [
+      `${walk.kind} ${walk.name.slice(0, 20)}:`,
+      ...walk.steps.map((step) => `  ${stepText(step)}`),
+    ];
+    if (problems.length > 0 || tries === 1)
+      judged.push({ problems: problems.length === 0 ? [] : [...story, ...problems], tally });
     return problems.length === 0;
   });
   await fc.check(property, { seed, numRuns: 1 });

@@ -11,18 +11,39 @@ export interface Use {
   readonly use: { readonly key: string; readonly path: string };
 }
 
-/** Somebody applies a key with connector data; what kube-apiserver would ask the webhook, the test asks it. */
+/**
+ * Somebody applies a key with connector data; what kube-apiserver would ask the webhook, the test
+ * asks it.
+ */
 export interface Admission {
-  readonly admit: { readonly by: Caller; readonly collection: string; readonly name: string; readonly spec: object; readonly object: object };
+  readonly admit: {
+    readonly by: Caller;
+    readonly collection: string;
+    readonly name: string;
+    readonly spec: object;
+    readonly object: object;
+  };
 }
 
-/** Plays what needs a webhook: again and again, while time goes on, as whoever it fails for would try again. */
-export async function performWithWebhook(run: Run, world: World, change: Use | Admission): Promise<void> {
+/**
+ * Plays what needs a webhook: again and again, while time goes on, as whoever it fails for would
+ * try again.
+ */
+export async function performWithWebhook(
+  run: Run,
+  world: World,
+  change: Use | Admission,
+): Promise<void> {
   if ("use" in change) {
     const { key, path } = change.use;
-    const recorded = async () => stringAt((await world.arrange({ method: "GET", path })).status, "lastActivity");
+    const recorded = async () =>
+      stringAt((await world.arrange({ method: "GET", path })).status, "lastActivity");
     const before = await recorded();
-    const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: key } };
+    const review = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      spec: { token: key },
+    };
     return again(run, async () => {
       await run.askWebhook(webhookPaths.tokenReview, review);
       return (await recorded()) !== before;
@@ -31,21 +52,44 @@ export async function performWithWebhook(run: Run, world: World, change: Use | A
   return again(run, () => tryToApply(run, world, change.admit));
 }
 
-async function tryToApply(run: Run, world: World, { by, collection, name, spec, object }: Admission["admit"]): Promise<boolean> {
+async function tryToApply(
+  run: Run,
+  world: World,
+  { by, collection, name, spec, object }: Admission["admit"],
+): Promise<boolean> {
   const found = await world.ask(admin, { method: "GET", path: `${collection}/${name}` });
   const stored = found.code === 200 ? found : undefined;
   const { code: _, message: __, ...old }: Partial<Answer> = stored ?? {};
-  const wanted = { ...object, ...(stored === undefined ? { metadata: { name } } : old), spec: { ...recordAt(stored, "spec"), ...spec } };
-  const request = { uid: "r", operation: stored === undefined ? "CREATE" : "UPDATE", userInfo: { username: by.user }, object: wanted, oldObject: stored === undefined ? null : old };
-  const answer = await run.askWebhook(webhookPaths.connectorData, { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
+  const wanted = {
+    ...object,
+    ...(stored === undefined ? { metadata: { name } } : old),
+    spec: { ...recordAt(stored, "spec"), ...spec },
+  };
+  const request = {
+    uid: "r",
+    operation: stored === undefined ? "CREATE" : "UPDATE",
+    userInfo: { username: by.user },
+    object: wanted,
+    oldObject: stored === undefined ? null : old,
+  };
+  const answer = await run.askWebhook(webhookPaths.connectorData, {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request,
+  });
   const response = recordAt(answer, "response");
   if (!isTrueAt(response, "allowed")) return false;
   const patch = stringAt(response, "patch");
-  const operations: jsonPatch.Operation[] = patch === undefined ? [] : JSON.parse(Buffer.from(patch, "base64").toString("utf8"));
+  const operations: jsonPatch.Operation[] =
+    patch === undefined ? [] : JSON.parse(Buffer.from(patch, "base64").toString("utf8"));
   const body: unknown = jsonPatch.applyPatch(structuredClone(wanted), operations).newDocument;
-  // The requester alone may change whom a key acts as, and has no right to update it: one that is an administrator, too, has.
+  // The requester alone may change whom a key acts as, and has no right to update it: one that is
+  // an administrator, too, has.
   const both: Caller = { ...by, groups: [...(by.groups ?? []), "system:masters"] };
-  const sent = stored === undefined ? await world.ask(by, { method: "POST", path: collection, body }) : await world.ask(both, { method: "PUT", path: `${collection}/${name}`, body });
+  const sent =
+    stored === undefined
+      ? await world.ask(by, { method: "POST", path: collection, body })
+      : await world.ask(both, { method: "PUT", path: `${collection}/${name}`, body });
   return sent.code === 200 || sent.code === 201;
 }
 
@@ -54,7 +98,8 @@ async function again(run: Run, isDone: () => Promise<boolean>): Promise<void> {
     if (tries > 600) throw new Error("the webhook never does what it is asked for");
     await run.startMissing();
     await pause(10);
-    // A webhook that has just started needs real time, to list and to open its watches; a clock far ahead makes what is new look old.
+    // A webhook that has just started needs real time, to list and to open its watches; a clock far
+    // ahead makes what is new look old.
     if (tries > 200) await run.jump();
   }
 }

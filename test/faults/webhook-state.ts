@@ -6,24 +6,52 @@ import type { Snapshot } from "../cluster/crash-snapshot.ts";
 import type { View } from "./visible.ts";
 import type { World } from "./world.ts";
 
-/** What the webhook keeps in Latchkey's namespace, without what differs between runs: connector data with its key, and certificates. */
+/**
+ * What the webhook keeps in Latchkey's namespace, without what differs between runs: connector data
+ * with its key, and certificates.
+ */
 export async function webhookStateOf(world: World, { system, prefix }: View): Promise<Snapshot> {
-  const items = listAt(await world.arrange({ method: "GET", path: `/api/v1/namespaces/${system}/secrets` }), "items");
+  const items = listAt(
+    await world.arrange({ method: "GET", path: `/api/v1/namespaces/${system}/secrets` }),
+    "items",
+  );
   const texts = items.flatMap((item) => {
     const metadata = recordAt(item, "metadata");
     if (recordAt(metadata, "labels")[labels.component] === components.connectorData) {
       const owners = listAt(metadata, "ownerReferences").map((owner) => stringAt(owner, "name"));
-      return [{ kind: "ConnectorData", metadata: { name: owners.join(" ") }, data: Buffer.from(stringAt(recordAt(item, "data"), "connectorData") ?? "", "base64").toString("utf8") }];
+      return [
+        {
+          kind: "ConnectorData",
+          metadata: { name: owners.join(" ") },
+          data: Buffer.from(
+            stringAt(recordAt(item, "data"), "connectorData") ?? "",
+            "base64",
+          ).toString("utf8"),
+        },
+      ];
     }
-    return metadata["name"] === ownObjects.webhookCertificates ? [{ kind: "Certificates", metadata: { name: "certificates" }, ...certificatesIn(item) }] : [];
+    return metadata["name"] === ownObjects.webhookCertificates
+      ? [{ kind: "Certificates", metadata: { name: "certificates" }, ...certificatesIn(item) }]
+      : [];
   });
   return texts.map((text) => JSON.stringify(text, undefined, 2).replaceAll(prefix, "the-")).sort();
 }
 
 function certificatesIn(secret: unknown): object {
-  const { authority, serving, client, dnsNames, admissionSegment } = parseWebhookCertificates(secret);
+  const { authority, serving, client, dnsNames, admissionSegment } =
+    parseWebhookCertificates(secret);
   const [first = ""] = authority.certificate.split(/(?<=-----END CERTIFICATE-----\n?)/);
-  const isSigned = (certificate: string) => new X509Certificate(certificate).verify(new X509Certificate(first).publicKey);
-  const year = (certificate: string) => Number(new X509Certificate(certificate).validToDate.getUTCFullYear()) - new Date().getUTCFullYear();
-  return { hasAdmissionSegment: admissionSegment !== undefined, isServingSigned: isSigned(serving.certificate), isClientSigned: isSigned(client.certificate), names: dnsNames.length, authorities: authority.certificate.split("BEGIN").length - 1, years: [authority, serving, client].map(({ certificate }) => year(certificate)) };
+  const isSigned = (certificate: string) =>
+    new X509Certificate(certificate).verify(new X509Certificate(first).publicKey);
+  const year = (certificate: string) =>
+    Number(new X509Certificate(certificate).validToDate.getUTCFullYear()) -
+    new Date().getUTCFullYear();
+  return {
+    hasAdmissionSegment: admissionSegment !== undefined,
+    isServingSigned: isSigned(serving.certificate),
+    isClientSigned: isSigned(client.certificate),
+    names: dnsNames.length,
+    authorities: authority.certificate.split("BEGIN").length - 1,
+    years: [authority, serving, client].map(({ certificate }) => year(certificate)),
+  };
 }

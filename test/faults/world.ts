@@ -5,7 +5,14 @@ import { Pool } from "undici";
 import { type Credentials, loadCredentials } from "../../src/kube/credentials.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
-import { admin, connect, send, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
+import {
+  admin,
+  connect,
+  send,
+  type Answer,
+  type Ask,
+  type Caller,
+} from "../cluster/cluster-connection.ts";
 import { accountKubeconfig } from "../cluster/account-login.ts";
 import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
 import { requesters } from "../cluster/crash-scenario.ts";
@@ -13,7 +20,10 @@ import { mayActAsAnybody } from "../cluster/may-act-as-anybody.ts";
 import { installLatchkey } from "../cluster/install-latchkey.ts";
 import type { Program } from "./programs.ts";
 
-/** A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a run starts. */
+/**
+ * A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a
+ * run starts.
+ */
 export interface World {
   readonly controlPlane: StartedControlPlane;
   readonly credentials: Readonly<Record<Program["account"], Credentials>>;
@@ -28,8 +38,8 @@ export interface World {
 const rbac = "rbac.authorization.k8s.io";
 
 /**
- * Starts it without a controller manager: no garbage collector tidies up after Latchkey, and nobody else writes.
- * Throws on an existing cluster.
+ * Starts it without a controller manager: no garbage collector tidies up after Latchkey, and nobody
+ * else writes. Throws on an existing cluster.
  */
 export async function startWorld(report: (line: string) => void): Promise<World> {
   const source = await findOrBuildControlPlane(report);
@@ -41,7 +51,8 @@ export async function startWorld(report: (line: string) => void): Promise<World>
   const ask = (caller: Caller, request: Ask) => send(connection, caller, request);
   const arrange = async (request: Ask) => {
     const answer = await ask(admin, request);
-    if (answer.code >= 300) throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
+    if (answer.code >= 300)
+      throw new Error(`${request.method} ${request.path}: ${answer.code} ${answer.message}`);
     return answer;
   };
   const [installation] = await Promise.allSettled([installLatchkey(controlPlane, report)]);
@@ -51,39 +62,104 @@ export async function startWorld(report: (line: string) => void): Promise<World>
     throw installation.reason;
   }
   await allow(arrange);
-  const [controller, webhook] = await Promise.all((["latchkey-controller", "latchkey-webhook"] as const).map((account) => accountKubeconfig(controlPlane, { directory, account })));
+  const [controller, webhook] = await Promise.all(
+    (["latchkey-controller", "latchkey-webhook"] as const).map((account) =>
+      accountKubeconfig(controlPlane, { directory, account }),
+    ),
+  );
   if (controller === undefined || webhook === undefined) throw new Error("no logins");
-  const credentials = { "latchkey-controller": await loadCredentials(controller.kubeconfig, systemClock), "latchkey-webhook": await loadCredentials(webhook.kubeconfig, systemClock) };
+  const credentials = {
+    "latchkey-controller": await loadCredentials(controller.kubeconfig, systemClock),
+    "latchkey-webhook": await loadCredentials(webhook.kubeconfig, systemClock),
+  };
   const { server, tls } = credentials["latchkey-controller"];
   // One connection for many watches: most of a run's time would go into their handshakes.
-  const upstream = new Pool(server, { allowH2: true, connections: 8, pipelining: 100, connect: { ...tls } });
+  const upstream = new Pool(server, {
+    allowH2: true,
+    connections: 8,
+    pipelining: 100,
+    connect: { ...tls },
+  });
   const stop = async () => {
     controller.close();
     webhook.close();
-    // What a proxy has forwarded last may be on its way: destroyed under it, its HTTP/2 stream would emit an error that nobody hears.
-    const isClosed = await Promise.race([upstream.close().then(() => true), pause(10_000, false, { ref: false })]);
+    // What a proxy has forwarded last may be on its way: destroyed under it, its HTTP/2 stream
+    // would emit an error that nobody hears.
+    const isClosed = await Promise.race([
+      upstream.close().then(() => true),
+      pause(10_000, false, { ref: false }),
+    ]);
     await Promise.all([isClosed ? undefined : upstream.destroy(), connection.pool.destroy()]);
     await controlPlane.stop();
   };
   return { controlPlane, credentials, upstream, ask, arrange, stop };
 }
 
-/** Requesters may create tokens, and keys for anybody; Latchkey may keep its Leases and Secrets in the own namespaces of many lanes. */
+/**
+ * Requesters may create tokens, and keys for anybody; Latchkey may keep its Leases and Secrets in
+ * the own namespaces of many lanes.
+ */
 async function allow(arrange: World["arrange"]): Promise<void> {
   const bind = (name: string, role: string, subject: object) => {
-    const body = { metadata: { name }, roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role }, subjects: [subject] };
+    const body = {
+      metadata: { name },
+      roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role },
+      subjects: [subject],
+    };
     return arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterrolebindings`, body });
   };
-  const rules = [{ apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "get", "update"] }];
-  await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-leases" }, rules } });
-  await bind("fault-leases", "fault-leases", { kind: "ServiceAccount", name: "latchkey-controller", namespace: "latchkey-system" });
-  const secrets = [{ apiGroups: [""], resources: ["secrets"], verbs: ["get", "list", "watch", "create", "update"] }];
-  await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-secrets" }, rules: secrets } });
-  await bind("fault-secrets", "fault-secrets", { kind: "ServiceAccount", name: "latchkey-webhook", namespace: "latchkey-system" });
+  const rules = [
+    {
+      apiGroups: ["coordination.k8s.io"],
+      resources: ["leases"],
+      verbs: ["create", "get", "update"],
+    },
+  ];
+  await arrange({
+    method: "POST",
+    path: `/apis/${rbac}/v1/clusterroles`,
+    body: { metadata: { name: "fault-leases" }, rules },
+  });
+  await bind("fault-leases", "fault-leases", {
+    kind: "ServiceAccount",
+    name: "latchkey-controller",
+    namespace: "latchkey-system",
+  });
+  const secrets = [
+    {
+      apiGroups: [""],
+      resources: ["secrets"],
+      verbs: ["get", "list", "watch", "create", "update"],
+    },
+  ];
+  await arrange({
+    method: "POST",
+    path: `/apis/${rbac}/v1/clusterroles`,
+    body: { metadata: { name: "fault-secrets" }, rules: secrets },
+  });
+  await bind("fault-secrets", "fault-secrets", {
+    kind: "ServiceAccount",
+    name: "latchkey-webhook",
+    namespace: "latchkey-system",
+  });
   await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });
   // Beside what Latchkey grants them: whom a key acts as is changed by its requester alone.
-  const own = [{ apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["update", "delete"] }];
-  await arrange({ method: "POST", path: `/apis/${rbac}/v1/clusterroles`, body: { metadata: { name: "fault-requesters" }, rules: own } });
-  await bind("fault-requesters", "fault-requesters", { apiGroup: rbac, kind: "Group", name: requesters });
+  const own = [
+    {
+      apiGroups: ["management.service"],
+      resources: ["ownedaccesskeys"],
+      verbs: ["update", "delete"],
+    },
+  ];
+  await arrange({
+    method: "POST",
+    path: `/apis/${rbac}/v1/clusterroles`,
+    body: { metadata: { name: "fault-requesters" }, rules: own },
+  });
+  await bind("fault-requesters", "fault-requesters", {
+    apiGroup: rbac,
+    kind: "Group",
+    name: requesters,
+  });
   for (const request of mayActAsAnybody(requesters)) await arrange(request);
 }

@@ -2,7 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { targets } from "./targets.ts";
 
-/** SEED= asks for other inputs, FUZZ_RUNS= for more; `make fuzz` goes on for as long as it is told. */
+/**
+ * SEED= asks for other inputs, FUZZ_RUNS= for more; `make fuzz` goes on for as long as it is told.
+ */
 const seed = Number(process.env.SEED ?? 12);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
 
@@ -10,9 +12,13 @@ const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
 const limitMs = 600_000;
 
 describe(`whatever strangers write (SEED=${seed})`, () => {
-  test.each(targets)("$name", async ({ property }) => {
-    await fc.assert(property(), { seed, numRuns });
-  }, limitMs);
+  test.each(targets)(
+    "$name",
+    async ({ property }) => {
+      await fc.assert(property(), { seed, numRuns });
+    },
+    limitMs,
+  );
 });
 
 test("an input that breaks a target is found", async () => {

@@ -3,31 +3,93 @@ import { isRecord } from "../../src/api/parse.ts";
 
 /** Words that every object inherits, that mean something to patterns, or that are no Unicode. */
 export const hostileWord = fc.oneof(
-  fc.constantFrom("__proto__", "constructor", "toString", "hasOwnProperty", "toJSON", "valueOf", "length", "", "*", "**", "web-*", "a.b", "(x", "[", "\\", "..", "/", "../x", "%2e", "\u0000", "\ud800", "\udfff\ud800", "ä\u0301", "sha256:", "lk_"),
+  fc.constantFrom(
+    "__proto__",
+    "constructor",
+    "toString",
+    "hasOwnProperty",
+    "toJSON",
+    "valueOf",
+    "length",
+    "",
+    "*",
+    "**",
+    "web-*",
+    "a.b",
+    "(x",
+    "[",
+    "\\",
+    "..",
+    "/",
+    "../x",
+    "%2e",
+    "\u0000",
+    "\ud800",
+    "\udfff\ud800",
+    "ä\u0301",
+    "sha256:",
+    "lk_",
+  ),
   fc.string({ unit: "binary", maxLength: 12 }),
 );
 
-/** Stands in a body for lists in lists, which the API server takes 10,000 deep and JSON.stringify does not write. */
+/**
+ * Stands in a body for lists in lists, which the API server takes 10,000 deep and JSON.stringify
+ * does not write.
+ */
 const deepMark = "nested 9000 deep";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
-/** JSON values as strangers write them; each is made by JSON.parse, so that `__proto__` is a field like any other. */
+/**
+ * JSON values as strangers write them; each is made by JSON.parse, so that `__proto__` is a field
+ * like any other.
+ */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 6, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
   { weight: 3, arbitrary: hostileWord },
   {
     weight: 2,
     arbitrary: fc
-      .constantFrom('{"__proto__":{"allowed":true}}', '{"constructor":{"prototype":{}}}', '{"toJSON":{}}', "1e308", "-1e308", "1e-320", "-0", "9007199254740993", nested(500), `"${deepMark}"`, `{"a":"${deepMark}"}`, `"${"x".repeat(70_000)}"`, `[${'"y",'.repeat(3_000)}"y"]`)
+      .constantFrom(
+        '{"__proto__":{"allowed":true}}',
+        '{"constructor":{"prototype":{}}}',
+        '{"toJSON":{}}',
+        "1e308",
+        "-1e308",
+        "1e-320",
+        "-0",
+        "9007199254740993",
+        nested(500),
+        `"${deepMark}"`,
+        `{"a":"${deepMark}"}`,
+        `"${"x".repeat(70_000)}"`,
+        `[${'"y",'.repeat(3_000)}"y"]`,
+      )
       .map((text): unknown => JSON.parse(text)),
   },
 );
 
 /** A value with some of its inner ones replaced, taken out, or with a field more. */
 export function spoiled(base: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const change = fc.tuple(fc.nat(), fc.oneof({ weight: 1, arbitrary: fc.constant("remove" as const) }, { weight: 4, arbitrary: fc.record({ value: hostileValue, field: fc.option(hostileWord, { nil: undefined }) }) }));
-  return fc.tuple(base, fc.array(change, { maxLength: 3 })).map(([value, changes]) => changes.reduce((spoilt: unknown, [place, how]) => changed(spoilt, place, how), value));
+  const change = fc.tuple(
+    fc.nat(),
+    fc.oneof(
+      { weight: 1, arbitrary: fc.constant("remove" as const) },
+      {
+        weight: 4,
+        arbitrary: fc.record({
+          value: hostileValue,
+          field: fc.option(hostileWord, { nil: undefined }),
+        }),
+      },
+    ),
+  );
+  return fc
+    .tuple(base, fc.array(change, { maxLength: 3 }))
+    .map(([value, changes]) =>
+      changes.reduce((spoilt: unknown, [place, how]) => changed(spoilt, place, how), value),
+    );
 }
 
 type Change = "remove" | { readonly value: unknown; readonly field: string | undefined };
@@ -37,7 +99,8 @@ function changed(value: unknown, place: number, how: Change): unknown {
   if (Array.isArray(value) && value.length > 0) {
     const index = place % value.length;
     const rest = Math.floor(place / Math.max(2, value.length));
-    if (rest === 0) return how === "remove" ? value.toSpliced(index, 1) : value.with(index, how.value);
+    if (rest === 0)
+      return how === "remove" ? value.toSpliced(index, 1) : value.with(index, how.value);
     return value.with(index, changed(value[index], rest - 1, how));
   }
   if (isRecord(value) && Object.keys(value).length > 0) {
@@ -45,15 +108,31 @@ function changed(value: unknown, place: number, how: Change): unknown {
     const index = place % entries.length;
     const rest = Math.floor(place / Math.max(2, entries.length));
     const [name, inner] = entries[index] ?? ["", undefined];
-    if (rest > 0) return Object.fromEntries(entries.with(index, [name, changed(inner, rest - 1, how)]));
+    if (rest > 0)
+      return Object.fromEntries(entries.with(index, [name, changed(inner, rest - 1, how)]));
     if (how === "remove") return Object.fromEntries(entries.toSpliced(index, 1));
-    return Object.fromEntries(how.field === undefined ? entries.with(index, [name, how.value]) : [...entries, [how.field, how.value]]);
+    return Object.fromEntries(
+      how.field === undefined
+        ? entries.with(index, [name, how.value])
+        : [...entries, [how.field, how.value]],
+    );
   }
   return how === "remove" ? null : how.value;
 }
 
 /** A body as it arrives: JSON, or what is left of it. */
 export function bodyOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
-  const text = value.map((one) => (JSON.stringify(one) ?? "").replaceAll(`"${deepMark}"`, nested(9_000)));
-  return fc.oneof({ weight: 12, arbitrary: text }, { weight: 1, arbitrary: fc.tuple(text, fc.nat()).map(([whole, end]) => whole.slice(0, end % (whole.length + 1))) }, { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 50 }) });
+  const text = value.map((one) =>
+    (JSON.stringify(one) ?? "").replaceAll(`"${deepMark}"`, nested(9_000)),
+  );
+  return fc.oneof(
+    { weight: 12, arbitrary: text },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(text, fc.nat())
+        .map(([whole, end]) => whole.slice(0, end % (whole.length + 1))),
+    },
+    { weight: 1, arbitrary: fc.string({ unit: "binary", maxLength: 50 }) },
+  );
 }

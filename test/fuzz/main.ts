@@ -9,12 +9,21 @@ const chosen = targets.filter(({ name }) => name.includes(process.env.TARGET ?? 
 const interruptAfterTimeLimit = (minutes * 60_000) / chosen.length;
 let failures = 0;
 
-process.stdout.write(`fuzzing ${chosen.length} targets for ${minutes} minutes in all, SEED=${seed}\n`);
+process.stdout.write(
+  `fuzzing ${chosen.length} targets for ${minutes} minutes in all, SEED=${seed}\n`,
+);
 for (const { name, property } of chosen) {
-  const details = await fc.check(property(), { seed, numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit, markInterruptAsFailure: false });
+  const details = await fc.check(property(), {
+    seed,
+    numRuns: Number.MAX_SAFE_INTEGER,
+    interruptAfterTimeLimit,
+    markInterruptAsFailure: false,
+  });
   process.stdout.write(`${details.failed ? "FAILED" : "ok"}  ${details.numRuns} runs  ${name}\n`);
   if (!details.failed) continue;
   failures += 1;
-  process.stdout.write(`${fc.defaultReportMessage(details) ?? ""}\nrepeat with: SEED=${seed} MINUTES=${minutes} TARGET='${name.split(":")[0] ?? ""}' make fuzz\n`);
+  process.stdout.write(
+    `${fc.defaultReportMessage(details) ?? ""}\nrepeat with: SEED=${seed} MINUTES=${minutes} TARGET='${name.split(":")[0] ?? ""}' make fuzz\n`,
+  );
 }
 process.exitCode = failures === 0 ? 0 : 1;

@@ -27,29 +27,115 @@ import { expectNoPollution, type Target } from "./target.ts";
 const { uid } = viewWith().key.metadata;
 const keyId = { "management.service/key-id": [uid] };
 const known = "lk-known-0123456789";
-const clock = { now: () => 0, wakeAfter: (_ms: number, wake: () => void) => (queueMicrotask(wake), () => {}) };
-const word = fc.oneof({ weight: 4, arbitrary: fc.constantFrom("get", "list", "create", "pods", "secrets", "nodes", "namespaces", "apps", "web-1", "kube-system", "") }, { weight: 1, arbitrary: hostileWord });
+const clock = {
+  now: () => 0,
+  wakeAfter: (_ms: number, wake: () => void) => (queueMicrotask(wake), () => {}),
+};
+const word = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(
+      "get",
+      "list",
+      "create",
+      "pods",
+      "secrets",
+      "nodes",
+      "namespaces",
+      "apps",
+      "web-1",
+      "kube-system",
+      "",
+    ),
+  },
+  { weight: 1, arbitrary: hostileWord },
+);
 
 const accessReview = fc
-  .record({ verb: word, group: word, resource: word, subresource: word, name: word, namespace: word }, { requiredKeys: [] })
-  .map((resourceAttributes) => ({ apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice", extra: keyId, resourceAttributes } }));
+  .record(
+    { verb: word, group: word, resource: word, subresource: word, name: word, namespace: word },
+    { requiredKeys: [] },
+  )
+  .map((resourceAttributes) => ({
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec: { user: "alice", extra: keyId, resourceAttributes },
+  }));
 
-const tokenReview = fc.oneof(word, fc.constant(known)).map((token) => ({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token } }));
+const tokenReview = fc.oneof(word, fc.constant(known)).map((token) => ({
+  apiVersion: "authentication.k8s.io/v1",
+  kind: "TokenReview",
+  spec: { token },
+}));
 
-const metadata = fc.record({
-  name: word,
-  uid: word,
-  annotations: fc.dictionary(fc.oneof(hostileWord, fc.constantFrom("management.service/requester", "management.service/connector-data", "kubectl.kubernetes.io/last-applied-configuration")), fc.oneof(word, fc.jsonValue().map((value) => JSON.stringify(value)))),
-  ownerReferences: fc.array(fc.record({ apiVersion: word, kind: word, name: word, uid: word, blockOwnerDeletion: fc.boolean() }), { maxLength: 3 }),
-}, { requiredKeys: [] });
-const spec = fc.record({ user: word, key: word, ttl: fc.integer(), groups: fc.array(word, { maxLength: 2 }), scope: anyScope, data: fc.dictionary(word, word), identity: fc.record({ connectorData: word }) }, { requiredKeys: [] });
-const object = fc.record({ apiVersion: fc.constant("management.service/v1"), kind: fc.constant("OwnedAccessKey"), metadata, spec });
+const metadata = fc.record(
+  {
+    name: word,
+    uid: word,
+    annotations: fc.dictionary(
+      fc.oneof(
+        hostileWord,
+        fc.constantFrom(
+          "management.service/requester",
+          "management.service/connector-data",
+          "kubectl.kubernetes.io/last-applied-configuration",
+        ),
+      ),
+      fc.oneof(
+        word,
+        fc.jsonValue().map((value) => JSON.stringify(value)),
+      ),
+    ),
+    ownerReferences: fc.array(
+      fc.record({
+        apiVersion: word,
+        kind: word,
+        name: word,
+        uid: word,
+        blockOwnerDeletion: fc.boolean(),
+      }),
+      { maxLength: 3 },
+    ),
+  },
+  { requiredKeys: [] },
+);
+const spec = fc.record(
+  {
+    user: word,
+    key: word,
+    ttl: fc.integer(),
+    groups: fc.array(word, { maxLength: 2 }),
+    scope: anyScope,
+    data: fc.dictionary(word, word),
+    identity: fc.record({ connectorData: word }),
+  },
+  { requiredKeys: [] },
+);
+const object = fc.record({
+  apiVersion: fc.constant("management.service/v1"),
+  kind: fc.constant("OwnedAccessKey"),
+  metadata,
+  spec,
+});
 const admissionReview = fc
-  .record({ uid: fc.constant("review"), operation: fc.constantFrom("CREATE", "UPDATE"), userInfo: fc.record({ username: word, groups: fc.array(word, { maxLength: 2 }), extra: fc.oneof(fc.constant({}), fc.constant(keyId)) }), object, oldObject: fc.option(object) })
+  .record({
+    uid: fc.constant("review"),
+    operation: fc.constantFrom("CREATE", "UPDATE"),
+    userInfo: fc.record({
+      username: word,
+      groups: fc.array(word, { maxLength: 2 }),
+      extra: fc.oneof(fc.constant({}), fc.constant(keyId)),
+    }),
+    object,
+    oldObject: fc.option(object),
+  })
   .map((request) => ({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }));
 
 /** The status of an answer of 200; undefined for a refusal of the body. */
-function answered(response: { readonly status: number; readonly body: string }): Readonly<Record<string, unknown>> | undefined {
+function answered(response: {
+  readonly status: number;
+  readonly body: string;
+}): Readonly<Record<string, unknown>> | undefined {
   expectNoPollution();
   if (response.status === 400) return undefined;
   assert.equal(response.status, 200);
@@ -60,19 +146,57 @@ const unavailable = async (): Promise<never> => {
   throw new KubeError("GET: 500", { code: "ServerError", status: 500 });
 };
 const marks = parseConnectorKey(JSON.parse(encodeBody(connectorKeySecret("latchkey-system"))));
-const nobody = { get: unavailable, create: unavailable, review: async () => ({ status: { allowed: false } }) };
-const nothing = { kindOf: async (apiVersion: string) => (apiVersion === "" ? undefined : { group: "", plural: "configmaps", namespaced: true }) };
+const nobody = {
+  get: unavailable,
+  create: unavailable,
+  review: async () => ({ status: { allowed: false } }),
+};
+const nothing = {
+  kindOf: async (apiVersion: string) =>
+    apiVersion === "" ? undefined : { group: "", plural: "configmaps", namespaced: true },
+};
 
 const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   keys: () => {
-    const deps = { book: { ...reviewing({ view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }) }).book, ofIndex: () => [] }, clock, client: nobody };
+    const deps = {
+      book: {
+        ...reviewing({
+          view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
+        }).book,
+        ofIndex: () => [],
+      },
+      clock,
+      client: nobody,
+    };
     return [soleHolder(deps), attenuated(deps), filledKey];
   },
   stamp: () => [(request) => admitted({ object: stamped(request) })],
-  connectorData: () => [movedConnectorData({ client: nobody, key: { current: () => marks }, book: { claims: () => false }, clock, namespace: "latchkey-system" })],
+  connectorData: () => [
+    movedConnectorData({
+      client: nobody,
+      key: { current: () => marks },
+      book: { claims: () => false },
+      clock,
+      namespace: "latchkey-system",
+    }),
+  ],
   data: () => [base64Data],
-  scope: () => [withinScope({ book: reviewing({ view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }) }).book, clock })],
-  owners: () => [mayHoldOwners({ client: nobody, discovery: nothing, book: reviewing({ view: viewWith() }).book, clock })],
+  scope: () => [
+    withinScope({
+      book: reviewing({
+        view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
+      }).book,
+      clock,
+    }),
+  ],
+  owners: () => [
+    mayHoldOwners({
+      client: nobody,
+      discovery: nothing,
+      book: reviewing({ view: viewWith() }).book,
+      clock,
+    }),
+  ],
 };
 
 /** What kube-apiserver, or who passes for it, sends to the webhook. */
@@ -80,27 +204,66 @@ export const reviewTargets: readonly Target[] = [
   {
     name: "SubjectAccessReview: nothing is let through that the second opinion denies, and nothing is ever allowed",
     property: () =>
-      fc.asyncProperty(fc.oneof(anyScope, spoiled(anyScope)), bodyOf(spoiled(accessReview)), async (scope, body) => {
-        const deps = reviewing({ view: viewWith({ scope: parseScopeLimit(scope) }) });
-        const status = recordAt(answered(await accessReviewHandler({ ...deps, book: { ...deps.book, roles: () => roles } })(posted(body), stranger)), "status");
-        assert.notEqual(status["allowed"], true);
-        const review = parseAccessReview(readable(body));
-        if (review === undefined || status["denied"] === true || review.extra["management.service/key-id"] === undefined) return;
-        if (parseScopeLimit(scope) === "unreadable") throw new Error("a scope that cannot be read let something through");
-        const { request } = review;
-        const place = deps.book.placeOf(request.kind === "resource" ? request.namespace : "");
-        if (request.kind === "path") assert.ok(secondOpinion(scope, { ...request, ...place }));
-        else assert.ok(secondOpinion(scope, { ...request, ...place, resourceScope: request.group === "" && request.resource === "secrets" ? "Namespaced" : "Cluster" }));
-      }),
+      fc.asyncProperty(
+        fc.oneof(anyScope, spoiled(anyScope)),
+        bodyOf(spoiled(accessReview)),
+        async (scope, body) => {
+          const deps = reviewing({ view: viewWith({ scope: parseScopeLimit(scope) }) });
+          const status = recordAt(
+            answered(
+              await accessReviewHandler({ ...deps, book: { ...deps.book, roles: () => roles } })(
+                posted(body),
+                stranger,
+              ),
+            ),
+            "status",
+          );
+          assert.notEqual(status["allowed"], true);
+          const review = parseAccessReview(readable(body));
+          if (
+            review === undefined ||
+            status["denied"] === true ||
+            review.extra["management.service/key-id"] === undefined
+          )
+            return;
+          if (parseScopeLimit(scope) === "unreadable")
+            throw new Error("a scope that cannot be read let something through");
+          const { request } = review;
+          const place = deps.book.placeOf(request.kind === "resource" ? request.namespace : "");
+          if (request.kind === "path") assert.ok(secondOpinion(scope, { ...request, ...place }));
+          else
+            assert.ok(
+              secondOpinion(scope, {
+                ...request,
+                ...place,
+                resourceScope:
+                  request.group === "" && request.resource === "secrets" ? "Namespaced" : "Cluster",
+              }),
+            );
+        },
+      ),
   },
   {
     name: "TokenReview: only the key itself authenticates",
     property: () =>
       fc.asyncProperty(bodyOf(spoiled(tokenReview)), async (body) => {
         const deps = reviewing({ view: viewWith() });
-        const present = (token: SecretText) => (createHash("sha256").update(SecretText.reveal(token)).digest("hex") === createHash("sha256").update(known).digest("hex") ? viewWith() : "unknown");
-        const status = recordAt(answered(await tokenReviewHandler({ ...deps, clock, book: { ...deps.book, present } })(posted(body), stranger)), "status");
-        if (status["authenticated"] === true) assert.equal(stringAt(recordAt(readable(body), "spec"), "token"), known);
+        const present = (token: SecretText) =>
+          createHash("sha256").update(SecretText.reveal(token)).digest("hex") ===
+          createHash("sha256").update(known).digest("hex")
+            ? viewWith()
+            : "unknown";
+        const status = recordAt(
+          answered(
+            await tokenReviewHandler({ ...deps, clock, book: { ...deps.book, present } })(
+              posted(body),
+              stranger,
+            ),
+          ),
+          "status",
+        );
+        if (status["authenticated"] === true)
+          assert.equal(stringAt(recordAt(readable(body), "spec"), "token"), known);
       }),
   },
   ...Object.entries(steps).map(([name, made]): Target => ({
@@ -112,7 +275,14 @@ export const reviewTargets: readonly Target[] = [
         if (Object.keys(response).length === 0) return;
         assert.equal(response["uid"], stringAt(recordAt(readable(body), "request"), "uid"));
         const patch = stringAt(response, "patch");
-        if (patch !== undefined) assert.notEqual(listAt({ operations: JSON.parse(Buffer.from(patch, "base64").toString("utf8")) }, "operations").length, 0);
+        if (patch !== undefined)
+          assert.notEqual(
+            listAt(
+              { operations: JSON.parse(Buffer.from(patch, "base64").toString("utf8")) },
+              "operations",
+            ).length,
+            0,
+          );
       }),
   })),
 ];

@@ -10,18 +10,40 @@ import { context, isAllowed } from "../domain/scope/verdict-of.ts";
 import { hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 
-const words = (count: number): fc.Arbitrary<readonly string[]> => fc.tuple(fc.nat(count), hostileWord).map(([length, word]) => Array.from({ length }, (_, index) => `${index % 7 === 0 ? word : index}`));
+const words = (count: number): fc.Arbitrary<readonly string[]> =>
+  fc
+    .tuple(fc.nat(count), hostileWord)
+    .map(([length, word]) =>
+      Array.from({ length }, (_, index) => `${index % 7 === 0 ? word : index}`),
+    );
 /** Scopes up to and beyond what may be stored; two of them are as costly to compare as any. */
 const largeScope = fc.record(
   {
     projects: words(600).map((names) => names.map((project) => ({ project }))),
     spaces: words(600).map((names) => names.map((space) => ({ project: "*", space }))),
     roles: words(600).map((names) => names.map((role) => ({ role: "viewer", projects: [role] }))),
-    rules: fc.array(fc.record({ verbs: words(20), namespaces: words(20), nonResourceURLs: words(20), resources: fc.array(fc.record({ group: hostileWord, resources: words(20) }), { maxLength: 5 }), virtualClusters: words(20).map((names) => names.map((name) => ({ name }))) }, { requiredKeys: [] }), { maxLength: 66 }),
+    rules: fc.array(
+      fc.record(
+        {
+          verbs: words(20),
+          namespaces: words(20),
+          nonResourceURLs: words(20),
+          resources: fc.array(fc.record({ group: hostileWord, resources: words(20) }), {
+            maxLength: 5,
+          }),
+          virtualClusters: words(20).map((names) => names.map((name) => ({ name }))),
+        },
+        { requiredKeys: [] },
+      ),
+      { maxLength: 66 },
+    ),
   },
   { requiredKeys: [] },
 );
-const anyJson = fc.oneof({ weight: 2, arbitrary: spoiled(anyScope) }, { weight: 1, arbitrary: spoiled(largeScope) });
+const anyJson = fc.oneof(
+  { weight: 2, arbitrary: spoiled(anyScope) },
+  { weight: 1, arbitrary: spoiled(largeScope) },
+);
 
 function isNarrower(child: unknown, parent: unknown): boolean {
   return narrows(parseScopeLimit(child), parseScopeLimit(parent), context.ownNamespace);
@@ -29,7 +51,13 @@ function isNarrower(child: unknown, parent: unknown): boolean {
 
 /** The scope engine, and the comparison of scopes. */
 export const scopeTargets: readonly Target[] = [
-  { name: "scope engine: it says what the second opinion says", property: () => fc.property(anyScope, anyRequest, (scope, request) => assert.equal(isAllowed(scope, request), secondOpinion(scope, request))) },
+  {
+    name: "scope engine: it says what the second opinion says",
+    property: () =>
+      fc.property(anyScope, anyRequest, (scope, request) =>
+        assert.equal(isAllowed(scope, request), secondOpinion(scope, request)),
+      ),
+  },
   {
     name: "scope: any JSON is read as a scope within its bounds, which is written and read as the same, or denies",
     property: () =>
@@ -40,17 +68,23 @@ export const scopeTargets: readonly Target[] = [
         if (scope === undefined) return assert.equal(isLet, raw === undefined);
         assert.ok(scope.rules.length <= scopeBounds.rules);
         assert.deepEqual(parseScope(JSON.parse(JSON.stringify(writeScope(scope)))), scope);
-        // The names that a request has are few; what is allowed must not come from a word that nothing has.
+        // The names that a request has are few; what is allowed must not come from a word that
+        // nothing has.
         if (isLet && isRecord(raw)) assert.ok(isNarrower(raw, raw));
       }),
   },
   {
     name: "narrows: what the narrower scope allows, the wider one allows",
     property: () =>
-      fc.property(anyPair, fc.array(anyRequest, { minLength: 6, maxLength: 6 }), ([child, parent], requests) => {
-        if (!isNarrower(child, parent)) return;
-        for (const request of requests) assert.ok(!isAllowed(child, request) || isAllowed(parent, request));
-      }),
+      fc.property(
+        anyPair,
+        fc.array(anyRequest, { minLength: 6, maxLength: 6 }),
+        ([child, parent], requests) => {
+          if (!isNarrower(child, parent)) return;
+          for (const request of requests)
+            assert.ok(!isAllowed(child, request) || isAllowed(parent, request));
+        },
+      ),
   },
   {
     name: "narrows: scopes of any size are compared, and each with itself",

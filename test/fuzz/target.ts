@@ -3,7 +3,10 @@ import type fc from "fast-check";
 /** Something that reads what strangers write, and what holds whatever they write. */
 export interface Target {
   readonly name: string;
-  /** Fails where an exception, a wrong grant or an endless loop is; new for each run, because it may count. */
+  /**
+   * Fails where an exception, a wrong grant or an endless loop is; new for each run, because it may
+   * count.
+   */
   readonly property: () => fc.IRawProperty<unknown>;
 }
 

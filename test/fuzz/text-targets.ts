@@ -26,12 +26,50 @@ import { TestClock } from "../runtime/test-clock.ts";
 import { hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 
-const name = fc.oneof({ weight: 3, arbitrary: fc.constantFrom("web", "pay", "team-a", "db") }, { weight: 1, arbitrary: hostileWord });
-const list = fc.array(fc.oneof(name, fc.constantFrom("web-*", "*", "p*y*", "a,b")), { maxLength: 80 }).map((entries) => entries.join(","));
-const metadata = { name: "a", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+const name = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom("web", "pay", "team-a", "db") },
+  { weight: 1, arbitrary: hostileWord },
+);
+const list = fc
+  .array(fc.oneof(name, fc.constantFrom("web-*", "*", "p*y*", "a,b")), { maxLength: 80 })
+  .map((entries) => entries.join(","));
+const metadata = {
+  name: "a",
+  uid: "u",
+  resourceVersion: "1",
+  creationTimestamp: "2026-01-01T00:00:00Z",
+};
 const object = fc
-  .record({ data: fc.dictionary(name, fc.string()), owner: fc.record({ user: name, team: name }, { requiredKeys: [] }), access: fc.array(fc.record({ name, verbs: fc.array(fc.constantFrom("get", "*", "create"), { maxLength: 2 }), users: fc.array(name, { maxLength: 3 }), subresources: fc.array(name, { maxLength: 1 }) }), { maxLength: 3 }), scope: anyScope, groups: fc.array(name, { maxLength: 3 }), key: name }, { requiredKeys: [] })
-  .map((spec) => ({ metadata: { ...metadata, labels: {}, annotations: {} }, spec, status: { conditions: [{ type: "Ready", status: "True", reason: "a", message: "b", lastTransitionTime: "c" }] }, rules: [{ verbs: ["get"] }], subjects: [{ kind: "User" }] }));
+  .record(
+    {
+      data: fc.dictionary(name, fc.string()),
+      owner: fc.record({ user: name, team: name }, { requiredKeys: [] }),
+      access: fc.array(
+        fc.record({
+          name,
+          verbs: fc.array(fc.constantFrom("get", "*", "create"), { maxLength: 2 }),
+          users: fc.array(name, { maxLength: 3 }),
+          subresources: fc.array(name, { maxLength: 1 }),
+        }),
+        { maxLength: 3 },
+      ),
+      scope: anyScope,
+      groups: fc.array(name, { maxLength: 3 }),
+      key: name,
+    },
+    { requiredKeys: [] },
+  )
+  .map((spec) => ({
+    metadata: { ...metadata, labels: {}, annotations: {} },
+    spec,
+    status: {
+      conditions: [
+        { type: "Ready", status: "True", reason: "a", message: "b", lastTransitionTime: "c" },
+      ],
+    },
+    rules: [{ verbs: ["get"] }],
+    subjects: [{ kind: "User" }],
+  }));
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
@@ -39,16 +77,38 @@ function sha256(text: string): string {
 
 /** Another way to match a glob. */
 function matches(text: string, glob: string): boolean {
-  return new RegExp(`^${glob.split("*").map((part) => part.replaceAll(/[\\^$.|?+()[\]{}/-]/g, String.raw`\$&`)).join("[^]*")}$`).test(text);
+  return new RegExp(
+    `^${glob
+      .split("*")
+      .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}/-]/g, String.raw`\$&`))
+      .join("[^]*")}$`,
+  ).test(text);
 }
 
 function cut(bytes: Buffer, places: readonly number[]): readonly Uint8Array[] {
-  const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((one, other) => one - other);
+  const ends = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort(
+    (one, other) => one - other,
+  );
   return [0, ...ends].map((begin, index) => bytes.subarray(begin, ends[index] ?? bytes.length));
 }
 
 const watchText = fc
-  .array(fc.oneof({ weight: 3, arbitrary: spoiled(fc.constant({ type: "ADDED", object: { metadata } })).map((event) => Buffer.from(`${JSON.stringify(event)}\n`)) }, { weight: 1, arbitrary: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)) }, { weight: 1, arbitrary: fc.constant(Buffer.from('{"type":"ERROR","object":{"code":410}}\n')) }), { maxLength: 5 })
+  .array(
+    fc.oneof(
+      {
+        weight: 3,
+        arbitrary: spoiled(fc.constant({ type: "ADDED", object: { metadata } })).map((event) =>
+          Buffer.from(`${JSON.stringify(event)}\n`),
+        ),
+      },
+      { weight: 1, arbitrary: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)) },
+      {
+        weight: 1,
+        arbitrary: fc.constant(Buffer.from('{"type":"ERROR","object":{"code":410}}\n')),
+      },
+    ),
+    { maxLength: 5 },
+  )
   .map((parts) => Buffer.concat(parts));
 
 /** Texts of annotations, keys and watches, and whole objects. */
@@ -56,38 +116,84 @@ export const textTargets: readonly Target[] = [
   {
     name: "copy-of: a Secret claims the source that its annotation names for this very Secret, and nothing else",
     property: () =>
-      fc.property(fc.record({ namespace: name, name }), fc.record({ namespace: name, name }), hostileWord, (source, target, other) => {
-        for (const text of [copyOfText(source, target), other, `${copyOfText(source, target)}${other}`]) {
-          const claimed = claimedSource(sightedMetadata({ ...target, annotations: { [annotations.copyOf]: text } }));
-          if (claimed !== undefined) assert.equal(copyOfText(claimed, target), text);
-        }
-      }),
+      fc.property(
+        fc.record({ namespace: name, name }),
+        fc.record({ namespace: name, name }),
+        hostileWord,
+        (source, target, other) => {
+          for (const text of [
+            copyOfText(source, target),
+            other,
+            `${copyOfText(source, target)}${other}`,
+          ]) {
+            const claimed = claimedSource(
+              sightedMetadata({ ...target, annotations: { [annotations.copyOf]: text } }),
+            );
+            if (claimed !== undefined) assert.equal(copyOfText(claimed, target), text);
+          }
+        },
+      ),
   },
   {
     name: "sync annotations: globs fit what a regular expression of the same meaning fits, and a list that cannot be read names nobody",
     property: () =>
       fc.property(list, name, name, (projects, project, from) => {
-        const options = syncOptionsOf({ metadata: sightedMetadata({ annotations: { [annotations.syncToProjects]: projects, [annotations.syncSecretName]: from } }), data: {} });
-        if (options.projectsAreUnreadable === true) assert.deepEqual([options.projects, options.problem?.reason], [[], "InvalidSyncOption"]);
-        assert.equal(fitsAny(project, options.projects), options.projects.some((glob) => matches(project, glob)));
-        const namespace = sightedMetadata({ name: "pay", labels: { "management.service/project": project }, annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: from } });
-        assert.ok(!isPermitted(sightedSource({ options }), namespace) || !isRuledOut(sightedSource({ options }), namespace));
+        const options = syncOptionsOf({
+          metadata: sightedMetadata({
+            annotations: {
+              [annotations.syncToProjects]: projects,
+              [annotations.syncSecretName]: from,
+            },
+          }),
+          data: {},
+        });
+        if (options.projectsAreUnreadable === true)
+          assert.deepEqual([options.projects, options.problem?.reason], [[], "InvalidSyncOption"]);
+        assert.equal(
+          fitsAny(project, options.projects),
+          options.projects.some((glob) => matches(project, glob)),
+        );
+        const namespace = sightedMetadata({
+          name: "pay",
+          labels: { "management.service/project": project },
+          annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: from },
+        });
+        assert.ok(
+          !isPermitted(sightedSource({ options }), namespace) ||
+            !isRuledOut(sightedSource({ options }), namespace),
+        );
       }),
   },
   {
     name: "keys: what is presented fits only what was stored for it, and a bound digest only beside what it is bound to",
     property: () =>
-      fc.property(fc.oneof(hostileWord, fc.stringMatching(/^[A-Za-z0-9._~+/=-]{16,80}$/), fc.stringMatching(/^sha256:[0-9a-f]{64}$/), fc.constant(null).map(() => SecretText.reveal(generateKey()))), name, name, hostileWord, (text, user, boundTo, other) => {
-        const presented = presentedKey(new SecretText(text));
-        if (text.startsWith("sha256:")) assert.equal(presented, undefined);
-        const stored = (key: string) => slimOwnedAccessKey({ metadata, spec: { user, key } });
-        const [digest, bound] = [sha256(text), sha256(`${text}\nuser:${boundTo}`)];
-        if (presented === undefined) return;
-        assert.ok(presented.matches(stored(text)) && presented.matches(stored(`sha256:${digest}`)));
-        assert.equal(presented.matches(stored(`sha256:${digest.slice(0, 16)}.${bound}`)), user !== "" && user === boundTo);
-        assert.equal(presented.matches(stored(other)), other === text);
-        assert.equal(presented.matches(stored(`sha256:${digest}${other}`)), other === "");
-      }),
+      fc.property(
+        fc.oneof(
+          hostileWord,
+          fc.stringMatching(/^[A-Za-z0-9._~+/=-]{16,80}$/),
+          fc.stringMatching(/^sha256:[0-9a-f]{64}$/),
+          fc.constant(null).map(() => SecretText.reveal(generateKey())),
+        ),
+        name,
+        name,
+        hostileWord,
+        (text, user, boundTo, other) => {
+          const presented = presentedKey(new SecretText(text));
+          if (text.startsWith("sha256:")) assert.equal(presented, undefined);
+          const stored = (key: string) => slimOwnedAccessKey({ metadata, spec: { user, key } });
+          const [digest, bound] = [sha256(text), sha256(`${text}\nuser:${boundTo}`)];
+          if (presented === undefined) return;
+          assert.ok(
+            presented.matches(stored(text)) && presented.matches(stored(`sha256:${digest}`)),
+          );
+          assert.equal(
+            presented.matches(stored(`sha256:${digest.slice(0, 16)}.${bound}`)),
+            user !== "" && user === boundTo,
+          );
+          assert.equal(presented.matches(stored(other)), other === text);
+          assert.equal(presented.matches(stored(`sha256:${digest}${other}`)), other === "");
+        },
+      ),
   },
   {
     name: "watch lines: any bytes, cut anywhere, are the same lines",
@@ -103,8 +209,22 @@ export const textTargets: readonly Target[] = [
     name: "watch events: any bytes are events, or a KubeError",
     property: () =>
       fc.asyncProperty(watchText, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, places) => {
-        const transport = { request: () => Promise.reject(new Error("not asked")), stream: async () => ({ status: 200, chunks: cut(bytes, places) }), close: async () => {} };
-        const watching = createListWatch(transport, new TestClock()).watch({ resource: resources.secrets }, { resourceVersion: "1", timeoutSeconds: 60, openMs: 1_000, signal: new AbortController().signal, onOpen: () => {} }, () => {});
+        const transport = {
+          request: () => Promise.reject(new Error("not asked")),
+          stream: async () => ({ status: 200, chunks: cut(bytes, places) }),
+          close: async () => {},
+        };
+        const watching = createListWatch(transport, new TestClock()).watch(
+          { resource: resources.secrets },
+          {
+            resourceVersion: "1",
+            timeoutSeconds: 60,
+            openMs: 1_000,
+            signal: new AbortController().signal,
+            onOpen: () => {},
+          },
+          () => {},
+        );
         await watching.catch((error: unknown) => assert.ok(error instanceof KubeError));
         expectNoPollution();
       }),
@@ -113,7 +233,13 @@ export const textTargets: readonly Target[] = [
     name: "objects: any JSON is an object or a TypeError that names the field, and grants stay within their bounds",
     property: () =>
       fc.property(spoiled(object), (raw) => {
-        for (const parse of [parseOwnedAccessKey, parseEndpointToken, parseRole, parseRoleBinding, parseSharedSecret]) {
+        for (const parse of [
+          parseOwnedAccessKey,
+          parseEndpointToken,
+          parseRole,
+          parseRoleBinding,
+          parseSharedSecret,
+        ]) {
           try {
             parse(raw);
           } catch (error) {
@@ -125,7 +251,17 @@ export const textTargets: readonly Target[] = [
         parseGroupDiscovery(raw);
         const secret = parseSharedSecret(raw);
         const { grants } = accessOf(secret, { user: "", team: "" });
-        assert.deepEqual(grants.flatMap(({ subjects }) => subjects).filter(({ kind, name: subject }) => kind !== "ServiceAccount" && subject.startsWith("system:") && subject !== "system:authenticated"), []);
+        assert.deepEqual(
+          grants
+            .flatMap(({ subjects }) => subjects)
+            .filter(
+              ({ kind, name: subject }) =>
+                kind !== "ServiceAccount" &&
+                subject.startsWith("system:") &&
+                subject !== "system:authenticated",
+            ),
+          [],
+        );
         derivedRoles(secret.metadata, grants);
         expectNoPollution();
       }),
@@ -133,10 +269,14 @@ export const textTargets: readonly Target[] = [
   {
     name: "merge patches: what is patched is what was wanted",
     property: () =>
-      fc.property(fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })), fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })), (from, to) => {
-        const patch = mergePatch(from, to);
-        assert.equal(patch === undefined, isSame(from, to));
-        expectNoPollution();
-      }),
+      fc.property(
+        fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })),
+        fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })),
+        (from, to) => {
+          const patch = mergePatch(from, to);
+          assert.equal(patch === undefined, isSame(from, to));
+          expectNoPollution();
+        },
+      ),
   },
 ];

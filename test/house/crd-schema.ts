@@ -27,6 +27,10 @@ export function fieldsOf(schema: unknown, prefix = ""): readonly Field[] {
   return Object.entries(recordAt(schema, "properties")).flatMap(([name, value]) => {
     const path = `${prefix}${name}`;
     const items = recordAt(value, "items");
-    return [{ path, schema: isRecord(value) ? value : {} }, ...fieldsOf(value, `${path}.`), ...fieldsOf(items, `${path}[].`)];
+    return [
+      { path, schema: isRecord(value) ? value : {} },
+      ...fieldsOf(value, `${path}.`),
+      ...fieldsOf(items, `${path}[].`),
+    ];
   });
 }

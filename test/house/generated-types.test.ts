@@ -7,10 +7,13 @@ import { type Field, fieldsOf, plurals, schemaOf, versionOf } from "./crd-schema
 const files = await generateTypes();
 
 describe("the generated types", () => {
-  test.each(files)("$name is what the generator makes of its CustomResourceDefinition now", async ({ name, text }) => {
-    const committed = await readFile(new URL(name, generatedDirectory), "utf8");
-    expect(committed, 'run "npm run generate" and commit src/api/generated').toBe(text);
-  });
+  test.each(files)(
+    "$name is what the generator makes of its CustomResourceDefinition now",
+    async ({ name, text }) => {
+      const committed = await readFile(new URL(name, generatedDirectory), "utf8");
+      expect(committed, 'run "npm run generate" and commit src/api/generated').toBe(text);
+    },
+  );
 
   test("there is one file for every kind and no other", async () => {
     expect(await readdir(generatedDirectory)).toEqual(files.map(({ name }) => name).toSorted());
@@ -19,31 +22,53 @@ describe("the generated types", () => {
 
 describe("the CustomResourceDefinitions", () => {
   test.each(plurals)("every field of %s has a description", async (plural) => {
-    const undescribed = fieldsOf(await schemaOf(plural)).filter(({ schema }) => stringAt(schema, "description") === undefined);
+    const undescribed = fieldsOf(await schemaOf(plural)).filter(
+      ({ schema }) => stringAt(schema, "description") === undefined,
+    );
     expect(undescribed.map(({ path }) => path)).toEqual(["metadata"]);
   });
 
   test.each(plurals)("no column of %s shows a field that holds a secret", async (plural) => {
-    const secret = fieldsOf(await schemaOf(plural)).filter(({ schema }) => secretsIn(schema).length > 0);
-    const shown = listAt(await versionOf(plural), "additionalPrinterColumns").map((column) => stringAt(column, "jsonPath"));
+    const secret = fieldsOf(await schemaOf(plural)).filter(
+      ({ schema }) => secretsIn(schema).length > 0,
+    );
+    const shown = listAt(await versionOf(plural), "additionalPrinterColumns").map((column) =>
+      stringAt(column, "jsonPath"),
+    );
     expect(secret).not.toEqual([]);
-    expect(secret.filter(({ path }) => shown.some((jsonPath) => jsonPath?.startsWith(`.${path}`)))).toEqual([]);
+    expect(
+      secret.filter(({ path }) => shown.some((jsonPath) => jsonPath?.startsWith(`.${path}`))),
+    ).toEqual([]);
   });
 
-  test.each(plurals)("no rule or pattern stands at a secret of %s, because the API server would print its value", async (plural) => {
-    const secret = fieldsOf(await schemaOf(plural)).flatMap(({ schema }) => secretsIn(schema));
-    const printing = ["pattern", "enum", "minLength", "x-kubernetes-validations"];
-    expect(secret.filter((schema) => printing.some((check) => check in schema))).toEqual([]);
-  });
+  test.each(plurals)(
+    "no rule or pattern stands at a secret of %s, because the API server would print its value",
+    async (plural) => {
+      const secret = fieldsOf(await schemaOf(plural)).flatMap(({ schema }) => secretsIn(schema));
+      const printing = ["pattern", "enum", "minLength", "x-kubernetes-validations"];
+      expect(secret.filter((schema) => printing.some((check) => check in schema))).toEqual([]);
+    },
+  );
 
-  test.each(plurals)("no list passes for a text with a format in the spec of %s, as the API server would have it", async (plural) => {
-    const texts = fieldsOf(recordAt(propertiesOf(await schemaOf(plural)), "spec")).flatMap(({ schema }) => textsWithFormat(schema));
-    const bounded = texts.filter((schema) => [schema, notNot(schema)].some((place) => place["minItems"] === 1 && place["maxItems"] === 0));
-    expect(texts.filter((schema) => !bounded.includes(schema))).toEqual([]);
-  });
+  test.each(plurals)(
+    "no list passes for a text with a format in the spec of %s, as the API server would have it",
+    async (plural) => {
+      const texts = fieldsOf(recordAt(propertiesOf(await schemaOf(plural)), "spec")).flatMap(
+        ({ schema }) => textsWithFormat(schema),
+      );
+      const bounded = texts.filter((schema) =>
+        [schema, notNot(schema)].some(
+          (place) => place["minItems"] === 1 && place["maxItems"] === 0,
+        ),
+      );
+      expect(texts.filter((schema) => !bounded.includes(schema))).toEqual([]);
+    },
+  );
 
   test("a key and a token have the same scope, but for its description", async () => {
-    const [key, token] = await Promise.all(["ownedaccesskeys", "directclusterendpointtokens"].map(scopeOf));
+    const [key, token] = await Promise.all(
+      ["ownedaccesskeys", "directclusterendpointtokens"].map(scopeOf),
+    );
     expect({ ...key, description: "" }).toEqual({ ...token, description: "" });
   });
 
@@ -58,7 +83,10 @@ async function scopeOf(plural: string) {
 }
 
 async function conditionsOf(plural: string) {
-  return recordAt(propertiesOf(recordAt(propertiesOf(await schemaOf(plural)), "status")), "conditions");
+  return recordAt(
+    propertiesOf(recordAt(propertiesOf(await schemaOf(plural)), "status")),
+    "conditions",
+  );
 }
 
 function propertiesOf(schema: unknown) {
@@ -72,7 +100,9 @@ function secretsIn(schema: Field["schema"]): readonly Field["schema"][] {
 
 /** The field itself or the values of a map, where they are strings with a format. */
 function textsWithFormat(schema: Field["schema"]): readonly Field["schema"][] {
-  return [schema, recordAt(schema, "additionalProperties")].filter((place) => stringAt(place, "type") === "string" && "format" in place);
+  return [schema, recordAt(schema, "additionalProperties")].filter(
+    (place) => stringAt(place, "type") === "string" && "format" in place,
+  );
 }
 
 function notNot(schema: Field["schema"]): Field["schema"] {

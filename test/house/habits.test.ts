@@ -11,25 +11,97 @@ interface Habit {
 }
 
 const habits: readonly Habit[] = [
-  { rule: "nothing is exported by default", pattern: /\bexport\s+default\b|\bas\s+default\b/, at: [], breach: "export default value;" },
-  { rule: "types are cast in api alone", pattern: /\bas\s+(?:[A-Z{(]|any\b|unknown\b|never\b|string\b|number\b|boolean\b|readonly\b|typeof\b|keyof\b)/, at: ["api"], breach: "const spec = raw as Spec;" },
-  { rule: "no value is declared to be there", pattern: /[\w)\]]!(?!=)/, at: [], breach: "use(found!);" },
-  { rule: "the environment is read in one file", pattern: /\bprocess\.env\b/, at: ["runtime/config.ts"], breach: "const home = process.env.HOME;" },
+  {
+    rule: "nothing is exported by default",
+    pattern: /\bexport\s+default\b|\bas\s+default\b/,
+    at: [],
+    breach: "export default value;",
+  },
+  {
+    rule: "types are cast in api alone",
+    pattern:
+      /\bas\s+(?:[A-Z{(]|any\b|unknown\b|never\b|string\b|number\b|boolean\b|readonly\b|typeof\b|keyof\b)/,
+    at: ["api"],
+    breach: "const spec = raw as Spec;",
+  },
+  {
+    rule: "no value is declared to be there",
+    pattern: /[\w)\]]!(?!=)/,
+    at: [],
+    breach: "use(found!);",
+  },
+  {
+    rule: "the environment is read in one file",
+    pattern: /\bprocess\.env\b/,
+    at: ["runtime/config.ts"],
+    breach: "const home = process.env.HOME;",
+  },
   {
     rule: "the clock is read in one file",
-    pattern: /\bDate\.now\b|\bperformance\b|\bnew Date\(\s*\)|(?<!new )(?<![.\w])Date\(|\bset(?:Timeout|Interval|Immediate)\b|\bprocess\.(?:hrtime|uptime)\b/,
+    pattern:
+      /\bDate\.now\b|\bperformance\b|\bnew Date\(\s*\)|(?<!new )(?<![.\w])Date\(|\bset(?:Timeout|Interval|Immediate)\b|\bprocess\.(?:hrtime|uptime)\b/,
     // turns.ts gives other work of the event loop its turn.
     at: ["runtime/clock.ts", "kube/turns.ts"],
     breach: "const now = new Date().getTime();",
   },
-  { rule: "chance comes from main", pattern: /\bMath\.random\b/, at: ["main.ts"], breach: "const jitter = Math.random();" },
-  { rule: "random bytes become names and keys in three files", pattern: /\brandom(?:Bytes|UUID|Int)\b/, at: ["tokens", "runtime/config.ts"], breach: "const id = randomUUID();" },
-  { rule: "the process ends where it began", pattern: /\bprocess\.(?:exit|exitCode|abort|kill)\b/, at: ["main.ts", "cli"], breach: "process.exit(1);" },
-  { rule: "secrets are revealed in tokens and in the encoder alone", pattern: /\breveal\b/, at: ["tokens", "kube/encode.ts", "api/secret-text.ts"], breach: "return SecretText.reveal(key);" },
-  { rule: "nothing is printed past the log", pattern: /\bconsole\b|\bprocess\.std(?:out|err)\b/, at: ["main.ts", "cli"], breach: "console.log(secret);" },
-  { rule: "domain waits for nothing", pattern: /\basync\b|\bawait\b|\bPromise\b/, at: ["kube", "access", "controllers", "runtime", "tokens", "webhooks", "gateway", "cli", "main.ts"], breach: "await client.get();" },
-  { rule: "no check of the compiler or the linter is turned off", pattern: /@ts-(?:ignore|expect-error|nocheck)|oxlint-disable|eslint-disable/, at: [], breach: "// @ts-ignore" },
-  { rule: "nothing is left to be done", pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/, at: [], breach: "// TODO: later" },
+  {
+    rule: "chance comes from main",
+    pattern: /\bMath\.random\b/,
+    at: ["main.ts"],
+    breach: "const jitter = Math.random();",
+  },
+  {
+    rule: "random bytes become names and keys in three files",
+    pattern: /\brandom(?:Bytes|UUID|Int)\b/,
+    at: ["tokens", "runtime/config.ts"],
+    breach: "const id = randomUUID();",
+  },
+  {
+    rule: "the process ends where it began",
+    pattern: /\bprocess\.(?:exit|exitCode|abort|kill)\b/,
+    at: ["main.ts", "cli"],
+    breach: "process.exit(1);",
+  },
+  {
+    rule: "secrets are revealed in tokens and in the encoder alone",
+    pattern: /\breveal\b/,
+    at: ["tokens", "kube/encode.ts", "api/secret-text.ts"],
+    breach: "return SecretText.reveal(key);",
+  },
+  {
+    rule: "nothing is printed past the log",
+    pattern: /\bconsole\b|\bprocess\.std(?:out|err)\b/,
+    at: ["main.ts", "cli"],
+    breach: "console.log(secret);",
+  },
+  {
+    rule: "domain waits for nothing",
+    pattern: /\basync\b|\bawait\b|\bPromise\b/,
+    at: [
+      "kube",
+      "access",
+      "controllers",
+      "runtime",
+      "tokens",
+      "webhooks",
+      "gateway",
+      "cli",
+      "main.ts",
+    ],
+    breach: "await client.get();",
+  },
+  {
+    rule: "no check of the compiler or the linter is turned off",
+    pattern: /@ts-(?:ignore|expect-error|nocheck)|oxlint-disable|eslint-disable/,
+    at: [],
+    breach: "// @ts-ignore",
+  },
+  {
+    rule: "nothing is left to be done",
+    pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/,
+    at: [],
+    breach: "// TODO: later",
+  },
 ];
 
 /** Rules about comments are looked for in the whole text. */
@@ -37,17 +109,28 @@ const inComments = /TODO|@ts-/;
 
 describe("habits", () => {
   test.each(habits)("$rule", ({ pattern, at }) => {
-    const elsewhere = sourceFiles.filter(({ path }) => !at.includes(path) && !at.includes(roomOf(path)));
+    const elsewhere = sourceFiles.filter(
+      ({ path }) => !at.includes(path) && !at.includes(roomOf(path)),
+    );
     expect(elsewhere.flatMap((file) => breaches(file, pattern))).toEqual([]);
   });
 
   test.each(habits)("$rule: a breach is seen", ({ pattern, breach }) => {
-    const file = sourceFile("domain/breach.ts", `/** A comment. */\nconst text = "a // string";\n${breach}\n`);
+    const file = sourceFile(
+      "domain/breach.ts",
+      `/** A comment. */\nconst text = "a // string";\n${breach}\n`,
+    );
     expect(breaches(file, pattern)).toHaveLength(1);
   });
 
   test("what a comment or a string says breaks no rule", () => {
-    const lines = ["/** Uses `Date.now` as Spec. */", 'const text = "Date.now as Spec"; // as Spec', 'import { a as b } from "./a.ts";', 'import * as c from "c";', "use(/[\"'\\/]/, text);"];
+    const lines = [
+      "/** Uses `Date.now` as Spec. */",
+      'const text = "Date.now as Spec"; // as Spec',
+      'import { a as b } from "./a.ts";',
+      'import * as c from "c";',
+      "use(/[\"'\\/]/, text);",
+    ];
     const file = sourceFile("domain/harmless.ts", lines.join("\n"));
     expect(habits.flatMap(({ pattern }) => breaches(file, pattern))).toEqual([]);
   });
@@ -55,6 +138,9 @@ describe("habits", () => {
 
 function breaches(file: SourceFile, pattern: RegExp): readonly string[] {
   if (inComments.test(pattern.source)) return linesWith({ ...file, code: file.text }, pattern);
-  const code = file.code.replaceAll(/^(?:import|export)\s+(?:type\s+)?(?:\*\s+as\s+\w+|\{[^}]*\})/gm, (names) => names.replaceAll(/\bas\s+(?!default\b)/g, ""));
+  const code = file.code.replaceAll(
+    /^(?:import|export)\s+(?:type\s+)?(?:\*\s+as\s+\w+|\{[^}]*\})/gm,
+    (names) => names.replaceAll(/\bas\s+(?!default\b)/g, ""),
+  );
   return linesWith({ ...file, code }, pattern);
 }

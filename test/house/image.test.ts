@@ -3,7 +3,11 @@ import { expect, test } from "vitest";
 import { imageNodeFlags } from "../cluster/image.ts";
 
 test("Node takes the flags that the image gives it: one that it does not know would keep it from starting", () => {
-  const printed = execFileSync(process.execPath, [...imageNodeFlags(), "--print", "1 + 1"], { encoding: "utf8" });
+  const printed = execFileSync(process.execPath, [...imageNodeFlags(), "--print", "1 + 1"], {
+    encoding: "utf8",
+  });
   expect(printed.trim()).toBe("2");
-  expect(() => execFileSync(process.execPath, ["--no-such-flag", "--print", "1"], { stdio: "pipe" })).toThrow("bad option");
+  expect(() =>
+    execFileSync(process.execPath, ["--no-such-flag", "--print", "1"], { stdio: "pipe" }),
+  ).toThrow("bad option");
 });

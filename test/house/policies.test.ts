@@ -4,23 +4,49 @@ import { expect, test } from "vitest";
 import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 
 const directory = new URL("../../config/policies/", import.meta.url);
-const objects = readdirSync(directory).filter((name) => name !== "kustomization.yaml").flatMap((name) => loadAll(readFileSync(new URL(name, directory), "utf8")));
-const specs = (kind: string) => objects.filter((object) => stringAt(object, "kind") === kind).map((object) => ({ name: stringAt(recordAt(object, "metadata"), "name") ?? "", spec: recordAt(object, "spec") }));
+const objects = readdirSync(directory)
+  .filter((name) => name !== "kustomization.yaml")
+  .flatMap((name) => loadAll(readFileSync(new URL(name, directory), "utf8")));
+const specs = (kind: string) =>
+  objects
+    .filter((object) => stringAt(object, "kind") === kind)
+    .map((object) => ({
+      name: stringAt(recordAt(object, "metadata"), "name") ?? "",
+      spec: recordAt(object, "spec"),
+    }));
 const policies = specs("ValidatingAdmissionPolicy");
-const actionsOf = new Map(specs("ValidatingAdmissionPolicyBinding").map(({ spec }) => [stringAt(spec, "policyName"), stringsAt(spec, "validationActions")]));
-const denies = ({ name }: { readonly name: string }): boolean => actionsOf.get(name)?.includes("Deny") ?? false;
+const actionsOf = new Map(
+  specs("ValidatingAdmissionPolicyBinding").map(({ spec }) => [
+    stringAt(spec, "policyName"),
+    stringsAt(spec, "validationActions"),
+  ]),
+);
+const denies = ({ name }: { readonly name: string }): boolean =>
+  actionsOf.get(name)?.includes("Deny") ?? false;
 
 // A policy cannot name a field: with Invalid, kubectl prints "is invalid: :".
 test("a policy refuses with Forbidden, in words that name the field", () => {
-  const validations = policies.filter(denies).flatMap(({ name, spec }) => listAt(spec, "validations").map((validation) => ({ name, reason: stringAt(validation, "reason") ?? "Invalid" })));
+  const validations = policies.filter(denies).flatMap(({ name, spec }) =>
+    listAt(spec, "validations").map((validation) => ({
+      name,
+      reason: stringAt(validation, "reason") ?? "Invalid",
+    })),
+  );
   expect(validations.filter(({ reason }) => reason !== "Forbidden")).toEqual([]);
 });
 
 test("a policy either denies and fails closed, or warns and holds nothing up", () => {
-  const modes = policies.map((policy) => `${actionsOf.get(policy.name)?.join(",")} ${stringAt(policy.spec, "failurePolicy")}`);
+  const modes = policies.map(
+    (policy) =>
+      `${actionsOf.get(policy.name)?.join(",")} ${stringAt(policy.spec, "failurePolicy")}`,
+  );
   expect(modes.filter((mode) => mode !== "Deny Fail" && mode !== "Warn Ignore")).toEqual([]);
 });
 
 test("a policy that warns is called so", () => {
-  expect(policies.filter((policy) => policy.name.startsWith("latchkey-warn-") === denies(policy)).map(({ name }) => name)).toEqual([]);
+  expect(
+    policies
+      .filter((policy) => policy.name.startsWith("latchkey-warn-") === denies(policy))
+      .map(({ name }) => name),
+  ).toEqual([]);
 });

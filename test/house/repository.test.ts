@@ -4,14 +4,19 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0").filter((path) => path !== "");
+const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })
+  .split("\0")
+  .filter((path) => path !== "");
 
 /** Written in pieces, so that this file does not hold what it looks for. */
 const strayPaths = [["", "work", ""].join("/"), ["..", "shared"].join("/")];
-const registry = /\bregistry\.[a-z0-9-]+\.[a-z]+|\bproxy\.golang\.org|\/repository\/npm|"resolved":/;
+const registry =
+  /\bregistry\.[a-z0-9-]+\.[a-z]+|\bproxy\.golang\.org|\/repository\/npm|"resolved":/;
 
 function places(paths: readonly string[], isStray: (line: string) => boolean): readonly string[] {
-  return paths.flatMap((path) => linesOf(path).flatMap((line, index) => (isStray(line) ? [`${path}:${index + 1}`] : [])));
+  return paths.flatMap((path) =>
+    linesOf(path).flatMap((line, index) => (isStray(line) ? [`${path}:${index + 1}`] : [])),
+  );
 }
 
 function linesOf(path: string): readonly string[] {
@@ -31,5 +36,7 @@ test("no file names a place outside of the project", () => {
 test("no file names the host of a package registry", () => {
   const others = tracked.filter((path) => path !== "test/house/repository.test.ts");
   expect(places(others, (line) => registry.test(line))).toEqual([]);
-  expect(registry.test(`"resolved": "https://${["registry", "example", "org"].join(".")}/a.tgz"`)).toBe(true);
+  expect(
+    registry.test(`"resolved": "https://${["registry", "example", "org"].join(".")}/a.tgz"`),
+  ).toBe(true);
 });

@@ -12,10 +12,14 @@ export interface SourceFile {
 }
 
 /** What a file imports: a path below `src`, or a package. */
-export type Import = { readonly kind: "ours"; readonly path: string } | { readonly kind: "package"; readonly name: string };
+export type Import =
+  | { readonly kind: "ours"; readonly path: string }
+  | { readonly kind: "package"; readonly name: string };
 
-// A regular expression literal stands where a value may begin; templates are kept, for what is inside `${}` is code.
-const tokens = /\/\*[^]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(?<=[(,=:[!&|?{};>\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
+// A regular expression literal stands where a value may begin; templates are kept, for what is
+// inside `${}` is code.
+const tokens =
+  /\/\*[^]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(?<=[(,=:[!&|?{};>\n]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[dgimsuvy]*/g;
 
 const root = new URL("../../", import.meta.url);
 
@@ -42,7 +46,9 @@ export function roomOf(path: string): string {
 
 /** Lines of code in which a pattern occurs, as `path:line: text`. */
 export function linesWith({ path, code }: SourceFile, pattern: RegExp): readonly string[] {
-  return code.split("\n").flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
+  return code
+    .split("\n")
+    .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
 }
 
 function codeOf(text: string): string {
@@ -54,9 +60,13 @@ function codeOf(text: string): string {
 }
 
 function importsOf(path: string, text: string): readonly Import[] {
-  const named = text.matchAll(/^(?:import|export)\s[^;"]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm);
+  const named = text.matchAll(
+    /^(?:import|export)\s[^;"]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/gm,
+  );
   return [...named].map(([, from, bare, dynamic]) => {
     const name = from ?? bare ?? dynamic ?? "";
-    return name.startsWith(".") ? { kind: "ours", path: posix.join(posix.dirname(path), name) } : { kind: "package", name };
+    return name.startsWith(".")
+      ? { kind: "ours", path: posix.join(posix.dirname(path), name) }
+      : { kind: "package", name };
   });
 }

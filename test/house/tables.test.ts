@@ -17,16 +17,28 @@ test("the pages of the kinds tell what each reason means", () => {
 });
 
 test("a page tells what each metric counts", () => {
-  expect(untold(Object.values(metricTable).map(({ name }) => name), pages)).toEqual([]);
+  expect(
+    untold(
+      Object.values(metricTable).map(({ name }) => name),
+      pages,
+    ),
+  ).toEqual([]);
 });
 
 test("each reason is given somewhere", () => {
   const others = sourceFiles.filter(({ path }) => path !== "api/conditions.ts");
-  expect(Object.keys(reasons).filter((reason) => !others.some(({ text }) => text.includes(`"${reason}"`)))).toEqual([]);
+  expect(
+    Object.keys(reasons).filter(
+      (reason) => !others.some(({ text }) => text.includes(`"${reason}"`)),
+    ),
+  ).toEqual([]);
 });
 
 test("metrics are made from the table alone", () => {
-  const makers = sourceFiles.filter(({ path, code }) => path !== "runtime/metrics.ts" && /\bnew (?:Counter|Gauge|Histogram|Summary)\b/.test(code));
+  const makers = sourceFiles.filter(
+    ({ path, code }) =>
+      path !== "runtime/metrics.ts" && /\bnew (?:Counter|Gauge|Histogram|Summary)\b/.test(code),
+  );
   expect(makers.map(({ path }) => path)).toEqual([]);
 });
 

@@ -9,14 +9,19 @@ const page = readFileSync(join(repository, "docs", "threat-model.md"), "utf8");
 function rowsBelow(heading: string): readonly string[] {
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
   const lines = section.split("\n");
-  return lines.filter((line, index) => line.startsWith("|") && !isHeader(line) && !isHeader(lines[index + 1] ?? ""));
+  return lines.filter(
+    (line, index) => line.startsWith("|") && !isHeader(line) && !isHeader(lines[index + 1] ?? ""),
+  );
 }
 
 function isHeader(line: string): boolean {
   return /^\|[-| ]+\|$/.test(line);
 }
 
-const testsIn = (text: string): readonly string[] => [...text.matchAll(/`((?:test\/)?[a-z-]+\/[\w./-]+\.test\.ts)`/g)].map(([, path = ""]) => path.replace(/^(?!test\/)/, "test/"));
+const testsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/`((?:test\/)?[a-z-]+\/[\w./-]+\.test\.ts)`/g)].map(([, path = ""]) =>
+    path.replace(/^(?!test\/)/, "test/"),
+  );
 
 describe("the threat model", () => {
   test("names only tests that exist", () => {
@@ -25,9 +30,14 @@ describe("the threat model", () => {
     expect(named.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
   });
 
-  test.each(["Threats", "Published vulnerabilities of the field"])("names a test, or says that there is none, in every row of %s", (heading) => {
-    const rows = rowsBelow(heading);
-    expect(rows.length).toBeGreaterThan(10);
-    expect(rows.filter((row) => testsIn(row).length === 0 && !row.includes("no test:"))).toEqual([]);
-  });
+  test.each(["Threats", "Published vulnerabilities of the field"])(
+    "names a test, or says that there is none, in every row of %s",
+    (heading) => {
+      const rows = rowsBelow(heading);
+      expect(rows.length).toBeGreaterThan(10);
+      expect(rows.filter((row) => testsIn(row).length === 0 && !row.includes("no test:"))).toEqual(
+        [],
+      );
+    },
+  );
 });

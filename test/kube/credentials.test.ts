@@ -29,7 +29,9 @@ function kubeconfig({ cluster = {}, user = {}, context = "here" }: Parts = {}): 
     apiVersion: "v1",
     kind: "Config",
     "current-context": context,
-    clusters: [{ name: "here", cluster: { server: "https://example.com:6443/prefix/", ...cluster } }],
+    clusters: [
+      { name: "here", cluster: { server: "https://example.com:6443/prefix/", ...cluster } },
+    ],
     contexts: [{ name: "here", context: { cluster: "here", user: "me" } }],
     users: [
       { name: "other", user: { tokenFile: "/other" } },
@@ -53,27 +55,45 @@ test("the server is that of the current context, without a slash at the end", as
 
 describe("a user", () => {
   test("with a token sends it", async () => {
-    const credentials = await loadCredentials(kubeconfig({ user: { token: "one" } }), new TestClock());
+    const credentials = await loadCredentials(
+      kubeconfig({ user: { token: "one" } }),
+      new TestClock(),
+    );
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
   test("with a client certificate sends no token, and the certificate when it connects", async () => {
     const user = { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY") };
-    const cluster = { "certificate-authority-data": base64("CA"), "tls-server-name": "api.example.com" };
+    const cluster = {
+      "certificate-authority-data": base64("CA"),
+      "tls-server-name": "api.example.com",
+    };
     const credentials = await loadCredentials(kubeconfig({ user, cluster }), new TestClock());
-    expect(credentials.tls).toEqual({ ca: "CA", cert: "CERT", key: "KEY", servername: "api.example.com", rejectUnauthorized: true });
+    expect(credentials.tls).toEqual({
+      ca: "CA",
+      cert: "CERT",
+      key: "KEY",
+      servername: "api.example.com",
+      rejectUnauthorized: true,
+    });
     expect(await credentials.authorization()).toBeUndefined();
   });
 
   test("with files sends what is in them, found beside the kubeconfig", async () => {
     file("client.crt", "CERT");
     file("client.key", "KEY");
-    const { tls } = await loadCredentials(kubeconfig({ user: { "client-certificate": "client.crt", "client-key": "client.key" } }), new TestClock());
+    const { tls } = await loadCredentials(
+      kubeconfig({ user: { "client-certificate": "client.crt", "client-key": "client.key" } }),
+      new TestClock(),
+    );
     expect(tls).toMatchObject({ cert: "CERT", key: "KEY" });
   });
 
   test("may trust any server, when the kubeconfig says so", async () => {
-    const { tls } = await loadCredentials(kubeconfig({ cluster: { "insecure-skip-tls-verify": true } }), new TestClock());
+    const { tls } = await loadCredentials(
+      kubeconfig({ cluster: { "insecure-skip-tls-verify": true } }),
+      new TestClock(),
+    );
     expect(tls.rejectUnauthorized).toBe(false);
   });
 });
@@ -81,7 +101,10 @@ describe("a user", () => {
 describe("a token in a file", () => {
   test("is read again after a minute, and not before", async () => {
     const clock = new TestClock();
-    const credentials = await loadCredentials(kubeconfig({ user: { tokenFile: file("token", "one\n") } }), clock);
+    const credentials = await loadCredentials(
+      kubeconfig({ user: { tokenFile: file("token", "one\n") } }),
+      clock,
+    );
     expect(await credentials.authorization()).toBe("Bearer one");
     file("token", "two");
     clock.advance(60_000);
@@ -91,7 +114,10 @@ describe("a token in a file", () => {
   });
 
   test("is read again at once after a 401", async () => {
-    const credentials = await loadCredentials(kubeconfig({ user: { tokenFile: file("token", "one") } }), new TestClock());
+    const credentials = await loadCredentials(
+      kubeconfig({ user: { tokenFile: file("token", "one") } }),
+      new TestClock(),
+    );
     await credentials.authorization();
     file("token", "two");
     credentials.forget();
@@ -99,25 +125,36 @@ describe("a token in a file", () => {
   });
 
   test("goes before a token in the kubeconfig, as with kubectl", async () => {
-    const credentials = await loadCredentials(kubeconfig({ user: { token: "inline", tokenFile: file("token", "one") } }), new TestClock());
+    const credentials = await loadCredentials(
+      kubeconfig({ user: { token: "inline", tokenFile: file("token", "one") } }),
+      new TestClock(),
+    );
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
   test("is found beside the kubeconfig, as with kubectl", async () => {
     file("token", "one");
-    const credentials = await loadCredentials(kubeconfig({ user: { tokenFile: "token" } }), new TestClock());
+    const credentials = await loadCredentials(
+      kubeconfig({ user: { tokenFile: "token" } }),
+      new TestClock(),
+    );
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
   test("that is not there fails the request, not the process", async () => {
-    const credentials = await loadCredentials(kubeconfig({ user: { tokenFile: join(directory, "none") } }), new TestClock());
+    const credentials = await loadCredentials(
+      kubeconfig({ user: { tokenFile: join(directory, "none") } }),
+      new TestClock(),
+    );
     await expect(credentials.authorization()).rejects.toMatchObject({ code: "ENOENT" });
   });
 });
 
 describe("what is no way to an API server is told by name, with the fix", () => {
   test("a file that is not there", async () => {
-    await expect(loadCredentials(join(directory, "none"), new TestClock())).rejects.toThrow(/none cannot be read: ENOENT; name a kubeconfig with --kubeconfig/);
+    await expect(loadCredentials(join(directory, "none"), new TestClock())).rejects.toThrow(
+      /none cannot be read: ENOENT; name a kubeconfig with --kubeconfig/,
+    );
   });
 
   test("a file that is no YAML, without a word of it", async () => {
@@ -127,12 +164,16 @@ describe("what is no way to an API server is told by name, with the fix", () => 
   });
 
   test("a context that is not there", async () => {
-    await expect(loadCredentials(kubeconfig({ context: "there" }), new TestClock())).rejects.toThrow("has no current context with a cluster");
+    await expect(
+      loadCredentials(kubeconfig({ context: "there" }), new TestClock()),
+    ).rejects.toThrow("has no current context with a cluster");
   });
 
   test("no file, and no pod", async () => {
     vi.stubEnv("KUBERNETES_SERVICE_HOST", undefined);
     vi.stubEnv("KUBERNETES_SERVICE_PORT", undefined);
-    await expect(loadCredentials(undefined, new TestClock())).rejects.toThrow("this is no pod, and no kubeconfig is named");
+    await expect(loadCredentials(undefined, new TestClock())).rejects.toThrow(
+      "this is no pod, and no kubeconfig is named",
+    );
   });
 });

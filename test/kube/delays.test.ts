@@ -6,7 +6,11 @@ import { TestClock } from "../runtime/test-clock.ts";
 function makeDelays() {
   const clock = new TestClock(0);
   const woken: string[] = [];
-  const delays = new Delays({ now: () => clock.now(), wakeAfter: clock.wakeAfter.bind(clock), wake: (key) => void woken.push(key) });
+  const delays = new Delays({
+    now: () => clock.now(),
+    wakeAfter: clock.wakeAfter.bind(clock),
+    wake: (key) => void woken.push(key),
+  });
   return { clock, woken, delays };
 }
 
@@ -37,7 +41,10 @@ describe("a key that waits", () => {
 
 test("after any history, keys come at their instants, in order, and no other waits", () => {
   const key = fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h");
-  const step = fc.oneof(fc.record({ key, at: fc.integer({ min: 1, max: 1000 }) }), fc.record({ key }));
+  const step = fc.oneof(
+    fc.record({ key, at: fc.integer({ min: 1, max: 1000 }) }),
+    fc.record({ key }),
+  );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const { delays, clock, woken } = makeDelays();

@@ -6,15 +6,52 @@ import type { Call } from "../../src/kube/transport.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 
-const resource = (plural: string, kind: string, scope: "Cluster" | "Namespaced") => ({ resource: plural, responseKind: { group: "", version: "", kind }, scope, subresources: [{ subresource: "status" }] });
-const list = (...items: readonly object[]) => ({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", items });
-const core = list({ versions: [{ version: "v1", resources: [resource("bindings", "Binding", "Namespaced"), resource("namespaces", "Namespace", "Cluster"), resource("secrets", "Secret", "Namespaced")] }] });
-const things = { metadata: { name: "things.example" }, versions: [{ version: "v2", resources: [resource("things", "Thing", "Cluster")] }, { version: "v1", resources: [resource("things", "Thing", "Namespaced")] }] };
-const apps = { metadata: { name: "apps" }, versions: [{ version: "v1", resources: [resource("deployments", "Deployment", "Namespaced"), { scope: "Cluster" }] }] };
+const resource = (plural: string, kind: string, scope: "Cluster" | "Namespaced") => ({
+  resource: plural,
+  responseKind: { group: "", version: "", kind },
+  scope,
+  subresources: [{ subresource: "status" }],
+});
+const list = (...items: readonly object[]) => ({
+  kind: "APIGroupDiscoveryList",
+  apiVersion: "apidiscovery.k8s.io/v2",
+  items,
+});
+const core = list({
+  versions: [
+    {
+      version: "v1",
+      resources: [
+        resource("bindings", "Binding", "Namespaced"),
+        resource("namespaces", "Namespace", "Cluster"),
+        resource("secrets", "Secret", "Namespaced"),
+      ],
+    },
+  ],
+});
+const things = {
+  metadata: { name: "things.example" },
+  versions: [
+    { version: "v2", resources: [resource("things", "Thing", "Cluster")] },
+    { version: "v1", resources: [resource("things", "Thing", "Namespaced")] },
+  ],
+};
+const apps = {
+  metadata: { name: "apps" },
+  versions: [
+    {
+      version: "v1",
+      resources: [resource("deployments", "Deployment", "Namespaced"), { scope: "Cluster" }],
+    },
+  ],
+};
 
 /** Discovery over documents that a test changes; the webhook's tests ask a real API server. */
 function served({ fails = false } = {}) {
-  const documents = new Map<string, object>([["/api", core], ["/apis", list(apps)]]);
+  const documents = new Map<string, object>([
+    ["/api", core],
+    ["/apis", list(apps)],
+  ]);
   const asked = new Array<string>();
   const standing: { fails: boolean; gate?: Promise<void> } = { fails };
   const clock = new TestClock();
@@ -27,13 +64,30 @@ function served({ fails = false } = {}) {
       return standing.fails ? { status: 500, text: "{}" } : { status: 200, text };
     },
   };
-  return { documents, asked, standing, clock, lines: log.lines, discovery: createDiscovery({ transport, clock, log }) };
+  return {
+    documents,
+    asked,
+    standing,
+    clock,
+    lines: log.lines,
+    discovery: createDiscovery({ transport, clock, log }),
+  };
 }
 
 describe("a kind", () => {
   test.each<[string, string, string, unknown]>([
-    ["of the core group", "v1", "Namespace", { group: "", plural: "namespaces", namespaced: false }],
-    ["of another group", "apps/v1", "Deployment", { group: "apps", plural: "deployments", namespaced: true }],
+    [
+      "of the core group",
+      "v1",
+      "Namespace",
+      { group: "", plural: "namespaces", namespaced: false },
+    ],
+    [
+      "of another group",
+      "apps/v1",
+      "Deployment",
+      { group: "apps", plural: "deployments", namespaced: true },
+    ],
     ["that is not served", "apps/v1", "Nothing", undefined],
     ["of a version that is not served", "apps/v9", "Deployment", undefined],
     ["of a group that is not served", "nowhere/v1", "Nothing", undefined],
@@ -42,7 +96,21 @@ describe("a kind", () => {
     expect(await served().discovery.kindOf(version, kind)).toEqual(expected);
   });
 
-  test.each(["../v1", "apps/v1/namespaces/a/deployments", "apis/apps/v1", "apps/v1?watch=1", "apps/", "/v1", "", "apps//v1", "apps/%2e%2e", "APPS/v1", ".", "..", "a/.."])("of the apiVersion %j is asked of nobody", async (version) => {
+  test.each([
+    "../v1",
+    "apps/v1/namespaces/a/deployments",
+    "apis/apps/v1",
+    "apps/v1?watch=1",
+    "apps/",
+    "/v1",
+    "",
+    "apps//v1",
+    "apps/%2e%2e",
+    "APPS/v1",
+    ".",
+    "..",
+    "a/..",
+  ])("of the apiVersion %j is asked of nobody", async (version) => {
     const { discovery, asked } = served();
     expect(await discovery.kindOf(version, "Deployment")).toBeUndefined();
     expect(asked).toEqual([]);
@@ -52,15 +120,31 @@ describe("a kind", () => {
 describe("a resource", () => {
   test("in namespaces, in none, and one that is not served", async () => {
     const { discovery } = served();
-    const found = [["", "secrets"], ["", "namespaces"], ["apps", "deployments"], ["", "deployments"], ["__proto__", "constructor"]].map(([group = "", plural = ""]) => discovery.find(group, plural));
-    expect(await Promise.all(found)).toEqual(["Namespaced", "Cluster", "Namespaced", "Unknown", "Unknown"]);
+    const found = [
+      ["", "secrets"],
+      ["", "namespaces"],
+      ["apps", "deployments"],
+      ["", "deployments"],
+      ["__proto__", "constructor"],
+    ].map(([group = "", plural = ""]) => discovery.find(group, plural));
+    expect(await Promise.all(found)).toEqual([
+      "Namespaced",
+      "Cluster",
+      "Namespaced",
+      "Unknown",
+      "Unknown",
+    ]);
   });
 
   test("that is known is known at once, and asks nothing", async () => {
     const { discovery, asked } = served();
     expect(discovery.known("", "secrets")).toBeUndefined();
     await discovery.find("", "secrets");
-    expect([discovery.known("", "secrets"), discovery.known("", "namespaces"), discovery.known("", "toString")]).toEqual(["Namespaced", "Cluster", undefined]);
+    expect([
+      discovery.known("", "secrets"),
+      discovery.known("", "namespaces"),
+      discovery.known("", "toString"),
+    ]).toEqual(["Namespaced", "Cluster", undefined]);
     expect(await discovery.find("", "namespaces")).toBe("Cluster");
     expect(asked).toEqual(["/api aggregated", "/apis aggregated"]);
   });
@@ -69,7 +153,9 @@ describe("a resource", () => {
     const { discovery, documents } = served();
     documents.set("/apis", list(things));
     expect(await discovery.find("things.example", "things")).toBe("Namespaced");
-    expect(await discovery.kindOf("things.example/v2", "Thing")).toMatchObject({ namespaced: false });
+    expect(await discovery.kindOf("things.example/v2", "Thing")).toMatchObject({
+      namespaced: false,
+    });
   });
 
   test("that is served since a moment ago is found by one refresh, a second after the last", async () => {
@@ -120,7 +206,10 @@ describe("a resource", () => {
 
 test.each<[string, (documents: Map<string, object>, standing: { fails: boolean }) => unknown]>([
   ["an API server that fails", (_documents, standing) => (standing.fails = true)],
-  ["an answer in another form", (documents) => documents.set("/apis", { kind: "APIGroupList", groups: [] })],
+  [
+    "an answer in another form",
+    (documents) => documents.set("/apis", { kind: "APIGroupList", groups: [] }),
+  ],
 ])("%s is no answer", async (_what, spoil) => {
   const { discovery, documents, standing } = served();
   spoil(documents, standing);
@@ -135,7 +224,11 @@ test("the document is read at the start, after a failure again, and once an hour
   expect(asked).toHaveLength(2);
   standing.fails = false;
   await clock.run(5_000);
-  expect([asked.length, lines.length, discovery.known("", "secrets")]).toEqual([4, 1, "Namespaced"]);
+  expect([asked.length, lines.length, discovery.known("", "secrets")]).toEqual([
+    4,
+    1,
+    "Namespaced",
+  ]);
   await clock.run(60 * 60 * 1000 - 1);
   expect(asked).toHaveLength(4);
   await clock.run(1);

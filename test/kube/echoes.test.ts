@@ -4,7 +4,11 @@ import { TestClock } from "../runtime/test-clock.ts";
 
 function around({ heardAt = -Infinity } = {}) {
   const [clock, missing] = [new TestClock(), new Array<string>()];
-  return { clock, missing, echoes: new Echoes({ clock, heardAt: () => heardAt, onMissing: (key) => missing.push(key) }) };
+  return {
+    clock,
+    missing,
+    echoes: new Echoes({ clock, heardAt: () => heardAt, onMissing: (key) => missing.push(key) }),
+  };
 }
 
 test("a write of which the watch tells in time is not missed", async () => {
@@ -18,7 +22,12 @@ test("a write of which the watch tells in time is not missed", async () => {
 
 test("the oldest write that is missing stands for those after it, and the newest is missed next", async () => {
   const { echoes, clock, missing } = around();
-  for (const [key, version] of [["a", "8"], ["b", "9"], ["c", "10"]] as const) echoes.expect(key, version);
+  for (const [key, version] of [
+    ["a", "8"],
+    ["b", "9"],
+    ["c", "10"],
+  ] as const)
+    echoes.expect(key, version);
   await clock.run(2_000);
   expect(missing).toEqual(["a"]);
   await clock.run(2_000);

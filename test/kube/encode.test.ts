@@ -7,8 +7,19 @@ const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64");
 
 describe("a body", () => {
   test("has its secrets in clear, at any depth, and the rest as JSON.stringify has it", () => {
-    const body = { a: new SecretText("one"), b: [{ c: new SecretText('two"\n') }, new SecretText("")], d: new Date(0), e: undefined, f: null };
-    expect(JSON.parse(encodeBody(body))).toEqual({ a: "one", b: [{ c: 'two"\n' }, ""], d: "1970-01-01T00:00:00.000Z", f: null });
+    const body = {
+      a: new SecretText("one"),
+      b: [{ c: new SecretText('two"\n') }, new SecretText("")],
+      d: new Date(0),
+      e: undefined,
+      f: null,
+    };
+    expect(JSON.parse(encodeBody(body))).toEqual({
+      a: "one",
+      b: [{ c: 'two"\n' }, ""],
+      d: "1970-01-01T00:00:00.000Z",
+      f: null,
+    });
   });
 
   test("may be a secret itself", () => {
@@ -16,7 +27,12 @@ describe("a body", () => {
   });
 
   test("has a size that is known before it is encoded: what secrets and texts take, and a little for each field", () => {
-    for (const body of [null, 1, "text", { a: new SecretText("x".repeat(1000)), b: [{ c: "y".repeat(1000), d: true }] }]) {
+    for (const body of [
+      null,
+      1,
+      "text",
+      { a: new SecretText("x".repeat(1000)), b: [{ c: "y".repeat(1000), d: true }] },
+    ]) {
       const { length } = encodeBody(body);
       expect(bodySize(body)).toBeGreaterThanOrEqual(length - 20);
       expect(bodySize(body)).toBeLessThanOrEqual(length + 20);
@@ -29,18 +45,36 @@ describe("a body", () => {
 });
 
 describe("a text about a body", () => {
-  const secrets = fc.string({ minLength: 3, maxLength: 20, unit: fc.constantFrom("Q", "W", "7", "ü", "\n", '"', "\\", "$", "&") });
+  const secrets = fc.string({
+    minLength: 3,
+    maxLength: 20,
+    unit: fc.constantFrom("Q", "W", "7", "ü", "\n", '"', "\\", "$", "&"),
+  });
 
   test("holds no secret of it: plain, in base64, decoded or quoted", () => {
     fc.assert(
-      fc.property(fc.array(secrets, { minLength: 1, maxLength: 4 }), fc.boolean(), (values, encoded) => {
-        const sent = values.map((value) => (encoded ? base64(value) : value));
-        const body = { data: Object.fromEntries(sent.map((value, index) => [`k${index}`, new SecretText(value)])), list: [sent[0]] };
-        const forms = [...sent, ...values, ...values.map((value) => JSON.stringify(value))];
-        const clean = redact(`Invalid value: ${forms.join(" ")}: must be other`, body);
-        for (const form of [...sent, ...values, ...values.map((value) => JSON.stringify(value).slice(1, -1))]) expect(clean).not.toContain(form);
-        expect(clean).toMatch(/^Invalid value: .*: must be other$/s);
-      }),
+      fc.property(
+        fc.array(secrets, { minLength: 1, maxLength: 4 }),
+        fc.boolean(),
+        (values, encoded) => {
+          const sent = values.map((value) => (encoded ? base64(value) : value));
+          const body = {
+            data: Object.fromEntries(
+              sent.map((value, index) => [`k${index}`, new SecretText(value)]),
+            ),
+            list: [sent[0]],
+          };
+          const forms = [...sent, ...values, ...values.map((value) => JSON.stringify(value))];
+          const clean = redact(`Invalid value: ${forms.join(" ")}: must be other`, body);
+          for (const form of [
+            ...sent,
+            ...values,
+            ...values.map((value) => JSON.stringify(value).slice(1, -1)),
+          ])
+            expect(clean).not.toContain(form);
+          expect(clean).toMatch(/^Invalid value: .*: must be other$/s);
+        },
+      ),
     );
   });
 
@@ -48,21 +82,34 @@ describe("a text about a body", () => {
     const any = fc.string({ maxLength: 12, unit: fc.constantFrom("Q", "W", "ü", '"') });
     fc.assert(
       fc.property(any, secrets, any, (before, secret, after) => {
-        const clean = redact(`${before}${secret}${after}`, { a: new SecretText(secret), b: new SecretText(base64(secret)) });
+        const clean = redact(`${before}${secret}${after}`, {
+          a: new SecretText(secret),
+          b: new SecretText(base64(secret)),
+        });
         expect(clean).not.toContain(secret);
       }),
     );
   });
 
   test("is left out where it is as long as a body", () => {
-    expect(redact("visible".repeat(2_000), { a: new SecretText("x") })).toBe("[a message of 14000 characters]");
+    expect(redact("visible".repeat(2_000), { a: new SecretText("x") })).toBe(
+      "[a message of 14000 characters]",
+    );
   });
 
   test.for<[string, unknown, string]>([
     ["stays where the body has no secret", { a: "visible" }, "visible is bad"],
     ["stays where there is no body", undefined, "visible is bad"],
-    ["stays where a secret is too short to tell from words", { a: new SecretText("is") }, "visible is bad"],
-    ["loses the longest secret first", { a: new SecretText("visible"), b: new SecretText("visible is") }, "[secret] bad"],
+    [
+      "stays where a secret is too short to tell from words",
+      { a: new SecretText("is") },
+      "visible is bad",
+    ],
+    [
+      "loses the longest secret first",
+      { a: new SecretText("visible"), b: new SecretText("visible is") },
+      "[secret] bad",
+    ],
   ])("%s", ([, body, text]) => {
     expect(redact("visible is bad", body)).toBe(text);
   });

@@ -27,7 +27,18 @@ function recorder(failure?: unknown) {
     return event;
   }
   const identity = `host_${"x".repeat(200)}`;
-  return { events, clock, log, recorder: new EventRecorder({ client: { create }, clock, log, reporter: "management.service/latchkey", identity }) };
+  return {
+    events,
+    clock,
+    log,
+    recorder: new EventRecorder({
+      client: { create },
+      clock,
+      log,
+      reporter: "management.service/latchkey",
+      identity,
+    }),
+  };
 }
 
 async function told(...changes: Partial<EventNotice>[]): Promise<Manifest[]> {
@@ -48,21 +59,39 @@ test("an Event has every field that events.k8s.io/v1 asks for", async () => {
     action: "Reconcile",
     type: "Warning",
     reason: "Conflict",
-    regarding: { apiVersion: "management.service/v1", kind: "SharedSecret", namespace: "shop", name: "db", uid: "uid-1" },
+    regarding: {
+      apiVersion: "management.service/v1",
+      kind: "SharedSecret",
+      namespace: "shop",
+      name: "db",
+      uid: "uid-1",
+    },
     note: "Secret web/db was not made by Latchkey",
   });
 });
 
 test("an Event of a cluster-scoped object is in default", async () => {
-  const [event] = await told({ resource: resources.ownedAccessKeys, subject: { name: "ci", uid: "uid-2" } });
+  const [event] = await told({
+    resource: resources.ownedAccessKeys,
+    subject: { name: "ci", uid: "uid-2" },
+  });
   expect(event?.metadata.namespace).toBe("default");
-  expect(event?.["regarding"]).toEqual({ apiVersion: "management.service/v1", kind: "OwnedAccessKey", name: "ci", uid: "uid-2" });
+  expect(event?.["regarding"]).toEqual({
+    apiVersion: "management.service/v1",
+    kind: "OwnedAccessKey",
+    name: "ci",
+    uid: "uid-2",
+  });
 });
 
 test("an Event points at its object and takes nothing else of its metadata along", async () => {
   const subject = { ...notice.subject, resourceVersion: "7", labels: { team: "a" } };
   const [event] = await told({ subject });
-  expect(event?.["regarding"]).toEqual({ apiVersion: "management.service/v1", kind: "SharedSecret", ...notice.subject });
+  expect(event?.["regarding"]).toEqual({
+    apiVersion: "management.service/v1",
+    kind: "SharedSecret",
+    ...notice.subject,
+  });
 });
 
 describe("the name", () => {
@@ -78,13 +107,19 @@ describe("the name", () => {
   });
 
   test("is a valid name also for the longest of objects", async () => {
-    const [event] = await told({ subject: { ...notice.subject, name: `${"a".repeat(219)}.${"b".repeat(33)}` } });
+    const [event] = await told({
+      subject: { ...notice.subject, name: `${"a".repeat(219)}.${"b".repeat(33)}` },
+    });
     expect(event?.metadata.name).toMatch(/^a{219}\.[0-9a-f]{32}$/);
   });
 });
 
 test("a note is cut to 1,024 bytes between two characters", async () => {
-  const events = await told({ note: "ä".repeat(600) }, { note: "x".repeat(1024), occasion: "2" }, { note: "😀".repeat(300), occasion: "3" });
+  const events = await told(
+    { note: "ä".repeat(600) },
+    { note: "x".repeat(1024), occasion: "2" },
+    { note: "😀".repeat(300), occasion: "3" },
+  );
   const notes = events.map((event) => stringAt(event, "note") ?? "");
   expect(notes).toEqual([`${"ä".repeat(510)}…`, "x".repeat(1024), `${"😀".repeat(255)}…`]);
   for (const note of notes) expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1024);
@@ -101,7 +136,10 @@ describe("no failure is thrown", () => {
     expect(log.lines).toHaveLength(warnings);
     expect(JSON.stringify(log.lines)).not.toContain("canary");
     for (const { level, fields } of log.lines) {
-      expect([level, fields]).toEqual(["warn", { object: "shop/db", kind: "SharedSecret", reason: "Conflict", code }]);
+      expect([level, fields]).toEqual([
+        "warn",
+        { object: "shop/db", kind: "SharedSecret", reason: "Conflict", code },
+      ]);
     }
   });
 });
@@ -111,7 +149,12 @@ describe("an object has a budget", () => {
     const { events, clock, recorder: teller } = recorder();
     const tell = async (times: number, uid: string): Promise<number> => {
       const before = events.length;
-      for (let count = 0; count < times; count++) await teller.tell({ ...notice, subject: { ...notice.subject, uid }, occasion: `${uid} ${count}` });
+      for (let count = 0; count < times; count++)
+        await teller.tell({
+          ...notice,
+          subject: { ...notice.subject, uid },
+          occasion: `${uid} ${count}`,
+        });
       return events.length - before;
     };
     expect(await tell(30, "a")).toBe(25);
@@ -126,7 +169,8 @@ describe("an object has a budget", () => {
 
   test("that is forgotten for the object seen longest ago, after 4,096 others", async () => {
     const { events, recorder: teller } = recorder();
-    const tell = (uid: string, occasion: string): Promise<void> => teller.tell({ ...notice, subject: { ...notice.subject, uid }, occasion });
+    const tell = (uid: string, occasion: string): Promise<void> =>
+      teller.tell({ ...notice, subject: { ...notice.subject, uid }, occasion });
     for (let count = 0; count < 26; count++) await tell("first", String(count));
     for (let count = 0; count < 4096; count++) await tell(`other-${count}`, "1");
     await tell("first", "again");

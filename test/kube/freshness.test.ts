@@ -1,22 +1,58 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Resource, resources } from "../../src/api/resources.ts";
-import { isProven, provingWatchTimes, relaxedWatchTimes, unprovenBecause, untilProven, watchGraceMs, watchReadings, type WatchState } from "../../src/kube/freshness.ts";
+import {
+  isProven,
+  provingWatchTimes,
+  relaxedWatchTimes,
+  unprovenBecause,
+  untilProven,
+  watchGraceMs,
+  watchReadings,
+  type WatchState,
+} from "../../src/kube/freshness.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 const now = 100_000;
 const provenForMs = 30_000;
 
 test.each<[string, WatchState, string | undefined]>([
-  ["that was never listed", { isSynced: false, openedAt: undefined, provenForMs }, "pods not listed yet"],
-  ["that was never listed, whatever was answered", { isSynced: false, openedAt: now, provenForMs }, "pods not listed yet"],
-  ["that was listed and never watched", { isSynced: true, openedAt: undefined, provenForMs }, "pods: the API server has answered no watch; check the connection to it"],
+  [
+    "that was never listed",
+    { isSynced: false, openedAt: undefined, provenForMs },
+    "pods not listed yet",
+  ],
+  [
+    "that was never listed, whatever was answered",
+    { isSynced: false, openedAt: now, provenForMs },
+    "pods not listed yet",
+  ],
+  [
+    "that was listed and never watched",
+    { isSynced: true, openedAt: undefined, provenForMs },
+    "pods: the API server has answered no watch; check the connection to it",
+  ],
   ["whose watch was answered now", { isSynced: true, openedAt: now, provenForMs }, undefined],
-  ["whose watch was answered a moment less than 30 s ago", { isSynced: true, openedAt: now - 29_999, provenForMs }, undefined],
-  ["whose watch was answered 30 s ago", { isSynced: true, openedAt: now - 30_000, provenForMs }, "pods: the API server has answered no watch for 30 s; check the connection to it"],
-  ["of a process that stood still for an hour", { isSynced: true, openedAt: now - 3_600_000, provenForMs }, "pods: the API server has answered no watch for 3600 s; check the connection to it"],
+  [
+    "whose watch was answered a moment less than 30 s ago",
+    { isSynced: true, openedAt: now - 29_999, provenForMs },
+    undefined,
+  ],
+  [
+    "whose watch was answered 30 s ago",
+    { isSynced: true, openedAt: now - 30_000, provenForMs },
+    "pods: the API server has answered no watch for 30 s; check the connection to it",
+  ],
+  [
+    "of a process that stood still for an hour",
+    { isSynced: true, openedAt: now - 3_600_000, provenForMs },
+    "pods: the API server has answered no watch for 3600 s; check the connection to it",
+  ],
 ])("a kind %s", (_rule, state, because) => {
-  expect([isProven(state, now), unprovenBecause("pods", state, now)]).toEqual([because === undefined, because]);
+  expect([isProven(state, now), unprovenBecause("pods", state, now)]).toEqual([
+    because === undefined,
+    because,
+  ]);
 });
 
 test("what is proven at an instant was proven at every earlier one since the watch was answered", () => {
@@ -29,9 +65,12 @@ test("what is proven at an instant was proven at every earlier one since the wat
   );
 });
 
-test.for([provingWatchTimes, relaxedWatchTimes])("a watch is given up, and opened anew, before its proof ends", ({ watchSeconds, openMs, provenForMs: forMs }) => {
-  expect(watchSeconds.most * 1000 + watchGraceMs + openMs).toBeLessThanOrEqual(forMs);
-});
+test.for([provingWatchTimes, relaxedWatchTimes])(
+  "a watch is given up, and opened anew, before its proof ends",
+  ({ watchSeconds, openMs, provenForMs: forMs }) => {
+    expect(watchSeconds.most * 1000 + watchGraceMs + openMs).toBeLessThanOrEqual(forMs);
+  },
+);
 
 test("a connection that died without a word is found out within 45 s", () => {
   expect(relaxedWatchTimes.watchSeconds.most * 1000 + watchGraceMs).toBeLessThanOrEqual(45_000);
@@ -39,8 +78,16 @@ test("a connection that died without a word is found out within 45 s", () => {
 
 test("the oldest watch of a kind tells its age, by the wall clock", () => {
   const clock = { now: () => 1_000_000, monotonic: () => 50_000 };
-  const informer = (openedAt: number | undefined, resource: Resource = resources.secrets) => ({ resource, watchState: { isSynced: true, openedAt, provenForMs } });
-  expect(watchReadings([informer(49_000), informer(40_000), informer(undefined, resources.namespaces)], clock)).toEqual([
+  const informer = (openedAt: number | undefined, resource: Resource = resources.secrets) => ({
+    resource,
+    watchState: { isSynced: true, openedAt, provenForMs },
+  });
+  expect(
+    watchReadings(
+      [informer(49_000), informer(40_000), informer(undefined, resources.namespaces)],
+      clock,
+    ),
+  ).toEqual([
     { resource: "secrets", openedAt: 990 },
     { resource: "namespaces", openedAt: 0 },
   ]);
@@ -53,7 +100,9 @@ test("who waits for proof is let go when every kind has it, or when told to stop
   await untilProven([proven], { clock, signal: stop.signal });
   const over: string[] = [];
   const stopped = { watchState: { ...late.watchState } };
-  void untilProven([proven, late], { clock, signal: new AbortController().signal }).then(() => over.push("proven"));
+  void untilProven([proven, late], { clock, signal: new AbortController().signal }).then(() =>
+    over.push("proven"),
+  );
   void untilProven([stopped], { clock, signal: stop.signal }).then(() => over.push("stopped"));
   await clock.run(1_000);
   expect(over).toEqual([]);

@@ -2,11 +2,19 @@ import { expect, test } from "vitest";
 import { Gate } from "../../src/kube/gate.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 
-/** Visitors that stay inside until they leave; one that leaves with a number asks everybody to wait so many milliseconds. */
+/**
+ * Visitors that stay inside until they leave; one that leaves with a number asks everybody to wait
+ * so many milliseconds.
+ */
 function visitors(limit: number, count: number) {
   const clock = new TestClock();
   const limits: number[] = [];
-  const gate = new Gate<number | undefined>({ limit, clock, asksToWait: (ms) => ms, onLimit: (now) => limits.push(now) });
+  const gate = new Gate<number | undefined>({
+    limit,
+    clock,
+    asksToWait: (ms) => ms,
+    onLimit: (now) => limits.push(now),
+  });
   const inside: number[] = [];
   const out = new Map<number, PromiseWithResolvers<number | undefined>>();
   const visits = Array.from({ length: count }, (_, visitor) =>
@@ -21,7 +29,14 @@ function visitors(limit: number, count: number) {
     out.get(visitor)?.resolve(ms);
     await settled();
   };
-  return { clock, limits, inside, leave, visits, fail: (visitor: number, error: Error) => out.get(visitor)?.reject(error) };
+  return {
+    clock,
+    limits,
+    inside,
+    leave,
+    visits,
+    fail: (visitor: number, error: Error) => out.get(visitor)?.reject(error),
+  };
 }
 
 test("at most so many are inside, and the others follow in the order they came", async () => {

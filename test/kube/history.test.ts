@@ -15,8 +15,15 @@ describe("a list", () => {
 
   test("of an earlier time is doubted twice, and the third in a row is the truth", () => {
     const history = followed("70");
-    for (const version of ["8", "9"]) expect(() => history.listed(version)).toThrow(`pods: resourceVersion ${version} is older than 70, which was seen before`);
-    expect([history.resourceVersion, history.listed("9"), history.resourceVersion]).toEqual(["70", true, "9"]);
+    for (const version of ["8", "9"])
+      expect(() => history.listed(version)).toThrow(
+        `pods: resourceVersion ${version} is older than 70, which was seen before`,
+      );
+    expect([history.resourceVersion, history.listed("9"), history.resourceVersion]).toEqual([
+      "70",
+      true,
+      "9",
+    ]);
   });
 
   test("that is as new as what was seen ends the doubt", () => {

@@ -24,23 +24,55 @@ function client(answer: Answer, sizeOf?: SizeOf) {
 
 describe("a call", () => {
   test.for<[string, (client: Client) => Promise<unknown>, Call]>([
-    ["get reads one object", (to) => to.get(resources.secrets, ref), { method: "GET", path: `${base}/one`, answerBytes: 0 }],
+    [
+      "get reads one object",
+      (to) => to.get(resources.secrets, ref),
+      { method: "GET", path: `${base}/one`, answerBytes: 0 },
+    ],
     [
       "getMetadata reads its metadata alone",
       (to) => to.getMetadata(resources.secrets, ref),
-      { method: "GET", path: `${base}/one`, accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" },
+      {
+        method: "GET",
+        path: `${base}/one`,
+        accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+      },
     ],
-    ["create posts to the collection", (to) => to.create(resources.secrets, object), { method: "POST", path: `${base}?${writing}`, body: object }],
-    ["replace puts the object with what it was decided on", (to) => to.replace(resources.secrets, object), { method: "PUT", path: `${base}/one?${writing}`, body: object }],
+    [
+      "create posts to the collection",
+      (to) => to.create(resources.secrets, object),
+      { method: "POST", path: `${base}?${writing}`, body: object },
+    ],
+    [
+      "replace puts the object with what it was decided on",
+      (to) => to.replace(resources.secrets, object),
+      { method: "PUT", path: `${base}/one?${writing}`, body: object },
+    ],
     [
       "patch is a merge patch",
       (to) => to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } }),
-      { method: "PATCH", path: `${base}/one?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json", answerBytes: 0 },
+      {
+        method: "PATCH",
+        path: `${base}/one?${writing}`,
+        body: { metadata: { resourceVersion: "7" } },
+        contentType: "application/merge-patch+json",
+        answerBytes: 0,
+      },
     ],
     [
       "patch of a status goes to the subresource",
-      (to) => to.patch(resources.secrets, ref, { subresource: "status", body: { metadata: { resourceVersion: "7" } } }),
-      { method: "PATCH", path: `${base}/one/status?${writing}`, body: { metadata: { resourceVersion: "7" } }, contentType: "application/merge-patch+json", answerBytes: 0 },
+      (to) =>
+        to.patch(resources.secrets, ref, {
+          subresource: "status",
+          body: { metadata: { resourceVersion: "7" } },
+        }),
+      {
+        method: "PATCH",
+        path: `${base}/one/status?${writing}`,
+        body: { metadata: { resourceVersion: "7" } },
+        contentType: "application/merge-patch+json",
+        answerBytes: 0,
+      },
     ],
     [
       "delete names what it was decided on",
@@ -48,7 +80,12 @@ describe("a call", () => {
       {
         method: "DELETE",
         path: `${base}/one`,
-        body: { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid: "u", resourceVersion: "7" }, propagationPolicy: "Background" },
+        body: {
+          apiVersion: "v1",
+          kind: "DeleteOptions",
+          preconditions: { uid: "u", resourceVersion: "7" },
+          propagationPolicy: "Background",
+        },
       },
     ],
   ])("%s", async ([, send, call]) => {
@@ -58,7 +95,10 @@ describe("a call", () => {
   });
 
   test("says how much comes back where that is not what was sent", async () => {
-    const { calls, client: to } = client({ status: 200, text: "{}" }, ({ plural }, { name }) => `${plural}/${name}`.length);
+    const { calls, client: to } = client(
+      { status: 200, text: "{}" },
+      ({ plural }, { name }) => `${plural}/${name}`.length,
+    );
     await to.get(resources.secrets, ref);
     await to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } });
     await to.getMetadata(resources.secrets, ref);
@@ -67,8 +107,12 @@ describe("a call", () => {
   });
 
   test("answers the object, and throws what a refusal stands for", async () => {
-    expect(await client({ status: 200, text: '{"a":1}' }).client.get(resources.secrets, ref)).toEqual({ a: 1 });
+    expect(
+      await client({ status: 200, text: '{"a":1}' }).client.get(resources.secrets, ref),
+    ).toEqual({ a: 1 });
     const refusing = client({ status: 404, text: '{"reason":"NotFound"}' }).client;
-    await expect(refusing.delete(resources.secrets, ref, { uid: "u" })).rejects.toMatchObject({ code: "NotFound" });
+    await expect(refusing.delete(resources.secrets, ref, { uid: "u" })).rejects.toMatchObject({
+      code: "NotFound",
+    });
   });
 });

@@ -13,8 +13,15 @@ import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";
 const secret = "canary";
 
 /** A Secret; its size stands for what is inside. */
-function thing(name: string, resourceVersion: number, { uid = `uid-${name}`, size = 0 }: { readonly uid?: string; readonly size?: number } = {}) {
-  return { metadata: { namespace: "ns", name, uid, resourceVersion: String(resourceVersion) }, size };
+function thing(
+  name: string,
+  resourceVersion: number,
+  { uid = `uid-${name}`, size = 0 }: { readonly uid?: string; readonly size?: number } = {},
+) {
+  return {
+    metadata: { namespace: "ns", name, uid, resourceVersion: String(resourceVersion) },
+    size,
+  };
 }
 
 function parse(raw: unknown): number | undefined {
@@ -24,21 +31,35 @@ function parse(raw: unknown): number | undefined {
 }
 
 const failure = (code: KubeErrorCode) => new KubeError(code, { code, status: 0 });
-const listed = (resourceVersion: number, ...pages: readonly (readonly unknown[])[]): ListAnswer => ({ resourceVersion: String(resourceVersion), pages });
+const listed = (
+  resourceVersion: number,
+  ...pages: readonly (readonly unknown[])[]
+): ListAnswer => ({ resourceVersion: String(resourceVersion), pages });
 
 const stops: AbortController[] = [];
 afterEach(() => {
   for (const stop of stops.splice(0)) stop.abort();
 });
 
-async function following(lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}, watchTimes = relaxedWatchTimes, recovery = new Recovery()) {
-  const [clock, log, listWatch, stop] = [new TestClock(), recordingLog(), new ScriptedListWatch(...lists), new AbortController()];
+async function following(
+  lists: readonly ListAnswer[],
+  options: Partial<InformerOptions<number>> = {},
+  watchTimes = relaxedWatchTimes,
+  recovery = new Recovery(),
+) {
+  const [clock, log, listWatch, stop] = [
+    new TestClock(),
+    recordingLog(),
+    new ScriptedListWatch(...lists),
+    new AbortController(),
+  ];
   const changes: string[] = [];
   const informer = new Informer<number>(
     {
       selection: { resource: resources.secrets },
       parse,
-      onChange: ({ key, before, after }) => void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
+      onChange: ({ key, before, after }) =>
+        void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
       ...options,
     },
     { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5, watchTimes, recovery },
@@ -51,10 +72,14 @@ async function following(lists: readonly ListAnswer[], options: Partial<Informer
 }
 
 test("what is listed, page by page, is in the store before it counts as synced, and is then watched", async () => {
-  const { informer, listWatch, news } = await following([listed(7, [thing("a", 3, { size: 1 })], [thing("b", 5, { size: 2 })])]);
+  const { informer, listWatch, news } = await following([
+    listed(7, [thing("a", 3, { size: 1 })], [thing("b", 5, { size: 2 })]),
+  ]);
   expect(informer.isSynced).toBe(true);
   await informer.synced;
-  expect([informer.store.get("ns/a"), informer.store.get("ns/b"), informer.store.size]).toEqual([1, 2, 2]);
+  expect([informer.store.get("ns/a"), informer.store.get("ns/b"), informer.store.size]).toEqual([
+    1, 2, 2,
+  ]);
   expect(news()).toEqual(["ns/a: - -> 1", "ns/b: - -> 2"]);
   expect(listWatch.calls).toEqual(["list", "watch 7"]);
   expect(informer.resource).toBe(resources.secrets);
@@ -66,13 +91,42 @@ describe("an event of the watch", () => {
     ["changes an object", [["MODIFIED", thing("a", 8, { size: 2 })]], ["ns/a: 1 -> 2"]],
     ["deletes an object", [["DELETED", thing("a", 8, { size: 1 })]], ["ns/a: 1 -> -"]],
     ["deletes what is not held without a word", [["DELETED", thing("b", 8)]], []],
-    ["tells a new uid under an old name as a deletion and an addition", [["MODIFIED", thing("a", 8, { uid: "new", size: 2 })]], ["ns/a: 1 -> -", "ns/a: - -> 2"]],
-    ["takes out what is not to be held any more", [["MODIFIED", thing("a", 8, { size: -1 })]], ["ns/a: 1 -> -"]],
+    [
+      "tells a new uid under an old name as a deletion and an addition",
+      [["MODIFIED", thing("a", 8, { uid: "new", size: 2 })]],
+      ["ns/a: 1 -> -", "ns/a: - -> 2"],
+    ],
+    [
+      "takes out what is not to be held any more",
+      [["MODIFIED", thing("a", 8, { size: -1 })]],
+      ["ns/a: 1 -> -"],
+    ],
     ["never brings in what is not to be held", [["ADDED", thing("b", 8, { size: -1 })]], []],
     ["is ignored when it comes again", [["ADDED", thing("a", 3, { size: 9 })]], []],
-    ["is ignored when it is older", [["MODIFIED", thing("a", 2, { size: 9 })], ["DELETED", thing("a", 2)]], []],
-    ["counts its version as a number", [["MODIFIED", thing("a", 10, { size: 2 })], ["MODIFIED", thing("a", 9, { size: 3 })]], ["ns/a: 1 -> 2"]],
-    ["takes out what cannot be read, and the others go on", [["MODIFIED", thing("a", 8, { size: 13 })], ["ADDED", thing("b", 9, { size: 2 })]], ["ns/a: 1 -> -", "ns/b: - -> 2"]],
+    [
+      "is ignored when it is older",
+      [
+        ["MODIFIED", thing("a", 2, { size: 9 })],
+        ["DELETED", thing("a", 2)],
+      ],
+      [],
+    ],
+    [
+      "counts its version as a number",
+      [
+        ["MODIFIED", thing("a", 10, { size: 2 })],
+        ["MODIFIED", thing("a", 9, { size: 3 })],
+      ],
+      ["ns/a: 1 -> 2"],
+    ],
+    [
+      "takes out what cannot be read, and the others go on",
+      [
+        ["MODIFIED", thing("a", 8, { size: 13 })],
+        ["ADDED", thing("b", 9, { size: 2 })],
+      ],
+      ["ns/a: 1 -> -", "ns/b: - -> 2"],
+    ],
     ["is a bookmark that changes nothing", [["BOOKMARK", thing("", 9)]], []],
   ])("%s", async ([, events, changes]) => {
     const { listWatch, news } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
@@ -84,7 +138,9 @@ describe("an event of the watch", () => {
   test("that cannot be read is logged by name, and nothing of it", async () => {
     const { listWatch, log } = await following([listed(7)]);
     listWatch.send(["ADDED", { ...thing("b", 8, { size: 13 }), data: { secret } }]);
-    expect(log.lines).toMatchObject([{ level: "error", fields: { resource: "secrets", object: "ns/b" } }]);
+    expect(log.lines).toMatchObject([
+      { level: "error", fields: { resource: "secrets", object: "ns/b" } },
+    ]);
     expect(JSON.stringify(log.lines)).not.toContain(secret);
   });
 });
@@ -174,8 +230,10 @@ describe("after an interruption", () => {
 });
 
 describe("for who decides by what is held", () => {
-  const deciding = (lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}) => following(lists, options, provingWatchTimes);
-  const proven = ({ informer, clock }: Awaited<ReturnType<typeof following>>): boolean => isProven(informer.watchState, clock.monotonic());
+  const deciding = (lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}) =>
+    following(lists, options, provingWatchTimes);
+  const proven = ({ informer, clock }: Awaited<ReturnType<typeof following>>): boolean =>
+    isProven(informer.watchState, clock.monotonic());
 
   test("a watch lasts 20 s and is opened anew at once, so that the proof never ends while the API server answers", async () => {
     const around = await deciding([listed(7)]);
@@ -189,7 +247,11 @@ describe("for who decides by what is held", () => {
         await settled();
       }
     }
-    expect(around.listWatch.calls).toEqual(["list", "watch 7", ...Array.from({ length: 9 }, () => "watch 8")]);
+    expect(around.listWatch.calls).toEqual([
+      "list",
+      "watch 7",
+      ...Array.from({ length: 9 }, () => "watch 8"),
+    ]);
     expect(around.listWatch.asked).toMatchObject({ timeoutSeconds: 20, openMs: 5_000 });
   });
 
@@ -214,7 +276,10 @@ describe("for who decides by what is held", () => {
   });
 
   test("a resource that is not served is asked for often enough to prove that it still is not", async () => {
-    const around = await deciding(Array.from({ length: 20 }, () => failure("NotFound")), { optional: true });
+    const around = await deciding(
+      Array.from({ length: 20 }, () => failure("NotFound")),
+      { optional: true },
+    );
     for (let second = 0; second < 60; second++) {
       await around.clock.run(1_000);
       expect(proven(around)).toBe(true);
@@ -241,7 +306,11 @@ describe("for who decides by what is held", () => {
 });
 
 describe("a list after the first", () => {
-  async function relisted(before: readonly unknown[], again: ListAnswer, between: (around: Awaited<ReturnType<typeof following>>) => void = () => {}) {
+  async function relisted(
+    before: readonly unknown[],
+    again: ListAnswer,
+    between: (around: Awaited<ReturnType<typeof following>>) => void = () => {},
+  ) {
     const around = await following([listed(7, before), again]);
     between(around);
     around.news();
@@ -251,12 +320,22 @@ describe("a list after the first", () => {
   }
 
   test("finds what was deleted, added and changed in between, and says nothing of the rest", async () => {
-    const { news } = await relisted([thing("a", 3, { size: 1 }), thing("b", 4, { size: 2 }), thing("c", 5)], listed(20, [thing("b", 4, { size: 2 }), thing("c", 15, { size: 3 }), thing("d", 16, { size: 4 })]));
+    const { news } = await relisted(
+      [thing("a", 3, { size: 1 }), thing("b", 4, { size: 2 }), thing("c", 5)],
+      listed(20, [
+        thing("b", 4, { size: 2 }),
+        thing("c", 15, { size: 3 }),
+        thing("d", 16, { size: 4 }),
+      ]),
+    );
     expect(news().toSorted()).toEqual(["ns/a: 1 -> -", "ns/c: 0 -> 3", "ns/d: - -> 4"]);
   });
 
   test("finds another object under an old name", async () => {
-    const { news } = await relisted([thing("a", 3, { size: 1 })], listed(20, [thing("a", 15, { uid: "new", size: 2 })]));
+    const { news } = await relisted(
+      [thing("a", 3, { size: 1 })],
+      listed(20, [thing("a", 15, { uid: "new", size: 2 })]),
+    );
     expect(news()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 2"]);
   });
 
@@ -265,7 +344,11 @@ describe("a list after the first", () => {
       informer.observe(thing("new", 30, { size: 3 }));
       informer.observe(thing("a", 31, { size: 4 }));
     };
-    const { news, informer } = await relisted([thing("a", 3, { size: 1 })], listed(20, [thing("a", 15, { size: 2 })]), observing);
+    const { news, informer } = await relisted(
+      [thing("a", 3, { size: 1 })],
+      listed(20, [thing("a", 15, { size: 2 })]),
+      observing,
+    );
     expect(news()).toEqual([]);
     expect([informer.store.get("ns/a"), informer.store.get("ns/new")]).toEqual([4, 3]);
   });
@@ -273,7 +356,11 @@ describe("a list after the first", () => {
   const earlier = listed(5, [thing("a", 2, { size: 9 })]);
 
   test("that is older than what was seen is asked for again: a cache may lag", async () => {
-    const { news, clock, listWatch } = await relisted([thing("a", 3, { size: 1 })], earlier, (around) => around.listWatch.willList(listed(20, [thing("a", 15, { size: 2 })])));
+    const { news, clock, listWatch } = await relisted(
+      [thing("a", 3, { size: 1 })],
+      earlier,
+      (around) => around.listWatch.willList(listed(20, [thing("a", 15, { size: 2 })])),
+    );
     expect(news()).toEqual([]);
     await clock.run(2_400);
     expect(news()).toEqual(["ns/a: 1 -> 2"]);
@@ -281,10 +368,14 @@ describe("a list after the first", () => {
   });
 
   test("that is older three times over is the truth: the history was reset by a restored backup", async () => {
-    const { news, clock } = await relisted([thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })], earlier, ({ listWatch }) => {
-      listWatch.willList(earlier);
-      listWatch.willList(earlier);
-    });
+    const { news, clock } = await relisted(
+      [thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })],
+      earlier,
+      ({ listWatch }) => {
+        listWatch.willList(earlier);
+        listWatch.willList(earlier);
+      },
+    );
     await clock.run(6_000);
     expect(news()).toEqual(["ns/a: 1 -> 9", "ns/b: 2 -> -"]);
   });
@@ -293,7 +384,11 @@ describe("a list after the first", () => {
 describe("the answer to a write of our own", () => {
   test.for<[string, unknown, readonly string[]]>([
     ["is taken in before the watch tells", thing("b", 8, { size: 2 }), ["ns/b: - -> 2"]],
-    ["is left to a watch that has passed it: the object may be gone since", thing("b", 7, { size: 2 }), []],
+    [
+      "is left to a watch that has passed it: the object may be gone since",
+      thing("b", 7, { size: 2 }),
+      [],
+    ],
     ["is ignored without a version", { metadata: { namespace: "ns", name: "b" } }, []],
   ])("%s", async ([, answer, changes]) => {
     const { informer, news } = await following([listed(7)]);
@@ -316,7 +411,9 @@ describe("the answer to a write of our own", () => {
   });
 
   test("is not undone by the deletion of the object that it replaced", async () => {
-    const { informer, listWatch, news } = await following([listed(7, [thing("b", 3, { uid: "old", size: 1 })])]);
+    const { informer, listWatch, news } = await following([
+      listed(7, [thing("b", 3, { uid: "old", size: 1 })]),
+    ]);
     news();
     informer.observe(thing("b", 9, { uid: "new", size: 2 }));
     listWatch.send(["DELETED", thing("b", 8, { uid: "old", size: 1 })]);
@@ -345,8 +442,18 @@ describe("an object that is read from the API server itself", () => {
   };
 
   test.for<[string, string, unknown, readonly string[]]>([
-    ["counts where it is newer than what is held", "ns/a", thing("a", 6, { size: 2 }), ["ns/a: 1 -> 2"]],
-    ["counts where it is older than what is held: the API server has lost writes", "ns/a", thing("a", 2, { size: 2 }), ["ns/a: 1 -> 2"]],
+    [
+      "counts where it is newer than what is held",
+      "ns/a",
+      thing("a", 6, { size: 2 }),
+      ["ns/a: 1 -> 2"],
+    ],
+    [
+      "counts where it is older than what is held: the API server has lost writes",
+      "ns/a",
+      thing("a", 2, { size: 2 }),
+      ["ns/a: 1 -> 2"],
+    ],
     ["is taken in where it was not known", "ns/b", thing("b", 2, { size: 2 }), ["ns/b: - -> 2"]],
     ["is forgotten where there is none", "ns/a", undefined, ["ns/a: 1 -> -"]],
     ["changes nothing where it is as held", "ns/a", thing("a", 5, { size: 1 }), []],
@@ -368,7 +475,9 @@ describe("an object that is read from the API server itself", () => {
   });
 
   test("is not held where it is not selected any more", async () => {
-    const { answer } = await refreshing("ns/a", { selection: { resource: resources.secrets, labelSelector: "ours" } });
+    const { answer } = await refreshing("ns/a", {
+      selection: { resource: resources.secrets, labelSelector: "ours" },
+    });
     expect(await answer(thing("a", 9, { size: 1 }))).toEqual(["ns/a: 1 -> -"]);
   });
 
@@ -418,7 +527,10 @@ describe("a write of our own of which a silent watch does not tell", () => {
 describe("after an outage", () => {
   async function twoKinds() {
     const recovery = new Recovery();
-    const [one, other] = [await following([listed(7)], {}, relaxedWatchTimes, recovery), await following([listed(7)], {}, relaxedWatchTimes, recovery)];
+    const [one, other] = [
+      await following([listed(7)], {}, relaxedWatchTimes, recovery),
+      await following([listed(7)], {}, relaxedWatchTimes, recovery),
+    ];
     return { one, other };
   }
 
@@ -446,7 +558,13 @@ describe("after an outage", () => {
 
   test("an API server that asks for time is given it", async () => {
     const { listWatch, clock } = await following([listed(7)]);
-    listWatch.end(new KubeError("storage is initializing", { code: "TooManyRequests", status: 429, retryAfterMs: 3_000 }));
+    listWatch.end(
+      new KubeError("storage is initializing", {
+        code: "TooManyRequests",
+        status: 429,
+        retryAfterMs: 3_000,
+      }),
+    );
     await settled();
     expect(clock.untilNext).toBe(3_000);
   });
@@ -454,14 +572,20 @@ describe("after an outage", () => {
 
 describe("a resource that is not served", () => {
   test("counts as empty where it may be missing, and is asked for again without a warning", async () => {
-    const { informer, clock, listWatch, log } = await following([failure("NotFound"), listed(7, [thing("a", 3)])], { optional: true });
+    const { informer, clock, listWatch, log } = await following(
+      [failure("NotFound"), listed(7, [thing("a", 3)])],
+      { optional: true },
+    );
     expect([informer.isSynced, informer.store.size, log.lines]).toEqual([true, 0, []]);
     await clock.run(800);
     expect([listWatch.calls, informer.store.size]).toEqual([["list", "list", "watch 7"], 1]);
   });
 
   test("any more holds nothing any more, where it may be missing", async () => {
-    const { informer, clock, listWatch, news } = await following([listed(7, [thing("a", 3)]), failure("NotFound")], { optional: true });
+    const { informer, clock, listWatch, news } = await following(
+      [listed(7, [thing("a", 3)]), failure("NotFound")],
+      { optional: true },
+    );
     news();
     listWatch.end(failure("NotFound"));
     await clock.run(800);
@@ -469,7 +593,10 @@ describe("a resource that is not served", () => {
   });
 
   test("is waited for where it may not, and what was held stays", async () => {
-    const { informer, clock, listWatch, log } = await following([listed(7, [thing("a", 3)]), failure("NotFound")]);
+    const { informer, clock, listWatch, log } = await following([
+      listed(7, [thing("a", 3)]),
+      failure("NotFound"),
+    ]);
     listWatch.end(failure("NotFound"));
     await clock.run(800);
     expect([informer.store.size, log.lines.length]).toEqual([1, 2]);
@@ -506,8 +633,18 @@ describe("it ends when told to", () => {
     stop.abort();
     const listWatch = new ScriptedListWatch();
     const informer = new Informer<string>(
-      { selection: { resource: resources.secrets }, parse: (raw) => stringAt(recordAt(raw, "metadata"), "name"), onChange: () => {} },
-      { listWatch, clock: new TestClock(), turns: new Turns(new TestClock()), log: recordingLog(), random: () => 0 },
+      {
+        selection: { resource: resources.secrets },
+        parse: (raw) => stringAt(recordAt(raw, "metadata"), "name"),
+        onChange: () => {},
+      },
+      {
+        listWatch,
+        clock: new TestClock(),
+        turns: new Turns(new TestClock()),
+        log: recordingLog(),
+        random: () => 0,
+      },
     );
     await informer.run(stop.signal);
     expect(listWatch.calls).toEqual([]);

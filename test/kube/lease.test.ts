@@ -17,11 +17,23 @@ class Candidate {
   readonly story: string[] = [];
 
   constructor(lease: OneLease, clock: TestClock, identity: string) {
-    const metrics = { leading: (_name: string, leading: boolean) => void this.metric.push(leading) };
-    this.election = new LeaderElection({ client: lease, clock, random: () => 0, log: this.log, metrics, lease: { namespace: "ns", name: "lease" }, identity });
+    const metrics = {
+      leading: (_name: string, leading: boolean) => void this.metric.push(leading),
+    };
+    this.election = new LeaderElection({
+      client: lease,
+      clock,
+      random: () => 0,
+      log: this.log,
+      metrics,
+      lease: { namespace: "ns", name: "lease" },
+      identity,
+    });
     const onLeading = (leading: AbortSignal): Promise<void> => {
       this.story.push("leading");
-      leading.addEventListener("abort", () => this.story.push(`told to stop with ${this.election.remainingMs()} ms`));
+      leading.addEventListener("abort", () =>
+        this.story.push(`told to stop with ${this.election.remainingMs()} ms`),
+      );
       return this.#finish.promise;
     };
     this.election.run({ signal: this.stop.signal, onLeading }).then(
@@ -57,7 +69,13 @@ describe("taking the Lease", () => {
     expect(a.leads).toBe(true);
     expect(a.metric).toEqual([false, true]);
     const time = "2026-01-01T00:00:00.000000Z";
-    expect(lease.spec).toEqual({ holderIdentity: "a", leaseDurationSeconds: 15, acquireTime: time, renewTime: time, leaseTransitions: 0 });
+    expect(lease.spec).toEqual({
+      holderIdentity: "a",
+      leaseDurationSeconds: 15,
+      acquireTime: time,
+      renewTime: time,
+      leaseTransitions: 0,
+    });
   });
 
   test("while one renews, another never leads", async () => {
@@ -71,7 +89,12 @@ describe("taking the Lease", () => {
 
   test("a dead holder's Lease is taken when it stood unchanged for its duration before our eyes, whatever its times say", async () => {
     const { lease, clock, join } = world();
-    lease.put({ holderIdentity: "dead", leaseDurationSeconds: 15, renewTime: "1999-01-01T00:00:00.000000Z", leaseTransitions: 3 });
+    lease.put({
+      holderIdentity: "dead",
+      leaseDurationSeconds: 15,
+      renewTime: "1999-01-01T00:00:00.000000Z",
+      leaseTransitions: 3,
+    });
     const b = join("b");
     await clock.run(14_999);
     expect(b.story).toEqual([]);
@@ -112,11 +135,19 @@ describe("taking the Lease", () => {
 
   test("what an earlier life of ours held is taken over at once, and is no transition", async () => {
     const { lease, clock, join } = world();
-    lease.put({ holderIdentity: "a", leaseDurationSeconds: 15, acquireTime: "2025-01-01T00:00:00.000000Z", leaseTransitions: 7 });
+    lease.put({
+      holderIdentity: "a",
+      leaseDurationSeconds: 15,
+      acquireTime: "2025-01-01T00:00:00.000000Z",
+      leaseTransitions: 7,
+    });
     const a = join("a");
     await clock.run(0);
     expect(a.leads).toBe(true);
-    expect(lease.spec).toMatchObject({ acquireTime: "2025-01-01T00:00:00.000000Z", leaseTransitions: 7 });
+    expect(lease.spec).toMatchObject({
+      acquireTime: "2025-01-01T00:00:00.000000Z",
+      leaseTransitions: 7,
+    });
   });
 
   test("a Lease that was given back is taken at the next try, and others' labels on it stay", async () => {
@@ -142,7 +173,10 @@ describe("taking the Lease", () => {
     const a = join("a");
     await clock.run(30_000);
     expect(a.story).toEqual([]);
-    expect(a.log.lines[0]).toMatchObject({ level: "warn", fields: { lease: "lease", code: "Network" } });
+    expect(a.log.lines[0]).toMatchObject({
+      level: "warn",
+      fields: { lease: "lease", code: "Network" },
+    });
     lease.mishap = () => undefined;
     await clock.run(2000);
     expect(a.leads).toBe(true);
@@ -168,7 +202,10 @@ describe("keeping the Lease", () => {
     const before = lease.requests.length;
     await clock.run(60_000);
     expect(lease.requests.slice(before)).toEqual(Array.from({ length: 30 }, () => "replace a"));
-    expect(lease.spec).toMatchObject({ renewTime: microTime(start + 60_000), acquireTime: microTime(start) });
+    expect(lease.spec).toMatchObject({
+      renewTime: microTime(start + 60_000),
+      acquireTime: microTime(start),
+    });
   });
 
   test("time counts from before the renewal was sent", async () => {
@@ -220,17 +257,20 @@ describe("losing the Lease", () => {
   test.for([
     ["every request fails", { code: "ServerError", effect: "none" }],
     ["no request is answered", "silence"],
-  ] as const)("when %s it is lost ten seconds after the last renewal, and nothing may be written any more", async ([, mishap]) => {
-    const { lease, clock, join } = world();
-    const a = join("a");
-    await clock.run(4000);
-    lease.mishap = () => mishap;
-    await clock.run(9999);
-    expect(a.story).toEqual(["leading"]);
-    await clock.run(1);
-    expect(a.story).toEqual(["leading", "told to stop with 0 ms", "lost"]);
-    expect([a.election.remainingMs(), a.metric.at(-1)]).toEqual([0, false]);
-  });
+  ] as const)(
+    "when %s it is lost ten seconds after the last renewal, and nothing may be written any more",
+    async ([, mishap]) => {
+      const { lease, clock, join } = world();
+      const a = join("a");
+      await clock.run(4000);
+      lease.mishap = () => mishap;
+      await clock.run(9999);
+      expect(a.story).toEqual(["leading"]);
+      await clock.run(1);
+      expect(a.story).toEqual(["leading", "told to stop with 0 ms", "lost"]);
+      expect([a.election.remainingMs(), a.metric.at(-1)]).toEqual([0, false]);
+    },
+  );
 
   test("it is lost at once when another holds it", async () => {
     const { lease, clock, join } = world();
@@ -281,7 +321,11 @@ describe("giving the Lease back", () => {
     a.finish();
     await clock.run(0);
     expect(a.story.at(-1)).toBe("released");
-    expect(lease.spec).toMatchObject({ holderIdentity: "", leaseTransitions: 0, renewTime: microTime(clock.now()) });
+    expect(lease.spec).toMatchObject({
+      holderIdentity: "",
+      leaseTransitions: 0,
+      renewTime: microTime(clock.now()),
+    });
     expect([a.election.remainingMs(), clock.pending]).toEqual([0, 0]);
   });
 

@@ -2,12 +2,23 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
-import { createListWatch, type Selection, splitLines, type WatchEvent } from "../../src/kube/list-watch.ts";
+import {
+  createListWatch,
+  type Selection,
+  splitLines,
+  type WatchEvent,
+} from "../../src/kube/list-watch.ts";
 import type { Answer, Call, StreamedAnswer } from "../../src/kube/transport.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 
 const everything: Selection = { resource: resources.secrets };
-const labelled: Selection = { resource: resources.secrets, namespace: "ns", labelSelector: "!a/b", fieldSelector: "metadata.name=x", metadataOnly: true };
+const labelled: Selection = {
+  resource: resources.secrets,
+  namespace: "ns",
+  labelSelector: "!a/b",
+  fieldSelector: "metadata.name=x",
+  metadataOnly: true,
+};
 
 async function* chunksOf(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
@@ -19,7 +30,13 @@ async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
   return collected;
 }
 
-function over({ answers = [], stream }: { answers?: readonly (string | Answer)[]; stream?: (call: Call) => Promise<StreamedAnswer> }) {
+function over({
+  answers = [],
+  stream,
+}: {
+  answers?: readonly (string | Answer)[];
+  stream?: (call: Call) => Promise<StreamedAnswer>;
+}) {
   const calls: Call[] = [];
   const clock = new TestClock();
   const left = [...answers];
@@ -38,11 +55,19 @@ function over({ answers = [], stream }: { answers?: readonly (string | Answer)[]
   return { calls, clock, listWatch: createListWatch(transport, clock) };
 }
 
-function watching(chunks: (call: Call) => AsyncIterable<Uint8Array>, status = 200, timeoutSeconds = 3_600) {
+function watching(
+  chunks: (call: Call) => AsyncIterable<Uint8Array>,
+  status = 200,
+  timeoutSeconds = 3_600,
+) {
   const stop = new AbortController();
   const around = over({ stream: async (call) => ({ status, chunks: chunks(call) }) });
   const batches: (readonly WatchEvent[])[] = [];
-  const ended = around.listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds, openMs: 5_000, signal: stop.signal, onOpen: () => {} }, (events) => void batches.push(events));
+  const ended = around.listWatch.watch(
+    everything,
+    { resourceVersion: "7", timeoutSeconds, openMs: 5_000, signal: stop.signal, onOpen: () => {} },
+    (events) => void batches.push(events),
+  );
   return { ...around, stop, batches, ended };
 }
 
@@ -52,11 +77,18 @@ describe("lines", () => {
   test("are the same however the bytes arrive, in the middle of a character too", async () => {
     const line = fc.string({ unit: fc.constantFrom("a", "ü", "€", "😀", '"', "\r") });
     await fc.assert(
-      fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 6 }), fc.array(fc.nat({ max: 9 })), fc.boolean(), async (lines, sizes, open) => {
-        const bytes = Buffer.from(lines.map((text) => `${text}\n`).join("") + (open ? "rest" : ""));
-        const split = await all(splitLines(cutAt(bytes, sizes)));
-        expect(split.flat()).toEqual(lines);
-      }),
+      fc.asyncProperty(
+        fc.array(line, { minLength: 1, maxLength: 6 }),
+        fc.array(fc.nat({ max: 9 })),
+        fc.boolean(),
+        async (lines, sizes, open) => {
+          const bytes = Buffer.from(
+            lines.map((text) => `${text}\n`).join("") + (open ? "rest" : ""),
+          );
+          const split = await all(splitLines(cutAt(bytes, sizes)));
+          expect(split.flat()).toEqual(lines);
+        },
+      ),
     );
   });
 
@@ -70,77 +102,141 @@ describe("lines", () => {
   }
 
   test("come in the batches in which they arrive", async () => {
-    expect(await all(splitLines(chunksOf("a\nb\nc", "d", "\ne\n")))).toEqual([["a", "b"], ["cd", "e"]]);
+    expect(await all(splitLines(chunksOf("a\nb\nc", "d", "\ne\n")))).toEqual([
+      ["a", "b"],
+      ["cd", "e"],
+    ]);
   });
 });
 
-const initialEnd = (resourceVersion: string) => JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } } });
-const unknownParameter = '{"kind":"Status","reason":"Invalid","message":"sendInitialEvents: Forbidden"}';
+const initialEnd = (resourceVersion: string) =>
+  JSON.stringify({
+    type: "BOOKMARK",
+    object: { metadata: { resourceVersion, annotations: { "k8s.io/initial-events-end": "true" } } },
+  });
+const unknownParameter =
+  '{"kind":"Status","reason":"Invalid","message":"sendInitialEvents: Forbidden"}';
 
 describe("a list", () => {
-  async function listing({ chunks = async () => chunksOf(), status = 200, answers = [], selection = everything }: { chunks?: (call: Call) => Promise<AsyncIterable<Uint8Array>>; status?: number; answers?: readonly (string | Answer)[]; selection?: Selection }) {
-    const around = over({ answers, stream: async (call) => ({ status, chunks: await chunks(call) }) });
+  async function listing({
+    chunks = async () => chunksOf(),
+    status = 200,
+    answers = [],
+    selection = everything,
+  }: {
+    chunks?: (call: Call) => Promise<AsyncIterable<Uint8Array>>;
+    status?: number;
+    answers?: readonly (string | Answer)[];
+    selection?: Selection;
+  }) {
+    const around = over({
+      answers,
+      stream: async (call) => ({ status, chunks: await chunks(call) }),
+    });
     const [stop, names] = [new AbortController(), new Array<string>()];
     const list = () =>
       around.listWatch.list(selection, stop.signal, async (events) => {
         await Promise.resolve();
-        names.push(...events.map(({ type, object }) => `${type} ${stringAt(recordAt(object, "metadata"), "name") ?? ""}`));
+        names.push(
+          ...events.map(
+            ({ type, object }) => `${type} ${stringAt(recordAt(object, "metadata"), "name") ?? ""}`,
+          ),
+        );
       });
     return { ...around, stop, names, list };
   }
 
   test("is streamed: object after object, then the resourceVersion of them all", async () => {
-    const { calls, names, list, clock } = await listing({ chunks: async () => chunksOf(`${event("a")}\n`, `${event("b")}\n${initialEnd("7")}\n${event("later")}\n`) });
+    const { calls, names, list, clock } = await listing({
+      chunks: async () =>
+        chunksOf(`${event("a")}\n`, `${event("b")}\n${initialEnd("7")}\n${event("later")}\n`),
+    });
     expect(await list()).toBe("7");
     expect(names).toEqual(["ADDED a", "ADDED b"]);
-    expect(calls.map(({ path }) => path)).toEqual(["/api/v1/secrets?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=3600"]);
+    expect(calls.map(({ path }) => path)).toEqual([
+      "/api/v1/secrets?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=3600",
+    ]);
     expect([calls[0]?.signal?.aborted, clock.pending]).toEqual([true, 0]);
   });
 
   test("hands over what changed meanwhile, but no bookmark", async () => {
     const deleted = JSON.stringify({ type: "DELETED", object: { metadata: { name: "a" } } });
-    const bookmark = JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "6" } } });
-    const { names, list } = await listing({ chunks: async () => chunksOf(`${event("a")}\n${bookmark}\n${deleted}\n${initialEnd("7")}\n`) });
+    const bookmark = JSON.stringify({
+      type: "BOOKMARK",
+      object: { metadata: { resourceVersion: "6" } },
+    });
+    const { names, list } = await listing({
+      chunks: async () => chunksOf(`${event("a")}\n${bookmark}\n${deleted}\n${initialEnd("7")}\n`),
+    });
     await list();
     expect(names).toEqual(["ADDED a", "DELETED a"]);
   });
 
   test.for<[string, AsyncIterable<Uint8Array>]>([
     ["ends", chunksOf(`${event("a")}\n`)],
-    ["breaks off", (async function* () { yield Buffer.from(`${event("a")}\n`); throw new Error("ECONNRESET"); })()],
+    [
+      "breaks off",
+      (async function* () {
+        yield Buffer.from(`${event("a")}\n`);
+        throw new Error("ECONNRESET");
+      })(),
+    ],
   ])("that %s before its last object is no list", async ([, chunks]) => {
     const { list } = await listing({ chunks: async () => chunks });
     await expect(list()).rejects.toMatchObject({ code: "Network" });
   });
 
   test("that falls silent is given up", async () => {
-    const { list, clock } = await listing({ chunks: ({ signal }) => new Promise((_, reject) => signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true })) });
+    const { list, clock } = await listing({
+      chunks: ({ signal }) =>
+        new Promise((_, reject) =>
+          signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
+        ),
+    });
     const failed = list().catch((error: unknown) => error);
     await clock.run(30_000);
-    expect([await failed, clock.pending]).toEqual([expect.objectContaining({ code: "Network" }), 0]);
+    expect([await failed, clock.pending]).toEqual([
+      expect.objectContaining({ code: "Network" }),
+      0,
+    ]);
   });
 
   test.for([429, 500, 503])("that is refused with %s is not asked for in pages", async (status) => {
-    const { calls, list } = await listing({ status, chunks: async () => chunksOf('{"kind":"Status"}') });
+    const { calls, list } = await listing({
+      status,
+      chunks: async () => chunksOf('{"kind":"Status"}'),
+    });
     await expect(list()).rejects.toMatchObject({ status });
     expect(calls).toHaveLength(1);
   });
 
   test("asks for what is selected, and for metadata alone where that is enough", async () => {
-    const { calls, list } = await listing({ selection: labelled, chunks: async () => chunksOf(`${initialEnd("7")}\n`) });
+    const { calls, list } = await listing({
+      selection: labelled,
+      chunks: async () => chunksOf(`${initialEnd("7")}\n`),
+    });
     await list();
     expect(calls[0]).toMatchObject({
-      path: expect.stringContaining("/api/v1/namespaces/ns/secrets?labelSelector=%21a%2Fb&fieldSelector=metadata.name%3Dx&watch=1"),
+      path: expect.stringContaining(
+        "/api/v1/namespaces/ns/secrets?labelSelector=%21a%2Fb&fieldSelector=metadata.name%3Dx&watch=1",
+      ),
       accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
     });
   });
 
   describe("of an API server that does not stream", () => {
-    const page = (names: readonly string[], next: string, padding = "") => JSON.stringify({ metadata: { continue: next, resourceVersion: "7" }, items: names.map((name) => ({ metadata: { name }, padding })) });
+    const page = (names: readonly string[], next: string, padding = "") =>
+      JSON.stringify({
+        metadata: { continue: next, resourceVersion: "7" },
+        items: names.map((name) => ({ metadata: { name }, padding })),
+      });
     const refusing = { status: 422, chunks: async () => chunksOf(unknownParameter) };
 
     test("comes page after page, the next one when the last is done with, and is not tried as a stream again", async () => {
-      const { calls, names, list } = await listing({ ...refusing, answers: [page(["a"], "next"), page(["b"], ""), page(["c"], "")] });
+      const { calls, names, list } = await listing({
+        ...refusing,
+        answers: [page(["a"], "next"), page(["b"], ""), page(["c"], "")],
+      });
       expect(await list()).toBe("7");
       expect(names).toEqual(["ADDED a", "ADDED b"]);
       await list();
@@ -153,10 +249,26 @@ describe("a list", () => {
 
     test("has pages of a size that follows what they weigh", async () => {
       const heavy = Array.from({ length: 16 }, (_, index) => `o${index}`);
-      const { calls, list } = await listing({ ...refusing, selection: { ...everything, metadataOnly: true }, answers: [page(heavy, "1", "x".repeat(1_000_000)), page(["a", "b"], "2"), page(["c"], "3", "x".repeat(9_000_000)), page([], "")] });
+      const { calls, list } = await listing({
+        ...refusing,
+        selection: { ...everything, metadataOnly: true },
+        answers: [
+          page(heavy, "1", "x".repeat(1_000_000)),
+          page(["a", "b"], "2"),
+          page(["c"], "3", "x".repeat(9_000_000)),
+          page([], ""),
+        ],
+      });
       await list();
-      expect(calls.slice(1).map(({ path }) => /limit=(\d+)/.exec(path)?.[1])).toEqual(["16", "1", "8", "1"]);
-      expect(calls[1]?.accept).toBe("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+      expect(calls.slice(1).map(({ path }) => /limit=(\d+)/.exec(path)?.[1])).toEqual([
+        "16",
+        "1",
+        "8",
+        "1",
+      ]);
+      expect(calls[1]?.accept).toBe(
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+      );
     });
   });
 });
@@ -164,25 +276,45 @@ describe("a list", () => {
 describe("an object", () => {
   test.for<[string, Answer, unknown]>([
     ["is read as it is", { status: 200, text: '{"a":1}' }, { a: 1 }],
-    ["is gone when a 404 names it", { status: 404, text: '{"reason":"NotFound","details":{"name":"x"}}' }, undefined],
+    [
+      "is gone when a 404 names it",
+      { status: 404, text: '{"reason":"NotFound","details":{"name":"x"}}' },
+      undefined,
+    ],
   ])("%s", async ([, answer, expected]) => {
     const { calls, listWatch } = over({ answers: [answer] });
     expect(await listWatch.get(labelled, { namespace: "ns", name: "x" })).toEqual(expected);
-    expect(calls).toEqual([{ method: "GET", path: "/api/v1/namespaces/ns/secrets/x", accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" }]);
+    expect(calls).toEqual([
+      {
+        method: "GET",
+        path: "/api/v1/namespaces/ns/secrets/x",
+        accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+      },
+    ]);
   });
 
   test("is not known to be gone when a 404 names nothing: its kind is not served", async () => {
     const { listWatch } = over({ answers: [{ status: 404, text: "404 page not found" }] });
-    await expect(listWatch.get(everything, { namespace: "ns", name: "x" })).rejects.toMatchObject({ code: "NotFound" });
+    await expect(listWatch.get(everything, { namespace: "ns", name: "x" })).rejects.toMatchObject({
+      code: "NotFound",
+    });
   });
 });
 
 describe("a watch", () => {
   test("begins at a resourceVersion, with bookmarks, and hands over batches until the server ends it", async () => {
-    const { calls, batches, ended } = watching(() => chunksOf(`${event("a")}\n${event("b")}\n`, `${event("c")}\n`));
+    const { calls, batches, ended } = watching(() =>
+      chunksOf(`${event("a")}\n${event("b")}\n`, `${event("c")}\n`),
+    );
     await ended;
-    expect(calls[0]).toMatchObject({ accept: "application/json", path: "/api/v1/secrets?watch=1&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=3600" });
-    expect(batches.map((batch) => batch.map(({ type }) => type))).toEqual([["ADDED", "ADDED"], ["ADDED"]]);
+    expect(calls[0]).toMatchObject({
+      accept: "application/json",
+      path: "/api/v1/secrets?watch=1&allowWatchBookmarks=true&resourceVersion=7&timeoutSeconds=3600",
+    });
+    expect(batches.map((batch) => batch.map(({ type }) => type))).toEqual([
+      ["ADDED", "ADDED"],
+      ["ADDED"],
+    ]);
   });
 
   test.for<[string, string, string]>([
@@ -190,7 +322,10 @@ describe("a watch", () => {
     ["an event that is no JSON", "canary", "Network"],
   ])("fails at %s, after the events before it", async ([, line, code]) => {
     const { batches, ended } = watching(() => chunksOf(`${event("a")}\n`, `${line}\n`));
-    await expect(ended).rejects.toMatchObject({ code, message: expect.not.stringContaining("canary") });
+    await expect(ended).rejects.toMatchObject({
+      code,
+      message: expect.not.stringContaining("canary"),
+    });
     expect(batches).toHaveLength(1);
   });
 
@@ -199,7 +334,10 @@ describe("a watch", () => {
     ["is refused without an explanation", 500, "", "ServerError"],
     ["is answered with something else", 204, "{}", "Network"],
   ])("%s", async ([, status, text, code]) => {
-    await expect(watching(() => chunksOf(text), status).ended).rejects.toMatchObject({ code, status });
+    await expect(watching(() => chunksOf(text), status).ended).rejects.toMatchObject({
+      code,
+      status,
+    });
   });
 
   test("that breaks off is over, and may be resumed", async () => {
@@ -259,9 +397,24 @@ describe("a watch", () => {
   });
 
   test("that is not answered is given up in time", async () => {
-    const unanswered = (call: Call): Promise<StreamedAnswer> => new Promise((_, reject) => call.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }));
+    const unanswered = (call: Call): Promise<StreamedAnswer> =>
+      new Promise((_, reject) =>
+        call.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
+      );
     const { clock, listWatch } = over({ stream: unanswered });
-    const isOver = watchOver(listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 20, openMs: 5_000, signal: new AbortController().signal, onOpen: () => {} }, () => {}));
+    const isOver = watchOver(
+      listWatch.watch(
+        everything,
+        {
+          resourceVersion: "7",
+          timeoutSeconds: 20,
+          openMs: 5_000,
+          signal: new AbortController().signal,
+          onOpen: () => {},
+        },
+        () => {},
+      ),
+    );
     await clock.run(4_999);
     expect(isOver()).toBe(false);
     await clock.run(1);
@@ -272,7 +425,17 @@ describe("a watch", () => {
     const stop = new AbortController();
     stop.abort();
     const { calls, clock, listWatch } = over({ stream: () => new Promise(() => {}) });
-    await listWatch.watch(everything, { resourceVersion: "7", timeoutSeconds: 300, openMs: 5_000, signal: stop.signal, onOpen: () => {} }, () => {});
+    await listWatch.watch(
+      everything,
+      {
+        resourceVersion: "7",
+        timeoutSeconds: 300,
+        openMs: 5_000,
+        signal: stop.signal,
+        onOpen: () => {},
+      },
+      () => {},
+    );
     expect([calls, clock.pending]).toEqual([[], 0]);
   });
 

@@ -13,14 +13,28 @@ const done: Next = { kind: "wait-for-change" };
 
 function recordingMetrics(): ControllerMetrics & { readonly counts: string[] } {
   const counts: string[] = [];
-  return { counts, ended: (result, seconds) => void counts.push(`${result} ${seconds}`), bug: () => void counts.push("bug") };
+  return {
+    counts,
+    ended: (result, seconds) => void counts.push(`${result} ${seconds}`),
+    bug: () => void counts.push("bug"),
+  };
 }
 
 function started(reconcile: (key: string) => Promise<Next>, workers = 2) {
   const clock = new TestClock();
   const queue = new WorkQueue({ clock, random: () => 0 });
   const [log, metrics, stop] = [recordingLog(), recordingMetrics(), new AbortController()];
-  const ended = runLoop({ name: "test", queue, reconcile, workers, signal: stop.signal, clock, turns: new Turns(clock), log, metrics });
+  const ended = runLoop({
+    name: "test",
+    queue,
+    reconcile,
+    workers,
+    signal: stop.signal,
+    clock,
+    turns: new Turns(clock),
+    log,
+    metrics,
+  });
   return { clock, queue, log, metrics, stop, ended };
 }
 
@@ -59,18 +73,45 @@ test("a pass that backs off is repeated ever more seldom, and is no error", asyn
   queue.add("a", "fresh");
   await clock.run(60_000);
   expect(seen.map((at) => at - (seen[0] ?? 0))).toEqual([0, 5, 15, 35]);
-  expect(metrics.counts).toEqual(["requeue_after 0", "requeue_after 0", "requeue_after 0", "success 0"]);
+  expect(metrics.counts).toEqual([
+    "requeue_after 0",
+    "requeue_after 0",
+    "requeue_after 0",
+    "success 0",
+  ]);
   expect(log.lines).toEqual([]);
 });
 
 describe("a failure", () => {
   const why = "POST /api/v1/namespaces/ns/secrets: 429 too many requests";
-  const retryLater = new KubeError(why, { code: "TooManyRequests", status: 429, retryAfterMs: 3000 });
+  const retryLater = new KubeError(why, {
+    code: "TooManyRequests",
+    status: 429,
+    retryAfterMs: 3000,
+  });
   test.for<[string, unknown, number, string, string[]]>([
-    ["of the machine is tried again after the back-off, at warn", new KubeError(why, { code: "ServerError", status: 500 }), 5, "warn", ["error 0"]],
-    ["of a stale read is no more than info", new KubeError(why, { code: "Conflict", status: 409 }), 5, "info", ["error 0"]],
+    [
+      "of the machine is tried again after the back-off, at warn",
+      new KubeError(why, { code: "ServerError", status: 500 }),
+      5,
+      "warn",
+      ["error 0"],
+    ],
+    [
+      "of a stale read is no more than info",
+      new KubeError(why, { code: "Conflict", status: 409 }),
+      5,
+      "info",
+      ["error 0"],
+    ],
     ["that asks for time gets it", retryLater, 3000, "warn", ["error 0"]],
-    ["of the fence is no error, only tried again", new KubeError(why, { code: "Fenced", status: 0 }), 5, "debug", ["requeue_after 0"]],
+    [
+      "of the fence is no error, only tried again",
+      new KubeError(why, { code: "Fenced", status: 0 }),
+      5,
+      "debug",
+      ["requeue_after 0"],
+    ],
   ])("%s", async ([, error, wait, level, counts]) => {
     const seen: number[] = [];
     const { clock, queue, log, metrics } = started(async () => {
@@ -83,7 +124,10 @@ describe("a failure", () => {
     expect(seen).toEqual([0, wait]);
     expect(metrics.counts).toEqual([...counts, "success 0"]);
     expect(log.lines).toHaveLength(1);
-    expect(log.lines[0]).toMatchObject({ level, fields: { controller: "test", object: "ns/a", why } });
+    expect(log.lines[0]).toMatchObject({
+      level,
+      fields: { controller: "test", object: "ns/a", why },
+    });
   });
 
   test("that no machine explains is a bug: logged as an error, counted apart, tried again", async () => {
@@ -98,7 +142,13 @@ describe("a failure", () => {
     await clock.run(5);
     expect(passes).toBe(2);
     expect(metrics.counts).toEqual(["error 0", "bug", "success 0"]);
-    expect(log.lines).toEqual([{ level: "error", fields: { controller: "test", object: "a", error: bug }, message: expect.any(String) }]);
+    expect(log.lines).toEqual([
+      {
+        level: "error",
+        fields: { controller: "test", object: "a", error: bug },
+        message: expect.any(String),
+      },
+    ]);
   });
 
   test("of one key does not hold up others, and each failure waits longer", async () => {
@@ -153,7 +203,16 @@ test("a loop whose signal is aborted already ends at once", async () => {
   stop.abort();
   const clock = new TestClock();
   const queue = new WorkQueue({ clock, random: () => 0 });
-  const options = { name: "test", queue, workers: 2, signal: stop.signal, clock, turns: new Turns(clock), log: recordingLog(), metrics: recordingMetrics() };
+  const options = {
+    name: "test",
+    queue,
+    workers: 2,
+    signal: stop.signal,
+    clock,
+    turns: new Turns(clock),
+    log: recordingLog(),
+    metrics: recordingMetrics(),
+  };
   await runLoop({ ...options, reconcile: async () => done });
   expect(await queue.take()).toBeUndefined();
 });
@@ -165,7 +224,17 @@ test("passes that wait for nothing let timers through", async () => {
     queue.add(key, "bulk");
     return done;
   };
-  const options = { name: "test", queue, reconcile, workers: 4, signal: stop.signal, clock: systemClock, turns: new Turns(systemClock), log: recordingLog(), metrics: recordingMetrics() };
+  const options = {
+    name: "test",
+    queue,
+    reconcile,
+    workers: 4,
+    signal: stop.signal,
+    clock: systemClock,
+    turns: new Turns(systemClock),
+    log: recordingLog(),
+    metrics: recordingMetrics(),
+  };
   for (let key = 0; key < 10; key++) queue.add(String(key), "bulk");
   setTimeout(() => stop.abort(), 1);
   await runLoop(options);

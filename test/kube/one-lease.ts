@@ -4,10 +4,16 @@ import type { Client } from "../../src/kube/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
 
-/** What happens to the next request: it fails before or after it has its effect, or it is never answered. */
+/**
+ * What happens to the next request: it fails before or after it has its effect, or it is never
+ * answered.
+ */
 export type Mishap = { readonly code: KubeErrorCode; readonly effect: "none" | "done" } | "silence";
 
-/** One Lease with its resourceVersion, as far as the rules of leader election need one; not an API server. */
+/**
+ * One Lease with its resourceVersion, as far as the rules of leader election need one; not an API
+ * server.
+ */
 export class OneLease implements Pick<Client, "get" | "create" | "replace"> {
   #object: Manifest | undefined;
   #version = 0;
@@ -25,8 +31,16 @@ export class OneLease implements Pick<Client, "get" | "create" | "replace"> {
   }
 
   /** What somebody else writes, without any rule. */
-  put(spec: Readonly<Record<string, unknown>>, labels: Readonly<Record<string, string>> = {}): void {
-    this.#object = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { namespace: "ns", name: "lease", labels }, spec: { ...this.spec, ...spec } };
+  put(
+    spec: Readonly<Record<string, unknown>>,
+    labels: Readonly<Record<string, string>> = {},
+  ): void {
+    this.#object = {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { namespace: "ns", name: "lease", labels },
+      spec: { ...this.spec, ...spec },
+    };
     this.#version++;
   }
 
@@ -47,7 +61,8 @@ export class OneLease implements Pick<Client, "get" | "create" | "replace"> {
 
   replace(_resource: unknown, object: Manifest): Promise<unknown> {
     return this.#answer(`replace ${holderOf(object)}`, () => {
-      if (this.#object !== undefined && object.metadata.resourceVersion !== String(this.#version)) throw failure("Conflict", 409);
+      if (this.#object !== undefined && object.metadata.resourceVersion !== String(this.#version))
+        throw failure("Conflict", 409);
       if (this.#object !== undefined) this.#store(object);
     });
   }
@@ -60,7 +75,11 @@ export class OneLease implements Pick<Client, "get" | "create" | "replace"> {
     effect();
     if (mishap?.effect === "done") throw failure(mishap.code, 0);
     if (this.#object === undefined) throw failure("NotFound", 404);
-    const server = { uid: "uid", resourceVersion: String(this.#version), creationTimestamp: "2026-01-01T00:00:00Z" };
+    const server = {
+      uid: "uid",
+      resourceVersion: String(this.#version),
+      creationTimestamp: "2026-01-01T00:00:00Z",
+    };
     return { ...this.#object, metadata: { ...this.#object.metadata, ...server } };
   }
 

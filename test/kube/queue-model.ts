@@ -5,7 +5,9 @@ function rank(urgency: Urgency | undefined): number {
   return urgency === undefined ? 3 : { fresh: 0, soon: 1, bulk: 2 }[urgency];
 }
 
-/** The queue as one would explain it: lists that are searched from the front, and time that is told. */
+/**
+ * The queue as one would explain it: lists that are searched from the front, and time that is told.
+ */
 export class QueueModel {
   now = 0;
   waiting: { key: Key; urgency: Urgency }[] = [];
@@ -55,14 +57,19 @@ export class QueueModel {
 
   advance(ms: number): void {
     this.now += ms;
-    const due = [this.instants, this.retries].flatMap((map) => [...map].map(([key, at]) => ({ map, key, at })));
+    const due = [this.instants, this.retries].flatMap((map) =>
+      [...map].map(([key, at]) => ({ map, key, at })),
+    );
     for (const { map, key } of due.filter(({ at }) => at <= this.now).sort((a, b) => a.at - b.at)) {
       map.delete(key);
       this.add(key, "fresh");
     }
   }
 
-  /** The first instant from `at` on at which nothing else wakes: the order of two at one instant is nobody's promise. */
+  /**
+   * The first instant from `at` on at which nothing else wakes: the order of two at one instant is
+   * nobody's promise.
+   */
   freeInstant(at: number): number {
     const taken = new Set([...this.instants.values(), ...this.retries.values()]);
     let free = at;

@@ -23,10 +23,18 @@ describe("as in the model, after any history", () => {
   const urgency = fc.constantFrom<Urgency>("fresh", "soon", "bulk");
   const command = fc.oneof(
     fc.record({ do: fc.constant("add" as const), key, urgency }),
-    fc.record({ do: fc.constant("addAt" as const), key, ms: fc.integer({ min: -100, max: 200_000 }) }),
+    fc.record({
+      do: fc.constant("addAt" as const),
+      key,
+      ms: fc.integer({ min: -100, max: 200_000 }),
+    }),
     fc.record({ do: fc.constant("take" as const) }),
     fc.record({ do: fc.constant("succeed" as const), key }),
-    fc.record({ do: fc.constant("fail" as const), key, atLeastMs: fc.integer({ min: 0, max: 5000 }) }),
+    fc.record({
+      do: fc.constant("fail" as const),
+      key,
+      atLeastMs: fc.integer({ min: 0, max: 5000 }),
+    }),
     fc.record({ do: fc.constant("advance" as const), ms: fc.integer({ min: 0, max: 100_000 }) }),
   );
 
@@ -43,8 +51,13 @@ describe("as in the model, after any history", () => {
 
   type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
-  /** What comes out of the queue and what of the model: the key of each take, and the depth after each step. */
-  async function replay(commands: readonly Command[]): Promise<Record<"seen" | "expected", unknown[]>> {
+  /**
+   * What comes out of the queue and what of the model: the key of each take, and the depth after
+   * each step.
+   */
+  async function replay(
+    commands: readonly Command[],
+  ): Promise<Record<"seen" | "expected", unknown[]>> {
     const clock = new TestClock(0);
     const queue = new WorkQueue({ clock, random: () => 0 });
     const model = new QueueModel();
@@ -62,7 +75,10 @@ describe("as in the model, after any history", () => {
     return { seen, expected };
   }
 
-  function follow(step: Exclude<Command, { do: "take" }>, { queue, model, clock }: { queue: WorkQueue; model: QueueModel; clock: TestClock }): void {
+  function follow(
+    step: Exclude<Command, { do: "take" }>,
+    { queue, model, clock }: { queue: WorkQueue; model: QueueModel; clock: TestClock },
+  ): void {
     if (step.do === "add") {
       queue.add(step.key, step.urgency);
       model.add(step.key, step.urgency);
@@ -78,7 +94,9 @@ describe("as in the model, after any history", () => {
         queue.forget(step.key);
         model.failures.delete(step.key);
       } else {
-        const wait = model.freeInstant(model.now + Math.max(model.backoff(step.key), step.atLeastMs)) - model.now;
+        const wait =
+          model.freeInstant(model.now + Math.max(model.backoff(step.key), step.atLeastMs)) -
+          model.now;
         queue.addAfterFailure(step.key, wait);
         model.fail(step.key, wait);
       }
@@ -136,7 +154,12 @@ describe("waiting and working", () => {
     queue.add("a", "fresh");
     queue.addAt("a", start);
     queue.addAfterFailure("a");
-    expect([await waiting, await queue.take(), queue.depth, clock.pending]).toEqual([undefined, undefined, 0, 0]);
+    expect([await waiting, await queue.take(), queue.depth, clock.pending]).toEqual([
+      undefined,
+      undefined,
+      0,
+      0,
+    ]);
   });
 });
 

@@ -2,12 +2,22 @@ import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import type { ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
 
 /** A list as the API server would answer it, or the failure of the call. */
-export type ListAnswer = { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] } | Error;
+export type ListAnswer =
+  | { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] }
+  | Error;
 
-/** Lists and watches that a test plays: lists answer what was prepared, a watch stays open until it is ended. */
+/**
+ * Lists and watches that a test plays: lists answer what was prepared, a watch stays open until it
+ * is ended.
+ */
 export class ScriptedListWatch implements ListWatch {
   readonly #lists: ListAnswer[];
-  #watch: { readonly onEvents: (events: readonly WatchEvent[]) => void; readonly end: (failure?: Error) => void } | undefined;
+  #watch:
+    | {
+        readonly onEvents: (events: readonly WatchEvent[]) => void;
+        readonly end: (failure?: Error) => void;
+      }
+    | undefined;
   #get: PromiseWithResolvers<unknown> | undefined;
   /** The calls so far, such as `list` and `watch 7`. */
   readonly calls: string[] = [];
@@ -23,11 +33,16 @@ export class ScriptedListWatch implements ListWatch {
     this.#lists.push(answer);
   }
 
-  async list(_selection: Selection, _signal: AbortSignal, onEvents: (events: readonly WatchEvent[]) => Promise<void>): Promise<string> {
+  async list(
+    _selection: Selection,
+    _signal: AbortSignal,
+    onEvents: (events: readonly WatchEvent[]) => Promise<void>,
+  ): Promise<string> {
     this.calls.push("list");
     const answer = this.#lists.shift() ?? new Error("the script has no more lists");
     if (answer instanceof Error) throw answer;
-    for (const items of answer.pages) await onEvents(items.map((object) => ({ type: "ADDED", object })));
+    for (const items of answer.pages)
+      await onEvents(items.map((object) => ({ type: "ADDED", object })));
     return answer.resourceVersion;
   }
 
@@ -38,18 +53,28 @@ export class ScriptedListWatch implements ListWatch {
     return this.#get.promise;
   }
 
-  /** Answers the last read of an object: with the object, undefined where there is none, or a failure. */
+  /**
+   * Answers the last read of an object: with the object, undefined where there is none, or a
+   * failure.
+   */
   answerGet(answer: unknown): void {
     if (answer instanceof Error) this.#get?.reject(answer);
     else this.#get?.resolve(answer);
   }
 
-  watch(_selection: Selection, from: WatchStart, onEvents: (events: readonly WatchEvent[]) => void): Promise<void> {
+  watch(
+    _selection: Selection,
+    from: WatchStart,
+    onEvents: (events: readonly WatchEvent[]) => void,
+  ): Promise<void> {
     this.calls.push(`watch ${from.resourceVersion}`);
     this.asked = from;
     from.onOpen();
     return new Promise((resolve, reject) => {
-      this.#watch = { onEvents, end: (failure) => (failure === undefined ? resolve() : reject(failure)) };
+      this.#watch = {
+        onEvents,
+        end: (failure) => (failure === undefined ? resolve() : reject(failure)),
+      };
       from.signal.addEventListener("abort", () => resolve(), { once: true });
     });
   }

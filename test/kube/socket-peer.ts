@@ -11,7 +11,9 @@ export interface Arrival {
   readonly answer: ServerResponse;
 }
 
-/** The other end of a socket: it hands every request to the test, and knows nothing of Kubernetes. */
+/**
+ * The other end of a socket: it hands every request to the test, and knows nothing of Kubernetes.
+ */
 export interface SocketPeer {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
@@ -21,14 +23,23 @@ export interface SocketPeer {
 }
 
 /** Starts a peer on a free port; `onRequest` may answer, or leave it to the test. */
-export async function startPeer(onRequest: (arrival: Arrival) => void = () => {}): Promise<SocketPeer> {
+export async function startPeer(
+  onRequest: (arrival: Arrival) => void = () => {},
+): Promise<SocketPeer> {
   const arrivals: Arrival[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((incoming, answer) => {
     let body = "";
     incoming.setEncoding("utf8").on("data", (text: string) => (body += text));
     incoming.on("end", () => {
-      const arrival = { method: incoming.method ?? "", url: incoming.url ?? "", headers: incoming.headers, body, socket: incoming.socket, answer };
+      const arrival = {
+        method: incoming.method ?? "",
+        url: incoming.url ?? "",
+        headers: incoming.headers,
+        body,
+        socket: incoming.socket,
+        answer,
+      };
       arrivals.push(arrival);
       for (const check of waiting) check();
       onRequest(arrival);
@@ -57,7 +68,11 @@ export async function startPeer(onRequest: (arrival: Arrival) => void = () => {}
 }
 
 /** Answers a request with a status and a text. */
-export function answerWith(status: number, text = "{}", headers: Readonly<Record<string, string>> = {}): (arrival: Arrival) => void {
+export function answerWith(
+  status: number,
+  text = "{}",
+  headers: Readonly<Record<string, string>> = {},
+): (arrival: Arrival) => void {
   return ({ answer }) => void answer.writeHead(status, headers).end(text);
 }
 

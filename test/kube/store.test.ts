@@ -13,12 +13,20 @@ const packed = () => {
     pack: ({ uid, value }) => `${uid}:${value.tags.join()}`,
     unpack(text, key) {
       const [uid = "", tags = ""] = text.split(":");
-      return { uid, resourceVersion: "1", value: { name: key, tags: tags.split(",").filter((tag) => tag !== "") } };
+      return {
+        uid,
+        resourceVersion: "1",
+        value: { name: key, tags: tags.split(",").filter((tag) => tag !== "") },
+      };
     },
   };
   return new Store<Thing>({ tag: ({ tags }) => tags }, packing);
 };
-const entry = (name: string, tags: readonly string[]) => ({ uid: name, resourceVersion: "1", value: { name, tags } });
+const entry = (name: string, tags: readonly string[]) => ({
+  uid: name,
+  resourceVersion: "1",
+  value: { name, tags },
+});
 
 describe.each([
   ["a store", tagged],
@@ -32,13 +40,22 @@ describe.each([
     expect(store.entry("b")?.uid).toBe("b");
     expect(store.by("tag", "y").map(({ name }) => name)).toEqual(["a", "b"]);
     expect([store.size, store.keys(), [...store.values()].length]).toEqual([2, ["a", "b"], 2]);
-    expect([store.has("a"), store.has("c"), store.keysBy("tag", "y"), store.keysBy("tag", "z")]).toEqual([true, false, ["a", "b"], []]);
+    expect([
+      store.has("a"),
+      store.has("c"),
+      store.keysBy("tag", "y"),
+      store.keysBy("tag", "z"),
+    ]).toEqual([true, false, ["a", "b"], []]);
   });
 
   test("has nothing under names that nobody has", () => {
     const store = made();
     store.remove("a");
-    expect([store.get("a"), store.by("tag", "x"), [...store.namesIn("tag")]]).toEqual([undefined, [], []]);
+    expect([store.get("a"), store.by("tag", "x"), [...store.namesIn("tag")]]).toEqual([
+      undefined,
+      [],
+      [],
+    ]);
   });
 
   test("does not guess at an index that it does not have", () => {
@@ -46,7 +63,10 @@ describe.each([
   });
 
   test("has indexes that say what a search through all objects would, after any changes", () => {
-    const change = fc.record({ key: fc.constantFrom("a", "b", "c"), tags: fc.option(fc.subarray(["x", "y", "z"]), { nil: undefined }) });
+    const change = fc.record({
+      key: fc.constantFrom("a", "b", "c"),
+      tags: fc.option(fc.subarray(["x", "y", "z"]), { nil: undefined }),
+    });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
         const store = made();
@@ -55,11 +75,17 @@ describe.each([
           else store.set(key, entry(key, tags));
         }
         const values = [...store.values()];
-        const names = ["x", "y", "z"].filter((tag) => values.some(({ tags }) => tags.includes(tag)));
+        const names = ["x", "y", "z"].filter((tag) =>
+          values.some(({ tags }) => tags.includes(tag)),
+        );
         expect([...store.namesIn("tag")].toSorted()).toEqual(names);
         for (const tag of ["x", "y", "z"]) {
-          expect(new Set(store.by("tag", tag))).toEqual(new Set(values.filter(({ tags }) => tags.includes(tag))));
-          expect(store.countBy("tag", tag)).toBe(values.filter(({ tags }) => tags.includes(tag)).length);
+          expect(new Set(store.by("tag", tag))).toEqual(
+            new Set(values.filter(({ tags }) => tags.includes(tag))),
+          );
+          expect(store.countBy("tag", tag)).toBe(
+            values.filter(({ tags }) => tags.includes(tag)).length,
+          );
         }
       }),
     );

@@ -1,7 +1,12 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { BodyLimiter } from "../../src/kube/body-limiter.ts";
-import { type Call, createTransport, type Transport, type TransportOptions } from "../../src/kube/transport.ts";
+import {
+  type Call,
+  createTransport,
+  type Transport,
+  type TransportOptions,
+} from "../../src/kube/transport.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { type Arrival, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
 
@@ -23,9 +28,15 @@ interface Around {
   readonly forgotten: () => number;
 }
 
-type Changes = Partial<TransportOptions> & { readonly tokens?: readonly string[]; readonly prefix?: string };
+type Changes = Partial<TransportOptions> & {
+  readonly tokens?: readonly string[];
+  readonly prefix?: string;
+};
 
-async function over(onRequest: ((arrival: Arrival) => void) | undefined, { tokens = [token], prefix = "", ...changes }: Changes = {}): Promise<Around> {
+async function over(
+  onRequest: ((arrival: Arrival) => void) | undefined,
+  { tokens = [token], prefix = "", ...changes }: Changes = {},
+): Promise<Around> {
   const peer = await startPeer(onRequest);
   const [clock, counted] = [new TestClock(), new Array<string>()];
   let forgotten = 0;
@@ -35,31 +46,67 @@ async function over(onRequest: ((arrival: Arrival) => void) | undefined, { token
     authorization: async () => `Bearer ${tokens[Math.min(forgotten, tokens.length - 1)] ?? ""}`,
     forget: () => void forgotten++,
   };
-  const onAnswer = ({ method, code }: { method: string; code: string }): void => void counted.push(`${method} ${code}`);
-  const transport = createTransport({ credentials, clock, connections: 3, timeoutMs: 30_000, onAnswer, ...changes });
-  closing.push(() => peer.close(), () => transport.close());
+  const onAnswer = ({ method, code }: { method: string; code: string }): void =>
+    void counted.push(`${method} ${code}`);
+  const transport = createTransport({
+    credentials,
+    clock,
+    connections: 3,
+    timeoutMs: 30_000,
+    onAnswer,
+    ...changes,
+  });
+  closing.push(
+    () => peer.close(),
+    () => transport.close(),
+  );
   return { peer, transport, clock, counted, forgotten: () => forgotten };
 }
 
 describe("a request", () => {
   test("carries the credential, its body with secrets in clear, and what it accepts", async () => {
-    const { peer, transport, counted } = await over(answerWith(201, "made"), { prefix: "/clusters/one/" });
-    const answer = await transport.request({ ...post, body: { a: new SecretText("b") }, accept: "application/x", contentType: "application/y" });
+    const { peer, transport, counted } = await over(answerWith(201, "made"), {
+      prefix: "/clusters/one/",
+    });
+    const answer = await transport.request({
+      ...post,
+      body: { a: new SecretText("b") },
+      accept: "application/x",
+      contentType: "application/y",
+    });
     expect(answer).toEqual({ status: 201, text: "made" });
     expect(peer.arrivals[0]).toMatchObject({
       method: "POST",
       url: "/clusters/one/api/v1/secrets",
       body: '{"a":"b"}',
-      headers: { authorization: `Bearer ${token}`, accept: "application/x", "content-type": "application/y", "user-agent": "latchkey" },
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: "application/x",
+        "content-type": "application/y",
+        "user-agent": "latchkey",
+      },
     });
     expect(counted).toEqual(["POST 201"]);
   });
 
   test("without a body or a credential has no headers for them", async () => {
-    const credentials = { server: "", tls: { rejectUnauthorized: true }, authorization: async () => undefined, forget: () => {} };
+    const credentials = {
+      server: "",
+      tls: { rejectUnauthorized: true },
+      authorization: async () => undefined,
+      forget: () => {},
+    };
     const peer = await startPeer(answerWith(200));
-    const transport = createTransport({ credentials: { ...credentials, server: peer.url }, clock: new TestClock(), connections: 1, timeoutMs: 1000 });
-    closing.push(() => peer.close(), () => transport.close());
+    const transport = createTransport({
+      credentials: { ...credentials, server: peer.url },
+      clock: new TestClock(),
+      connections: 1,
+      timeoutMs: 1000,
+    });
+    closing.push(
+      () => peer.close(),
+      () => transport.close(),
+    );
     await transport.request(get);
     await transport.request(post);
     expect(peer.arrivals[0]?.headers).not.toHaveProperty("authorization");
@@ -76,7 +123,9 @@ describe("a request", () => {
     ["Wed, 21 Oct 2026 07:28:00 GMT", undefined],
     [undefined, undefined],
   ])("with Retry-After %s asks for %s ms", async ([header, expected]) => {
-    const { transport } = await over(answerWith(429, "", header === undefined ? {} : { "retry-after": header }));
+    const { transport } = await over(
+      answerWith(429, "", header === undefined ? {} : { "retry-after": header }),
+    );
     expect((await transport.request(get)).retryAfterMs).toBe(expected);
   });
 });
@@ -84,7 +133,10 @@ describe("a request", () => {
 describe("an API server that asks for less", () => {
   test("has fewer requests at a time, and none for as long as it asked when one is too many", async () => {
     const limits: number[] = [];
-    const { peer, transport, clock } = await over(answerWith(429, "", { "retry-after": "7" }), { connections: 2, onLimit: (limit) => limits.push(limit) });
+    const { peer, transport, clock } = await over(answerWith(429, "", { "retry-after": "7" }), {
+      connections: 2,
+      onLimit: (limit) => limits.push(limit),
+    });
     await transport.request(post);
     await transport.request(post);
     const third = transport.request(post);
@@ -98,7 +150,9 @@ describe("an API server that asks for less", () => {
 
   test.for([500, 503])("is not meant by %s", async (status) => {
     const limits: number[] = [];
-    const { transport } = await over(answerWith(status), { onLimit: (limit) => limits.push(limit) });
+    const { transport } = await over(answerWith(status), {
+      onLimit: (limit) => limits.push(limit),
+    });
     await transport.request(post);
     expect(limits).toEqual([]);
   });
@@ -108,7 +162,10 @@ describe("the fence", () => {
   test("keeps every write in while the Lease is not held, and lets reads out", async () => {
     const { peer, transport, counted } = await over(answerWith(200), { fence: () => 0 });
     for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
-      await expect(transport.request({ ...post, method })).rejects.toMatchObject({ code: "Fenced", status: 0 });
+      await expect(transport.request({ ...post, method })).rejects.toMatchObject({
+        code: "Fenced",
+        status: 0,
+      });
     }
     await transport.request(get);
     expect([peer.arrivals.length, counted]).toEqual([1, ["GET 200"]]);
@@ -116,7 +173,9 @@ describe("the fence", () => {
 
   test("ends a write that is under way when it falls, and no read", async () => {
     const { peer, transport, clock } = await over(undefined, { fence: () => 500 });
-    const results = [post, get].map((call) => transport.request(call).catch((error: unknown) => error));
+    const results = [post, get].map((call) =>
+      transport.request(call).catch((error: unknown) => error),
+    );
     await peer.arrived(2);
     clock.advance(499);
     await settled();
@@ -125,11 +184,17 @@ describe("the fence", () => {
     expect(await results[0]).toMatchObject({ code: "Network" });
     expect(clock.pending).toBe(1);
     clock.advance(29_500);
-    expect(await results[1]).toMatchObject({ code: "Network", message: "GET /api/v1/secrets: no answer" });
+    expect(await results[1]).toMatchObject({
+      code: "Network",
+      message: "GET /api/v1/secrets: no answer",
+    });
   });
 
   test("gives a write no more than its own time", async () => {
-    const { peer, transport, clock } = await over(undefined, { fence: () => 60_000, timeoutMs: 1000 });
+    const { peer, transport, clock } = await over(undefined, {
+      fence: () => 60_000,
+      timeoutMs: 1000,
+    });
     const result = transport.request(post).catch((error: unknown) => error);
     await peer.arrived(1);
     clock.advance(1000);
@@ -149,22 +214,42 @@ describe("the fence", () => {
     expect(peer.arrivals).toHaveLength(1);
   });
 
-  test.for(["a new", "an idle"])("has the last word when a write goes into %s connection", async (connection) => {
-    const asked: number[] = [];
-    const { peer, transport } = await over(answerWith(200), { connections: 1, fence: () => (asked.push(0), asked.length === 1 ? 1000 : 0) });
-    if (connection === "an idle") await transport.request(get);
-    const before = peer.arrivals.length;
-    await expect(transport.request(post)).rejects.toMatchObject({ code: "Fenced", status: 0 });
-    expect([peer.arrivals.length - before, asked.length]).toEqual([0, 2]);
-    expect(await transport.request(get)).toMatchObject({ status: 200 });
-  });
+  test.for(["a new", "an idle"])(
+    "has the last word when a write goes into %s connection",
+    async (connection) => {
+      const asked: number[] = [];
+      const { peer, transport } = await over(answerWith(200), {
+        connections: 1,
+        fence: () => (asked.push(0), asked.length === 1 ? 1000 : 0),
+      });
+      if (connection === "an idle") await transport.request(get);
+      const before = peer.arrivals.length;
+      await expect(transport.request(post)).rejects.toMatchObject({ code: "Fenced", status: 0 });
+      expect([peer.arrivals.length - before, asked.length]).toEqual([0, 2]);
+      expect(await transport.request(get)).toMatchObject({ status: 200 });
+    },
+  );
 
   test("is asked again after a credential that took its time", async () => {
     const clock = new TestClock();
-    const slow = { tls: { rejectUnauthorized: true }, forget: () => {}, authorization: () => new Promise<string>((resolve) => clock.wakeAfter(10_000, () => resolve("Bearer x"))) };
+    const slow = {
+      tls: { rejectUnauthorized: true },
+      forget: () => {},
+      authorization: () =>
+        new Promise<string>((resolve) => clock.wakeAfter(10_000, () => resolve("Bearer x"))),
+    };
     const peer = await startPeer(answerWith(200));
-    const transport = createTransport({ credentials: { ...slow, server: peer.url }, clock, connections: 1, timeoutMs: 30_000, fence: () => 5000 - clock.monotonic() });
-    closing.push(() => peer.close(), () => transport.close());
+    const transport = createTransport({
+      credentials: { ...slow, server: peer.url },
+      clock,
+      connections: 1,
+      timeoutMs: 30_000,
+      fence: () => 5000 - clock.monotonic(),
+    });
+    closing.push(
+      () => peer.close(),
+      () => transport.close(),
+    );
     const result = transport.request(post).catch((error: unknown) => error);
     await clock.run(10_000);
     expect(await result).toMatchObject({ code: "Fenced" });
@@ -173,7 +258,8 @@ describe("the fence", () => {
 });
 
 describe("a 401", () => {
-  const onlyNew = (arrival: Arrival): void => answerWith(arrival.headers.authorization === "Bearer new" ? 200 : 401)(arrival);
+  const onlyNew = (arrival: Arrival): void =>
+    answerWith(arrival.headers.authorization === "Bearer new" ? 200 : 401)(arrival);
 
   test("has the credential read afresh, and the request tried once more", async () => {
     const { transport, forgotten, counted } = await over(onlyNew, { tokens: ["old", "new"] });
@@ -196,7 +282,12 @@ describe("a 401", () => {
 
 test("a delete with preconditions in its body leaves its connection to the next request", async () => {
   const { peer, transport } = await over(answerWith(200), { connections: 1 });
-  for (let round = 0; round < 3; round += 1) await transport.request({ method: "DELETE", path: "/api/v1/secrets/a", body: { kind: "DeleteOptions" } });
+  for (let round = 0; round < 3; round += 1)
+    await transport.request({
+      method: "DELETE",
+      path: "/api/v1/secrets/a",
+      body: { kind: "DeleteOptions" },
+    });
   expect(new Set(peer.arrivals.map(({ socket }) => socket)).size).toBe(1);
 });
 
@@ -217,7 +308,13 @@ test("no more requests are under way than there are connections, and those are k
 
 describe("a stream", () => {
   test("takes no connection from the requests, and hands over its bytes as they come", async () => {
-    const { peer, transport } = await over((arrival) => (arrival.url === get.path ? arrival.answer.writeHead(200).write("one") : answerWith(200)(arrival)), { connections: 1 });
+    const { peer, transport } = await over(
+      (arrival) =>
+        arrival.url === get.path
+          ? arrival.answer.writeHead(200).write("one")
+          : answerWith(200)(arrival),
+      { connections: 1 },
+    );
     const { status, chunks } = await transport.stream(get);
     expect(status).toBe(200);
     await transport.request({ ...get, path: "/api/v1/other" });
@@ -255,8 +352,14 @@ describe("a failure", () => {
     ["that is no HTTP", ({ socket }) => void socket.end("canary\r\n\r\n"), "no answer"],
   ])("%s is told by its code, without header or body", async ([, onRequest, code]) => {
     const { transport, counted } = await over(onRequest);
-    const error = await transport.request({ ...post, body: { a: new SecretText("canary-secret") } }).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ code: "Network", status: 0, message: `POST /api/v1/secrets: ${code}` });
+    const error = await transport
+      .request({ ...post, body: { a: new SecretText("canary-secret") } })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: "Network",
+      status: 0,
+      message: `POST /api/v1/secrets: ${code}`,
+    });
     expect(allOf(error)).not.toContain("canary");
     expect(counted).toEqual(["POST <error>"]);
   });
@@ -264,7 +367,10 @@ describe("a failure", () => {
   test("to connect is one of the network", async () => {
     const { peer, transport } = await over(undefined);
     await peer.close();
-    await expect(transport.request(get)).rejects.toMatchObject({ code: "Network", message: "GET /api/v1/secrets: ECONNREFUSED" });
+    await expect(transport.request(get)).rejects.toMatchObject({
+      code: "Network",
+      message: "GET /api/v1/secrets: ECONNREFUSED",
+    });
     await expect(transport.stream(get)).rejects.toMatchObject({ code: "Network" });
   });
 });
@@ -280,16 +386,30 @@ test("closing ends what is under way", async () => {
 /** Everything that a log or a debugger could show of an error. */
 function allOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return [error.stack, JSON.stringify(error), JSON.stringify(Object.getOwnPropertyDescriptors(error)), String(error.cause)].join("\n");
+  return [
+    error.stack,
+    JSON.stringify(error),
+    JSON.stringify(Object.getOwnPropertyDescriptors(error)),
+    String(error.cause),
+  ].join("\n");
 }
 
 describe("bodies", () => {
-  const big = (characters: number): Call => ({ ...post, body: { a: new SecretText("x".repeat(characters)) } });
+  const big = (characters: number): Call => ({
+    ...post,
+    body: { a: new SecretText("x".repeat(characters)) },
+  });
 
   test("of requests and of the answers that they bring back wait for room, whichever transport sends them", async () => {
     const bodies = new BodyLimiter(1_000_000);
     const [one, other] = [await over(undefined, { bodies }), await over(undefined, { bodies })];
-    const sent = [one.transport.request(big(300_000)), other.transport.request(big(300_000)), one.transport.request({ ...get, answerBytes: 300_000 }), other.transport.request(get), other.transport.request(post)];
+    const sent = [
+      one.transport.request(big(300_000)),
+      other.transport.request(big(300_000)),
+      one.transport.request({ ...get, answerBytes: 300_000 }),
+      other.transport.request(get),
+      other.transport.request(post),
+    ];
     await one.peer.arrived(1);
     await other.peer.arrived(2);
     expect([one.peer.arrivals.length, other.peer.arrivals.length]).toEqual([1, 2]);

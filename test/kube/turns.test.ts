@@ -21,7 +21,11 @@ function noting() {
 
 describe("items taken in turns", () => {
   test.each([
-    { rule: "let others have a turn after each that took long", stepMs: 10, seen: ["a", "other", "b", "c"] },
+    {
+      rule: "let others have a turn after each that took long",
+      stepMs: 10,
+      seen: ["a", "other", "b", "c"],
+    },
     { rule: "keep the turn while they are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
   ])("$rule", async ({ stepMs, seen }) => {
     const { order, other } = noting();

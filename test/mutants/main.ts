@@ -6,7 +6,21 @@ import { join } from "node:path";
 import { type Mutation, mutationsOf } from "./mutations.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
-const files = ["src/api/scope.ts", ...["allows", "always-allowed", "authorization-only", "derived-credentials", "narrows", "patterns", "place", "roles", "scope-warnings", "wider-scope"].map((name) => `src/domain/scope/${name}.ts`)];
+const files = [
+  "src/api/scope.ts",
+  ...[
+    "allows",
+    "always-allowed",
+    "authorization-only",
+    "derived-credentials",
+    "narrows",
+    "patterns",
+    "place",
+    "roles",
+    "scope-warnings",
+    "wider-scope",
+  ].map((name) => `src/domain/scope/${name}.ts`),
+];
 const tests = ["test/domain/scope", "test/api/scope.test.ts"];
 /** Deadlines are generous: an endless loop is noticed, too. */
 const deadlineMs = 120_000;
@@ -22,7 +36,8 @@ interface Bed {
 
 function makeBed(): Bed {
   const directory = mkdtempSync(join(tmpdir(), "latchkey-mutants-"));
-  for (const entry of ["src", "test", "crds", "package.json", "tsconfig.json", "vitest.config.ts"]) cpSync(join(repository, entry), join(directory, entry), { recursive: true });
+  for (const entry of ["src", "test", "crds", "package.json", "tsconfig.json", "vitest.config.ts"])
+    cpSync(join(repository, entry), join(directory, entry), { recursive: true });
   symlinkSync(join(repository, "node_modules"), join(directory, "node_modules"));
   return { directory };
 }
@@ -30,7 +45,11 @@ function makeBed(): Bed {
 /** Whether the tests of the scope engine pass in a bed. */
 function passes({ directory }: Bed): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn("vitest", ["run", "--project", "unit", "--bail=1", "--testTimeout=60000", "--reporter=dot", ...tests], { cwd: directory, stdio: "ignore", timeout: deadlineMs, env: { ...process.env, CI: "true" } });
+    const child = spawn(
+      "vitest",
+      ["run", "--project", "unit", "--bail=1", "--testTimeout=60000", "--reporter=dot", ...tests],
+      { cwd: directory, stdio: "ignore", timeout: deadlineMs, env: { ...process.env, CI: "true" } },
+    );
     child.once("close", (code) => resolve(code === 0));
   });
 }
@@ -54,12 +73,19 @@ async function work(bed: Bed, jobs: Job[], survivors: string[]): Promise<void> {
 const beds = Array.from({ length: availableParallelism() }, makeBed);
 try {
   if (!(await passes(beds[0] ?? makeBed()))) throw new Error("the tests fail without any mutation");
-  const jobs = files.flatMap((file) => mutationsOf(readFileSync(join(repository, file), "utf8")).map((mutation) => ({ file, mutation })));
+  const jobs = files.flatMap((file) =>
+    mutationsOf(readFileSync(join(repository, file), "utf8")).map((mutation) => ({
+      file,
+      mutation,
+    })),
+  );
   const count = jobs.length;
   const survivors: string[] = [];
   await Promise.all(beds.map((bed) => work(bed, jobs, survivors)));
   for (const name of survivors) process.stdout.write(`not noticed: ${name}\n`);
-  process.stdout.write(`${count} mutants of ${files.length} files, ${count - survivors.length} noticed, ${survivors.length} not noticed\n`);
+  process.stdout.write(
+    `${count} mutants of ${files.length} files, ${count - survivors.length} noticed, ${survivors.length} not noticed\n`,
+  );
   process.exitCode = survivors.length === 0 ? 0 : 1;
 } finally {
   for (const { directory } of beds) rmSync(directory, { recursive: true, force: true });

@@ -14,9 +14,15 @@ interface Operator {
   readonly replace: (found: string) => string;
 }
 
-const swapped = (one: string, other: string): Operator => ({ pattern: new RegExp(`${escaped(one)}|${escaped(other)}`, "g"), replace: (found) => (found === one ? other : one) });
+const swapped = (one: string, other: string): Operator => ({
+  pattern: new RegExp(`${escaped(one)}|${escaped(other)}`, "g"),
+  replace: (found) => (found === one ? other : one),
+});
 
-/** Conditions turned round, lists asked otherwise, literals changed: what a slip of the hand would do. */
+/**
+ * Conditions turned round, lists asked otherwise, literals changed: what a slip of the hand would
+ * do.
+ */
 const operators: readonly Operator[] = [
   swapped("&&", "||"),
   swapped(" === ", " !== "),
@@ -25,17 +31,28 @@ const operators: readonly Operator[] = [
   { pattern: /\b(?:true|false)\b/g, replace: (found) => (found === "true" ? "false" : "true") },
   // A negation, but neither a type's nor an inequality's.
   { pattern: /!(?=[\w(])(?!=)/g, replace: () => "" },
-  { pattern: /"(?:[^"\\]|\\.)*"/g, replace: (found) => (found === '""' ? '"mutant"' : `"mutant${found.slice(1)}`) },
+  {
+    pattern: /"(?:[^"\\]|\\.)*"/g,
+    replace: (found) => (found === '""' ? '"mutant"' : `"mutant${found.slice(1)}`),
+  },
 ];
 
 /** All mutations of a TypeScript source; comments, imports and types stay as they are. */
 export function mutationsOf(source: string): readonly Mutation[] {
-  const code = source.replaceAll(/\/\*[^]*?\*\/|\/\/.*|^(?:import|export type|type) .*$|^(?:export )?interface [^]*?^\}$|^ {2}readonly .*$|^class .*$|\b(?:Pick|Omit)<[^>]*>|\b[A-Z]\w*\["\w+"\]/gm, (found) => found.replaceAll(/[^\n]/g, " "));
+  const code = source.replaceAll(
+    /\/\*[^]*?\*\/|\/\/.*|^(?:import|export type|type) .*$|^(?:export )?interface [^]*?^\}$|^ {2}readonly .*$|^class .*$|\b(?:Pick|Omit)<[^>]*>|\b[A-Z]\w*\["\w+"\]/gm,
+    (found) => found.replaceAll(/[^\n]/g, " "),
+  );
   return operators.flatMap(({ pattern, replace }) =>
     [...code.matchAll(pattern)].map(({ 0: before, index }) => {
       const after = replace(before);
       const line = source.slice(0, index).split("\n").length;
-      return { line, before, after, text: source.slice(0, index) + after + source.slice(index + before.length) };
+      return {
+        line,
+        before,
+        after,
+        text: source.slice(0, index) + after + source.slice(index + before.length),
+      };
     }),
   );
 }

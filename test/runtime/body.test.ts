@@ -4,8 +4,16 @@ import { describe, expect, test } from "vitest";
 import { bodyPatience, ByteBudget, hasBody, readBody } from "../../src/runtime/body.ts";
 import { settled, TestClock } from "./test-clock.ts";
 
-function reading({ most = 100, room = 100, length }: { readonly most?: number; readonly room?: number; readonly length?: number } = {}) {
-  const [clock, budget, incoming] = [new TestClock(), new ByteBudget(room), new IncomingMessage(new Socket())];
+function reading({
+  most = 100,
+  room = 100,
+  length,
+}: { readonly most?: number; readonly room?: number; readonly length?: number } = {}) {
+  const [clock, budget, incoming] = [
+    new TestClock(),
+    new ByteBudget(room),
+    new IncomingMessage(new Socket()),
+  ];
   if (length !== undefined) incoming.headers["content-length"] = String(length);
   const body = readBody(incoming, { clock, most, budget });
   return { clock, budget, incoming, body };
@@ -17,7 +25,11 @@ test("a body is read whole, and holds its bytes until it is released", async () 
   incoming.push("lö");
   incoming.push(null);
   const read = await body;
-  expect([read, budget.used, clock.pending]).toEqual([expect.objectContaining({ kind: "whole", text: "hellö" }), 6, 0]);
+  expect([read, budget.used, clock.pending]).toEqual([
+    expect.objectContaining({ kind: "whole", text: "hellö" }),
+    6,
+    0,
+  ]);
   if (read.kind === "whole") read.release();
   expect(budget.used).toBe(0);
 });

@@ -12,18 +12,36 @@ const directory = mkdtempSync(join(tmpdir(), "certificates-"));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function write(certificate: string): void {
-  for (const [file, text] of Object.entries({ "tls.crt": certificate, "tls.key": "key", "ca.crt": "ca" })) writeFileSync(join(directory, file), text);
+  for (const [file, text] of Object.entries({
+    "tls.crt": certificate,
+    "tls.key": "key",
+    "ca.crt": "ca",
+  }))
+    writeFileSync(join(directory, file), text);
 }
 
 test("files are told of at first and when they have changed; half a set is waited for", async () => {
-  const [clock, log, stop, told] = [new TestClock(), recordingLog(), new AbortController(), new Array<ServerTls>()];
+  const [clock, log, stop, told] = [
+    new TestClock(),
+    recordingLog(),
+    new AbortController(),
+    new Array<ServerTls>(),
+  ];
   const next = async (): Promise<void> => {
     clock.advance(10_000);
     await pause(50);
   };
-  const following = followCertificateFiles(directory, { clock, log, signal: stop.signal, onChange: (material) => told.push(material) });
+  const following = followCertificateFiles(directory, {
+    clock,
+    log,
+    signal: stop.signal,
+    onChange: (material) => told.push(material),
+  });
   await pause(50);
-  expect([told, log.lines.at(-1)]).toEqual([[], expect.objectContaining({ level: "warn", fields: { directory, why: "ENOENT" } })]);
+  expect([told, log.lines.at(-1)]).toEqual([
+    [],
+    expect.objectContaining({ level: "warn", fields: { directory, why: "ENOENT" } }),
+  ]);
   write("one");
   await next();
   await next();

@@ -8,7 +8,8 @@ function around() {
   const ended: string[] = [];
   let refused = 0;
   const connections = new Connections(limits, () => (refused += 1));
-  const open = (id: string, address = "a"): void => connections.opened(id, address, { destroy: () => void ended.push(id) });
+  const open = (id: string, address = "a"): void =>
+    connections.opened(id, address, { destroy: () => void ended.push(id) });
   const stranger = (id: string, address?: string): void => {
     open(id, address);
     connections.established(id, false);
@@ -16,13 +17,18 @@ function around() {
   return { connections, open, stranger, ended, refused: () => refused };
 }
 
-const numbered = (prefix: string, count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+const numbered = (prefix: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 test("of one address, the oldest handshake that is not done ends for a new one", () => {
   const { open, ended, connections, refused } = around();
   for (const id of numbered("p", 5)) open(id);
   open("other", "b");
-  expect([ended, refused(), connections.load()]).toEqual([["p0", "p1"], 2, { pending: 4, strangers: 0, all: 6 }]);
+  expect([ended, refused(), connections.load()]).toEqual([
+    ["p0", "p1"],
+    2,
+    { pending: 4, strangers: 0, all: 6 },
+  ]);
 });
 
 test("of all addresses, the oldest handshake ends for a new one", () => {
@@ -38,7 +44,10 @@ test("who shows a certificate counts nowhere, and is never ended", () => {
     connections.established(id, true);
   }
   for (const id of numbered("s", 20)) stranger(id);
-  expect([ended.filter((id) => id.startsWith("known")), connections.load()]).toEqual([[], { pending: 0, strangers: 4, all: 40 }]);
+  expect([ended.filter((id) => id.startsWith("known")), connections.load()]).toEqual([
+    [],
+    { pending: 0, strangers: 4, all: 40 },
+  ]);
 });
 
 test("a stranger who waits for an answer goes on, and the next one ends in its place", () => {
@@ -73,10 +82,18 @@ test("what is closed makes room", () => {
 });
 
 test("whatever happens, strangers and handshakes stay within their limits, and no connection with a certificate ends", () => {
-  const step = fc.record({ do: fc.constantFrom("open", "known", "stranger", "began", "answered", "closed"), id: fc.nat({ max: 30 }), address: fc.constantFrom("a", "b", "c") });
+  const step = fc.record({
+    do: fc.constantFrom("open", "known", "stranger", "began", "answered", "closed"),
+    id: fc.nat({ max: 30 }),
+    address: fc.constantFrom("a", "b", "c"),
+  });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const [open, known, busy] = [new Map<string, number>(), new Set<string>(), new Map<string, number>()];
+      const [open, known, busy] = [
+        new Map<string, number>(),
+        new Set<string>(),
+        new Map<string, number>(),
+      ];
       const connections = new Connections(limits, () => {});
       const gone = (id: string): void => {
         expect(known.has(id)).toBe(false);
@@ -109,7 +126,9 @@ test("whatever happens, strangers and handshakes stay within their limits, and n
           connections.closed(id);
         }
         const { pending, strangers, all } = connections.load();
-        expect(pending <= limits.pending && strangers <= limits.strangers && all === open.size).toBe(true);
+        expect(
+          pending <= limits.pending && strangers <= limits.strangers && all === open.size,
+        ).toBe(true);
       }
     }),
   );

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { controllerHelp, parseControllerConfig } from "../../src/runtime/controller-config.ts";
 import { wantsHelp } from "../../src/runtime/flags.ts";
 
-function parse(argv: readonly string[], env: Record<string, string> = {}): ReturnType<typeof parseControllerConfig> {
+function parse(
+  argv: readonly string[],
+  env: Record<string, string> = {},
+): ReturnType<typeof parseControllerConfig> {
   return parseControllerConfig({ argv, env, defaultIdentity: "host_1" });
 }
 
@@ -40,11 +43,26 @@ describe("values", () => {
     ["a flag with an equals sign", ["--namespace=ops"], {}, { namespace: "ops" }],
     ["the last of two flags", ["--namespace=a", "--namespace=b"], {}, { namespace: "b" }],
     ["a variable", [], { LATCHKEY_NAMESPACE: "ops" }, { namespace: "ops" }],
-    ["a flag before its variable", ["--namespace=a"], { LATCHKEY_NAMESPACE: "b" }, { namespace: "a" }],
-    ["an empty variable is unset", [], { LATCHKEY_NAMESPACE: "" }, { namespace: "latchkey-system" }],
+    [
+      "a flag before its variable",
+      ["--namespace=a"],
+      { LATCHKEY_NAMESPACE: "b" },
+      { namespace: "a" },
+    ],
+    [
+      "an empty variable is unset",
+      [],
+      { LATCHKEY_NAMESPACE: "" },
+      { namespace: "latchkey-system" },
+    ],
     ["KUBECONFIG", [], { KUBECONFIG: "/a" }, { kubeconfig: "/a" }],
     ["a fixed identity", [], { LATCHKEY_IDENTITY: "dev" }, { identity: "dev" }],
-    ["an address without host", ["--http-address=:9090"], {}, { httpAddress: { host: "0.0.0.0", port: 9090 } }],
+    [
+      "an address without host",
+      ["--http-address=:9090"],
+      {},
+      { httpAddress: { host: "0.0.0.0", port: 9090 } },
+    ],
     ["an IPv6 address", ["--http-address=[::1]:0"], {}, { httpAddress: { host: "::1", port: 0 } }],
     ["a duration without unit is seconds", ["--maximum-key-ttl=90"], {}, { maximumKeyTtl: 90 }],
     ["seconds", ["--maximum-key-ttl=30s"], {}, { maximumKeyTtl: 30 }],
@@ -56,8 +74,18 @@ describe("values", () => {
     ["false", [], { LATCHKEY_REQUIRE_SYNC_FROM: "false" }, { requireSyncFrom: false }],
     ["no time at all for grants to settle", ["--grant-settle-time=0"], {}, { grantSettleTime: 0 }],
     ["bytes", ["--max-body-bytes-in-flight=2097152"], {}, { maximumBodyBytesInFlight: 2 ** 21 }],
-    ["binary units of bytes", ["--max-body-bytes-in-flight=1Gi"], {}, { maximumBodyBytesInFlight: 2 ** 30 }],
-    ["durations of the Lease in milliseconds", ["--lease-duration=1m"], {}, { leaseDuration: 60_000 }],
+    [
+      "binary units of bytes",
+      ["--max-body-bytes-in-flight=1Gi"],
+      {},
+      { maximumBodyBytesInFlight: 2 ** 30 },
+    ],
+    [
+      "durations of the Lease in milliseconds",
+      ["--lease-duration=1m"],
+      {},
+      { leaseDuration: 60_000 },
+    ],
   ])("%s", ([, argv, env, expected]) => {
     expect(parse(argv, env)).toMatchObject(expected);
   });
@@ -67,19 +95,43 @@ describe("a wrong option is an error that names option, value and fix", () => {
   test.for<[readonly string[], Record<string, string>, string]>([
     [["--nmespace=a"], {}, 'option: "--nmespace" does not exist; --help lists the options'],
     [["-n", "a"], {}, 'option: "-n" does not exist; --help lists the options'],
-    [["--require-sync-from", "yes"], {}, '--require-sync-from (LATCHKEY_REQUIRE_SYNC_FROM): "yes" must be true or false'],
+    [
+      ["--require-sync-from", "yes"],
+      {},
+      '--require-sync-from (LATCHKEY_REQUIRE_SYNC_FROM): "yes" must be true or false',
+    ],
     [["start"], {}, 'argument: "start" is not understood; options are written --name value'],
     [["--namespace"], {}, 'option: "--namespace" needs a value, such as --namespace=value'],
-    [["--namespace", "--issuer=https://a"], {}, 'option: "--namespace" needs a value, such as --namespace=value'],
+    [
+      ["--namespace", "--issuer=https://a"],
+      {},
+      'option: "--namespace" needs a value, such as --namespace=value',
+    ],
     [["--issuer=http://a"], {}, '--issuer (LATCHKEY_ISSUER): "http://a" must be an https URL'],
-    [["--issuer=https://a/?b=c"], {}, "must be an https URL without credentials, query and fragment"],
-    [[], { LATCHKEY_WORKERS: "many" }, '--workers (LATCHKEY_WORKERS): "many" must be a whole number from 1 to 256'],
+    [
+      ["--issuer=https://a/?b=c"],
+      {},
+      "must be an https URL without credentials, query and fragment",
+    ],
+    [
+      [],
+      { LATCHKEY_WORKERS: "many" },
+      '--workers (LATCHKEY_WORKERS): "many" must be a whole number from 1 to 256',
+    ],
     [["--workers=0"], {}, "must be a whole number from 1 to 256"],
-    [["--max-body-bytes-in-flight=16M"], {}, "must be a number of bytes from 1048576 to 1073741824, such as 512Ki or 16Mi"],
+    [
+      ["--max-body-bytes-in-flight=16M"],
+      {},
+      "must be a number of bytes from 1048576 to 1073741824, such as 512Ki or 16Mi",
+    ],
     [["--max-body-bytes-in-flight=1Ki"], {}, "must be a number of bytes"],
     [["--max-body-bytes-in-flight=2Gi"], {}, "must be a number of bytes"],
     [["--write-concurrency=1e1"], {}, "must be a whole number"],
-    [["--log-level=loud"], {}, '--log-level (LATCHKEY_LOG_LEVEL): "loud" must be one of debug, info, warn, error'],
+    [
+      ["--log-level=loud"],
+      {},
+      '--log-level (LATCHKEY_LOG_LEVEL): "loud" must be one of debug, info, warn, error',
+    ],
     [["--http-address=8080"], {}, "must be host:port"],
     [["--http-address=a:70000"], {}, "must be host:port"],
     [["--user-prefix=system:"], {}, "must not begin with system:"],
@@ -87,8 +139,16 @@ describe("a wrong option is an error that names option, value and fix", () => {
     [["--maximum-token-ttl=1w"], {}, "such as 90, 30s, 15m, 1h or 7d"],
     [["--maximum-key-ttl=99999999999"], {}, "to 2147483647s"],
     [["--namespace=A_b"], {}, "must be the name of a namespace"],
-    [["--renew-deadline=15s"], {}, '--renew-deadline: "15s" must be shorter than --lease-duration (15s)'],
-    [["--retry-period=10s"], {}, '--retry-period: "10s" must be shorter than --renew-deadline (10s)'],
+    [
+      ["--renew-deadline=15s"],
+      {},
+      '--renew-deadline: "15s" must be shorter than --lease-duration (15s)',
+    ],
+    [
+      ["--retry-period=10s"],
+      {},
+      '--retry-period: "10s" must be shorter than --renew-deadline (10s)',
+    ],
   ])("%j %j", ([argv, env, message]) => {
     expect(() => parse(argv, env)).toThrow(message);
   });
@@ -106,5 +166,9 @@ test("the help lists every option with its variable and default", () => {
 });
 
 test("help is asked for with --help or -h", () => {
-  expect([["--help"], ["--workers=1", "-h"], ["--workers=1"]].map(wantsHelp)).toEqual([true, true, false]);
+  expect([["--help"], ["--workers=1", "-h"], ["--workers=1"]].map(wantsHelp)).toEqual([
+    true,
+    true,
+    false,
+  ]);
 });

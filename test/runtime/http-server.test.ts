@@ -8,7 +8,12 @@ import { startHttpServer } from "../../src/runtime/http-server.ts";
 import type { HttpServer } from "../../src/runtime/http-server.ts";
 import { gateOf, healthRoute, plain, routed } from "../../src/runtime/routes.ts";
 import type { Handler, HttpResponse } from "../../src/runtime/routes.ts";
-import { newWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
+import {
+  newWebhookCertificates,
+  renewCertificates,
+  tlsOf,
+  type WebhookCertificates,
+} from "../../src/tokens/webhook-certificates.ts";
 import { recordingLog } from "./recording-log.ts";
 import { TestClock } from "./test-clock.ts";
 
@@ -17,11 +22,20 @@ const clock = new TestClock();
 let server: HttpServer;
 
 async function serving(handler: Handler): Promise<string> {
-  server = await startHttpServer({ host: "127.0.0.1", port: 0, handler, clock, log, maximumBodyBytes: 1000 });
+  server = await startHttpServer({
+    host: "127.0.0.1",
+    port: 0,
+    handler,
+    clock,
+    log,
+    maximumBodyBytes: 1000,
+  });
   return server.url;
 }
 
-/** Sends bytes as they are and returns all that comes back until the server closes the connection. */
+/**
+ * Sends bytes as they are and returns all that comes back until the server closes the connection.
+ */
 async function raw(bytes: string): Promise<string> {
   const socket = connect(server.port, "127.0.0.1");
   socket.write(bytes);
@@ -35,15 +49,27 @@ afterEach(async () => {
 });
 
 test("a request arrives whole and its answer goes back whole", async () => {
-  const url = await serving(({ method, path, body }) => ({ status: 201, headers: { "x-a": "1" }, body: `${method} ${path} ${body}` }));
+  const url = await serving(({ method, path, body }) => ({
+    status: 201,
+    headers: { "x-a": "1" },
+    body: `${method} ${path} ${body}`,
+  }));
   const answer = await fetch(`${url}/a/b?c=d`, { method: "POST", body: "hellö" });
-  expect([answer.status, answer.headers.get("x-a"), await answer.text()]).toEqual([201, "1", "POST /a/b hellö"]);
+  expect([answer.status, answer.headers.get("x-a"), await answer.text()]).toEqual([
+    201,
+    "1",
+    "POST /a/b hellö",
+  ]);
 });
 
 test("HEAD is answered with the headers of GET and no body", async () => {
   const url = await serving(routed([healthRoute()]));
   const answer = await fetch(`${url}/healthz`, { method: "HEAD" });
-  expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([200, "3", ""]);
+  expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([
+    200,
+    "3",
+    "",
+  ]);
 });
 
 test("a handler that throws is a 500 without details, and is logged", async () => {
@@ -54,15 +80,32 @@ test("a handler that throws is a 500 without details, and is logged", async () =
 });
 
 describe("what is too much or makes no sense is refused, and the server lives on", () => {
-  const ask = (line: string, rest = ""): string => `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}\r\n`;
+  const ask = (line: string, rest = ""): string =>
+    `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}\r\n`;
   test.for<[string, string, RegExp]>([
-    ["a body that is too long", ask("POST /", "Content-Length: 5000\r\n") + "x".repeat(5000), /^HTTP\/1.1 413 /],
-    ["a chunked body that is too long", ask("POST /", "Transfer-Encoding: chunked\r\n") + `7d0\r\n${"x".repeat(2000)}\r\n`, /^HTTP\/1.1 413 /],
-    ["headers that are too long", ask("GET /", `X-A: ${"x".repeat(20_000)}\r\n`), /^HTTP\/1.1 431 /],
+    [
+      "a body that is too long",
+      ask("POST /", "Content-Length: 5000\r\n") + "x".repeat(5000),
+      /^HTTP\/1.1 413 /,
+    ],
+    [
+      "a chunked body that is too long",
+      ask("POST /", "Transfer-Encoding: chunked\r\n") + `7d0\r\n${"x".repeat(2000)}\r\n`,
+      /^HTTP\/1.1 413 /,
+    ],
+    [
+      "headers that are too long",
+      ask("GET /", `X-A: ${"x".repeat(20_000)}\r\n`),
+      /^HTTP\/1.1 431 /,
+    ],
     ["an absolute target", ask("GET http://elsewhere/"), /^HTTP\/1.1 400 /],
     ["a target that is no path", ask("OPTIONS *"), /^HTTP\/1.1 400 /],
     ["a method that nobody serves", ask("TRACE /"), /^HTTP\/1.1 400 /],
-    ["a target that looks like a host", ask("GET //elsewhere/"), /^HTTP\/1.1 200 [^]*at \/\/elsewhere\//],
+    [
+      "a target that looks like a host",
+      ask("GET //elsewhere/"),
+      /^HTTP\/1.1 200 [^]*at \/\/elsewhere\//,
+    ],
   ])("%s", async ([, bytes, expected]) => {
     const url = await serving((request) => plain(200, `at ${request.path}`));
     expect(await raw(bytes)).toMatch(expected);
@@ -72,15 +115,38 @@ describe("what is too much or makes no sense is refused, and the server lives on
 
 test("a request that no route answers is refused before its body is read", async () => {
   const bodies: string[] = [];
-  const routes = [{ method: "POST", path: "/a", handler: (request: { readonly body: string }) => (bodies.push(request.body), plain(200, "read")) }] as const;
-  server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: routed(routes), gate: gateOf(routes), clock, log });
-  const half = (path: string): string => `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf`;
+  const routes = [
+    {
+      method: "POST",
+      path: "/a",
+      handler: (request: { readonly body: string }) => (
+        bodies.push(request.body),
+        plain(200, "read")
+      ),
+    },
+  ] as const;
+  server = await startHttpServer({
+    host: "127.0.0.1",
+    port: 0,
+    handler: routed(routes),
+    gate: gateOf(routes),
+    clock,
+    log,
+  });
+  const half = (path: string): string =>
+    `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf`;
   expect(await raw(half("/b"))).toMatch(/^HTTP\/1.1 404 [^]*Connection: close/i);
-  expect(await raw(`GET /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf`)).toMatch(/^HTTP\/1.1 405 /);
+  expect(await raw(`GET /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nhalf`)).toMatch(
+    /^HTTP\/1.1 405 /,
+  );
   const slow = raw(half("/a"));
   await expect.poll(() => server.load().bodyBytes.strangers).toBe(4);
   await clock.run(3_000);
-  expect([await slow, server.load().bodyBytes.strangers, bodies]).toEqual([expect.stringMatching(/^HTTP\/1.1 408 /), 0, []]);
+  expect([await slow, server.load().bodyBytes.strangers, bodies]).toEqual([
+    expect.stringMatching(/^HTTP\/1.1 408 /),
+    0,
+    [],
+  ]);
 });
 
 test("closing lets a request under way end and tells its client to hang up", async () => {
@@ -187,7 +253,14 @@ describe("draining", () => {
   });
 
   test("refuses in the same way", async () => {
-    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: routed([]), gate: gateOf([]), clock, log });
+    server = await startHttpServer({
+      host: "127.0.0.1",
+      port: 0,
+      handler: routed([]),
+      gate: gateOf([]),
+      clock,
+      log,
+    });
     const client = connect(server.port, "127.0.0.1");
     const done = server.drain(times);
     client.write(get);
@@ -209,7 +282,9 @@ describe("draining", () => {
 
 test("an address that is taken rejects", async () => {
   await serving(routed([]));
-  await expect(startHttpServer({ host: "127.0.0.1", port: server.port, handler: routed([]), clock, log })).rejects.toThrow("EADDRINUSE");
+  await expect(
+    startHttpServer({ host: "127.0.0.1", port: server.port, handler: routed([]), clock, log }),
+  ).rejects.toThrow("EADDRINUSE");
 });
 
 describe("over TLS", () => {
@@ -218,9 +293,26 @@ describe("over TLS", () => {
   /** The server, and what it says to who shows this certificate. */
   async function secured() {
     const made = await newWebhookCertificates({ ...names, now: Date.now() });
-    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: (_request, peer) => plain(200, `you are ${peer.clientName}`), clock, log, tls: tlsOf(made) });
-    const ask = async (client: { readonly cert?: string; readonly key?: string } = {}, ca = tlsOf(made).clientAuthority): Promise<string> => {
-      const pool = new Pool(server.url.replace("127.0.0.1", "localhost"), { connect: { ca, ...client, lookup: (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]) } });
+    server = await startHttpServer({
+      host: "127.0.0.1",
+      port: 0,
+      handler: (_request, peer) => plain(200, `you are ${peer.clientName}`),
+      clock,
+      log,
+      tls: tlsOf(made),
+    });
+    const ask = async (
+      client: { readonly cert?: string; readonly key?: string } = {},
+      ca = tlsOf(made).clientAuthority,
+    ): Promise<string> => {
+      const pool = new Pool(server.url.replace("127.0.0.1", "localhost"), {
+        connect: {
+          ca,
+          ...client,
+          lookup: (_host, _options, callback) =>
+            callback(null, [{ address: "127.0.0.1", family: 4 }]),
+        },
+      });
       try {
         return await (await pool.request({ method: "GET", path: "/" })).body.text();
       } finally {
@@ -230,7 +322,10 @@ describe("over TLS", () => {
     return { made, ask };
   }
 
-  const shown = (made: WebhookCertificates, name: "client" | "serving") => ({ cert: made[name].certificate, key: SecretText.reveal(made[name].privateKey) });
+  const shown = (made: WebhookCertificates, name: "client" | "serving") => ({
+    cert: made[name].certificate,
+    key: SecretText.reveal(made[name].privateKey),
+  });
 
   test("a client of the authority is known by its name, and no other is", async () => {
     const { made, ask } = await secured();
@@ -243,13 +338,25 @@ describe("over TLS", () => {
   test("a client is known with the certificate that it showed", async () => {
     const made = await newWebhookCertificates({ ...names, now: Date.now() });
     const shownCertificates: (string | undefined)[] = [];
-    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: (_request, peer) => (shownCertificates.push(peer.certificate), plain(200, "ok")), clock, log, tls: tlsOf(made) });
+    server = await startHttpServer({
+      host: "127.0.0.1",
+      port: 0,
+      handler: (_request, peer) => (shownCertificates.push(peer.certificate), plain(200, "ok")),
+      clock,
+      log,
+      tls: tlsOf(made),
+    });
     for (const client of [shown(made, "client"), {}]) {
-      const pool = new Pool(server.url, { connect: { ca: tlsOf(made).clientAuthority, servername: "localhost", ...client } });
+      const pool = new Pool(server.url, {
+        connect: { ca: tlsOf(made).clientAuthority, servername: "localhost", ...client },
+      });
       await (await pool.request({ method: "GET", path: "/" })).body.dump();
       await pool.destroy();
     }
-    expect(shownCertificates).toEqual([expect.stringContaining(made.client.certificate.trim().slice(0, 200)), undefined]);
+    expect(shownCertificates).toEqual([
+      expect.stringContaining(made.client.certificate.trim().slice(0, 200)),
+      undefined,
+    ]);
   });
 
   test("a certificate that is there to serve makes nobody a client", async () => {
@@ -259,7 +366,12 @@ describe("over TLS", () => {
 
   test("a client whose time is over is nobody", async () => {
     const { made, ask } = await secured();
-    const past = await renewCertificates({ authority: made.authority, names: ["client"], terms: { ...names, now: Date.now() - 400 * 86_400_000 }, before: made });
+    const past = await renewCertificates({
+      authority: made.authority,
+      names: ["client"],
+      terms: { ...names, now: Date.now() - 400 * 86_400_000 },
+      before: made,
+    });
     expect(await ask(shown(past, "client"))).toBe("you are undefined\n");
   });
 
@@ -267,27 +379,49 @@ describe("over TLS", () => {
     const made = await newWebhookCertificates({ ...names, now: Date.now() });
     const refused: string[] = [];
     const routes = [{ method: "POST", path: "/a", handler: () => plain(200, "answered") }] as const;
-    server = await startHttpServer({ host: "127.0.0.1", port: 0, handler: routed(routes), gate: gateOf(routes), onRefused: (why) => void refused.push(why), clock, log, tls: tlsOf(made) });
+    server = await startHttpServer({
+      host: "127.0.0.1",
+      port: 0,
+      handler: routed(routes),
+      gate: gateOf(routes),
+      onRefused: (why) => void refused.push(why),
+      clock,
+      log,
+      tls: tlsOf(made),
+    });
     const half = `POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${"x".repeat(70_000)}`;
     const strangers: Socket[] = [];
     let most = { strangers: 0, bytes: 0 };
     const look = (): void => {
       const load = server.load();
-      most = { strangers: Math.max(most.strangers, load.strangers), bytes: Math.max(most.bytes, load.bodyBytes.strangers) };
+      most = {
+        strangers: Math.max(most.strangers, load.strangers),
+        bytes: Math.max(most.bytes, load.bodyBytes.strangers),
+      };
     };
     const opened = Array.from({ length: 20 }, async () => {
       for (let count = 0; count < 50; count++) {
         await new Promise<void>((resolve) => {
-          const socket = connectTls({ host: "127.0.0.1", port: server.port, rejectUnauthorized: false }, () => {
-            look();
-            socket.write(half, () => resolve());
-          });
+          const socket = connectTls(
+            { host: "127.0.0.1", port: server.port, rejectUnauthorized: false },
+            () => {
+              look();
+              socket.write(half, () => resolve());
+            },
+          );
           strangers.push(socket);
           socket.on("error", () => resolve()).on("close", () => resolve());
         });
       }
     });
-    const client = new Pool(server.url, { connections: 4, connect: { ca: tlsOf(made).clientAuthority, servername: "localhost", ...shown(made, "client") } });
+    const client = new Pool(server.url, {
+      connections: 4,
+      connect: {
+        ca: tlsOf(made).clientAuthority,
+        servername: "localhost",
+        ...shown(made, "client"),
+      },
+    });
     const answers: string[] = [];
     const asking = (async () => {
       for (let count = 0; count < 100; count++) {
@@ -305,7 +439,9 @@ describe("over TLS", () => {
     // Whether bodies or connections are one too many first follows from how fast they come.
     expect(refused.length).toBeGreaterThan(0);
     await clock.run(3_000);
-    await expect.poll(() => server.load()).toMatchObject({ strangers: 0, bodyBytes: { known: 0, strangers: 0 } });
+    await expect
+      .poll(() => server.load())
+      .toMatchObject({ strangers: 0, bodyBytes: { known: 0, strangers: 0 } });
     await client.destroy();
     for (const socket of strangers) socket.destroy();
   }, 300_000);
@@ -315,7 +451,11 @@ describe("over TLS", () => {
     const other = await newWebhookCertificates({ ...names, now: Date.now() });
     server.useTls(tlsOf(other));
     await expect(ask()).rejects.toThrow(/certificate/);
-    expect(await ask(shown(made, "client"), tlsOf(other).clientAuthority)).toBe("you are undefined\n");
-    expect(await ask(shown(other, "client"), tlsOf(other).clientAuthority)).toBe("you are the-client\n");
+    expect(await ask(shown(made, "client"), tlsOf(other).clientAuthority)).toBe(
+      "you are undefined\n",
+    );
+    expect(await ask(shown(other, "client"), tlsOf(other).clientAuthority)).toBe(
+      "you are the-client\n",
+    );
   });
 });

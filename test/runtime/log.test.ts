@@ -7,12 +7,17 @@ const canary = "canary-8f3a";
 
 function logged(fields: LogFields, level: LogLevel = "debug"): string {
   let out = "";
-  createLogger({ level, destination: { write: (line) => (out += line) } }).info(fields, "something happened");
+  createLogger({ level, destination: { write: (line) => (out += line) } }).info(
+    fields,
+    "something happened",
+  );
   return out;
 }
 
 test("a line is JSON with time, level, message and fields", () => {
-  const line: unknown = JSON.parse(logged({ controller: "shared-secret", object: "a/b", count: 3 }));
+  const line: unknown = JSON.parse(
+    logged({ controller: "shared-secret", object: "a/b", count: 3 }),
+  );
   expect(line).toEqual({
     time: expect.stringMatching(/^\d{4}-.*Z$/),
     level: "info",
@@ -33,20 +38,41 @@ class Circular {
 
 describe("no secret is printed", () => {
   const jwt = `eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxIn0.${canary}`;
-  const withExtras = Object.assign(new Error("request failed", { cause: new Error(canary) }), { code: "ECONNRESET", response: { body: canary } });
+  const withExtras = Object.assign(new Error("request failed", { cause: new Error(canary) }), {
+    code: "ECONNRESET",
+    response: { body: canary },
+  });
   test.for<[string, LogFields]>([
     ["a SecretText", { value: new SecretText(canary) }],
     ["a SecretText deep inside", { a: { b: [{ c: new SecretText(canary) }] } }],
-    ["fields of a secret's name", { token: canary, key: canary, data: { a: canary }, Authorization: canary, "set-cookie": [canary] }],
-    ["such fields deep inside", { a: { b: { c: [{ access_token: canary, clientKeyData: canary }] } } }],
+    [
+      "fields of a secret's name",
+      {
+        token: canary,
+        key: canary,
+        data: { a: canary },
+        Authorization: canary,
+        "set-cookie": [canary],
+      },
+    ],
+    [
+      "such fields deep inside",
+      { a: { b: { c: [{ access_token: canary, clientKeyData: canary }] } } },
+    ],
     ["bytes", { payload: Buffer.from(canary), view: new TextEncoder().encode(canary) }],
     ["maps and sets", { map: new Map([["a", canary]]), set: new Set([canary]) }],
     ["extras and cause of an error", { error: withExtras }],
     ["an error nested in a field", { outcome: { error: withExtras } }],
     ["a JWT within a text", { text: `got ${jwt}!` }],
     ["a generated access key within a text", { text: `lk_abc_${canary.replace("-", "")}` }],
-    ["a bearer header within an error's message", { error: new Error(`Authorization: Bearer ${canary}`) }],
-    ["a PEM key", { text: `-----BEGIN EC PRIVATE KEY-----\n${canary}\n-----END EC PRIVATE KEY-----` }],
+    [
+      "a bearer header within an error's message",
+      { error: new Error(`Authorization: Bearer ${canary}`) },
+    ],
+    [
+      "a PEM key",
+      { text: `-----BEGIN EC PRIVATE KEY-----\n${canary}\n-----END EC PRIVATE KEY-----` },
+    ],
     ["text that JSON.parse quotes", { error: parseError(`{"a": ${canary}}`) }],
   ])("%s", ([, fields]) => {
     const line = logged(fields);
@@ -58,12 +84,21 @@ describe("no secret is printed", () => {
 test("an error is logged with name, code, message and stack alone", () => {
   const error = Object.assign(new TypeError("no such thing"), { code: "E_NO", extra: 1 });
   const line: unknown = JSON.parse(logged({ error }));
-  expect(line).toMatchObject({ error: { name: "TypeError", code: "E_NO", message: "no such thing", stack: expect.stringMatching(/^at /) } });
+  expect(line).toMatchObject({
+    error: {
+      name: "TypeError",
+      code: "E_NO",
+      message: "no such thing",
+      stack: expect.stringMatching(/^at /),
+    },
+  });
   expect(line).not.toHaveProperty("error.extra");
 });
 
 test("what cannot be written as JSON does not stop the line", () => {
-  const line: unknown = JSON.parse(logged({ circle: new Circular(), big: 12n, nothing: undefined }));
+  const line: unknown = JSON.parse(
+    logged({ circle: new Circular(), big: 12n, nothing: undefined }),
+  );
   expect(line).toMatchObject({ message: "something happened", big: "12" });
 });
 

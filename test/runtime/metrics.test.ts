@@ -9,11 +9,17 @@ test("a controller counts its passes by result, their seconds, failures and bugs
   controller.ended("error", 2);
   controller.bug();
   const { text } = await metrics.render();
-  expect(text).toContain('controller_runtime_reconcile_total{controller="sharedsecret",result="success"} 1');
-  expect(text).toContain('controller_runtime_reconcile_total{controller="sharedsecret",result="requeue_after"} 1');
+  expect(text).toContain(
+    'controller_runtime_reconcile_total{controller="sharedsecret",result="success"} 1',
+  );
+  expect(text).toContain(
+    'controller_runtime_reconcile_total{controller="sharedsecret",result="requeue_after"} 1',
+  );
   expect(text).toContain('controller_runtime_reconcile_errors_total{controller="sharedsecret"} 1');
   expect(text).toContain('latchkey_reconcile_bugs_total{controller="sharedsecret"} 1');
-  expect(text).toContain('controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="sharedsecret"} 1');
+  expect(text).toContain(
+    'controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="sharedsecret"} 1',
+  );
 });
 
 test("a queue shows its depth, adds and retries", async () => {
@@ -41,13 +47,16 @@ test("requests, leadership and the process are shown", async () => {
   expect(text).toContain('leader_election_master_status{name="latchkey-controller"} 1');
   expect(text).toContain("process_cpu_seconds_total");
   metrics.leading("latchkey-controller", false);
-  expect((await metrics.render()).text).toContain('leader_election_master_status{name="latchkey-controller"} 0');
+  expect((await metrics.render()).text).toContain(
+    'leader_election_master_status{name="latchkey-controller"} 0',
+  );
 });
 
 test("every metric of the table is in the output with its help, and two processes' metrics do not mix", async () => {
   createMetrics().controller("other").bug();
   const { text } = await createMetrics().render();
-  for (const { name, help } of Object.values(metricTable)) expect(text).toContain(`# HELP ${name} ${help}`);
+  for (const { name, help } of Object.values(metricTable))
+    expect(text).toContain(`# HELP ${name} ${help}`);
   expect(text).not.toContain("other");
 });
 
@@ -56,43 +65,135 @@ test("watches and the proof of a cache are read when metrics are asked for", asy
   let isFresh = true;
   metrics.watches(() => [{ resource: "secrets", openedAt: 1.5 }]);
   metrics.cacheFresh("accesskeys", () => isFresh);
-  expect((await metrics.render()).text).toMatch(/latchkey_watch_opened_timestamp_seconds\{resource="secrets"\} 1.5[^]*latchkey_cache_fresh\{cache="accesskeys"\} 1/);
+  expect((await metrics.render()).text).toMatch(
+    /latchkey_watch_opened_timestamp_seconds\{resource="secrets"\} 1.5[^]*latchkey_cache_fresh\{cache="accesskeys"\} 1/,
+  );
   isFresh = false;
   expect((await metrics.render()).text).toContain('latchkey_cache_fresh{cache="accesskeys"} 0');
 });
 
-/** What `promtool check metrics` says of a metric (client_golang, prometheus/testutil/promlint); the rules for names, help, units and labels. */
-function lint({ name, help, type, labels }: { readonly name: string; readonly help: string; readonly type: string; readonly labels: readonly string[] }): readonly string[] {
+/**
+ * What `promtool check metrics` says of a metric (client_golang, prometheus/testutil/promlint); the
+ * rules for names, help, units and labels.
+ */
+function lint({
+  name,
+  help,
+  type,
+  labels,
+}: {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+}): readonly string[] {
   const words = name.split("_");
-  const baseUnits = ["seconds", "bytes", "celsius", "meters", "volts", "amperes", "joules", "grams", "ratio"];
-  const otherUnits = ["milliseconds", "microseconds", "nanoseconds", "minutes", "hours", "days", "weeks", "kilobytes", "megabytes", "gigabytes", "bits", "percent", "fahrenheit", "kelvin"];
-  const abbreviations = ["s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d"];
+  const baseUnits = [
+    "seconds",
+    "bytes",
+    "celsius",
+    "meters",
+    "volts",
+    "amperes",
+    "joules",
+    "grams",
+    "ratio",
+  ];
+  const otherUnits = [
+    "milliseconds",
+    "microseconds",
+    "nanoseconds",
+    "minutes",
+    "hours",
+    "days",
+    "weeks",
+    "kilobytes",
+    "megabytes",
+    "gigabytes",
+    "bits",
+    "percent",
+    "fahrenheit",
+    "kelvin",
+  ];
+  const abbreviations = [
+    "s",
+    "ms",
+    "us",
+    "ns",
+    "sec",
+    "b",
+    "kb",
+    "mb",
+    "gb",
+    "tb",
+    "pb",
+    "m",
+    "h",
+    "d",
+  ];
   const unit = words.findIndex((word) => baseUnits.includes(word));
   const problems: readonly (readonly [boolean, string])[] = [
     [help.trim() === "", "no help text"],
     [type === "counter" && !name.endsWith("_total"), 'counter metrics should have "_total" suffix'],
-    [type !== "counter" && name.endsWith("_total"), 'non-counter metrics should not have "_total" suffix'],
-    [type !== "histogram" && name.endsWith("_bucket"), 'non-histogram metrics should not have "_bucket" suffix'],
-    [!["histogram", "summary"].includes(type) && /_(count|sum)$/.test(name), 'non-histogram and non-summary metrics should not have "_count" or "_sum" suffix'],
-    [type !== "histogram" && labels.includes("le"), 'non-histogram metrics should not have "le" label'],
-    [type !== "summary" && labels.includes("quantile"), 'non-summary metrics should not have "quantile" label'],
+    [
+      type !== "counter" && name.endsWith("_total"),
+      'non-counter metrics should not have "_total" suffix',
+    ],
+    [
+      type !== "histogram" && name.endsWith("_bucket"),
+      'non-histogram metrics should not have "_bucket" suffix',
+    ],
+    [
+      !["histogram", "summary"].includes(type) && /_(count|sum)$/.test(name),
+      'non-histogram and non-summary metrics should not have "_count" or "_sum" suffix',
+    ],
+    [
+      type !== "histogram" && labels.includes("le"),
+      'non-histogram metrics should not have "le" label',
+    ],
+    [
+      type !== "summary" && labels.includes("quantile"),
+      'non-summary metrics should not have "quantile" label',
+    ],
     [words.includes(type), `metric name should not include type '${type}'`],
     [/:/.test(name), "metric names should not contain ':'"],
-    [[name, ...labels].some((text) => /[a-z][A-Z]/.test(text)), "names should be written in 'snake_case' not 'camelCase'"],
-    [words.some((word) => abbreviations.includes(word)), "metric names should not contain abbreviated units"],
+    [
+      [name, ...labels].some((text) => /[a-z][A-Z]/.test(text)),
+      "names should be written in 'snake_case' not 'camelCase'",
+    ],
+    [
+      words.some((word) => abbreviations.includes(word)),
+      "metric names should not contain abbreviated units",
+    ],
     [words.some((word) => otherUnits.includes(word)), "use base unit"],
-    [unit !== -1 && ![name.replace(/_total$/, ""), name].some((text) => text.endsWith(words[unit] ?? "")), "the unit should be the suffix"],
+    [
+      unit !== -1 &&
+        ![name.replace(/_total$/, ""), name].some((text) => text.endsWith(words[unit] ?? "")),
+      "the unit should be the suffix",
+    ],
   ];
   return problems.filter(([isWrong]) => isWrong).map(([, problem]) => `${name}: ${problem}`);
 }
 
 test("metrics pass what promtool check metrics checks", async () => {
   const { text } = await createMetrics().render();
-  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type] as const));
-  const helps = new Map([...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name = "", help = ""]) => [name, help] as const));
-  const tabled: readonly { readonly name: string; readonly labelNames: readonly string[] }[] = Object.values(metricTable);
-  const labelsOf = (name: string): readonly string[] => tabled.find((metric) => metric.name === name)?.labelNames ?? [];
-  const own = [...types].map(([name, type]) => ({ name, type, help: helps.get(name) ?? "", labels: labelsOf(name) })).filter(({ name }) => tabled.some((metric) => metric.name === name));
+  const types = new Map(
+    [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(
+      ([, name = "", type = ""]) => [name, type] as const,
+    ),
+  );
+  const helps = new Map(
+    [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(
+      ([, name = "", help = ""]) => [name, help] as const,
+    ),
+  );
+  const tabled: readonly { readonly name: string; readonly labelNames: readonly string[] }[] =
+    Object.values(metricTable);
+  const labelsOf = (name: string): readonly string[] =>
+    tabled.find((metric) => metric.name === name)?.labelNames ?? [];
+  const own = [...types]
+    .map(([name, type]) => ({ name, type, help: helps.get(name) ?? "", labels: labelsOf(name) }))
+    .filter(({ name }) => tabled.some((metric) => metric.name === name));
   expect(own).toHaveLength(tabled.length);
   expect(own.flatMap(lint)).toEqual([]);
 });
@@ -109,5 +210,7 @@ test.each([
   [{ name: "latchkey_keys", type: "gauge", help: "" }, "no help"],
   [{ name: "latchkey_keys", type: "gauge", labels: ["le"] }, '"le"'],
 ])("the check sees what is wrong with %o", (metric, problem) => {
-  expect(lint({ help: "Keys.", labels: [], ...metric })).toEqual([expect.stringContaining(problem)]);
+  expect(lint({ help: "Keys.", labels: [], ...metric })).toEqual([
+    expect.stringContaining(problem),
+  ]);
 });

@@ -10,6 +10,7 @@ export interface LoggedLine {
 /** A logger that keeps its lines for a test to look at. */
 export function recordingLog(): Logger & { readonly lines: LoggedLine[] } {
   const lines: LoggedLine[] = [];
-  const at = (level: LogLevel) => (fields: LogFields, message: string) => void lines.push({ level, fields, message });
+  const at = (level: LogLevel) => (fields: LogFields, message: string) =>
+    void lines.push({ level, fields, message });
   return { lines, debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { gateOf, healthRoute, metricsRoute, plain, readyRoute, routed } from "../../src/runtime/routes.ts";
+import {
+  gateOf,
+  healthRoute,
+  metricsRoute,
+  plain,
+  readyRoute,
+  routed,
+} from "../../src/runtime/routes.ts";
 import type { Handler, HttpRequest, Readiness } from "../../src/runtime/routes.ts";
 
 const stranger = { clientName: undefined };
@@ -8,7 +15,12 @@ const asked = (path: string, method = "GET"): HttpRequest => ({ method, path, bo
 
 function handler(readiness: Readiness = { ready: true, reasons: [] }): Handler {
   const echo: Handler = (request) => plain(200, request.body);
-  return routed([healthRoute(), readyRoute(() => readiness), metricsRoute(createMetrics()), { method: "POST", path: "/echo", handler: echo }]);
+  return routed([
+    healthRoute(),
+    readyRoute(() => readiness),
+    metricsRoute(createMetrics()),
+    { method: "POST", path: "/echo", handler: echo },
+  ]);
 }
 
 describe("each request has its answer", () => {
@@ -28,7 +40,10 @@ describe("each request has its answer", () => {
 });
 
 describe("a hidden route", () => {
-  const routes = [{ method: "POST", path: "/admit/x", handler: () => plain(200, "hidden"), isHidden: true }, { method: "POST", path: "/open", handler: () => plain(200, "open") }] as const;
+  const routes = [
+    { method: "POST", path: "/admit/x", handler: () => plain(200, "hidden"), isHidden: true },
+    { method: "POST", path: "/open", handler: () => plain(200, "open") },
+  ] as const;
   const isHiddenSegment = (segment: string): boolean => segment === "secret";
   test.for<[string, string, number]>([
     ["POST", "/secret/admit/x", 200],
@@ -42,8 +57,12 @@ describe("a hidden route", () => {
     ["POST", "/open", 200],
     ["POST", "/secret", 404],
   ])("%s %s is %i, and the gate says so before a body is read", async ([method, path, status]) => {
-    expect((await routed(routes, isHiddenSegment)(asked(path, method), stranger)).status).toBe(status);
-    expect(gateOf(routes, isHiddenSegment)(asked(path, method), stranger)?.status ?? 200).toBe(status);
+    expect((await routed(routes, isHiddenSegment)(asked(path, method), stranger)).status).toBe(
+      status,
+    );
+    expect(gateOf(routes, isHiddenSegment)(asked(path, method), stranger)?.status ?? 200).toBe(
+      status,
+    );
   });
 
   test("is not served where there is no segment", async () => {
@@ -57,7 +76,10 @@ test("a wrong method is told the right one", async () => {
 });
 
 test("what is not ready says why", async () => {
-  const response = await handler({ ready: false, reasons: ["secrets are not listed yet", "policies are missing"] })(asked("/readyz"), stranger);
+  const response = await handler({
+    ready: false,
+    reasons: ["secrets are not listed yet", "policies are missing"],
+  })(asked("/readyz"), stranger);
   expect(response.status).toBe(503);
   expect(response.body).toBe("not ready\nsecrets are not listed yet\npolicies are missing\n");
 });
@@ -66,7 +88,12 @@ test.each([
   [true, 200, "ok\nwarning: the CA changed\n"],
   [false, 503, "not ready\nshutting down\nwarning: the CA changed\n"],
 ])("a warning is said and changes no status (%s: %i)", async (ready, status, body) => {
-  expect(await handler({ ready, reasons: ready ? [] : ["shutting down"], warnings: ["the CA changed"] })(asked("/readyz"), stranger)).toMatchObject({ status, body });
+  expect(
+    await handler({ ready, reasons: ready ? [] : ["shutting down"], warnings: ["the CA changed"] })(
+      asked("/readyz"),
+      stranger,
+    ),
+  ).toMatchObject({ status, body });
 });
 
 test("metrics come in Prometheus' format", async () => {

@@ -4,9 +4,23 @@ import { shutdownSignal } from "../../src/runtime/shutdown.ts";
 import { recordingLog } from "./recording-log.ts";
 import { TestClock } from "./test-clock.ts";
 
-function started(): { process: EventEmitter; clock: TestClock; exits: number[]; signal: AbortSignal } {
-  const [process, clock, exits]: [EventEmitter, TestClock, number[]] = [new EventEmitter(), new TestClock(), []];
-  const signal = shutdownSignal({ process, clock, log: recordingLog(), exitHard: (code) => exits.push(code) });
+function started(): {
+  process: EventEmitter;
+  clock: TestClock;
+  exits: number[];
+  signal: AbortSignal;
+} {
+  const [process, clock, exits]: [EventEmitter, TestClock, number[]] = [
+    new EventEmitter(),
+    new TestClock(),
+    [],
+  ];
+  const signal = shutdownSignal({
+    process,
+    clock,
+    log: recordingLog(),
+    exitHard: (code) => exits.push(code),
+  });
   return { process, clock, exits, signal };
 }
 

@@ -6,8 +6,9 @@ interface Wake {
 }
 
 /**
- * A clock that stands still until a test moves it. Wake-ups happen in the order of their instants (then of their asking),
- * each at exactly its own instant, so that code under test sees the time it asked for.
+ * A clock that stands still until a test moves it. Wake-ups happen in the order of their instants
+ * (then of their asking), each at exactly its own instant, so that code under test sees the time it
+ * asked for.
  */
 export class TestClock implements Clock {
   readonly #wakes = new Set<Wake>();
@@ -44,14 +45,20 @@ export class TestClock implements Clock {
     return next === undefined ? undefined : next.due - this.#monotonic;
   }
 
-  /** Moves time on by `ms`, waking whoever is due; promises that this settles are seen only after the next await. */
+  /**
+   * Moves time on by `ms`, waking whoever is due; promises that this settles are seen only after
+   * the next await.
+   */
   advance(ms: number): void {
     const end = this.#monotonic + ms;
     for (let next = this.#next(end); next !== undefined; next = this.#next(end)) this.#fire(next);
     this.#monotonic = end;
   }
 
-  /** Like {@link advance}, but lets promises settle before the first and after every wake-up, for code that awaits. */
+  /**
+   * Like {@link advance}, but lets promises settle before the first and after every wake-up, for
+   * code that awaits.
+   */
   async run(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
     await settled();

@@ -24,36 +24,75 @@ test("without options every field has its documented default", () => {
 });
 
 test("flags and variables are those of the help", () => {
-  const env = { LATCHKEY_WEBHOOK_ADDRESS: "127.0.0.1:9443", LATCHKEY_CERTIFICATE_DIRECTORY: "/tls", LATCHKEY_ADMISSION_PATH: segment };
-  expect(parseWebhookConfig({ argv: ["--maximum-key-ttl=1d"], env })).toMatchObject({ webhookAddress: { host: "127.0.0.1", port: 9443 }, certificateDirectory: "/tls", admissionPath: segment, maximumKeyTtl: 86_400 });
-  expect(webhookHelp()).toMatch(/Usage: latchkey webhook[^]*--webhook-address <host:port> .*default 0.0.0.0:8443.*LATCHKEY_WEBHOOK_ADDRESS/);
+  const env = {
+    LATCHKEY_WEBHOOK_ADDRESS: "127.0.0.1:9443",
+    LATCHKEY_CERTIFICATE_DIRECTORY: "/tls",
+    LATCHKEY_ADMISSION_PATH: segment,
+  };
+  expect(parseWebhookConfig({ argv: ["--maximum-key-ttl=1d"], env })).toMatchObject({
+    webhookAddress: { host: "127.0.0.1", port: 9443 },
+    certificateDirectory: "/tls",
+    admissionPath: segment,
+    maximumKeyTtl: 86_400,
+  });
+  expect(webhookHelp()).toMatch(
+    /Usage: latchkey webhook[^]*--webhook-address <host:port> .*default 0.0.0.0:8443.*LATCHKEY_WEBHOOK_ADDRESS/,
+  );
 });
 
 test("the wait for connections to end is a duration", () => {
   expect(parseWebhookConfig({ argv: ["--drain-timeout=1m"], env: {} }).drainTimeout).toBe(60_000);
-  expect(parseWebhookConfig({ argv: [], env: { LATCHKEY_DRAIN_TIMEOUT: "0" } }).drainTimeout).toBe(0);
+  expect(parseWebhookConfig({ argv: [], env: { LATCHKEY_DRAIN_TIMEOUT: "0" } }).drainTimeout).toBe(
+    0,
+  );
 });
 
 test("an option of another command is refused", () => {
-  expect(() => parseWebhookConfig({ argv: ["--workers=3"], env: {} })).toThrow('"--workers" does not exist');
+  expect(() => parseWebhookConfig({ argv: ["--workers=3"], env: {} })).toThrow(
+    '"--workers" does not exist',
+  );
 });
 
 test("users without a quota are separated by commas", () => {
   const users = "system:serviceaccount:argocd:deployer, ops@example.com,";
-  expect(parseWebhookConfig({ argv: [`--quota-exempt=${users}`, "--quota-keys=5"], env: {} })).toMatchObject({ quotaExempt: ["system:serviceaccount:argocd:deployer", "ops@example.com"], quotaKeys: 5 });
-  expect(() => parseWebhookConfig({ argv: ["--quota-keys=0"], env: {} })).toThrow("whole number from 1");
+  expect(
+    parseWebhookConfig({ argv: [`--quota-exempt=${users}`, "--quota-keys=5"], env: {} }),
+  ).toMatchObject({
+    quotaExempt: ["system:serviceaccount:argocd:deployer", "ops@example.com"],
+    quotaKeys: 5,
+  });
+  expect(() => parseWebhookConfig({ argv: ["--quota-keys=0"], env: {} })).toThrow(
+    "whole number from 1",
+  );
 });
 
 test("more names are DNS names", () => {
-  expect(parseWebhookConfig({ argv: ["--certificate-names=localhost, latchkey.example.com"], env: {} }).certificateNames).toEqual(["localhost", "latchkey.example.com"]);
-  expect(() => parseWebhookConfig({ argv: ["--certificate-names=localhost,https://a"], env: {} })).toThrow('"https://a" must be a DNS name');
+  expect(
+    parseWebhookConfig({ argv: ["--certificate-names=localhost, latchkey.example.com"], env: {} })
+      .certificateNames,
+  ).toEqual(["localhost", "latchkey.example.com"]);
+  expect(() =>
+    parseWebhookConfig({ argv: ["--certificate-names=localhost,https://a"], env: {} }),
+  ).toThrow('"https://a" must be a DNS name');
 });
 
 test("a path of admission is hard to guess, and is not shown", () => {
-  expect(parseWebhookConfig({ argv: [`--admission-path=${segment}`], env: {} }).admissionPath).toBe(segment);
-  for (const path of ["short", `${segment}/a`, `${segment}%2f`, "replace-me-with-openssl-rand-hex-20"]) expect(() => parseWebhookConfig({ argv: [`--admission-path=${path}`], env: {} })).toThrow(/"\(not shown\)" must be 32 to 128/);
+  expect(parseWebhookConfig({ argv: [`--admission-path=${segment}`], env: {} }).admissionPath).toBe(
+    segment,
+  );
+  for (const path of [
+    "short",
+    `${segment}/a`,
+    `${segment}%2f`,
+    "replace-me-with-openssl-rand-hex-20",
+  ])
+    expect(() => parseWebhookConfig({ argv: [`--admission-path=${path}`], env: {} })).toThrow(
+      /"\(not shown\)" must be 32 to 128/,
+    );
 });
 
 test("certificates from files need a path of admission, because nothing is published then", () => {
-  expect(() => parseWebhookConfig({ argv: ["--certificate-directory=/tls"], env: {} })).toThrow("--admission-path");
+  expect(() => parseWebhookConfig({ argv: ["--certificate-directory=/tls"], env: {} })).toThrow(
+    "--admission-path",
+  );
 });

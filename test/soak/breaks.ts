@@ -48,7 +48,13 @@ export class WatchBreaker {
   strike(): string {
     const { name, all, strike } = pick(breakages, this.#random);
     const alive = this.#proxy.watches.filter(({ isAlive }) => isAlive);
-    const one = alive.toSorted((some, other) => this.#turnOf(some) - this.#turnOf(other) || (some.request.selection < other.request.selection ? -1 : 1)).at(0);
+    const one = alive
+      .toSorted(
+        (some, other) =>
+          this.#turnOf(some) - this.#turnOf(other) ||
+          (some.request.selection < other.request.selection ? -1 : 1),
+      )
+      .at(0);
     if (one === undefined) return "nothing to break";
     this.#turns.set(one.request.selection, this.count + 1);
     this.lastAt = performance.now();

@@ -35,7 +35,12 @@ export function changeBeside(slot: { isBusy: boolean }, sort: Sort, request: Ask
 }
 
 /** A change of what stands in a slot; the answer tells what stands there really. */
-export function changeOf(slot: SecretSlot | OwnSlot, sort: Sort, request: Ask, by: Caller = admin): Change {
+export function changeOf(
+  slot: SecretSlot | OwnSlot,
+  sort: Sort,
+  request: Ask,
+  by: Caller = admin,
+): Change {
   slot.isBusy = true;
   const settle = ({ code, message }: Answer): void => {
     slot.isBusy = false;

@@ -3,9 +3,14 @@ import { grantsOf, keysOf, tokensOf } from "./own-end.ts";
 import { accessOf, copiesOf, statusesOf } from "./secrets-end.ts";
 import { see, type Seen, type Sentences } from "./seen.ts";
 
-/** What is not as it follows from the SharedSecrets, namespaces, keys and tokens that stand; computed without the controller's own code. */
+/**
+ * What is not as it follows from the SharedSecrets, namespaces, keys and tokens that stand;
+ * computed without the controller's own code.
+ */
 export function differencesIn(seen: Seen): readonly string[] {
-  return [copiesOf, accessOf, statusesOf, keysOf, tokensOf, grantsOf].flatMap((judge) => difference(judge(seen)));
+  return [copiesOf, accessOf, statusesOf, keysOf, tokensOf, grantsOf].flatMap((judge) =>
+    difference(judge(seen)),
+  );
 }
 
 /** What is not as it should be in a cluster, read as the administrator. */
@@ -16,5 +21,8 @@ export async function differences(world: World): Promise<readonly string[]> {
 function difference([expected, found]: Sentences): readonly string[] {
   const wanted = new Set(expected);
   const standing = new Set(found);
-  return [...[...wanted].filter((one) => !standing.has(one)).map((one) => `missing: ${one}`), ...[...standing].filter((one) => !wanted.has(one)).map((one) => `too much: ${one}`)];
+  return [
+    ...[...wanted].filter((one) => !standing.has(one)).map((one) => `missing: ${one}`),
+    ...[...standing].filter((one) => !wanted.has(one)).map((one) => `too much: ${one}`),
+  ];
 }

@@ -17,7 +17,9 @@ const sampleEveryMs = 5_000;
 const quietMs = 10_000;
 
 function say(line: string): void {
-  process.stdout.write(`${((performance.now() - began) / 60_000).toFixed(1).padStart(5)} min  ${line}\n`);
+  process.stdout.write(
+    `${((performance.now() - began) / 60_000).toFixed(1).padStart(5)} min  ${line}\n`,
+  );
 }
 
 /** What a controller does behind a proxy that can break its watches. */
@@ -29,14 +31,23 @@ interface Behind {
 
 async function openProxy(world: World): Promise<Behind> {
   const writes: string[] = [];
-  const onWrite = ({ method, path }: { readonly method: string; readonly path: string }) => void writes.push(`${method} ${path}`);
+  const onWrite = ({ method, path }: { readonly method: string; readonly path: string }) =>
+    void writes.push(`${method} ${path}`);
   const events = { onTraffic() {}, onCommit() {}, onList() {}, onWrite };
-  const proxy = await FaultProxy.start({ upstream: world.upstream, view: { prefix: "", system: "latchkey-system" }, steering: {}, events });
+  const proxy = await FaultProxy.start({
+    upstream: world.upstream,
+    view: { prefix: "", system: "latchkey-system" },
+    steering: {},
+    events,
+  });
   return { proxy, writes, deaths: [] };
 }
 
 /** What another controller writes when all is done already. */
-async function freshWrites(world: World, { proxy, writes, deaths }: Behind): Promise<readonly string[]> {
+async function freshWrites(
+  world: World,
+  { proxy, writes, deaths }: Behind,
+): Promise<readonly string[]> {
   say("starting another controller, which should find nothing to do");
   writes.length = 0;
   const other = await startBehind(proxy, world, deaths);
@@ -52,9 +63,19 @@ async function run(world: World): Promise<Findings> {
   const behind = await openProxy(world);
   const { proxy, writes, deaths } = behind;
   const controller = await startBehind(proxy, world, deaths);
-  say(`soaking for ${minutes} min with ${perSecond} changes a second and a broken watch every ${breakEveryMs / 1000} s, SEED=${seed}; log: ${controller.log}`);
+  say(
+    `soaking for ${minutes} min with ${perSecond} changes a second and a broken watch every ${breakEveryMs / 1000} s, SEED=${seed}; log: ${controller.log}`,
+  );
   const memory = new MemoryWatch(controller.url, sampleEveryMs);
-  const soaked: Soaked = { world, minutes, seed, proxy, memory, isDead: () => deaths.length > 0, say };
+  const soaked: Soaked = {
+    world,
+    minutes,
+    seed,
+    proxy,
+    memory,
+    isDead: () => deaths.length > 0,
+    say,
+  };
   const { breaker, markers, driver } = await soak(soaked);
   memory.stop();
   const report = memory.report(minutes < shortestForSlope ? minutes / 2 : 5);
@@ -85,7 +106,8 @@ async function run(world: World): Promise<Findings> {
 }
 
 async function main(): Promise<number> {
-  if (!(minutes > 0)) throw new Error(`MINUTES=${process.env.MINUTES ?? ""} is no number of minutes`);
+  if (!(minutes > 0))
+    throw new Error(`MINUTES=${process.env.MINUTES ?? ""} is no number of minutes`);
   const world = await startWorld(say);
   try {
     const findings = await run(world);

@@ -3,7 +3,20 @@ import { listAt, numberAt, recordAt, stringAt, stringMapAt } from "../../src/api
 import { ownPath, sharedSecretPath } from "../bench/objects.ts";
 import { admin } from "../cluster/cluster-connection.ts";
 import type { World } from "../faults/world.ts";
-import { canary, copyPath, createKey, createNamespace, createSharedSecret, derivedPath, merge, requester, secretValue, timed, toProjects, users } from "./objects.ts";
+import {
+  canary,
+  copyPath,
+  createKey,
+  createNamespace,
+  createSharedSecret,
+  derivedPath,
+  merge,
+  requester,
+  secretValue,
+  timed,
+  toProjects,
+  users,
+} from "./objects.ts";
 import type { WatchBreaker } from "./breaks.ts";
 
 /** How long it took from the answer of a change to what follows from it. */
@@ -23,17 +36,29 @@ interface Marker {
   seen(): Promise<number>;
 }
 
-const secretOf = { data: { namespace: timed.home, name: "timed-data" }, access: { namespace: timed.home, name: "timed-access" } } as const;
+const secretOf = {
+  data: { namespace: timed.home, name: "timed-data" },
+  access: { namespace: timed.home, name: "timed-access" },
+} as const;
 const keyName = "soak-timed-key";
 
 /** Makes what the markers change. */
 export async function prepareMarkers(world: World): Promise<void> {
   await world.arrange(createNamespace(timed.home));
   await world.arrange(createNamespace(timed.target, timed.project));
-  await world.arrange(createSharedSecret(secretOf.data, { data: { version: secretValue(0) } }, toProjects(timed.project)));
+  await world.arrange(
+    createSharedSecret(
+      secretOf.data,
+      { data: { version: secretValue(0) } },
+      toProjects(timed.project),
+    ),
+  );
   await world.arrange(createSharedSecret(secretOf.access, { access: accessOf(0) }));
   const user = users[0] ?? "";
-  const { code, message } = await world.ask(requester(user), createKey(keyName, user, { key: `${canary}timed-key-0123456789` }));
+  const { code, message } = await world.ask(
+    requester(user),
+    createKey(keyName, user, { key: `${canary}timed-key-0123456789` }),
+  );
   if (code !== 201) throw new Error(`the key to be timed: ${code} ${message}`);
 }
 
@@ -70,9 +95,17 @@ export class Markers {
     while (timing.waiting.length > 0) {
       const seen = await timing.marker.seen().catch(() => Number.NaN);
       const now = performance.now();
-      for (let first = timing.waiting[0]; first !== undefined && first.version <= seen; first = timing.waiting[0]) {
+      for (
+        let first = timing.waiting[0];
+        first !== undefined && first.version <= seen;
+        first = timing.waiting[0]
+      ) {
         timing.waiting.shift();
-        this.latencies.push({ marker: timing.marker.name, ms: now - first.at, isCalm: first.isWhole && this.#breaker.lastAt < first.at });
+        this.latencies.push({
+          marker: timing.marker.name,
+          ms: now - first.at,
+          isCalm: first.isWhole && this.#breaker.lastAt < first.at,
+        });
       }
       const waited = now - (timing.waiting[0]?.at ?? now);
       await pause(waited < 1_000 ? 15 : 500);
@@ -94,17 +127,28 @@ function accessOf(version: number): readonly object[] {
 
 function markersOf(world: World): readonly Marker[] {
   const versions = { data: 0, access: 0 };
-  const pathOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string => sharedSecretPath(namespace, name);
+  const pathOf = ({
+    namespace,
+    name,
+  }: {
+    readonly namespace: string;
+    readonly name: string;
+  }): string => sharedSecretPath(namespace, name);
   return [
     {
       name: "data to copy",
       async change() {
         versions.data += 1;
-        await world.arrange(merge(pathOf(secretOf.data), { spec: { data: { version: secretValue(versions.data) } } }));
+        await world.arrange(
+          merge(pathOf(secretOf.data), { spec: { data: { version: secretValue(versions.data) } } }),
+        );
         return versions.data;
       },
       async seen() {
-        const copy = await world.ask(admin, { method: "GET", path: copyPath(timed.target, secretOf.data.name) });
+        const copy = await world.ask(admin, {
+          method: "GET",
+          path: copyPath(timed.target, secretOf.data.name),
+        });
         const text = Buffer.from(stringMapAt(copy, "data").version ?? "", "base64").toString();
         return Number(/-(\d+)-/.exec(text)?.[1]);
       },
@@ -113,24 +157,41 @@ function markersOf(world: World): readonly Marker[] {
       name: "access to RoleBinding",
       async change() {
         versions.access += 1;
-        await world.arrange(merge(pathOf(secretOf.access), { spec: { access: accessOf(versions.access) } }));
+        await world.arrange(
+          merge(pathOf(secretOf.access), { spec: { access: accessOf(versions.access) } }),
+        );
         return versions.access;
       },
       async seen() {
-        const bindings = listAt(await world.ask(admin, { method: "GET", path: derivedPath("rolebindings", timed.home) }), "items");
-        const subjects = bindings.flatMap((binding) => listAt(binding, "subjects")).map((subject) => stringAt(subject, "name") ?? "");
+        const bindings = listAt(
+          await world.ask(admin, { method: "GET", path: derivedPath("rolebindings", timed.home) }),
+          "items",
+        );
+        const subjects = bindings
+          .flatMap((binding) => listAt(binding, "subjects"))
+          .map((subject) => stringAt(subject, "name") ?? "");
         return Math.max(...subjects.map((name) => Number(name.replace("reader-", ""))));
       },
     },
     {
       name: "key to status",
       async change() {
-        const { spec = {} } = await world.arrange({ method: "GET", path: ownPath("ownedaccesskeys", keyName) });
-        const { metadata } = await world.arrange(merge(ownPath("ownedaccesskeys", keyName), { spec: { disabled: spec.disabled !== true } }));
+        const { spec = {} } = await world.arrange({
+          method: "GET",
+          path: ownPath("ownedaccesskeys", keyName),
+        });
+        const { metadata } = await world.arrange(
+          merge(ownPath("ownedaccesskeys", keyName), {
+            spec: { disabled: spec.disabled !== true },
+          }),
+        );
         return numberAt(metadata, "generation") ?? 0;
       },
       async seen() {
-        const key = await world.ask(admin, { method: "GET", path: ownPath("ownedaccesskeys", keyName) });
+        const key = await world.ask(admin, {
+          method: "GET",
+          path: ownPath("ownedaccesskeys", keyName),
+        });
         return numberAt(recordAt(key, "status"), "observedGeneration") ?? 0;
       },
     },

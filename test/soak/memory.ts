@@ -44,16 +44,25 @@ export class MemoryWatch {
     return this.samples.at(-1);
   }
 
-  /** Takes another sample; of a controller that does not answer, every figure is NaN, and nothing is kept. */
+  /**
+   * Takes another sample; of a controller that does not answer, every figure is NaN, and nothing is
+   * kept.
+   */
   async sample(): Promise<Sample> {
     const at = (performance.now() - this.#began) / 60_000;
-    const text = await fetch(`${this.#url}/metrics`).then((answer) => answer.text(), () => undefined);
+    const text = await fetch(`${this.#url}/metrics`).then(
+      (answer) => answer.text(),
+      () => undefined,
+    );
     const sample = sampleOf(at, text);
     if (text !== undefined) this.samples.push(sample);
     return sample;
   }
 
-  /** What came after the warm-up; the two resident sizes are means of ten samples, because the garbage collector comes and goes. */
+  /**
+   * What came after the warm-up; the two resident sizes are means of ten samples, because the
+   * garbage collector comes and goes.
+   */
   report(warmUpMinutes: number): MemoryReport {
     const after = this.samples.filter(({ at }) => at >= warmUpMinutes);
     const resident = after.map(({ at, residentMB }): Point => ({ at, value: residentMB }));
@@ -73,7 +82,10 @@ function meanOf(points: readonly Point[]): number {
 }
 
 function sampleOf(at: number, text: string | undefined): Sample {
-  const sum = (name: string): number => (text === undefined ? Number.NaN : valuesOf(text, name).reduce((total, value) => total + value, 0));
+  const sum = (name: string): number =>
+    text === undefined
+      ? Number.NaN
+      : valuesOf(text, name).reduce((total, value) => total + value, 0);
   return {
     at,
     residentMB: sum("process_resident_memory_bytes") / 1e6,

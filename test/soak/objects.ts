@@ -7,13 +7,18 @@ import { requesters } from "../cluster/crash-scenario.ts";
 export const homes = ["soak-home-0", "soak-home-1"] as const;
 
 /** Namespaces that join projects and leave them. */
-export const targets: readonly string[] = Array.from({ length: 6 }, (_, index) => `soak-target-${index}`);
+export const targets: readonly string[] = Array.from(
+  { length: 6 },
+  (_, index) => `soak-target-${index}`,
+);
 
 /** The home and the target of what is timed; nothing else happens there. */
 export const timed = { home: "soak-timed", target: "soak-timed-target", project: "timed" } as const;
 
 /** Users who make keys and tokens, and to whom access is granted. */
-export const users: readonly string[] = ["alice", "bob", "carol", "dave", "erin", "frank"].map((name) => `soak-${name}`);
+export const users: readonly string[] = ["alice", "bob", "carol", "dave", "erin", "frank"].map(
+  (name) => `soak-${name}`,
+);
 
 /** Every secret value of a soak begins so, keys included. */
 export const canary = "canary-";
@@ -30,29 +35,52 @@ export function secretValue(version: number | string, length = 40): string {
 
 /** Whether a text shows a secret value of a soak or a token, plain or as base64. */
 export function showsSecret(text: string): boolean {
-  return [canary, Buffer.from(canary).toString("base64").slice(0, 8), "eyJ"].some((word) => text.includes(word));
+  return [canary, Buffer.from(canary).toString("base64").slice(0, 8), "eyJ"].some((word) =>
+    text.includes(word),
+  );
 }
 
 /** A namespace that takes copies when it is in a project. */
 export function createNamespace(name: string, project?: string): Ask {
-  const metadata = { name, annotations: { [annotations.sync]: "enabled" }, ...(project === undefined ? {} : { labels: { [labels.project]: project } }) };
+  const metadata = {
+    name,
+    annotations: { [annotations.sync]: "enabled" },
+    ...(project === undefined ? {} : { labels: { [labels.project]: project } }),
+  };
   return { method: "POST", path: "/api/v1/namespaces", body: { metadata } };
 }
 
 /** A SharedSecret under a name. */
-export function createSharedSecret(place: { readonly namespace: string; readonly name: string }, spec: object, metadata: object = {}): Ask {
-  const body = { apiVersion, kind: "SharedSecret", metadata: { name: place.name, ...metadata }, spec };
+export function createSharedSecret(
+  place: { readonly namespace: string; readonly name: string },
+  spec: object,
+  metadata: object = {},
+): Ask {
+  const body = {
+    apiVersion,
+    kind: "SharedSecret",
+    metadata: { name: place.name, ...metadata },
+    spec,
+  };
   return { method: "POST", path: sharedSecretPath(place.namespace), body };
 }
 
 /** A key of a user; to be asked by {@link requester}. */
 export function createKey(name: string, user: string, spec: object): Ask {
-  return { method: "POST", path: ownPath("ownedaccesskeys"), body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user, ...spec } } };
+  return {
+    method: "POST",
+    path: ownPath("ownedaccesskeys"),
+    body: { apiVersion, kind: "OwnedAccessKey", metadata: { name }, spec: { user, ...spec } },
+  };
 }
 
 /** A token of whoever asks. */
 export function createToken(name: string, ttl: number): Ask {
-  return { method: "POST", path: ownPath("directclusterendpointtokens"), body: { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name }, spec: { ttl } } };
+  return {
+    method: "POST",
+    path: ownPath("directclusterendpointtokens"),
+    body: { apiVersion, kind: "DirectClusterEndpointToken", metadata: { name }, spec: { ttl } },
+  };
 }
 
 /** A user who may create keys and tokens. */

@@ -1,5 +1,12 @@
 import { annotations } from "../../src/api/names.ts";
-import { listAt, numberAt, parseConditions, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
+import {
+  listAt,
+  numberAt,
+  parseConditions,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from "../../src/api/parse.ts";
 import { type Json, nameOf, noteOf, type Seen, type Sentences, specOf, uidOf } from "./seen.ts";
 
 const longLife = 3_600;
@@ -14,9 +21,12 @@ const ttlOf = (object: Json): number => numberAt(specOf(object), "ttl") ?? longL
 /** Only long lives are left; of two keys with one value the older one holds it. */
 export function keysOf({ keys }: Seen): Sentences {
   const left = keys.filter((key) => ttlOf(key) >= longLife);
-  const age = (key: Json): string => `${stringAt(recordAt(key, "metadata"), "creationTimestamp")} ${uidOf(key)}`;
+  const age = (key: Json): string =>
+    `${stringAt(recordAt(key, "metadata"), "creationTimestamp")} ${uidOf(key)}`;
   const expected = left.map((key) => {
-    const holders = keys.filter((other) => stringAt(specOf(other), "key") === stringAt(specOf(key), "key"));
+    const holders = keys.filter(
+      (other) => stringAt(specOf(other), "key") === stringAt(specOf(key), "key"),
+    );
     if (holders.some((other) => age(other) < age(key))) return `${nameOf(key)} is DuplicateKey`;
     return `${nameOf(key)} is ${specOf(key).disabled === true ? "Disabled" : "Active"}`;
   });
@@ -26,21 +36,34 @@ export function keysOf({ keys }: Seen): Sentences {
 /** Only long lives are left, each with its token. */
 export function tokensOf({ tokens }: Seen): Sentences {
   const left = tokens.filter((token) => ttlOf(token) >= longLife);
-  const found = tokens.map((token) => `${reasonOf(token)}${stringAt(recordAt(token, "status"), "token") === undefined ? "" : " with a token"}`);
+  const found = tokens.map(
+    (token) =>
+      `${reasonOf(token)}${stringAt(recordAt(token, "status"), "token") === undefined ? "" : " with a token"}`,
+  );
   return [left.map((token) => `${nameOf(token)} is Minted with a token`), found];
 }
 
 /** Who has been granted which keys and tokens: those that the user has made. */
 export function grantsOf({ keys, tokens, grants, grantBindings }: Seen): Sentences {
-  const sentence = (user: string | undefined, plural: string, name: string): string => `${user} is granted ${plural} ${name}`;
-  const expected = [...keys.map((key) => [key, "ownedaccesskeys"] as const), ...tokens.map((token) => [token, "directclusterendpointtokens"] as const)].map(([object, plural]) =>
+  const sentence = (user: string | undefined, plural: string, name: string): string =>
+    `${user} is granted ${plural} ${name}`;
+  const expected = [
+    ...keys.map((key) => [key, "ownedaccesskeys"] as const),
+    ...tokens.map((token) => [token, "directclusterendpointtokens"] as const),
+  ].map(([object, plural]) =>
     sentence(noteOf(object, annotations.requester), plural, nameOf(object)),
   );
   const found = grantBindings.flatMap((binding) => {
-    const role = grants.find((one) => nameOf(one) === stringAt(recordAt(binding, "roleRef"), "name"));
+    const role = grants.find(
+      (one) => nameOf(one) === stringAt(recordAt(binding, "roleRef"), "name"),
+    );
     const subjects = listAt(binding, "subjects").map((subject) => stringAt(subject, "name"));
     return listAt(role, "rules").flatMap((rule) =>
-      subjects.flatMap((user) => stringsAt(rule, "resources").flatMap((plural) => stringsAt(rule, "resourceNames").map((name) => sentence(user, plural, name)))),
+      subjects.flatMap((user) =>
+        stringsAt(rule, "resources").flatMap((plural) =>
+          stringsAt(rule, "resourceNames").map((name) => sentence(user, plural, name)),
+        ),
+      ),
     );
   });
   return [expected, found];

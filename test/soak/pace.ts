@@ -35,7 +35,8 @@ export class Driver {
   /** Counts of all sorts together. */
   get total(): Outcome {
     const all = [...this.outcomes.values()];
-    const sum = (field: keyof Outcome): number => all.reduce((total, outcome) => total + outcome[field], 0);
+    const sum = (field: keyof Outcome): number =>
+      all.reduce((total, outcome) => total + outcome[field], 0);
     return { done: sum("done"), late: sum("late"), failed: sum("failed") };
   }
 
@@ -50,7 +51,10 @@ export class Driver {
     await this.settled();
   }
 
-  /** Sends one change without waiting for it; none, because everything waits for its answer, counts as held back. */
+  /**
+   * Sends one change without waiting for it; none, because everything waits for its answer, counts
+   * as held back.
+   */
   send(change: Change | undefined): void {
     if (change === undefined) {
       this.heldBack += 1;
@@ -69,13 +73,18 @@ export class Driver {
   async perform({ sort, by, request, settle }: Change): Promise<void> {
     const outcome = this.outcomes.get(sort) ?? { done: 0, late: 0, failed: 0 };
     this.outcomes.set(sort, outcome);
-    const answer = await this.#world.ask(by, request).catch((error: unknown) => ({ code: 599, message: String(error), metadata: {} }));
+    const answer = await this.#world
+      .ask(by, request)
+      .catch((error: unknown) => ({ code: 599, message: String(error), metadata: {} }));
     settle(answer);
     if (answer.code < 300) outcome.done += 1;
     else if (answer.code === 404 || answer.code === 409) outcome.late += 1;
     else {
       outcome.failed += 1;
-      if (this.failures.length < 10) this.failures.push(`${sort}: ${request.method} ${request.path}: ${answer.code} ${answer.message}`);
+      if (this.failures.length < 10)
+        this.failures.push(
+          `${sort}: ${request.method} ${request.path}: ${answer.code} ${answer.message}`,
+        );
     }
   }
 }

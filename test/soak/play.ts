@@ -47,14 +47,20 @@ export async function soak(soaked: Soaked): Promise<Played> {
   const population = new Population(seededRandom(seed));
   const played = { breaker, markers, driver };
   const breaking = setInterval(() => tell(soaked, played, breaker.strike()), breakEveryMs);
-  const mark = () => void markers.next().catch((error: unknown) => driver.failures.push(`a timed change: ${String(error)}`));
+  const mark = () =>
+    void markers
+      .next()
+      .catch((error: unknown) => driver.failures.push(`a timed change: ${String(error)}`));
   await driver.drive({ seconds: minutes * 60, perSecond, isOver: isDead }, (number) => {
     if (number % markerEvery === 0) mark();
     else driver.send(population.next(number / perSecond));
   });
   clearInterval(breaking);
   // The last change of every sort, and then the last data of nearly all.
-  const last = [...sorts.map(([sort]) => sort), ...Array.from({ length: 40 }, () => "data" as const)];
+  const last = [
+    ...sorts.map(([sort]) => sort),
+    ...Array.from({ length: 40 }, () => "data" as const),
+  ];
   for (const sort of last) {
     driver.send(population.one(sort, minutes * 60));
     await driver.settled();
@@ -65,13 +71,20 @@ export async function soak(soaked: Soaked): Promise<Played> {
 
 function tell({ memory, say }: Soaked, { markers, driver }: Played, broken: string): void {
   const { done, late, failed } = driver.total;
-  const recent = latencyRows(markers.latencies.slice(-30)).filter((_, index) => index % 2 === 1).map(([, figures]) => figures.split(", n ")[0]);
+  const recent = latencyRows(markers.latencies.slice(-30))
+    .filter((_, index) => index % 2 === 1)
+    .map(([, figures]) => figures.split(", n ")[0]);
   const { residentMB = Number.NaN, heapMB = Number.NaN } = memory.latest ?? {};
-  say(`${done} changes (${late} too late, ${failed} failed, ${driver.heldBack} held back); RSS ${residentMB.toFixed(0)} MB, heap ${heapMB.toFixed(0)} MB; last timed ones: ${recent.join(" | ")}; broken now: ${broken}`);
+  say(
+    `${done} changes (${late} too late, ${failed} failed, ${driver.heldBack} held back); RSS ${residentMB.toFixed(0)} MB, heap ${heapMB.toFixed(0)} MB; last timed ones: ${recent.join(" | ")}; broken now: ${broken}`,
+  );
 }
 
 /** Waits until everything is as it should be; answers what is not, and how many seconds it took. */
-export async function comeToRest({ world, isDead, say }: Soaked, markers: Markers): Promise<{ readonly left: readonly string[]; readonly seconds: number }> {
+export async function comeToRest(
+  { world, isDead, say }: Soaked,
+  markers: Markers,
+): Promise<{ readonly left: readonly string[]; readonly seconds: number }> {
   const since = performance.now();
   let left: readonly string[] = [];
   let told = since;
@@ -79,10 +92,16 @@ export async function comeToRest({ world, isDead, say }: Soaked, markers: Marker
     left = await differences(world);
     if (performance.now() - told > 30_000) {
       told = performance.now();
-      say(`${left.length} things are not yet as they should be, such as ${left[0] ?? "a timed change"}`);
+      say(
+        `${left.length} things are not yet as they should be, such as ${left[0] ?? "a timed change"}`,
+      );
     }
     return left.length === 0 && markers.waiting === 0;
   };
-  await eventually(look, { what: "the end state", within: isDead() ? 0 : patienceMs, every: 500 }).catch(() => {});
+  await eventually(look, {
+    what: "the end state",
+    within: isDead() ? 0 : patienceMs,
+    every: 500,
+  }).catch(() => {});
   return { left, seconds: (performance.now() - since) / 1000 };
 }

@@ -2,7 +2,22 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { ownPath, sharedSecretPath } from "../bench/objects.ts";
 import type { Ask } from "../cluster/cluster-connection.ts";
 import { type Change, changeBeside, changeOf, type Sort, sorts } from "./change.ts";
-import { canary, copyPath, createKey, createSharedSecret, createToken, derivedPath, goesTo, homes, merge, requester, secretValue, targets, toProjects, users } from "./objects.ts";
+import {
+  canary,
+  copyPath,
+  createKey,
+  createSharedSecret,
+  createToken,
+  derivedPath,
+  goesTo,
+  homes,
+  merge,
+  requester,
+  secretValue,
+  targets,
+  toProjects,
+  users,
+} from "./objects.ts";
 import { type OwnSlot, pick, type SecretSlot, type TargetSlot, weighted } from "./slots.ts";
 
 /** How long expired keys and tokens stay, in seconds: flags of the controller that is soaked. */
@@ -14,33 +29,58 @@ const projectLists = ["web", "pay, ops", "web, pay", "*", "nobody", null] as con
 const rules = [
   { name: "readers", verbs: ["get"], teams: ["soak-devs", "soak-ops"] },
   { name: "watchers", verbs: ["get", "list", "watch"], users: users.slice(0, 3) },
-  { name: "editors", verbs: ["get", "update", "patch"], users: users.slice(2, 5), subresources: ["status"] },
+  {
+    name: "editors",
+    verbs: ["get", "update", "patch"],
+    users: users.slice(2, 5),
+    subresources: ["status"],
+  },
   { name: "keepers", verbs: ["*"], users: users.slice(4) },
   // Grants nothing: it cannot be limited to one object.
   { name: "mistaken", verbs: ["create"], users },
 ] as const;
 
-/** A bounded population of everything that Latchkey cares about, and the changes that befall it; all by the chance that is given. */
+/**
+ * A bounded population of everything that Latchkey cares about, and the changes that befall it; all
+ * by the chance that is given.
+ */
 export class Population {
   readonly #random: () => number;
   readonly #secrets: readonly SecretSlot[];
   readonly #keys: readonly OwnSlot[];
   readonly #tokens: readonly OwnSlot[];
-  readonly #targets: readonly TargetSlot[] = targets.map((name) => ({ isBusy: false, name, project: undefined, isOpen: true }));
+  readonly #targets: readonly TargetSlot[] = targets.map((name) => ({
+    isBusy: false,
+    name,
+    project: undefined,
+    isOpen: true,
+  }));
   #number = 0;
 
   constructor(random: () => number) {
     this.#random = random;
     const empty = { isBusy: false, isThere: false };
-    this.#secrets = Array.from({ length: 20 }, (_, index) => ({ ...empty, namespace: homes[index % homes.length] ?? "", name: `shared-${index}`, projects: undefined }));
-    const owned = (): readonly OwnSlot[] => Array.from({ length: 30 }, (_, index) => ({ ...empty, name: "", user: users[index % users.length] ?? "", endsAt: Infinity }));
+    this.#secrets = Array.from({ length: 20 }, (_, index) => ({
+      ...empty,
+      namespace: homes[index % homes.length] ?? "",
+      name: `shared-${index}`,
+      projects: undefined,
+    }));
+    const owned = (): readonly OwnSlot[] =>
+      Array.from({ length: 30 }, (_, index) => ({
+        ...empty,
+        name: "",
+        user: users[index % users.length] ?? "",
+        endsAt: Infinity,
+      }));
     this.#keys = owned();
     this.#tokens = owned();
   }
 
   /**
-   * The next change by chance; `now` is in seconds since the soak began. No object is changed twice at a time: an API server
-   * that is late would become later still over the conflicts. Undefined when nearly everything waits for its answer.
+   * The next change by chance; `now` is in seconds since the soak began. No object is changed twice
+   * at a time: an API server that is late would become later still over the conflicts. Undefined
+   * when nearly everything waits for its answer.
    */
   next(now: number): Change | undefined {
     for (let tries = 0; tries < 10; tries += 1) {
@@ -50,14 +90,20 @@ export class Population {
     return undefined;
   }
 
-  /** A change of one sort; something is created when there is nothing to change. Undefined when all of them wait for an answer. */
+  /**
+   * A change of one sort; something is created when there is nothing to change. Undefined when all
+   * of them wait for an answer.
+   */
   one(sort: Sort, now: number): Change | undefined {
     this.#number += 1;
     switch (sort) {
       case "namespace":
         return withIdle(this.#targets, this.#random, (target) => this.#moveNamespace(target));
       case "bindings deleted":
-        return changeBeside({ isBusy: false }, sort, { method: "DELETE", path: derivedPath("rolebindings", pick(homes, this.#random)) });
+        return changeBeside({ isBusy: false }, sort, {
+          method: "DELETE",
+          path: derivedPath("rolebindings", pick(homes, this.#random)),
+        });
       case "key":
         return withIdle(this.#keys, this.#random, (slot) => this.#changeKey(slot, now));
       case "token":
@@ -73,7 +119,10 @@ export class Population {
     }
   }
 
-  #changeSecret(sort: Exclude<Sort, "namespace" | "bindings deleted" | "key" | "token">, slot: SecretSlot): Change {
+  #changeSecret(
+    sort: Exclude<Sort, "namespace" | "bindings deleted" | "key" | "token">,
+    slot: SecretSlot,
+  ): Change {
     const path = sharedSecretPath(slot.namespace, slot.name);
     if (!slot.isThere) return this.#createSecret(slot);
     switch (sort) {
@@ -93,17 +142,24 @@ export class Population {
       case "copy deleted":
       case "copy unmarked": {
         const copy = this.#copyOf(slot);
-        return copy === undefined ? this.#changeSecret("data", slot) : changeBeside(slot, sort, copyRequest(sort, copy));
+        return copy === undefined
+          ? this.#changeSecret("data", slot)
+          : changeBeside(slot, sort, copyRequest(sort, copy));
       }
     }
   }
 
   /** Half of them under the name of the one before. */
   #createSecret(slot: SecretSlot): Change {
-    if (this.#random() < 0.5) slot.name = `${slot.name.replace(/-then-\d+$/, "")}-then-${this.#number}`;
+    if (this.#random() < 0.5)
+      slot.name = `${slot.name.replace(/-then-\d+$/, "")}-then-${this.#number}`;
     const projects = pick(projectLists, this.#random);
     Object.assign(slot, { isThere: true, projects: projects ?? undefined });
-    const request = createSharedSecret(slot, { data: this.#data(), owner: { team: "soak-ops" }, access: this.#rules() }, projects === null ? {} : toProjects(projects));
+    const request = createSharedSecret(
+      slot,
+      { data: this.#data(), owner: { team: "soak-ops" }, access: this.#rules() },
+      projects === null ? {} : toProjects(projects),
+    );
     return changeOf(slot, "sharedsecret", request);
   }
 
@@ -111,21 +167,37 @@ export class Population {
     const path = `/api/v1/namespaces/${target.name}`;
     if (this.#random() < 0.2) {
       target.isOpen = !target.isOpen;
-      return changeBeside(target, "namespace", merge(path, { metadata: { annotations: { [annotations.sync]: target.isOpen ? "enabled" : null } } }));
+      return changeBeside(
+        target,
+        "namespace",
+        merge(path, {
+          metadata: { annotations: { [annotations.sync]: target.isOpen ? "enabled" : null } },
+        }),
+      );
     }
     const project = pick(["web", "web", "pay", "pay", "ops", null], this.#random);
     target.project = project ?? undefined;
-    return changeBeside(target, "namespace", merge(path, { metadata: { labels: { [labels.project]: project } } }));
+    return changeBeside(
+      target,
+      "namespace",
+      merge(path, { metadata: { labels: { [labels.project]: project } } }),
+    );
   }
 
   #changeKey(slot: OwnSlot, now: number): Change {
     if (!slot.isThere || slot.endsAt <= now) {
       const ttl = this.#settle(slot, "key", now);
       const value = this.#random() < 0.1 ? "shared-by-many" : slot.name;
-      return changeOf(slot, "key", createKey(slot.name, slot.user, { key: `${canary}key-${value}-0123456789`, ttl }), requester(slot.user));
+      return changeOf(
+        slot,
+        "key",
+        createKey(slot.name, slot.user, { key: `${canary}key-${value}-0123456789`, ttl }),
+        requester(slot.user),
+      );
     }
     const path = ownPath("ownedaccesskeys", slot.name);
-    if (this.#random() < 0.5) return changeOf(slot, "key", merge(path, { spec: { disabled: this.#random() < 0.7 } }));
+    if (this.#random() < 0.5)
+      return changeOf(slot, "key", merge(path, { spec: { disabled: this.#random() < 0.7 } }));
     slot.isThere = false;
     return changeOf(slot, "key", { method: "DELETE", path });
   }
@@ -136,26 +208,39 @@ export class Population {
       return changeOf(slot, "token", createToken(slot.name, ttl), requester(slot.user));
     }
     slot.isThere = false;
-    return changeOf(slot, "token", { method: "DELETE", path: ownPath("directclusterendpointtokens", slot.name) });
+    return changeOf(slot, "token", {
+      method: "DELETE",
+      path: ownPath("directclusterendpointtokens", slot.name),
+    });
   }
 
   /** Gives a slot a new object; answers its ttl. */
   #settle(slot: OwnSlot, kind: string, now: number): number {
     const ttl = this.#random() < 0.4 ? pick(shortTtls, this.#random) : longTtl;
-    Object.assign(slot, { isThere: true, name: `soak-${kind}-${this.#number}`, endsAt: now + ttl + removedAfter });
+    Object.assign(slot, {
+      isThere: true,
+      name: `soak-${kind}-${this.#number}`,
+      endsAt: now + ttl + removedAfter,
+    });
     return ttl;
   }
 
   /** One of the copies that should be there. */
   #copyOf({ projects, name }: SecretSlot): string | undefined {
-    const wanted = this.#targets.filter(({ project, isOpen }) => isOpen && goesTo(projects, project));
+    const wanted = this.#targets.filter(
+      ({ project, isOpen }) => isOpen && goesTo(projects, project),
+    );
     const target = pick(wanted, this.#random);
     return target === undefined ? undefined : copyPath(target.name, name);
   }
 
   #data(): object {
     const password = secretValue(this.#number, 20 + Math.floor(this.#random() * 2_000));
-    return { password, [`part-${Math.floor(this.#random() * 3)}`]: this.#random() < 0.5 ? secretValue("part") : secretValue("other part") };
+    return {
+      password,
+      [`part-${Math.floor(this.#random() * 3)}`]:
+        this.#random() < 0.5 ? secretValue("part") : secretValue("other part"),
+    };
   }
 
   #rules(): readonly object[] {
@@ -163,15 +248,24 @@ export class Population {
   }
 }
 
-function withIdle<T extends { readonly isBusy: boolean }>(slots: readonly T[], random: () => number, work: (slot: T) => Change): Change | undefined {
-  const slot = pick(slots.filter(({ isBusy }) => !isBusy), random);
+function withIdle<T extends { readonly isBusy: boolean }>(
+  slots: readonly T[],
+  random: () => number,
+  work: (slot: T) => Change,
+): Change | undefined {
+  const slot = pick(
+    slots.filter(({ isBusy }) => !isBusy),
+    random,
+  );
   return slot === undefined ? undefined : work(slot);
 }
 
 function copyRequest(sort: "copy edited" | "copy deleted" | "copy unmarked", path: string): Ask {
   switch (sort) {
     case "copy edited":
-      return merge(path, { data: { password: secretValue("edited"), added: secretValue("added") } });
+      return merge(path, {
+        data: { password: secretValue("edited"), added: secretValue("added") },
+      });
     case "copy deleted":
       return { method: "DELETE", path };
     case "copy unmarked":

@@ -25,7 +25,8 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 /** Reads all of it as the administrator. */
 export async function see(world: World): Promise<Seen> {
-  const list = async (path: string): Promise<readonly Json[]> => listAt(await world.arrange({ method: "GET", path }), "items").filter(isRecord);
+  const list = async (path: string): Promise<readonly Json[]> =>
+    listAt(await world.arrange({ method: "GET", path }), "items").filter(isRecord);
   const labelled = (label: string): string => `?labelSelector=${encodeURIComponent(label)}`;
   return {
     sharedSecrets: await list(`/apis/${apiVersion}/sharedsecrets`),
@@ -43,17 +44,22 @@ export async function see(world: World): Promise<Seen> {
 /** `namespace/name` of an object, or its name. */
 export function nameOf(object: unknown): string {
   const metadata = recordAt(object, "metadata");
-  return [stringAt(metadata, "namespace"), stringAt(metadata, "name")].filter((part) => part !== undefined).join("/");
+  return [stringAt(metadata, "namespace"), stringAt(metadata, "name")]
+    .filter((part) => part !== undefined)
+    .join("/");
 }
 
 /** The uid of an object. */
-export const uidOf = (object: unknown): string => stringAt(recordAt(object, "metadata"), "uid") ?? "";
+export const uidOf = (object: unknown): string =>
+  stringAt(recordAt(object, "metadata"), "uid") ?? "";
 
 /** A label of an object. */
-export const labelOf = (object: unknown, label: string): string | undefined => stringAt(recordAt(recordAt(object, "metadata"), "labels"), label);
+export const labelOf = (object: unknown, label: string): string | undefined =>
+  stringAt(recordAt(recordAt(object, "metadata"), "labels"), label);
 
 /** An annotation of an object. */
-export const noteOf = (object: unknown, annotation: string): string | undefined => stringAt(recordAt(recordAt(object, "metadata"), "annotations"), annotation);
+export const noteOf = (object: unknown, annotation: string): string | undefined =>
+  stringAt(recordAt(recordAt(object, "metadata"), "annotations"), annotation);
 
 /** The spec of an object. */
 export const specOf = (object: unknown): Json => recordAt(object, "spec");

@@ -1,4 +1,7 @@
-/** A place for one object of a bounded population: what is believed to stand there, until an answer says otherwise. */
+/**
+ * A place for one object of a bounded population: what is believed to stand there, until an answer
+ * says otherwise.
+ */
 export interface Slot {
   /** A request about it is on its way. */
   isBusy: boolean;
@@ -35,7 +38,10 @@ export function pick<T>(items: readonly T[], random: () => number): T | undefine
 }
 
 /** A name of the table by its weight. */
-export function weighted<T extends string>(weights: readonly (readonly [T, number])[], random: () => number): T {
+export function weighted<T extends string>(
+  weights: readonly (readonly [T, number])[],
+  random: () => number,
+): T {
   const [first] = weights;
   if (first === undefined) throw new Error("nothing to choose from");
   let rest = random() * weights.reduce((sum, [, weight]) => sum + weight, 0);

@@ -13,20 +13,44 @@ const programIn = ({ controlPlane }: World): string => join(controlPlane.directo
 
 /** Builds the bundle that ships. */
 export function bundleFor(world: World): void {
-  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${programIn(world)}`], { cwd: repository });
+  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${programIn(world)}`], {
+    cwd: repository,
+  });
 }
 
-/** Runs the bundle as the image does, its way to the API server being the proxy, and waits until it has nothing to do. `deaths` is told how it dies. */
-export async function startBehind(proxy: FaultProxy, world: World, deaths: string[]): Promise<LatchkeyProcess> {
-  const ends = [`--delete-expired-keys-after=${removedAfter}s`, `--delete-expired-tokens-after=${removedAfter}s`];
-  // A crowded machine may let nobody have a turn for longer than the usual 10 s, and this is no test of elections.
-  // In half an hour, a user deletes more tokens than the quota allows to be valid.
+/**
+ * Runs the bundle as the image does, its way to the API server being the proxy, and waits until it
+ * has nothing to do. `deaths` is told how it dies.
+ */
+export async function startBehind(
+  proxy: FaultProxy,
+  world: World,
+  deaths: string[],
+): Promise<LatchkeyProcess> {
+  const ends = [
+    `--delete-expired-keys-after=${removedAfter}s`,
+    `--delete-expired-tokens-after=${removedAfter}s`,
+  ];
+  // A crowded machine may let nobody have a turn for longer than the usual 10 s, and this is no
+  // test of elections. In half an hour, a user deletes more tokens than the quota allows to be
+  // valid.
   const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s", "--quota-tokens=1000000"];
   const env = { NODE_OPTIONS: process.env.SOAK_NODE_OPTIONS ?? "", NODE_ENV: "production" };
   const controlPlane = { ...world.controlPlane, url: proxy.url };
   const log = join(world.controlPlane.logs, "controller.log");
-  const onDeath = (exit: Exit) => void deaths.push(describeExit(exit), ...logTail(log, 5).split("\n"));
-  const controller = await startController({ controlPlane, program: programIn(world), nodeFlags: imageNodeFlags(), args, env, log, restart: "never", identity: "soak", onDeath });
+  const onDeath = (exit: Exit) =>
+    void deaths.push(describeExit(exit), ...logTail(log, 5).split("\n"));
+  const controller = await startController({
+    controlPlane,
+    program: programIn(world),
+    nodeFlags: imageNodeFlags(),
+    args,
+    env,
+    log,
+    restart: "never",
+    identity: "soak",
+    onDeath,
+  });
   await controller.waitReady();
   await settled(controller);
   return controller;

@@ -55,18 +55,41 @@ export interface Must {
 export function mustsOf(findings: Findings): readonly Must[] {
   const { total, memory } = findings;
   const all = total.done + total.late + total.failed + findings.heldBack;
-  const must = (sentence: string, holds: boolean, details: readonly string[] = []): Must => ({ sentence, holds, details });
+  const must = (sentence: string, holds: boolean, details: readonly string[] = []): Must => ({
+    sentence,
+    holds,
+    details,
+  });
   const isLong = findings.minutes >= shortestForSlope;
   return [
-    must("of a hundred changes, the API server makes 80 and fails at no more than one", total.done >= 0.8 * all && total.failed <= 0.01 * all, findings.failures),
-    must("the last change of every sort arrives, and nothing else is left", findings.differences.length === 0, findings.differences),
+    must(
+      "of a hundred changes, the API server makes 80 and fails at no more than one",
+      total.done >= 0.8 * all && total.failed <= 0.01 * all,
+      findings.failures,
+    ),
+    must(
+      "the last change of every sort arrives, and nothing else is left",
+      findings.differences.length === 0,
+      findings.differences,
+    ),
     must("every timed change has its effect", findings.withoutEffect === 0),
-    must("a controller started afterwards writes nothing", findings.freshWrites.length === 0, findings.freshWrites),
+    must(
+      "a controller started afterwards writes nothing",
+      findings.freshWrites.length === 0,
+      findings.freshWrites,
+    ),
     must("the controller never dies", findings.deaths.length === 0, findings.deaths),
     must("nothing is logged at level error", findings.errorLines.length === 0, findings.errorLines),
     must("no pass meets a bug", findings.bugs === 0),
     must("no secret is in the log", findings.secretLines === 0),
-    ...(isLong ? [must(`resident memory grows by less than ${slopeLimit} MB a minute`, memory.residentSlope < slopeLimit)] : []),
+    ...(isLong
+      ? [
+          must(
+            `resident memory grows by less than ${slopeLimit} MB a minute`,
+            memory.residentSlope < slopeLimit,
+          ),
+        ]
+      : []),
   ];
 }
 
@@ -76,22 +99,43 @@ export function summaryOf(findings: Findings): string {
   const row = (what: string, value: string): string => `${what.padEnd(34)} ${value}`;
   const isLong = findings.minutes >= shortestForSlope;
   const below = memory.residentSlope < slopeLimit ? "below" : "NOT below";
-  const verdict = isLong ? `${below} ${slopeLimit} MB/min` : `no verdict: a soak of less than ${shortestForSlope} minutes is too short for one`;
+  const verdict = isLong
+    ? `${below} ${slopeLimit} MB/min`
+    : `no verdict: a soak of less than ${shortestForSlope} minutes is too short for one`;
   return [
-    row("changes", `${total.done} made, ${total.late} too late (404, 409), ${total.failed} failed, ${findings.heldBack} held back; ${(total.done / findings.minutes / 60).toFixed(1)} a second for ${findings.minutes} min, SEED=${findings.seed}`),
+    row(
+      "changes",
+      `${total.done} made, ${total.late} too late (404, 409), ${total.failed} failed, ${findings.heldBack} held back; ${(total.done / findings.minutes / 60).toFixed(1)} a second for ${findings.minutes} min, SEED=${findings.seed}`,
+    ),
     row("writes of the controller", String(findings.writes)),
-    ...Object.entries(findings.outcomes).map(([sort, { done, late, failed }]) => row(`  ${sort}`, `${done} made, ${late} too late, ${failed} failed`)),
-    row("watches broken", Object.entries(findings.broken).map(([sort, count]) => `${count} ${sort}`).join(", ")),
+    ...Object.entries(findings.outcomes).map(([sort, { done, late, failed }]) =>
+      row(`  ${sort}`, `${done} made, ${late} too late, ${failed} failed`),
+    ),
+    row(
+      "watches broken",
+      Object.entries(findings.broken)
+        .map(([sort, count]) => `${count} ${sort}`)
+        .join(", "),
+    ),
     ...latencyRows(findings.latencies).map(([what, value]) => row(what, value)),
     row("all right after the last change", `${findings.settledAfter.toFixed(1)} s`),
-    row("reconciles, processor time", `${findings.reconciles}, ${findings.cpuSeconds.toFixed(0)} s`),
+    row(
+      "reconciles, processor time",
+      `${findings.reconciles}, ${findings.cpuSeconds.toFixed(0)} s`,
+    ),
     row("errors logged, bugs", `${findings.errorLines.length}, ${findings.bugs}`),
-    row(`resident after ${memory.warmUpMinutes} min of warm-up`, `${memory.residentAfterWarmUp.toFixed(1)} MB`),
+    row(
+      `resident after ${memory.warmUpMinutes} min of warm-up`,
+      `${memory.residentAfterWarmUp.toFixed(1)} MB`,
+    ),
     row("resident at the end", `${memory.residentAtEnd.toFixed(1)} MB`),
     row("slope of resident memory", `${memory.residentSlope.toFixed(2)} MB/min, ${verdict}`),
     row("slope of the heap's lows", `${memory.heapSlope.toFixed(2)} MB/min`),
     "",
-    ...mustsOf(findings).flatMap(({ sentence, holds, details }) => [`${holds ? "ok    " : "MISSED"} ${sentence}`, ...(holds ? [] : details.slice(0, 20).map((detail) => `         ${detail}`))]),
+    ...mustsOf(findings).flatMap(({ sentence, holds, details }) => [
+      `${holds ? "ok    " : "MISSED"} ${sentence}`,
+      ...(holds ? [] : details.slice(0, 20).map((detail) => `         ${detail}`)),
+    ]),
   ].join("\n");
 }
 
@@ -104,7 +148,10 @@ export function latencyRows(latencies: readonly Latency[]): readonly (readonly [
   };
   return names.flatMap((name) => {
     const all = latencies.filter(({ marker }) => marker === name);
-    return [[name, `${figures(all.filter(({ isCalm }) => isCalm))} (watches whole)`] as const, [`  broken watches included`, figures(all)] as const];
+    return [
+      [name, `${figures(all.filter(({ isCalm }) => isCalm))} (watches whole)`] as const,
+      [`  broken watches included`, figures(all)] as const,
+    ];
   });
 }
 

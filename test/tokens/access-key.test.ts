@@ -2,7 +2,12 @@ import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { digestBoundTo, digestOf, slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
 
-const metadata = { name: "k", uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
+const metadata = {
+  name: "k",
+  uid: "u",
+  resourceVersion: "1",
+  creationTimestamp: "2026-01-01T00:00:00Z",
+};
 // FIPS 180-2, appendix B.1: SHA-256 of "abc".
 const ofAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
@@ -14,7 +19,11 @@ describe("the digest of a key", () => {
   test.each([
     ["a plain key", "abc", ofAbc],
     ["its digest", `sha256:${ofAbc}`, ofAbc],
-    ["its digest that is bound", `sha256:${ofAbc.slice(0, 16)}.${ofAbc}`, `${ofAbc.slice(0, 16)}.${ofAbc}`],
+    [
+      "its digest that is bound",
+      `sha256:${ofAbc.slice(0, 16)}.${ofAbc}`,
+      `${ofAbc.slice(0, 16)}.${ofAbc}`,
+    ],
     ["an empty key", "", undefined],
     ["no key", undefined, undefined],
   ])("is what is held of %s", (_rule, key, digest) => {
@@ -25,7 +34,9 @@ describe("the digest of a key", () => {
 
   test("that is bound is SHA-256 of the key, a newline and the subject", () => {
     // printf 'abc\nuser:alice' | sha256sum
-    expect(digestBoundTo(new SecretText("abc"), "user:alice")).toBe("bc14793895fbcbc22b5064c953c94dce6ecf6ca2f90b56de9fe2f32320e02f24");
+    expect(digestBoundTo(new SecretText("abc"), "user:alice")).toBe(
+      "bc14793895fbcbc22b5064c953c94dce6ecf6ca2f90b56de9fe2f32320e02f24",
+    );
   });
 
   test("of a digest as it would be presented is another one", () => {

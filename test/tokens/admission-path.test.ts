@@ -1,9 +1,17 @@
 import { expect, test } from "vitest";
-import { isAdmissionSegment, isSameSegment, newAdmissionSegment } from "../../src/tokens/admission-path.ts";
+import {
+  isAdmissionSegment,
+  isSameSegment,
+  newAdmissionSegment,
+} from "../../src/tokens/admission-path.ts";
 
 test("a segment is another one each time, and fits into a path", () => {
   const made = Array.from({ length: 100 }, newAdmissionSegment);
-  expect([new Set(made).size, made.every(isAdmissionSegment), made.every((segment) => encodeURIComponent(segment) === segment)]).toEqual([100, true, true]);
+  expect([
+    new Set(made).size,
+    made.every(isAdmissionSegment),
+    made.every((segment) => encodeURIComponent(segment) === segment),
+  ]).toEqual([100, true, true]);
 });
 
 test.each<[string, boolean]>([

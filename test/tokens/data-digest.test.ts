@@ -5,13 +5,25 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 
 const digest = createDataDigest();
-const of = (data: Record<string, string>) => digest(Object.fromEntries(Object.entries(data).map(([name, text]) => [name, new SecretText(text)])));
+const of = (data: Record<string, string>) =>
+  digest(
+    Object.fromEntries(Object.entries(data).map(([name, text]) => [name, new SecretText(text)])),
+  );
 const base64 = (text: string) => Buffer.from(text).toString("base64");
-const datas = fc.dictionary(fc.stringMatching(/^[-._a-zA-Z0-9]{1,4}$/), fc.string({ maxLength: 4 }).map(base64), { maxKeys: 4 });
+const datas = fc.dictionary(
+  fc.stringMatching(/^[-._a-zA-Z0-9]{1,4}$/),
+  fc.string({ maxLength: 4 }).map(base64),
+  { maxKeys: 4 },
+);
 
 describe("the digest of data", () => {
   test.each([
-    ["is the same whatever the order of keys", { a: "MQ==", b: "Mg==" }, { b: "Mg==", a: "MQ==" }, true],
+    [
+      "is the same whatever the order of keys",
+      { a: "MQ==", b: "Mg==" },
+      { b: "Mg==", a: "MQ==" },
+      true,
+    ],
     ["is the same whatever the unused bits of base64", { a: "MQ==" }, { a: "MR==" }, true],
     ["tells values apart", { a: "MQ==" }, { a: "Mg==" }, false],
     ["tells keys apart", { a: "MQ==" }, { b: "MQ==" }, false],

@@ -8,7 +8,9 @@ import { parseSigningKeys, publicJwks } from "../../src/tokens/signing-keys.ts";
 
 const createdAt = "2026-01-01T00:00:00Z";
 const entries = ["next", "signing"].map((state) => ({ ...newEs256Jwk(), state, createdAt }));
-const keys = parseSigningKeys({ data: { "keys.json": Buffer.from(JSON.stringify({ keys: entries })).toString("base64") } });
+const keys = parseSigningKeys({
+  data: { "keys.json": Buffer.from(JSON.stringify({ keys: entries })).toString("base64") },
+});
 const claims: TokenClaims = {
   iss: "https://issuer",
   sub: "alice",

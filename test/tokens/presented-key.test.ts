@@ -2,14 +2,24 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { generateKey, isSameDigest, plainKey, presentedKey } from "../../src/tokens/presented-key.ts";
+import {
+  generateKey,
+  isSameDigest,
+  plainKey,
+  presentedKey,
+} from "../../src/tokens/presented-key.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 const generated = (): string => SecretText.reveal(generateKey());
 
 describe("what is presented as a key", () => {
-  test.each(["0123456789abcdef", "a".repeat(512), "user-chosen.key_with~all+signs/and=", "lk_of_my_own_making"])("%s may be one", (text) => {
+  test.each([
+    "0123456789abcdef",
+    "a".repeat(512),
+    "user-chosen.key_with~all+signs/and=",
+    "lk_of_my_own_making",
+  ])("%s may be one", (text) => {
     expect(presentedKey(new SecretText(text))?.index).toBe(digest(text).slice(0, 16));
   });
 
@@ -37,29 +47,60 @@ describe("a generated key", () => {
     const key = generated();
     expect(presentedKey(new SecretText(key))).toBeDefined();
     fc.assert(
-      fc.property(fc.nat({ max: key.length - 1 }), fc.nat({ max: alphabet.length - 1 }).map((place) => alphabet.charAt(place)), (index, letter) => {
-        fc.pre(key[index] !== letter && index > 2 && key[index] !== "_");
-        expect(presentedKey(new SecretText(key.slice(0, index) + letter + key.slice(index + 1)))).toBeUndefined();
-      }),
+      fc.property(
+        fc.nat({ max: key.length - 1 }),
+        fc.nat({ max: alphabet.length - 1 }).map((place) => alphabet.charAt(place)),
+        (index, letter) => {
+          fc.pre(key[index] !== letter && index > 2 && key[index] !== "_");
+          expect(
+            presentedKey(new SecretText(key.slice(0, index) + letter + key.slice(index + 1))),
+          ).toBeUndefined();
+        },
+      ),
     );
   });
 });
 
 describe("a plain key", () => {
-  const terms = { disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none" } as const;
-  const claim = (keyDigest: string | undefined, spec: { readonly user?: string; readonly team?: string; readonly subject?: string }) => ({ metadata: sightedMetadata(), spec: { ...terms, ...spec }, keyDigest });
-  const bound = (key: string, subject: string): string => `${digest(key).slice(0, 16)}.${digest(`${key}\n${subject}`)}`;
+  const terms = {
+    disabled: false,
+    ttlAfterLastActivity: false,
+    groups: [],
+    scope: "none",
+  } as const;
+  const claim = (
+    keyDigest: string | undefined,
+    spec: { readonly user?: string; readonly team?: string; readonly subject?: string },
+  ) => ({ metadata: sightedMetadata(), spec: { ...terms, ...spec }, keyDigest });
+  const bound = (key: string, subject: string): string =>
+    `${digest(key).slice(0, 16)}.${digest(`${key}\n${subject}`)}`;
 
   test.each<[string, ReturnType<typeof claim>, boolean]>([
     ["its digest", claim(digest("k"), { user: "bob" }), true],
-    ["another digest of its index", claim(digest("k").slice(0, 16) + "0".repeat(48), { user: "bob" }), false],
+    [
+      "another digest of its index",
+      claim(digest("k").slice(0, 16) + "0".repeat(48), { user: "bob" }),
+      false,
+    ],
     ["its digest bound to the user", claim(bound("k", "user:bob"), { user: "bob" }), true],
     ["its digest bound to the team", claim(bound("k", "team:web"), { team: "web" }), true],
-    ["its digest bound to the subject", claim(bound("k", "subject:robot"), { subject: "robot" }), true],
+    [
+      "its digest bound to the subject",
+      claim(bound("k", "subject:robot"), { subject: "robot" }),
+      true,
+    ],
     ["a digest bound to another user", claim(bound("k", "user:bob"), { user: "eve" }), false],
-    ["a digest bound to a user, of a team of that name", claim(bound("k", "user:bob"), { team: "bob" }), false],
+    [
+      "a digest bound to a user, of a team of that name",
+      claim(bound("k", "user:bob"), { team: "bob" }),
+      false,
+    ],
     ["a digest bound to nobody", claim(bound("k", ""), {}), false],
-    ["another key's digest, with the same bound part", claim(`${"0".repeat(16)}.${bound("k", "user:bob").slice(17)}`, { user: "bob" }), false],
+    [
+      "another key's digest, with the same bound part",
+      claim(`${"0".repeat(16)}.${bound("k", "user:bob").slice(17)}`, { user: "bob" }),
+      false,
+    ],
     ["no key", claim(undefined, { user: "bob" }), false],
   ])("matches %s or not", (_rule, other, matches) => {
     expect(plainKey(new SecretText("k")).matches(other)).toBe(matches);
@@ -67,5 +108,10 @@ describe("a plain key", () => {
 });
 
 test("digests are the same only when all of them is", () => {
-  expect([isSameDigest("ab", "ab"), isSameDigest("ab", "ac"), isSameDigest("ab", "abc"), isSameDigest("", "")]).toEqual([true, false, false, true]);
+  expect([
+    isSameDigest("ab", "ab"),
+    isSameDigest("ab", "ac"),
+    isSameDigest("ab", "abc"),
+    isSameDigest("", ""),
+  ]).toEqual([true, false, false, true]);
 });

@@ -4,19 +4,36 @@ import { describe, expect, test } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { newEs256Jwk } from "../../src/tokens/es256-key.ts";
-import { knownKids, newSigningKeys, openidConfiguration, parseSigningKeys, publicJwks, SigningKeysError } from "../../src/tokens/signing-keys.ts";
+import {
+  knownKids,
+  newSigningKeys,
+  openidConfiguration,
+  parseSigningKeys,
+  publicJwks,
+  SigningKeysError,
+} from "../../src/tokens/signing-keys.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const createdAt = "2026-01-01T00:00:00Z";
-const secretOf = (text: string) => ({ data: { "keys.json": Buffer.from(text).toString("base64") } });
+const secretOf = (text: string) => ({
+  data: { "keys.json": Buffer.from(text).toString("base64") },
+});
 const secretWith = (...keys: readonly object[]) => secretOf(JSON.stringify({ keys }));
-const key = (state: string, changes: object = {}) => ({ ...newEs256Jwk(), state, createdAt, ...changes });
+const key = (state: string, changes: object = {}) => ({
+  ...newEs256Jwk(),
+  state,
+  createdAt,
+  ...changes,
+});
 const canary = "canary-of-the-secret";
 
 /** A manifest as the API server would send it back. */
 function sent(manifest: object): object {
   const text = recordAt(manifest, "data")["keys.json"];
-  return { ...manifest, data: { "keys.json": text instanceof SecretText ? SecretText.reveal(text) : "" } };
+  return {
+    ...manifest,
+    data: { "keys.json": text instanceof SecretText ? SecretText.reveal(text) : "" },
+  };
 }
 
 describe("the Secret of a first start", () => {
@@ -26,9 +43,15 @@ describe("the Secret of a first start", () => {
     expect(manifest).toMatchObject({
       kind: "Secret",
       type: "Opaque",
-      metadata: { namespace: "latchkey-system", name: "latchkey-signing-keys", labels: { "management.service/component": "signing-keys" } },
+      metadata: {
+        namespace: "latchkey-system",
+        name: "latchkey-signing-keys",
+        labels: { "management.service/component": "signing-keys" },
+      },
     });
-    expect(`${JSON.stringify(manifest)}${inspect(manifest, { depth: 9, showHidden: true })}`).toMatch(/\[secret\].*\[secret\]/s);
+    expect(
+      `${JSON.stringify(manifest)}${inspect(manifest, { depth: 9, showHidden: true })}`,
+    ).toMatch(/\[secret\].*\[secret\]/s);
   });
 
   test("holds one key, which signs and is named by its thumbprint", async () => {
@@ -39,7 +62,9 @@ describe("the Secret of a first start", () => {
   });
 
   test("is another one each time", () => {
-    const kids = [1, 2].map(() => parseSigningKeys(sent(newSigningKeys({ namespace: "n", now }))).signing.kid);
+    const kids = [1, 2].map(
+      () => parseSigningKeys(sent(newSigningKeys({ namespace: "n", now }))).signing.kid,
+    );
     expect(new Set(kids).size).toBe(2);
   });
 });
@@ -51,13 +76,16 @@ describe("signing keys", () => {
     expect(knownKids(seen).size).toBe(3);
     const published = publicJwks(seen).keys;
     expect(published.map(({ kid }) => kid)).toEqual(seen.keys.map(({ kid }) => kid));
-    for (const jwk of published) expect(Object.keys(jwk).sort()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
+    for (const jwk of published)
+      expect(Object.keys(jwk).sort()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
   });
 
   test("never show their private part", () => {
     const { kid, privateJwk } = newEs256Jwk();
     const shown = parseSigningKeys(secretWith({ kid, privateJwk, state: "signing", createdAt }));
-    expect(`${inspect(shown, { depth: 9, showHidden: true })}${JSON.stringify(shown)}`).not.toContain(stringAt(privateJwk, "d"));
+    expect(
+      `${inspect(shown, { depth: 9, showHidden: true })}${JSON.stringify(shown)}`,
+    ).not.toContain(stringAt(privateJwk, "d"));
   });
 
   const twin = key("next");
@@ -66,21 +94,66 @@ describe("signing keys", () => {
     ["no data", {}, "keys.json is missing"],
     ["no JSON", secretOf(canary), "keys.json is not JSON"],
     ["no keys", secretOf("[]"), "exactly one key with state signing"],
-    ["two keys that sign", secretWith(key("signing"), key("signing")), "exactly one key with state signing"],
+    [
+      "two keys that sign",
+      secretWith(key("signing"), key("signing")),
+      "exactly one key with state signing",
+    ],
     ["a key twice", secretWith(key("signing"), twin, twin), "has a key twice"],
     ["an unknown state", secretWith(key(canary)), "key 0: state is not"],
     ["no state", secretWith({ ...newEs256Jwk(), createdAt }), "key 0: state is not"],
-    ["no time", secretWith(key("signing", { createdAt: canary })), "key 0: createdAt is not a time"],
-    ["no createdAt", secretWith(key("signing", { createdAt: undefined })), "key 0: createdAt is not a time"],
-    ["another kid", secretWith(key("signing", { kid: canary })), "key 0: kid is not the thumbprint"],
-    ["another private key under a kid", secretWith(key("signing", { privateJwk: newEs256Jwk().privateJwk })), "kid is not the thumbprint"],
-    ["no private key", secretWith(key("signing"), key("next", { privateJwk: {} })), "key 1: privateJwk is not a private P-256 key"],
-    ["another kind of key", secretWith(key("signing", { privateJwk: { kty: "RSA", d: canary } })), "not a private P-256 key"],
-    ["another curve", secretWith(key("signing", { privateJwk: { kty: "EC", crv: "P-384", d: canary } })), "not a private P-256 key"],
-    ["no private part", secretWith(key("signing", { privateJwk: { kty: "EC", crv: "P-256", d: "" } })), "not a private P-256 key"],
-    ["a private part of no key", secretWith(key("signing", { privateJwk: { kty: "EC", crv: "P-256", d: canary.repeat(9) } })), "not a private P-256 key"],
+    [
+      "no time",
+      secretWith(key("signing", { createdAt: canary })),
+      "key 0: createdAt is not a time",
+    ],
+    [
+      "no createdAt",
+      secretWith(key("signing", { createdAt: undefined })),
+      "key 0: createdAt is not a time",
+    ],
+    [
+      "another kid",
+      secretWith(key("signing", { kid: canary })),
+      "key 0: kid is not the thumbprint",
+    ],
+    [
+      "another private key under a kid",
+      secretWith(key("signing", { privateJwk: newEs256Jwk().privateJwk })),
+      "kid is not the thumbprint",
+    ],
+    [
+      "no private key",
+      secretWith(key("signing"), key("next", { privateJwk: {} })),
+      "key 1: privateJwk is not a private P-256 key",
+    ],
+    [
+      "another kind of key",
+      secretWith(key("signing", { privateJwk: { kty: "RSA", d: canary } })),
+      "not a private P-256 key",
+    ],
+    [
+      "another curve",
+      secretWith(key("signing", { privateJwk: { kty: "EC", crv: "P-384", d: canary } })),
+      "not a private P-256 key",
+    ],
+    [
+      "no private part",
+      secretWith(key("signing", { privateJwk: { kty: "EC", crv: "P-256", d: "" } })),
+      "not a private P-256 key",
+    ],
+    [
+      "a private part of no key",
+      secretWith(key("signing", { privateJwk: { kty: "EC", crv: "P-256", d: canary.repeat(9) } })),
+      "not a private P-256 key",
+    ],
   ])("with %s are refused, and the error shows nothing of them", (_rule, secret, problem) => {
-    const error = expect.toSatisfy((thrown: unknown) => thrown instanceof SigningKeysError && thrown.message.includes(problem) && !inspect(thrown).includes(canary));
+    const error = expect.toSatisfy(
+      (thrown: unknown) =>
+        thrown instanceof SigningKeysError &&
+        thrown.message.includes(problem) &&
+        !inspect(thrown).includes(canary),
+    );
     let thrown: unknown;
     try {
       parseSigningKeys(secret);
@@ -95,5 +168,9 @@ test.each([
   ["https://issuer", "https://issuer/openid/v1/jwks"],
   ["https://issuer/", "https://issuer/openid/v1/jwks"],
 ])("the discovery document of %s names %s", (issuer, jwks) => {
-  expect(openidConfiguration(issuer)).toMatchObject({ issuer, jwks_uri: jwks, id_token_signing_alg_values_supported: ["ES256"] });
+  expect(openidConfiguration(issuer)).toMatchObject({
+    issuer,
+    jwks_uri: jwks,
+    id_token_signing_alg_values_supported: ["ES256"],
+  });
 });

@@ -3,13 +3,24 @@ import { inspect } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
-import { caFingerprints, isSignedBy, newWebhookCertificates, parseWebhookCertificates, renewCertificates, tlsOf, type WebhookCertificates, WebhookCertificatesError, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+import {
+  caFingerprints,
+  isSignedBy,
+  newWebhookCertificates,
+  parseWebhookCertificates,
+  renewCertificates,
+  tlsOf,
+  type WebhookCertificates,
+  WebhookCertificatesError,
+  webhookCertificatesSecret,
+} from "../../src/tokens/webhook-certificates.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const terms = { dnsNames: ["w.ns.svc", "w.ns"], clientName: "latchkey:kube-apiserver", now };
 const year = 365 * 86_400_000;
 
-const asSent = (certificates: WebhookCertificates): unknown => JSON.parse(encodeBody(webhookCertificatesSecret(certificates, { namespace: "ns" })));
+const asSent = (certificates: WebhookCertificates): unknown =>
+  JSON.parse(encodeBody(webhookCertificatesSecret(certificates, { namespace: "ns" })));
 const read = (pem: string): X509Certificate => new X509Certificate(pem);
 const countOf = (pem: string): number => pem.split("-----BEGIN CERTIFICATE-----").length - 1;
 
@@ -39,7 +50,11 @@ describe("new certificates", () => {
 
   test("live for a year, their authority for ten", () => {
     const { authority, serving, client } = made.lives;
-    expect([authority.endsAt, serving.endsAt, client.endsAt]).toEqual([now + 10 * year, now + year, now + year]);
+    expect([authority.endsAt, serving.endsAt, client.endsAt]).toEqual([
+      now + 10 * year,
+      now + year,
+      now + year,
+    ]);
   });
 
   test("come back from their Secret as they were", () => {
@@ -48,22 +63,39 @@ describe("new certificates", () => {
   });
 
   test("are never printed with their private keys", () => {
-    expect(`${inspect(made, { depth: 9, showHidden: true })}${JSON.stringify(made)}`).not.toMatch(/PRIVATE|[A-Za-z0-9+/]{40,}\n-----END PRIVATE/);
+    expect(`${inspect(made, { depth: 9, showHidden: true })}${JSON.stringify(made)}`).not.toMatch(
+      /PRIVATE|[A-Za-z0-9+/]{40,}\n-----END PRIVATE/,
+    );
   });
 
   test("leave out what is not due when they are renewed", async () => {
-    const renewed = await renewCertificates({ authority: made.authority, names: ["serving"], terms: { ...terms, now: now + year / 2 }, before: made });
+    const renewed = await renewCertificates({
+      authority: made.authority,
+      names: ["serving"],
+      terms: { ...terms, now: now + year / 2 },
+      before: made,
+    });
     expect(renewed.client).toBe(made.client);
     expect(renewed.lives.serving.endsAt).toBe(now + 1.5 * year);
-    expect(read(renewed.serving.certificate).verify(read(made.authority.certificate).publicKey)).toBe(true);
+    expect(
+      read(renewed.serving.certificate).verify(read(made.authority.certificate).publicKey),
+    ).toBe(true);
   });
 
   test("keep trust in what the authority before has signed, and in that alone", async () => {
     const second = await newWebhookCertificates({ ...terms, now: now + 7 * year }, made);
-    expect([countOf(second.authority.certificate), second.authority.certificate.includes(made.authority.certificate.trim())]).toEqual([2, true]);
-    expect(read(second.client.certificate).verify(read(second.authority.certificate).publicKey)).toBe(true);
+    expect([
+      countOf(second.authority.certificate),
+      second.authority.certificate.includes(made.authority.certificate.trim()),
+    ]).toEqual([2, true]);
+    expect(
+      read(second.client.certificate).verify(read(second.authority.certificate).publicKey),
+    ).toBe(true);
     const third = await newWebhookCertificates({ ...terms, now: now + 14 * year }, second);
-    expect([countOf(third.authority.certificate), third.authority.certificate.includes(made.authority.certificate.trim())]).toEqual([2, false]);
+    expect([
+      countOf(third.authority.certificate),
+      third.authority.certificate.includes(made.authority.certificate.trim()),
+    ]).toEqual([2, false]);
   });
 });
 
@@ -73,29 +105,55 @@ describe("a renewed authority", () => {
   test("is not what kube-apiserver has to trust yet: the former one signs what is served once more", async () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + long }, made);
-    expect(read(second.serving.certificate).verify(read(made.authority.certificate).publicKey)).toBe(true);
-    expect([second.lives.serving.endsAt, isSignedBy(second.client.certificate, second), isSignedBy(made.client.certificate, second)]).toEqual([now + long + year, true, false]);
+    expect(
+      read(second.serving.certificate).verify(read(made.authority.certificate).publicKey),
+    ).toBe(true);
+    expect([
+      second.lives.serving.endsAt,
+      isSignedBy(second.client.certificate, second),
+      isSignedBy(made.client.certificate, second),
+    ]).toEqual([now + long + year, true, false]);
     expect(tlsOf(parseWebhookCertificates(asSent(second)))).toEqual(tlsOf(second));
-    expect(caFingerprints(second.authority.certificate)).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), ...caFingerprints(made.authority.certificate)]);
+    expect(caFingerprints(second.authority.certificate)).toEqual([
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      ...caFingerprints(made.authority.certificate),
+    ]);
   });
 
   test("signs what is served where the former one ends sooner", async () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + 9.5 * year }, made);
-    expect(read(second.serving.certificate).verify(read(second.authority.certificate).publicKey)).toBe(true);
+    expect(
+      read(second.serving.certificate).verify(read(second.authority.certificate).publicKey),
+    ).toBe(true);
   });
 });
 
 describe("what is no certificate", () => {
-  test.each(["", "garbage", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])("has no fingerprint and no CA: %j", async (pem) => {
-    expect([caFingerprints(pem), isSignedBy(pem, await newWebhookCertificates(terms))]).toEqual([[], false]);
-  });
+  test.each(["", "garbage", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])(
+    "has no fingerprint and no CA: %j",
+    async (pem) => {
+      expect([caFingerprints(pem), isSignedBy(pem, await newWebhookCertificates(terms))]).toEqual([
+        [],
+        false,
+      ]);
+    },
+  );
 });
 
 describe("a Secret that cannot be used is an error that shows nothing of it", () => {
   test.each<[string, Record<string, string>, string]>([
     ["without data", {}, "data key ca.crt is missing"],
-    ["with something else", Object.fromEntries(["ca.crt", "ca.key", "tls.crt", "tls.key", "client.crt", "client.key"].map((file) => [file, "Y2FuYXJ5"])), "the authority certificate is not a PEM certificate"],
+    [
+      "with something else",
+      Object.fromEntries(
+        ["ca.crt", "ca.key", "tls.crt", "tls.key", "client.crt", "client.key"].map((file) => [
+          file,
+          "Y2FuYXJ5",
+        ]),
+      ),
+      "the authority certificate is not a PEM certificate",
+    ],
   ])("%s", (_rule, data, problem) => {
     expect(() => parseWebhookCertificates({ data })).toThrow(WebhookCertificatesError);
     expect(() => parseWebhookCertificates({ data })).toThrow(problem);
@@ -104,8 +162,13 @@ describe("a Secret that cannot be used is an error that shows nothing of it", ()
 
   test.each(["ca", "tls", "client"])("with a %s.key of another certificate", async (file) => {
     const [one, other] = [await newWebhookCertificates(terms), await newWebhookCertificates(terms)];
-    const data = { ...recordAt(asSent(one), "data"), [`${file}.key`]: recordAt(asSent(other), "data")[`${file}.key`] };
-    expect(() => parseWebhookCertificates({ data })).toThrow(`data key ${file}.key is not the private key of ${file}.crt`);
+    const data = {
+      ...recordAt(asSent(one), "data"),
+      [`${file}.key`]: recordAt(asSent(other), "data")[`${file}.key`],
+    };
+    expect(() => parseWebhookCertificates({ data })).toThrow(
+      `data key ${file}.key is not the private key of ${file}.crt`,
+    );
     expect(() => parseWebhookCertificates({ data })).toThrow(/^(?![^]*(?:PRIVATE|BEGIN))/);
   });
 });

@@ -3,12 +3,32 @@ import { recordAt } from "../../src/api/parse.ts";
 import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
 import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
 
-const web = { roles: [], projects: ["web"], spaces: [], virtualClusters: [], clusters: [], rules: [] };
+const web = {
+  roles: [],
+  projects: ["web"],
+  spaces: [],
+  virtualClusters: [],
+  clusters: [],
+  rules: [],
+};
 const { uid } = viewWith().key.metadata;
 
-function reviewOf(namespace: string, extra: object = { "management.service/key-id": [uid] }): object {
-  const resourceAttributes = { verb: "get", version: "v1", resource: "secrets", namespace, name: "a" };
-  return { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice", extra, resourceAttributes } };
+function reviewOf(
+  namespace: string,
+  extra: object = { "management.service/key-id": [uid] },
+): object {
+  const resourceAttributes = {
+    verb: "get",
+    version: "v1",
+    resource: "secrets",
+    namespace,
+    name: "a",
+  };
+  return {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec: { user: "alice", extra, resourceAttributes },
+  };
 }
 
 async function statusOf(deps: ReturnType<typeof reviewing>, body: object): Promise<unknown> {
@@ -30,49 +50,117 @@ test("who came without a key is left to RBAC", async () => {
 
 describe("denied is", () => {
   test.each<[string, Parameters<typeof reviewing>[0], object, RegExp]>([
-    ["what is beyond the scope", { view: viewWith({ scope: web }) }, reviewOf("pay-1"), /does not allow get secrets a in namespace pay-1/],
-    ["what has two key ids", { view: viewWith() }, reviewOf("web-1", { "management.service/key-id": [uid, "other"] }), /does not exist/],
-    ["what has an empty list of key ids", { view: viewWith() }, reviewOf("web-1", { "management.service/key-id": [] }), /does not exist/],
+    [
+      "what is beyond the scope",
+      { view: viewWith({ scope: web }) },
+      reviewOf("pay-1"),
+      /does not allow get secrets a in namespace pay-1/,
+    ],
+    [
+      "what has two key ids",
+      { view: viewWith() },
+      reviewOf("web-1", { "management.service/key-id": [uid, "other"] }),
+      /does not exist/,
+    ],
+    [
+      "what has an empty list of key ids",
+      { view: viewWith() },
+      reviewOf("web-1", { "management.service/key-id": [] }),
+      /does not exist/,
+    ],
     ["everything by a key that is gone", {}, reviewOf("web-1"), /does not exist/],
-    ["everything by a disabled key", { view: viewWith({ disabled: true }) }, reviewOf("web-1"), /Disabled/],
-    ["everything while the keys are not read", { view: viewWith(), isCold: true }, reviewOf("web-1"), /access key cache is not synced/],
+    [
+      "everything by a disabled key",
+      { view: viewWith({ disabled: true }) },
+      reviewOf("web-1"),
+      /Disabled/,
+    ],
+    [
+      "everything while the keys are not read",
+      { view: viewWith(), isCold: true },
+      reviewOf("web-1"),
+      /access key cache is not synced/,
+    ],
   ])("%s", async (_rule, seen, body, reason) => {
     const deps = reviewing(seen);
-    expect(await statusOf(deps, body)).toEqual({ allowed: false, denied: true, reason: expect.stringMatching(reason) });
+    expect(await statusOf(deps, body)).toEqual({
+      allowed: false,
+      denied: true,
+      reason: expect.stringMatching(reason),
+    });
     expect(deps.used).toEqual([]);
   });
 
   test("a path beyond the scope", async () => {
-    const spec = { user: "alice", extra: { "management.service/key-id": [uid] }, nonResourceAttributes: { verb: "get", path: "/metrics" } };
+    const spec = {
+      user: "alice",
+      extra: { "management.service/key-id": [uid] },
+      nonResourceAttributes: { verb: "get", path: "/metrics" },
+    };
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
-    expect(await statusOf(reviewing({ view: viewWith({ scope: web }) }), body)).toMatchObject({ denied: true });
+    expect(await statusOf(reviewing({ view: viewWith({ scope: web }) }), body)).toMatchObject({
+      denied: true,
+    });
     expect(await statusOf(reviewing({ view: viewWith() }), body)).toEqual({ allowed: false });
   });
 });
 
 describe("a resource that discovery does not know", () => {
   const reviewFor = (resource: string, group = "") => {
-    const spec = { user: "alice", extra: { "management.service/key-id": [uid] }, resourceAttributes: { verb: "list", group, resource } };
+    const spec = {
+      user: "alice",
+      extra: { "management.service/key-id": [uid] },
+      resourceAttributes: { verb: "list", group, resource },
+    };
     return { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
   };
-  const scope = { ...web, rules: [{ verbs: [], resources: [], resourceNames: [], namespaces: [""], nonResourceURLs: [], requestTargets: [], cluster: "", virtualClusters: [] }] };
+  const scope = {
+    ...web,
+    rules: [
+      {
+        verbs: [],
+        resources: [],
+        resourceNames: [],
+        namespaces: [""],
+        nonResourceURLs: [],
+        requestTargets: [],
+        cluster: "",
+        virtualClusters: [],
+      },
+    ],
+  };
 
   test("is looked for before a scoped key is refused", async () => {
-    expect(await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor("nodes"))).toEqual({ allowed: false });
+    expect(await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor("nodes"))).toEqual({
+      allowed: false,
+    });
   });
 
-  test.each(["things", "__proto__", "constructor", ""])("is denied when it is not there: %j", async (resource) => {
-    expect(await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor(resource, resource))).toMatchObject({ denied: true, reason: expect.stringMatching(/does not serve this resource/) });
-  });
+  test.each(["things", "__proto__", "constructor", ""])(
+    "is denied when it is not there: %j",
+    async (resource) => {
+      expect(
+        await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor(resource, resource)),
+      ).toMatchObject({
+        denied: true,
+        reason: expect.stringMatching(/does not serve this resource/),
+      });
+    },
+  );
 
   test("is denied while the API server does not answer", async () => {
     const deps = reviewing({ view: viewWith({ scope }) });
-    expect(await statusOf(deps, reviewFor("broken"))).toMatchObject({ denied: true, reason: expect.stringMatching(/could not read which resources/) });
+    expect(await statusOf(deps, reviewFor("broken"))).toMatchObject({
+      denied: true,
+      reason: expect.stringMatching(/could not read which resources/),
+    });
     expect(deps.results).toEqual(["not-ready"]);
   });
 
   test("is no matter for a key without a scope", async () => {
-    expect(await statusOf(reviewing({ view: viewWith() }), reviewFor("broken"))).toEqual({ allowed: false });
+    expect(await statusOf(reviewing({ view: viewWith() }), reviewFor("broken"))).toEqual({
+      allowed: false,
+    });
   });
 
   test("does not let a key in that was disabled meanwhile", async () => {
@@ -85,8 +173,14 @@ describe("a resource that discovery does not know", () => {
 
 test.each<[string, unknown]>([
   ["no JSON", "x"],
-  ["another version", { apiVersion: "authorization.k8s.io/v1beta1", kind: "SubjectAccessReview", spec: {} }],
-  ["no request", { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice" } }],
+  [
+    "another version",
+    { apiVersion: "authorization.k8s.io/v1beta1", kind: "SubjectAccessReview", spec: {} },
+  ],
+  [
+    "no request",
+    { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice" } },
+  ],
 ])("%s is answered with 400", async (_rule, body) => {
   expect((await accessReviewHandler(reviewing({}))(posted(body), stranger)).status).toBe(400);
 });

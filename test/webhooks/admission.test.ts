@@ -6,7 +6,12 @@ import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { annotations, extras } from "../../src/api/names.ts";
 import type { KeyView } from "../../src/domain/key-state.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
-import { attenuated, filledKey, newKeyOnTakeOver, soleHolder } from "../../src/webhooks/key-admission.ts";
+import {
+  attenuated,
+  filledKey,
+  newKeyOnTakeOver,
+  soleHolder,
+} from "../../src/webhooks/key-admission.ts";
 import { born, sightedMetadata } from "../domain/sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 import { posted, stranger, viewWith } from "./reviewing.ts";
@@ -14,21 +19,65 @@ import { posted, stranger, viewWith } from "./reviewing.ts";
 const plain = "a-plain-key-of-alice";
 const digest = createHash("sha256").update(plain).digest("hex");
 
-async function admitted(object: object, { oldObject, holder, asking, keyIds, isProven = true }: { readonly isProven?: boolean; readonly oldObject?: object; readonly holder?: Metadata; readonly asking?: KeyView; readonly keyIds?: readonly string[] } = {}) {
+async function admitted(
+  object: object,
+  {
+    oldObject,
+    holder,
+    asking,
+    keyIds,
+    isProven = true,
+  }: {
+    readonly isProven?: boolean;
+    readonly oldObject?: object;
+    readonly holder?: Metadata;
+    readonly asking?: KeyView;
+    readonly keyIds?: readonly string[];
+  } = {},
+) {
   const results: string[] = [];
-  const held = holder === undefined ? [] : [{ ...viewWith().key, metadata: holder, keyDigest: digest }];
+  const held =
+    holder === undefined ? [] : [{ ...viewWith().key, metadata: holder, keyDigest: digest }];
   const views = held.map((key) => ({ ...viewWith(), key }));
   const ofIndex = (index: string) => (digest.startsWith(index) ? held : []);
-  const deps = { book: { ofIndex, byId: (uid: string) => (uid === "uid-asking" ? asking : views.find(({ key }) => key.metadata.uid === uid)), isProven: () => isProven }, client: { review: async () => ({ status: { allowed: true } }) }, clock: new TestClock(born) };
-  const handler = admissionHandler({ steps: [newKeyOnTakeOver, soleHolder(deps), attenuated(deps), filledKey], warningsOf: (sent) => (stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"]), onResult: (result) => results.push(result) });
-  const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", userInfo: { username: "alice", ...(keyIds === undefined ? {} : { extra: { [extras.keyId]: keyIds } }) }, object, oldObject };
-  const response = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
+  const deps = {
+    book: {
+      ofIndex,
+      byId: (uid: string) =>
+        uid === "uid-asking" ? asking : views.find(({ key }) => key.metadata.uid === uid),
+      isProven: () => isProven,
+    },
+    client: { review: async () => ({ status: { allowed: true } }) },
+    clock: new TestClock(born),
+  };
+  const handler = admissionHandler({
+    steps: [newKeyOnTakeOver, soleHolder(deps), attenuated(deps), filledKey],
+    warningsOf: (sent) =>
+      stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"],
+    onResult: (result) => results.push(result),
+  });
+  const request = {
+    uid: "r1",
+    operation: oldObject === undefined ? "CREATE" : "UPDATE",
+    userInfo: {
+      username: "alice",
+      ...(keyIds === undefined ? {} : { extra: { [extras.keyId]: keyIds } }),
+    },
+    object,
+    oldObject,
+  };
+  const response = await handler(
+    posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
+    stranger,
+  );
   return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };
 }
 
 /** The object after the patch of the answer. */
 function patched(object: object, response: unknown): unknown {
-  const patch: jsonPatch.Operation[] = JSON.parse(Buffer.from(stringAt(response, "patch") ?? "", "base64").toString("utf8"));
+  const patch: jsonPatch.Operation[] = JSON.parse(
+    Buffer.from(stringAt(response, "patch") ?? "", "base64").toString("utf8"),
+  );
   return jsonPatch.applyPatch(structuredClone(object), patch).newDocument;
 }
 
@@ -43,7 +92,10 @@ describe("a key is filled in", () => {
     const made = patched(object, response);
     expect(stringAt(recordAt(made, "spec"), "key")).toMatch(/^lk_/);
     const before = isRecord(object) ? object : {};
-    expect(made).toEqual({ ...before, spec: { ...recordAt(object, "spec"), key: expect.anything() } });
+    expect(made).toEqual({
+      ...before,
+      spec: { ...recordAt(object, "spec"), key: expect.anything() },
+    });
     expect(result).toBe("changed");
   });
 
@@ -58,29 +110,54 @@ describe("a key that another object holds", () => {
   const holder = sightedMetadata({ name: "older", uid: "uid-older" });
 
   test.each([plain, `sha256:${digest}`])("is refused, and not quoted", async (key) => {
-    const { response, result } = await admitted({ metadata: { name: "a" }, spec: { key } }, { holder });
+    const { response, result } = await admitted(
+      { metadata: { name: "a" }, spec: { key } },
+      { holder },
+    );
     expect(response).toMatchObject({ allowed: false, status: { code: 422, reason: "Invalid" } });
     expect(JSON.stringify(response)).not.toMatch(new RegExp(`${plain}|${digest}|older`));
     expect(result).toBe("refused");
   });
 
   test.each<[string, object, object | undefined]>([
-    ["is its own when it holds it itself", { metadata: { name: "older", uid: "uid-older" }, spec: { key: plain } }, { spec: { key: "another" } }],
-    ["is no reason to refuse what leaves the key alone", { metadata: { name: "b", uid: "u" }, spec: { key: plain } }, { spec: { key: `sha256:${digest}` } }],
+    [
+      "is its own when it holds it itself",
+      { metadata: { name: "older", uid: "uid-older" }, spec: { key: plain } },
+      { spec: { key: "another" } },
+    ],
+    [
+      "is no reason to refuse what leaves the key alone",
+      { metadata: { name: "b", uid: "u" }, spec: { key: plain } },
+      { spec: { key: `sha256:${digest}` } },
+    ],
   ])("%s", async (_rule, object, oldObject) => {
-    const { response } = await admitted(object, { holder, ...(oldObject === undefined ? {} : { oldObject }) });
+    const { response } = await admitted(object, {
+      holder,
+      ...(oldObject === undefined ? {} : { oldObject }),
+    });
     expect(response).toEqual({ uid: "r1", allowed: true });
   });
 });
 
 describe("an object is taken over", () => {
-  const bobs = (key: string) => ({ metadata: { name: "a", uid: "u", annotations: { [annotations.requester]: "bob" } }, spec: { key } });
-  const alices = (key: string) => ({ ...bobs(key), metadata: { ...bobs(key).metadata, annotations: { [annotations.requester]: "alice" } } });
+  const bobs = (key: string) => ({
+    metadata: { name: "a", uid: "u", annotations: { [annotations.requester]: "bob" } },
+    spec: { key },
+  });
+  const alices = (key: string) => ({
+    ...bobs(key),
+    metadata: { ...bobs(key).metadata, annotations: { [annotations.requester]: "alice" } },
+  });
   const bound = `sha256:${digest.slice(0, 16)}.${"0".repeat(64)}`;
 
   test.each<[string, object, object, boolean]>([
     ["by the digest of a new key", bobs(`sha256:${"1".repeat(64)}`), bobs(plain), true],
-    ["not by the digest of the plain key that stands", bobs(`sha256:${digest}`), bobs(plain), false],
+    [
+      "not by the digest of the plain key that stands",
+      bobs(`sha256:${digest}`),
+      bobs(plain),
+      false,
+    ],
     ["not by a bound digest of the plain key that stands", bobs(bound), bobs(plain), false],
     ["not by another form of the digest that stands", bobs(bound), bobs(`sha256:${digest}`), false],
     ["which is no matter of who has it already", alices(`sha256:${digest}`), alices(plain), true],
@@ -93,7 +170,10 @@ describe("an object is taken over", () => {
 });
 
 test("warnings go with the answer", async () => {
-  const { response } = await admitted({ metadata: { name: "a" }, spec: { key: plain, parent: "p" } });
+  const { response } = await admitted({
+    metadata: { name: "a" },
+    spec: { key: plain, parent: "p" },
+  });
   expect(response).toEqual({ uid: "r1", allowed: true, warnings: ["spec.parent"] });
 });
 
@@ -104,24 +184,40 @@ test("what is no review is answered with 400, without a word of it", async () =>
 });
 
 describe("a request that came with a key", () => {
-  const made = (spec: object) => ({ metadata: { name: "a" }, spec: { user: "alice", key: plain, ...spec } });
+  const made = (spec: object) => ({
+    metadata: { name: "a" },
+    spec: { user: "alice", key: plain, ...spec },
+  });
   const asking = viewWith({ ttl: 60 });
 
   test("makes none while the cache is not proven to be current", async () => {
-    const { response } = await admitted(made({ ttl: 60 }), { asking, keyIds: ["uid-asking"], isProven: false });
-    expect(response).toMatchObject({ allowed: false, status: { code: 503, message: expect.stringContaining("access key cache is not synced") } });
+    const { response } = await admitted(made({ ttl: 60 }), {
+      asking,
+      keyIds: ["uid-asking"],
+      isProven: false,
+    });
+    expect(response).toMatchObject({
+      allowed: false,
+      status: { code: 503, message: expect.stringContaining("access key cache is not synced") },
+    });
   });
-
 
   test.each<[string, object, Parameters<typeof admitted>[1], boolean]>([
     ["makes a key within it", made({ ttl: 60 }), { asking, keyIds: ["uid-asking"] }, true],
     ["makes none beyond it", made({}), { asking, keyIds: ["uid-asking"] }, false],
     ["makes none when its key is gone", made({ ttl: 60 }), { keyIds: ["uid-asking"] }, false],
-    ["makes none when it names several", made({ ttl: 60 }), { asking, keyIds: ["uid-asking", "uid-other"] }, false],
+    [
+      "makes none when it names several",
+      made({ ttl: 60 }),
+      { asking, keyIds: ["uid-asking", "uid-other"] },
+      false,
+    ],
     ["makes none when it names none", made({ ttl: 60 }), { asking, keyIds: [] }, false],
   ])("%s", async (_rule, object, told, allowed) => {
     const { response } = await admitted(object, told);
-    expect(response).toMatchObject(allowed ? { allowed } : { allowed, status: { code: 403, reason: "Forbidden" } });
+    expect(response).toMatchObject(
+      allowed ? { allowed } : { allowed, status: { code: 403, reason: "Forbidden" } },
+    );
     expect(JSON.stringify(response)).not.toContain(plain);
   });
 });

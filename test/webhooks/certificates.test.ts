@@ -5,7 +5,14 @@ import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { Turns } from "../../src/kube/turns.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { caFingerprints, newWebhookCertificates, parseWebhookCertificates, tlsOf, type WebhookCertificates, webhookCertificatesSecret } from "../../src/tokens/webhook-certificates.ts";
+import {
+  caFingerprints,
+  newWebhookCertificates,
+  parseWebhookCertificates,
+  tlsOf,
+  type WebhookCertificates,
+  webhookCertificatesSecret,
+} from "../../src/tokens/webhook-certificates.ts";
 import { createCertificates } from "../../src/webhooks/certificates.ts";
 import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -22,7 +29,9 @@ function stored(object: Manifest): RawObject {
 }
 
 async function standing(now: number): Promise<RawObject> {
-  return stored(webhookCertificatesSecret(await newWebhookCertificates({ ...terms, now }), { namespace }));
+  return stored(
+    webhookCertificatesSecret(await newWebhookCertificates({ ...terms, now }), { namespace }),
+  );
 }
 
 /** What stands before a replica starts, and how its writes are answered. */
@@ -33,15 +42,28 @@ interface Start {
   readonly published?: () => readonly string[] | undefined;
 }
 
-/** Certificates over what is stored; a create or replace is answered as the API server would, unless it is refused. */
+/**
+ * Certificates over what is stored; a create or replace is answered as the API server would, unless
+ * it is refused.
+ */
 async function keeping({ secrets = [], refuse, published = () => [] }: Start = {}) {
-  const [clock, stop, log, listWatch] = [new TestClock(), new AbortController(), recordingLog(), new ToldListWatch({ secrets })];
-  const [written, told] = [new Array<{ readonly verb: string; readonly object: Manifest }>(), new Array<WebhookCertificates>()];
-  const write = (verb: string) => async (_resource: unknown, object: Manifest): Promise<unknown> => {
-    written.push({ verb, object });
-    if (refuse !== undefined) throw refuse;
-    return stored(object);
-  };
+  const [clock, stop, log, listWatch] = [
+    new TestClock(),
+    new AbortController(),
+    recordingLog(),
+    new ToldListWatch({ secrets }),
+  ];
+  const [written, told] = [
+    new Array<{ readonly verb: string; readonly object: Manifest }>(),
+    new Array<WebhookCertificates>(),
+  ];
+  const write =
+    (verb: string) =>
+    async (_resource: unknown, object: Manifest): Promise<unknown> => {
+      written.push({ verb, object });
+      if (refuse !== undefined) throw refuse;
+      return stored(object);
+    };
   const metrics = createMetrics();
   const recorded: WebhookCertificates[] = [];
   const deps = {
@@ -67,21 +89,35 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     stop.abort();
     await running;
   };
-  const problemMetric = async (problem: string): Promise<string | undefined> => new RegExp(`^latchkey_certificate_problem\\{problem="${problem}"\\} (\\d)$`, "m").exec((await metrics.render()).text)?.[1];
+  const problemMetric = async (problem: string): Promise<string | undefined> =>
+    new RegExp(`^latchkey_certificate_problem\\{problem="${problem}"\\} (\\d)$`, "m").exec(
+      (await metrics.render()).text,
+    )?.[1];
   return { certificates, clock, listWatch, written, told, recorded, log, rest, end, problemMetric };
 }
 
-const former = (object: Manifest | undefined): string | undefined => object?.metadata.annotations?.["management.service/former-ca"];
-const secretOf = (made: WebhookCertificates, formerCa: readonly string[] = []): RawObject => stored(webhookCertificatesSecret(made, { namespace }, formerCa));
-const fresh = (): Promise<WebhookCertificates> => newWebhookCertificates({ ...terms, now: new TestClock().now() });
-const oneOf = (made: WebhookCertificates): string => caFingerprints(made.authority.certificate)[0] ?? "";
-const certificatesIn = (object: Manifest | undefined): WebhookCertificates => parseWebhookCertificates(JSON.parse(encodeBody(object ?? {})));
+const former = (object: Manifest | undefined): string | undefined =>
+  object?.metadata.annotations?.["management.service/former-ca"];
+const secretOf = (made: WebhookCertificates, formerCa: readonly string[] = []): RawObject =>
+  stored(webhookCertificatesSecret(made, { namespace }, formerCa));
+const fresh = (): Promise<WebhookCertificates> =>
+  newWebhookCertificates({ ...terms, now: new TestClock().now() });
+const oneOf = (made: WebhookCertificates): string =>
+  caFingerprints(made.authority.certificate)[0] ?? "";
+const certificatesIn = (object: Manifest | undefined): WebhookCertificates =>
+  parseWebhookCertificates(JSON.parse(encodeBody(object ?? {})));
 
 describe("the certificates of the webhook", () => {
   test("are made where there are none, and used", async () => {
     const { written, told, end } = await keeping();
     expect(written.map(({ verb }) => verb)).toEqual(["create"]);
-    expect(written[0]?.object).toMatchObject({ metadata: { namespace, name: "latchkey-webhook-certificates", labels: { "management.service/component": "webhook-certificates" } } });
+    expect(written[0]?.object).toMatchObject({
+      metadata: {
+        namespace,
+        name: "latchkey-webhook-certificates",
+        labels: { "management.service/component": "webhook-certificates" },
+      },
+    });
     expect(told).toHaveLength(1);
     await end();
   });
@@ -90,16 +126,29 @@ describe("the certificates of the webhook", () => {
     const now = new TestClock().now();
     const made = await newWebhookCertificates({ ...terms, now });
     const before = { ...made, admissionSegment: undefined };
-    const { written, told, end } = await keeping({ secrets: [stored(webhookCertificatesSecret(before, { namespace }))] });
-    // The answer may come before the first list is done with, as no API server's does: then it is not believed, and written again.
-    expect([[...new Set(written.map(({ verb }) => verb))], told.map(({ admissionSegment }) => admissionSegment)]).toEqual([["replace"], [undefined, expect.stringMatching(/^[0-9a-f]{40}$/)]]);
-    expect(told.map(({ serving }) => serving.certificate)).toEqual([made.serving.certificate, made.serving.certificate]);
+    const { written, told, end } = await keeping({
+      secrets: [stored(webhookCertificatesSecret(before, { namespace }))],
+    });
+    // The answer may come before the first list is done with, as no API server's does: then it is
+    // not believed, and written again.
+    expect([
+      [...new Set(written.map(({ verb }) => verb))],
+      told.map(({ admissionSegment }) => admissionSegment),
+    ]).toEqual([["replace"], [undefined, expect.stringMatching(/^[0-9a-f]{40}$/)]]);
+    expect(told.map(({ serving }) => serving.certificate)).toEqual([
+      made.serving.certificate,
+      made.serving.certificate,
+    ]);
     await end();
-    expect((await newWebhookCertificates({ ...terms, now }, made)).admissionSegment).toBe(made.admissionSegment);
+    expect((await newWebhookCertificates({ ...terms, now }, made)).admissionSegment).toBe(
+      made.admissionSegment,
+    );
   });
 
   test("of another replica are used when it was first", async () => {
-    const { listWatch, told, rest, end } = await keeping({ refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }) });
+    const { listWatch, told, rest, end } = await keeping({
+      refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }),
+    });
     expect(told).toEqual([]);
     listWatch.tell("secrets", "ADDED", await standing(new TestClock().now()));
     await rest();
@@ -108,17 +157,24 @@ describe("the certificates of the webhook", () => {
   });
 
   test("stay as they are while none is due", async () => {
-    const { written, told, end } = await keeping({ secrets: [await standing(new TestClock().now())] });
+    const { written, told, end } = await keeping({
+      secrets: [await standing(new TestClock().now())],
+    });
     expect([written, told.length]).toEqual([[], 1]);
     await end();
   });
 
   test("are renewed when a third of their life is left, by the same authority, on the state that was seen", async () => {
-    const { clock, written, told, rest, end } = await keeping({ secrets: [await standing(new TestClock().now())] });
+    const { clock, written, told, rest, end } = await keeping({
+      secrets: [await standing(new TestClock().now())],
+    });
     await clock.run(245 * dayMs);
     await rest();
     expect(written.map(({ verb }) => verb)).toEqual(["replace"]);
-    expect(written[0]?.object.metadata).toMatchObject({ uid: "uid-latchkey-webhook-certificates", resourceVersion: expect.anything() });
+    expect(written[0]?.object.metadata).toMatchObject({
+      uid: "uid-latchkey-webhook-certificates",
+      resourceVersion: expect.anything(),
+    });
     expect(told).toHaveLength(2);
     expect(told[1]?.authority.certificate).toBe(told[0]?.authority.certificate);
     expect(told[1]?.serving.certificate).not.toBe(told[0]?.serving.certificate);
@@ -127,9 +183,21 @@ describe("the certificates of the webhook", () => {
 
   test("that cannot be read are left alone, and said to be in the way", async () => {
     const broken = raw({ namespace, name: "latchkey-webhook-certificates" }, { data: {} });
-    const { certificates, written, told, log, problemMetric, end } = await keeping({ secrets: [broken] });
-    expect([written, told, certificates.problems(), await problemMetric("secret-unreadable")]).toEqual([[], [], ["secret-unreadable"], "1"]);
-    expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([{ message: expect.stringContaining("is invalid and was not changed"), fields: { why: expect.stringContaining("ca.crt is missing") } }]);
+    const { certificates, written, told, log, problemMetric, end } = await keeping({
+      secrets: [broken],
+    });
+    expect([
+      written,
+      told,
+      certificates.problems(),
+      await problemMetric("secret-unreadable"),
+    ]).toEqual([[], [], ["secret-unreadable"], "1"]);
+    expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      {
+        message: expect.stringContaining("is invalid and was not changed"),
+        fields: { why: expect.stringContaining("ca.crt is missing") },
+      },
+    ]);
     await end();
   });
 });
@@ -137,24 +205,38 @@ describe("the certificates of the webhook", () => {
 describe("a Secret that is deleted while a replica has its certificates in memory", () => {
   test("comes back as it was", async () => {
     const made = await fresh();
-    const { listWatch, written, told, log, certificates, rest, end } = await keeping({ secrets: [secretOf(made)] });
+    const { listWatch, written, told, log, certificates, rest, end } = await keeping({
+      secrets: [secretOf(made)],
+    });
     listWatch.tell("secrets", "DELETED", secretOf(made));
     await rest();
     expect(written.map(({ verb }) => verb)).toEqual(["create"]);
     const back = certificatesIn(written[0]?.object);
-    expect([tlsOf(back), back.client.certificate, back.admissionSegment]).toEqual([tlsOf(made), made.client.certificate, made.admissionSegment]);
+    expect([tlsOf(back), back.client.certificate, back.admissionSegment]).toEqual([
+      tlsOf(made),
+      made.client.certificate,
+      made.admissionSegment,
+    ]);
     expect(new Set(told.map(({ serving }) => serving.certificate)).size).toBe(1);
-    expect(log.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["problem"])).toEqual(["secret-missing"]);
+    expect(
+      log.lines.filter(({ level }) => level === "warn").map(({ fields }) => fields["problem"]),
+    ).toEqual(["secret-missing"]);
     expect(certificates.problems()).toEqual([]);
     await end();
   });
 
   test("is left to another replica that was faster", async () => {
     const made = await fresh();
-    const { listWatch, written, certificates, problemMetric, rest, end } = await keeping({ secrets: [secretOf(made)], refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }) });
+    const { listWatch, written, certificates, problemMetric, rest, end } = await keeping({
+      secrets: [secretOf(made)],
+      refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }),
+    });
     listWatch.tell("secrets", "DELETED", secretOf(made));
     await rest();
-    expect([written.map(({ verb }) => verb), await problemMetric("secret-missing")]).toEqual([["create"], "1"]);
+    expect([written.map(({ verb }) => verb), await problemMetric("secret-missing")]).toEqual([
+      ["create"],
+      "1",
+    ]);
     listWatch.tell("secrets", "ADDED", secretOf(made));
     await rest();
     expect([certificates.problems(), await problemMetric("secret-missing")]).toEqual([[], "0"]);
@@ -176,7 +258,11 @@ describe("a Secret that is deleted while a replica has its certificates in memor
     const alone = await keeping(start);
     await alone.clock.run(11_000);
     await alone.rest();
-    expect([alone.written.map(({ verb }) => verb), former(alone.written[0]?.object), alone.certificates.problems()]).toEqual([["create"], oneOf(before), ["ca-changed"]]);
+    expect([
+      alone.written.map(({ verb }) => verb),
+      former(alone.written[0]?.object),
+      alone.certificates.problems(),
+    ]).toEqual([["create"], oneOf(before), ["ca-changed"]]);
     await alone.end();
   });
 
@@ -185,17 +271,28 @@ describe("a Secret that is deleted while a replica has its certificates in memor
     const { listWatch, written, rest, end } = await keeping({ secrets: [secretOf(made)] });
     listWatch.tell("secrets", "MODIFIED", secretOf({ ...made, admissionSegment: undefined }));
     await rest();
-    expect([written.map(({ verb }) => verb), certificatesIn(written[0]?.object).admissionSegment]).toEqual([["replace"], made.admissionSegment]);
+    expect([
+      written.map(({ verb }) => verb),
+      certificatesIn(written[0]?.object).admissionSegment,
+    ]).toEqual([["replace"], made.admissionSegment]);
     await end();
   });
 
   test.each([
     ["is empty", () => ({})],
-    ["has a key of another certificate", (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.key": data["ca.key"] })],
-    ["has no PEM", (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.crt": "Y2FuYXJ5" })],
+    [
+      "has a key of another certificate",
+      (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.key": data["ca.key"] }),
+    ],
+    [
+      "has no PEM",
+      (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.crt": "Y2FuYXJ5" }),
+    ],
   ])("that %s is reported and left alone, and what is in memory serves on", async (_rule, edit) => {
     const made = await fresh();
-    const { listWatch, written, told, certificates, log, rest, end } = await keeping({ secrets: [secretOf(made)] });
+    const { listWatch, written, told, certificates, log, rest, end } = await keeping({
+      secrets: [secretOf(made)],
+    });
     const sent = secretOf(made);
     listWatch.tell("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
     await rest();
@@ -213,12 +310,24 @@ describe("a changed CA", () => {
 
   test("is reported until kube-apiserver shows a client certificate of the new one", async () => {
     const [one, other] = [await fresh(), await fresh()];
-    const { certificates, listWatch, written, recorded, log, problemMetric, rest, end } = await keeping({ secrets: [secretOf(one)] });
+    const { certificates, listWatch, written, recorded, log, problemMetric, rest, end } =
+      await keeping({ secrets: [secretOf(one)] });
     expect([certificates.problems(), await problemMetric("ca-changed")]).toEqual([[], "0"]);
     listWatch.tell("secrets", "MODIFIED", secretOf(other));
     await rest();
-    expect([certificates.problems(), await problemMetric("ca-changed"), written.map(({ object }) => former(object))]).toEqual([["ca-changed"], "1", [oneOf(one)]]);
-    expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([{ message: expect.stringMatching(/changed and kube-apiserver has not shown.*rejected.*run latchkey trust-config/), fields: { former: oneOf(one), now: oneOf(other) } }]);
+    expect([
+      certificates.problems(),
+      await problemMetric("ca-changed"),
+      written.map(({ object }) => former(object)),
+    ]).toEqual([["ca-changed"], "1", [oneOf(one)]]);
+    expect(log.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      {
+        message: expect.stringMatching(
+          /changed and kube-apiserver has not shown.*rejected.*run latchkey trust-config/,
+        ),
+        fields: { former: oneOf(one), now: oneOf(other) },
+      },
+    ]);
     expect(recorded.at(-1)?.authority.certificate).toBe(other.authority.certificate);
 
     certificates.shown(client(one));
@@ -226,23 +335,42 @@ describe("a changed CA", () => {
     expect(certificates.problems()).toEqual(["ca-changed"]);
     certificates.shown(client(other));
     await rest();
-    expect([certificates.problems(), await problemMetric("ca-changed"), former(written.at(-1)?.object)]).toEqual([[], "0", undefined]);
+    expect([
+      certificates.problems(),
+      await problemMetric("ca-changed"),
+      former(written.at(-1)?.object),
+    ]).toEqual([[], "0", undefined]);
     await end();
   });
 
   test.each([
     ["ServerError", 0],
     ["Forbidden", 1],
-  ] as const)("is put on record before configurations name the new one, unless that is refused for good (%s)", async (code, released) => {
-    const [one, other] = [await fresh(), await fresh()];
-    const { certificates, recorded, written, told, end } = await keeping({ secrets: [secretOf(other)], published: () => [one.authority.certificate], refuse: new KubeError("x", { code, status: 500 }) });
-    expect([told.length, recorded.length, certificates.problems(), former(written[0]?.object)]).toEqual([1, released, ["ca-changed"], oneOf(one)]);
-    await end();
-  });
+  ] as const)(
+    "is put on record before configurations name the new one, unless that is refused for good (%s)",
+    async (code, released) => {
+      const [one, other] = [await fresh(), await fresh()];
+      const { certificates, recorded, written, told, end } = await keeping({
+        secrets: [secretOf(other)],
+        published: () => [one.authority.certificate],
+        refuse: new KubeError("x", { code, status: 500 }),
+      });
+      expect([
+        told.length,
+        recorded.length,
+        certificates.problems(),
+        former(written[0]?.object),
+      ]).toEqual([1, released, ["ca-changed"], oneOf(one)]);
+      await end();
+    },
+  );
 
   test("is still reported by a replica that starts later, and no more once the record is gone", async () => {
     const [one, other] = [await fresh(), await fresh()];
-    const { certificates, listWatch, written, rest, end } = await keeping({ secrets: [secretOf(other, [oneOf(one)])], published: () => [other.authority.certificate] });
+    const { certificates, listWatch, written, rest, end } = await keeping({
+      secrets: [secretOf(other, [oneOf(one)])],
+      published: () => [other.authority.certificate],
+    });
     expect([certificates.problems(), written]).toEqual([["ca-changed"], []]);
     listWatch.tell("secrets", "MODIFIED", secretOf(other));
     await rest();
@@ -252,12 +380,17 @@ describe("a changed CA", () => {
 
   test("that changes back is none", async () => {
     const [one, other] = [await fresh(), await fresh()];
-    const { certificates, listWatch, written, rest, end } = await keeping({ secrets: [secretOf(one)] });
+    const { certificates, listWatch, written, rest, end } = await keeping({
+      secrets: [secretOf(one)],
+    });
     listWatch.tell("secrets", "MODIFIED", secretOf(other));
     await rest();
     listWatch.tell("secrets", "MODIFIED", secretOf(one));
     await rest();
-    expect([certificates.problems(), written.map(({ object }) => former(object))]).toEqual([[], [oneOf(one)]]);
+    expect([certificates.problems(), written.map(({ object }) => former(object))]).toEqual([
+      [],
+      [oneOf(one)],
+    ]);
     await end();
   });
 
@@ -266,7 +399,11 @@ describe("a changed CA", () => {
     ["it is published", () => undefined],
   ])("is not reported where %s", async (rule, published) => {
     const made = await fresh();
-    const { certificates, clock, recorded, written, rest, end } = await keeping({ secrets: [secretOf(made)], published: rule === "it is published" ? () => [made.authority.certificate, "no PEM"] : published });
+    const { certificates, clock, recorded, written, rest, end } = await keeping({
+      secrets: [secretOf(made)],
+      published:
+        rule === "it is published" ? () => [made.authority.certificate, "no PEM"] : published,
+    });
     await clock.run(11_000);
     await rest();
     expect([certificates.problems(), written, recorded.length]).toEqual([[], [], 1]);
@@ -276,7 +413,9 @@ describe("a changed CA", () => {
   test("that keeps the former one is none", async () => {
     const made = await fresh();
     const renewed = await newWebhookCertificates({ ...terms, now: new TestClock().now() }, made);
-    const { certificates, listWatch, written, rest, end } = await keeping({ secrets: [secretOf(made)] });
+    const { certificates, listWatch, written, rest, end } = await keeping({
+      secrets: [secretOf(made)],
+    });
     listWatch.tell("secrets", "MODIFIED", secretOf(renewed));
     await rest();
     expect([certificates.problems(), written]).toEqual([[], []]);

@@ -7,15 +7,20 @@ test.each<[string | undefined, number]>([
   [apiServerName, 200],
   ["latchkey:somebody", 401],
   [undefined, 401],
-])("who shows a certificate of %s is answered with %i, before the body is read", async (clientName, status) => {
-  let asked = 0;
-  const handler = () => {
-    asked += 1;
-    return plain(200, "secret");
-  };
-  const routes = [{ method: "POST", path: "/review", handler, refuses: refuseStrangers }] as const;
-  expect(gateOf(routes)(posted({}), { clientName })?.status ?? 200).toBe(status);
-  expect(asked).toBe(0);
-  expect((await routed(routes)(posted({}), { clientName })).status).toBe(status);
-  expect(asked).toBe(status === 200 ? 1 : 0);
-});
+])(
+  "who shows a certificate of %s is answered with %i, before the body is read",
+  async (clientName, status) => {
+    let asked = 0;
+    const handler = () => {
+      asked += 1;
+      return plain(200, "secret");
+    };
+    const routes = [
+      { method: "POST", path: "/review", handler, refuses: refuseStrangers },
+    ] as const;
+    expect(gateOf(routes)(posted({}), { clientName })?.status ?? 200).toBe(status);
+    expect(asked).toBe(0);
+    expect((await routed(routes)(posted({}), { clientName })).status).toBe(status);
+    expect(asked).toBe(status === 200 ? 1 : 0);
+  },
+);

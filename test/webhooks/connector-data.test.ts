@@ -10,35 +10,91 @@ import { refusal, ScriptedClient } from "../controllers/scripted-client.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
-const keyWith = (connectorData?: string, given?: object) => ({ metadata: { name: "k", ...(given === undefined ? {} : { annotations: given }) }, spec: { identity: connectorData === undefined ? {} : { connectorData } } });
+const keyWith = (connectorData?: string, given?: object) => ({
+  metadata: { name: "k", ...(given === undefined ? {} : { annotations: given }) },
+  spec: { identity: connectorData === undefined ? {} : { connectorData } },
+});
 const marks = parseConnectorKey(JSON.parse(encodeBody(connectorKeySecret("latchkey-system"))));
 
 /** A webhook that has loaded its key of marks, or has not; keys claim what a test says. */
-function moving({ isLoaded = true, isServing = () => true }: { readonly isLoaded?: boolean; readonly isServing?: () => boolean } = {}) {
+function moving({
+  isLoaded = true,
+  isServing = () => true,
+}: { readonly isLoaded?: boolean; readonly isServing?: () => boolean } = {}) {
   const [clock, claimed] = [new TestClock(), new Set<string>()];
   const client = new ScriptedClient(() => (isServing() ? {} : refusal("Network")));
-  const step = movedConnectorData({ client, key: { current: () => (isLoaded ? marks : undefined) }, book: { claims: (secret) => claimed.has(secret) }, clock, namespace: "latchkey-system" });
-  async function sent(object: AdmissionRequest["object"], { oldObject, isDryRun = false, username = "alice" }: { readonly oldObject?: AdmissionRequest["object"]; readonly isDryRun?: boolean; readonly username?: string } = {}) {
-    const ruling = await step({ uid: "r", user: { ...user, username }, isDryRun, namespace: "", object, oldObject });
+  const step = movedConnectorData({
+    client,
+    key: { current: () => (isLoaded ? marks : undefined) },
+    book: { claims: (secret) => claimed.has(secret) },
+    clock,
+    namespace: "latchkey-system",
+  });
+  async function sent(
+    object: AdmissionRequest["object"],
+    {
+      oldObject,
+      isDryRun = false,
+      username = "alice",
+    }: {
+      readonly oldObject?: AdmissionRequest["object"];
+      readonly isDryRun?: boolean;
+      readonly username?: string;
+    } = {},
+  ) {
+    const ruling = await step({
+      uid: "r",
+      user: { ...user, username },
+      isDryRun,
+      namespace: "",
+      object,
+      oldObject,
+    });
     const left = ruling.kind === "admitted" ? ruling.object : {};
-    const text = stringAt(recordAt(recordAt(left, "metadata"), "annotations"), annotations.connectorData);
-    return { left, text, code: ruling.kind === "refused" ? ruling.code : 200, claim: text === undefined ? undefined : connectorClaim({ [annotations.connectorData]: text }) };
+    const text = stringAt(
+      recordAt(recordAt(left, "metadata"), "annotations"),
+      annotations.connectorData,
+    );
+    return {
+      left,
+      text,
+      code: ruling.kind === "refused" ? ruling.code : 200,
+      claim: text === undefined ? undefined : connectorClaim({ [annotations.connectorData]: text }),
+    };
   }
-  return { client, clock, claimed, sent, creates: () => client.requests.filter(({ verb, dryRun }) => verb === "create" && dryRun !== true).map(({ ref }) => ref.name) };
+  return {
+    client,
+    clock,
+    claimed,
+    sent,
+    creates: () =>
+      client.requests
+        .filter(({ verb, dryRun }) => verb === "create" && dryRun !== true)
+        .map(({ ref }) => ref.name),
+  };
 }
 
 describe("connector data", () => {
   test("goes into a Secret that the object claims", async () => {
     const { sent, creates } = moving();
     const { left, claim } = await sent(keyWith("canary"));
-    expect([recordAt(recordAt(left, "spec"), "identity"), creates()]).toEqual([{}, [claim?.secret]]);
+    expect([recordAt(recordAt(left, "spec"), "identity"), creates()]).toEqual([
+      {},
+      [claim?.secret],
+    ]);
     expect(JSON.stringify(left)).not.toContain("canary");
   });
 
   test("that is sent again is known by its mark, without a write", async () => {
     const { sent, creates } = moving();
     const { left, text } = await sent(keyWith("canary"));
-    expect((await sent(keyWith("canary", { [annotations.connectorData]: "forged" }), { oldObject: left })).text).toBe(text);
+    expect(
+      (
+        await sent(keyWith("canary", { [annotations.connectorData]: "forged" }), {
+          oldObject: left,
+        })
+      ).text,
+    ).toBe(text);
     expect(creates()).toHaveLength(1);
     expect((await sent(keyWith("other"), { oldObject: left })).text).not.toBe(text);
     expect(creates()).toHaveLength(2);
@@ -54,7 +110,11 @@ describe("connector data", () => {
   test("is written nowhere by a dry run", async () => {
     const { sent, creates } = moving();
     const { left, claim } = await sent(keyWith("canary"), { isDryRun: true });
-    expect([JSON.stringify(left).includes("canary"), claim === undefined, creates()]).toEqual([false, false, []]);
+    expect([JSON.stringify(left).includes("canary"), claim === undefined, creates()]).toEqual([
+      false,
+      false,
+      [],
+    ]);
   });
 
   test("is refused until the key of marks is loaded, and nothing is fetched for it", async () => {
@@ -65,14 +125,21 @@ describe("connector data", () => {
   test("that could not be written counts for nothing: retries during an outage lock nobody out", async () => {
     let isServing = false;
     const { sent } = moving({ isServing: () => isServing });
-    for (let tries = 0; tries < 40; tries += 1) await expect(sent(keyWith("canary"))).rejects.toMatchObject({ code: "Network" });
+    for (let tries = 0; tries < 40; tries += 1)
+      await expect(sent(keyWith("canary"))).rejects.toMatchObject({ code: "Network" });
     isServing = true;
     expect((await sent(keyWith("canary"))).code).toBe(200);
   });
 
   test("is refused when too much of it was not stored, and admitted again when keys claim it, or after ten minutes", async () => {
     const { sent, creates, claimed, clock } = moving();
-    const codes = async (count: number, username: string): Promise<readonly number[]> => Promise.all(Array.from({ length: count }, async () => (await sent(keyWith("canary"), { username })).code));
+    const codes = async (count: number, username: string): Promise<readonly number[]> =>
+      Promise.all(
+        Array.from(
+          { length: count },
+          async () => (await sent(keyWith("canary"), { username })).code,
+        ),
+      );
     expect(await codes(18, "alice")).toEqual([...Array.from({ length: 16 }, () => 200), 429, 429]);
     expect(await codes(18, "bob")).toEqual([...Array.from({ length: 16 }, () => 200), 429, 429]);
     expect([await codes(1, "carol"), creates().length]).toEqual([[429], 32]);

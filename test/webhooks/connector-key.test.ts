@@ -27,7 +27,11 @@ const place = "secrets latchkey-system/latchkey-connector-key";
 test.each<[string, Parameters<typeof loading>[0], readonly string[]]>([
   ["is read", { key: true }, [`get ${place}`]],
   ["is made by the first replica", { key: false }, [`get ${place}`, `create ${place}`]],
-  ["is read when another replica was first", { key: false, isRaced: true }, [`get ${place}`, `create ${place}`, `get ${place}`]],
+  [
+    "is read when another replica was first",
+    { key: false, isRaced: true },
+    [`get ${place}`, `create ${place}`, `get ${place}`],
+  ],
 ])("the key of marks %s, before anybody asks", async (_rule, has, lines) => {
   const { key, client, ended } = loading(has);
   expect(key.current()).toBeUndefined();
@@ -39,7 +43,10 @@ test("a failure is tried again, and said without the key", async () => {
   const { key, clock, log, ended } = loading({ key: true, failures: 2 });
   await clock.run(5_000);
   await ended;
-  expect([key.current() !== undefined, log.lines.map(({ level }) => level)]).toEqual([true, ["warn", "warn"]]);
+  expect([key.current() !== undefined, log.lines.map(({ level }) => level)]).toEqual([
+    true,
+    ["warn", "warn"],
+  ]);
 });
 
 test("it ends when told to", async () => {

@@ -8,8 +8,17 @@ const canary = "canary!";
 
 async function admitted(object: object, oldObject?: object): Promise<unknown> {
   const handler = admissionHandler({ steps: [base64Data], onResult: () => {} });
-  const request = { uid: "r1", operation: oldObject === undefined ? "CREATE" : "UPDATE", userInfo: { username: "alice" }, object, oldObject };
-  const { body } = await handler(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
+  const request = {
+    uid: "r1",
+    operation: oldObject === undefined ? "CREATE" : "UPDATE",
+    userInfo: { username: "alice" },
+    object,
+    oldObject,
+  };
+  const { body } = await handler(
+    posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
+    stranger,
+  );
   expect(body).not.toContain(canary);
   return recordAt(JSON.parse(body), "response");
 }
@@ -19,22 +28,42 @@ describe("a SharedSecret", () => {
     ["db", { name: "db" }],
     ["db-", { generateName: "db-" }],
     ["", {}],
-  ])("with a value that is not base64 is refused the way the schema refuses: %s", async (name, metadata) => {
-    const response = await admitted({ kind: "SharedSecret", metadata, spec: { data: { password: canary } } });
-    const message = expect.stringContaining("must be base64");
-    expect(response).toMatchObject({
-      allowed: false,
-      status: {
-        code: 422,
-        reason: "Invalid",
-        message: expect.stringContaining("spec.data.password: must be base64"),
-        details: { name, group: "management.service", kind: "SharedSecret", causes: [{ reason: "FieldValueInvalid", field: "spec.data.password", message }] },
-      },
-    });
-  });
+  ])(
+    "with a value that is not base64 is refused the way the schema refuses: %s",
+    async (name, metadata) => {
+      const response = await admitted({
+        kind: "SharedSecret",
+        metadata,
+        spec: { data: { password: canary } },
+      });
+      const message = expect.stringContaining("must be base64");
+      expect(response).toMatchObject({
+        allowed: false,
+        status: {
+          code: 422,
+          reason: "Invalid",
+          message: expect.stringContaining("spec.data.password: must be base64"),
+          details: {
+            name,
+            group: "management.service",
+            kind: "SharedSecret",
+            causes: [{ reason: "FieldValueInvalid", field: "spec.data.password", message }],
+          },
+        },
+      });
+    },
+  );
 
   test("whose data is all base64, or was stored so, passes as it is", async () => {
-    expect(await admitted({ spec: { data: { password: "Y2FuYXJ5" } } })).toEqual({ uid: "r1", allowed: true });
-    expect(await admitted({ spec: { data: { password: canary } } }, { spec: { data: { password: canary } } })).toEqual({ uid: "r1", allowed: true });
+    expect(await admitted({ spec: { data: { password: "Y2FuYXJ5" } } })).toEqual({
+      uid: "r1",
+      allowed: true,
+    });
+    expect(
+      await admitted(
+        { spec: { data: { password: canary } } },
+        { spec: { data: { password: canary } } },
+      ),
+    ).toEqual({ uid: "r1", allowed: true });
   });
 });

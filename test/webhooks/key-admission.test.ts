@@ -22,29 +22,64 @@ interface Held {
   readonly createdAt?: string;
 }
 
-function held({ name = "held", key = digest, user = "alice", requester = "alice", createdAt = "2026-01-01T00:00:00Z" }: Held = {}): KeyView {
+function held({
+  name = "held",
+  key = digest,
+  user = "alice",
+  requester = "alice",
+  createdAt = "2026-01-01T00:00:00Z",
+}: Held = {}): KeyView {
   const view = viewWith({ user });
-  const metadata = sightedMetadata({ name, uid: `uid-${name}`, creationTimestamp: createdAt, annotations: { [annotations.requester]: requester } });
+  const metadata = sightedMetadata({
+    name,
+    uid: `uid-${name}`,
+    creationTimestamp: createdAt,
+    annotations: { [annotations.requester]: requester },
+  });
   return { ...view, key: { ...view.key, metadata, keyDigest: key.replace("sha256:", "") } };
 }
 
-function request(spec: object, { username = "mallory", uid, stored }: { readonly username?: string; readonly uid?: string; readonly stored?: object } = {}): AdmissionRequest {
+function request(
+  spec: object,
+  {
+    username = "mallory",
+    uid,
+    stored,
+  }: { readonly username?: string; readonly uid?: string; readonly stored?: object } = {},
+): AdmissionRequest {
   const object = { metadata: { name: "sent", ...(uid === undefined ? {} : { uid }) }, spec };
-  return { uid: "r", user: { username, uid: "", groups: [], extra: {} }, isDryRun: false, namespace: "", object, oldObject: stored === undefined ? undefined : { ...object, spec: stored } };
+  return {
+    uid: "r",
+    user: { username, uid: "", groups: [], extra: {} },
+    isDryRun: false,
+    namespace: "",
+    object,
+    oldObject: stored === undefined ? undefined : { ...object, spec: stored },
+  };
 }
 
-/** What becomes of a request beside these objects, and whether the API server was asked who may read them. */
+/**
+ * What becomes of a request beside these objects, and whether the API server was asked who may read
+ * them.
+ */
 async function outcome(sent: AdmissionRequest, views: readonly KeyView[], mayRead = false) {
   const asked: unknown[] = [];
   const review = async (_resource: unknown, spec: unknown): Promise<unknown> => {
     asked.push(spec);
     return { status: { allowed: mayRead } };
   };
-  const book = { ofIndex: (named: string) => (named === index ? views.map(({ key }) => key) : []), byId: (uid: string) => views.find(({ key }) => key.metadata.uid === uid) };
+  const book = {
+    ofIndex: (named: string) => (named === index ? views.map(({ key }) => key) : []),
+    byId: (uid: string) => views.find(({ key }) => key.metadata.uid === uid),
+  };
   return { ruling: await soleHolder({ book, client: { review } })(sent), asked };
 }
 
-const refusal = { kind: "refused", code: 422, message: expect.stringContaining("spec.key is the key of another OwnedAccessKey") };
+const refusal = {
+  kind: "refused",
+  code: 422,
+  message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+};
 
 describe("that an object holds a key is told", () => {
   test.each<[string, object]>([
@@ -53,15 +88,29 @@ describe("that an object holds a key is told", () => {
   ])("to nobody who may not read it: %s is stored", async (_what, spec) => {
     const { ruling, asked } = await outcome(request(spec), [held()]);
     expect(ruling).toMatchObject({ kind: "admitted" });
-    expect(asked).toMatchObject([{ user: "mallory", resourceAttributes: { verb: "get", group: "management.service", resource: "ownedaccesskeys", name: "held" } }]);
+    expect(asked).toMatchObject([
+      {
+        user: "mallory",
+        resourceAttributes: {
+          verb: "get",
+          group: "management.service",
+          resource: "ownedaccesskeys",
+          name: "held",
+        },
+      },
+    ]);
   });
 
   test("to who may read it", async () => {
-    expect((await outcome(request({ user: "mallory", key: digest }), [held()], true)).ruling).toMatchObject(refusal);
+    expect(
+      (await outcome(request({ user: "mallory", key: digest }), [held()], true)).ruling,
+    ).toMatchObject(refusal);
   });
 
   test("to its requester, without a question", async () => {
-    expect(await outcome(request({ user: "alice", key: digest }, { username: "alice" }), [held()])).toMatchObject({ ruling: refusal, asked: [] });
+    expect(
+      await outcome(request({ user: "alice", key: digest }, { username: "alice" }), [held()]),
+    ).toMatchObject({ ruling: refusal, asked: [] });
   });
 
   test("in words that show no key, digest or name", async () => {
@@ -72,47 +121,113 @@ describe("that an object holds a key is told", () => {
 
 describe("a bound digest", () => {
   test.each<[string, object, KeyView, boolean]>([
-    ["is another's when it is for the same user", { user: "alice", key: bound("user:alice") }, held({ key: bound("user:alice") }), false],
-    ["is nobody's when it is copied for another user", { user: "mallory", key: bound("user:alice") }, held({ key: bound("user:alice") }), true],
-    ["is nobody's beside a digest, which may be another's", { user: "alice", key: bound("user:alice") }, held({ requester: "mallory", user: "mallory" }), true],
-    ["is another's when the plain key is sent", { user: "bob", key: plain }, held({ key: bound("user:alice") }), false],
-    ["is nobody's when the plain key is not that of its user", { user: "bob", key: plain }, held({ key: bound("user:alice"), user: "mallory" }), true],
+    [
+      "is another's when it is for the same user",
+      { user: "alice", key: bound("user:alice") },
+      held({ key: bound("user:alice") }),
+      false,
+    ],
+    [
+      "is nobody's when it is copied for another user",
+      { user: "mallory", key: bound("user:alice") },
+      held({ key: bound("user:alice") }),
+      true,
+    ],
+    [
+      "is nobody's beside a digest, which may be another's",
+      { user: "alice", key: bound("user:alice") },
+      held({ requester: "mallory", user: "mallory" }),
+      true,
+    ],
+    [
+      "is another's when the plain key is sent",
+      { user: "bob", key: plain },
+      held({ key: bound("user:alice") }),
+      false,
+    ],
+    [
+      "is nobody's when the plain key is not that of its user",
+      { user: "bob", key: plain },
+      held({ key: bound("user:alice"), user: "mallory" }),
+      true,
+    ],
   ])("%s", async (_rule, spec, view, admitted) => {
-    expect((await outcome(request(spec), [view], true)).ruling.kind).toBe(admitted ? "admitted" : "refused");
+    expect((await outcome(request(spec), [view], true)).ruling.kind).toBe(
+      admitted ? "admitted" : "refused",
+    );
   });
 });
 
 describe("an update", () => {
-  const old = held({ name: "old", key: `sha256:${sha256("another")}`, requester: "mallory", createdAt: "2025-01-01T00:00:00Z" });
+  const old = held({
+    name: "old",
+    key: `sha256:${sha256("another")}`,
+    requester: "mallory",
+    createdAt: "2025-01-01T00:00:00Z",
+  });
   const change = { uid: "uid-old", stored: { user: "mallory", key: "another-key-of-mallory" } };
 
   test("takes no key from a younger object, whoever may read that", async () => {
-    const { ruling, asked } = await outcome(request({ user: "mallory", key: digest }, change), [held(), old]);
-    expect([ruling, asked]).toEqual([expect.objectContaining({ ...refusal, message: expect.stringContaining("created later") }), []]);
+    const { ruling, asked } = await outcome(request({ user: "mallory", key: digest }, change), [
+      held(),
+      old,
+    ]);
+    expect([ruling, asked]).toEqual([
+      expect.objectContaining({ ...refusal, message: expect.stringContaining("created later") }),
+      [],
+    ]);
   });
 
   test("is not believed to be of an object that nobody knows", async () => {
-    const { ruling } = await outcome(request({ user: "mallory", key: digest }, { ...change, uid: "uid-guessed" }), [held()]);
+    const { ruling } = await outcome(
+      request({ user: "mallory", key: digest }, { ...change, uid: "uid-guessed" }),
+      [held()],
+    );
     expect(ruling).toMatchObject({ kind: "admitted" });
   });
 
   test("that leaves the key alone is not asked about", async () => {
-    const { ruling } = await outcome(request({ user: "mallory", key: digest }, { ...change, stored: { key: plain } }), [held(), old], true);
+    const { ruling } = await outcome(
+      request({ user: "mallory", key: digest }, { ...change, stored: { key: plain } }),
+      [held(), old],
+      true,
+    );
     expect(ruling).toMatchObject({ kind: "admitted" });
   });
 });
 
 test("the fifth key of one index is refused to a requester, and to nobody else", async () => {
-  const four = ["a", "b", "c", "d"].map((name) => held({ name, key: `sha256:${index}.${sha256(name)}`, requester: "mallory" }));
+  const four = ["a", "b", "c", "d"].map((name) =>
+    held({ name, key: `sha256:${index}.${sha256(name)}`, requester: "mallory" }),
+  );
   const spec = { user: "mallory", key: `sha256:${index}.${sha256("e")}` };
-  expect((await outcome(request(spec), four)).ruling).toMatchObject({ kind: "refused", code: 422, message: expect.stringContaining("already has 4") });
-  expect((await outcome(request({ user: "alice", key: bound("user:alice") }, { username: "alice" }), four)).ruling).toMatchObject({ kind: "admitted" });
+  expect((await outcome(request(spec), four)).ruling).toMatchObject({
+    kind: "refused",
+    code: 422,
+    message: expect.stringContaining("already has 4"),
+  });
+  expect(
+    (
+      await outcome(
+        request({ user: "alice", key: bound("user:alice") }, { username: "alice" }),
+        four,
+      )
+    ).ruling,
+  ).toMatchObject({ kind: "admitted" });
 });
 
 describe("a requester with as many keys as its quota", () => {
-  const step = (count: number) => withinQuota({ book: { countOf: (name) => (name === "mallory" ? count : 0) }, quota: { quotaKeys: 3, quotaExempt: ["argocd"] } });
+  const step = (count: number) =>
+    withinQuota({
+      book: { countOf: (name) => (name === "mallory" ? count : 0) },
+      quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
+    });
 
-  const tooMany = { kind: "refused", code: 429, message: expect.stringContaining("mallory already has 3 OwnedAccessKeys") };
+  const tooMany = {
+    kind: "refused",
+    code: 429,
+    message: expect.stringContaining("mallory already has 3 OwnedAccessKeys"),
+  };
 
   test.each<[string, number, AdmissionRequest, object]>([
     ["makes no more", 3, request({}), tooMany],
@@ -125,7 +240,10 @@ describe("a requester with as many keys as its quota", () => {
   });
 
   test("makes more when it is exempt", async () => {
-    const exempt = withinQuota({ book: { countOf: () => 9 }, quota: { quotaKeys: 3, quotaExempt: ["argocd"] } });
+    const exempt = withinQuota({
+      book: { countOf: () => 9 },
+      quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
+    });
     expect(await exempt(request({}, { username: "argocd" }))).toMatchObject({ kind: "admitted" });
   });
 });
@@ -133,9 +251,21 @@ describe("a requester with as many keys as its quota", () => {
 describe("a warning", () => {
   test.each<[string, AdmissionRequest, number]>([
     ["is for a digest that is not bound", request({ key: digest }), 1],
-    ["is for a digest in the place of another", request({ key: digest }, { stored: { key: "another-key-of-alice" } }), 1],
-    ["is not for one that stood there", request({ key: digest, ttl: 1 }, { stored: { key: digest } }), 0],
-    ["is not for the digest of the key that stood there", request({ key: digest }, { stored: { key: plain } }), 0],
+    [
+      "is for a digest in the place of another",
+      request({ key: digest }, { stored: { key: "another-key-of-alice" } }),
+      1,
+    ],
+    [
+      "is not for one that stood there",
+      request({ key: digest, ttl: 1 }, { stored: { key: digest } }),
+      0,
+    ],
+    [
+      "is not for the digest of the key that stood there",
+      request({ key: digest }, { stored: { key: plain } }),
+      0,
+    ],
     ["is not for a bound digest", request({ key: bound("user:alice") }), 0],
     ["is not for a plain key", request({ key: plain }), 0],
     ["is not for no key", request({}), 0],

@@ -11,8 +11,19 @@ const bound = `${index}.${"f".repeat(64)}`;
 
 function recorded(requester: string, count: number, keyDigest = bound): readonly EventNotice[] {
   const told: EventNotice[] = [];
-  const mismatches = new KeyMismatches({ events: { tell: async (notice) => void told.push(notice) }, clock: new TestClock() });
-  const key = (number: number) => ({ ...viewWith().key, metadata: sightedMetadata({ name: `k${number}`, uid: `uid-${number}`, annotations: { [annotations.requester]: requester } }), keyDigest });
+  const mismatches = new KeyMismatches({
+    events: { tell: async (notice) => void told.push(notice) },
+    clock: new TestClock(),
+  });
+  const key = (number: number) => ({
+    ...viewWith().key,
+    metadata: sightedMetadata({
+      name: `k${number}`,
+      uid: `uid-${number}`,
+      annotations: { [annotations.requester]: requester },
+    }),
+    keyDigest,
+  });
   for (let number = 0; number < count; number += 1) mismatches.note([key(number)]);
   return told;
 }
@@ -20,7 +31,13 @@ function recorded(requester: string, count: number, keyDigest = bound): readonly
 describe("a presented key that fits an index alone is told of", () => {
   test("on each object with a bound digest, with what it is not bound to and nothing of the key", () => {
     const [told] = recorded("alice", 1);
-    expect(told).toMatchObject({ type: "Warning", reason: "KeyMismatch", subject: { name: "k0", uid: "uid-0" }, occasion: "generation 3", note: expect.stringContaining('"user:alice"') });
+    expect(told).toMatchObject({
+      type: "Warning",
+      reason: "KeyMismatch",
+      subject: { name: "k0", uid: "uid-0" },
+      occasion: "generation 3",
+      note: expect.stringContaining('"user:alice"'),
+    });
     expect(JSON.stringify(told)).not.toContain(index);
   });
 

@@ -12,13 +12,20 @@ import { viewWith } from "./reviewing.ts";
 const failure = (code: KubeErrorCode): KubeError => new KubeError("x", { code, status: 0 });
 
 /** A recorder over one key, whose watch is the recorder's own answer. */
-function recording({ answers = [] }: { readonly answers?: readonly (KubeErrorCode | "ok")[] } = {}) {
+function recording({
+  answers = [],
+}: { readonly answers?: readonly (KubeErrorCode | "ok")[] } = {}) {
   const [clock, stop, log] = [new TestClock(), new AbortController(), recordingLog()];
   const patches: Patch["body"][] = [];
   const left = [...answers];
   let key: OwnedAccessKeySeen | undefined = viewWith().key;
   const see = (lastActivity: string | undefined, resourceVersion = "8"): void => {
-    if (key !== undefined) key = { ...key, metadata: { ...key.metadata, resourceVersion }, ...(lastActivity === undefined ? {} : { lastActivity }) };
+    if (key !== undefined)
+      key = {
+        ...key,
+        metadata: { ...key.metadata, resourceVersion },
+        ...(lastActivity === undefined ? {} : { lastActivity }),
+      };
   };
   const lastActivity = new LastActivity({
     book: {
@@ -61,7 +68,12 @@ describe("the last use of a key", () => {
     await seen.clock.run(1_000);
     seen.use();
     await seen.clock.run(1_000);
-    expect(seen.patches).toEqual([{ metadata: { resourceVersion: "7", uid: "uid-one" }, status: { lastActivity: "2026-01-01T00:00:00Z" } }]);
+    expect(seen.patches).toEqual([
+      {
+        metadata: { resourceVersion: "7", uid: "uid-one" },
+        status: { lastActivity: "2026-01-01T00:00:00Z" },
+      },
+    ]);
     await seen.clock.run(600_000);
     seen.use();
     await seen.clock.run(1_000);
@@ -75,7 +87,12 @@ describe("the last use of a key", () => {
     await seen.clock.run(125);
     seen.see(undefined, "9");
     await seen.clock.run(10_000);
-    expect(seen.patches).toEqual([{ metadata: { resourceVersion: "9", uid: "uid-one" }, status: { lastActivity: "2026-01-01T00:00:00Z" } }]);
+    expect(seen.patches).toEqual([
+      {
+        metadata: { resourceVersion: "9", uid: "uid-one" },
+        status: { lastActivity: "2026-01-01T00:00:00Z" },
+      },
+    ]);
     await seen.end();
   });
 
@@ -111,7 +128,9 @@ describe("the last use of a key", () => {
     const seen = recording({ answers: ["Network"] });
     seen.use();
     await seen.end();
-    expect(seen.log.lines.filter(({ level }) => level === "warn")).toEqual([{ level: "warn", fields: { uses: 1 }, message: "last uses of keys could not be written" }]);
+    expect(seen.log.lines.filter(({ level }) => level === "warn")).toEqual([
+      { level: "warn", fields: { uses: 1 }, message: "last uses of keys could not be written" },
+    ]);
   });
 
   test("of a key that is gone is no use", async () => {

@@ -4,7 +4,13 @@ import { ScriptedClient } from "../controllers/scripted-client.ts";
 import { reviewing } from "./reviewing.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
-const owner = (name: string, index: number, apiVersion = "v1") => ({ apiVersion, kind: "ConfigMap", name, uid: `uid-${index}`, blockOwnerDeletion: true });
+const owner = (name: string, index: number, apiVersion = "v1") => ({
+  apiVersion,
+  kind: "ConfigMap",
+  name,
+  uid: `uid-${index}`,
+  blockOwnerDeletion: true,
+});
 
 function holding({ allowed = true }: { readonly allowed?: boolean } = {}) {
   const asked: string[] = [];
@@ -14,7 +20,15 @@ function holding({ allowed = true }: { readonly allowed?: boolean } = {}) {
     return apiVersion === "v1" ? { group: "", plural: "configmaps", namespaced: true } : undefined;
   };
   const step = mayHoldOwners({ ...reviewing({}), client, discovery: { kindOf } });
-  const sent = async (owners: readonly object[]) => step({ uid: "r", user, isDryRun: false, namespace: "web", object: { metadata: { name: "x", ownerReferences: owners } }, oldObject: undefined });
+  const sent = async (owners: readonly object[]) =>
+    step({
+      uid: "r",
+      user,
+      isDryRun: false,
+      namespace: "web",
+      object: { metadata: { name: "x", ownerReferences: owners } },
+      oldObject: undefined,
+    });
   return { client, asked, sent };
 }
 
@@ -22,18 +36,29 @@ describe("an owner that is held back", () => {
   test("more than 16 times is refused before anybody is asked", async () => {
     const { client, asked, sent } = holding();
     const owners = Array.from({ length: 17 }, (_, index) => owner(`o${index}`, index));
-    expect(await sent(owners)).toMatchObject({ kind: "refused", code: 422, message: expect.stringContaining("17 of them; must be at most 16") });
+    expect(await sent(owners)).toMatchObject({
+      kind: "refused",
+      code: 422,
+      message: expect.stringContaining("17 of them; must be at most 16"),
+    });
     expect([asked, client.requests]).toEqual([[], []]);
   });
 
   test("several times is asked about once", async () => {
     const { client, asked, sent } = holding();
-    expect(await sent(Array.from({ length: 16 }, (_, index) => owner(`o${index % 2}`, index)))).toMatchObject({ kind: "admitted" });
+    expect(
+      await sent(Array.from({ length: 16 }, (_, index) => owner(`o${index % 2}`, index))),
+    ).toMatchObject({ kind: "admitted" });
     expect([asked.length, client.requests.length]).toEqual([2, 2]);
   });
 
   test("is refused at the first field that is wrong", async () => {
     const { sent } = holding({ allowed: false });
-    expect(await sent([owner("a", 0), owner("b", 1, "unknown/v1")])).toMatchObject({ kind: "refused", message: expect.stringMatching(/ownerReferences\[0\].*needs the verb delete on ConfigMap "a" of v1/) });
+    expect(await sent([owner("a", 0), owner("b", 1, "unknown/v1")])).toMatchObject({
+      kind: "refused",
+      message: expect.stringMatching(
+        /ownerReferences\[0\].*needs the verb delete on ConfigMap "a" of v1/,
+      ),
+    });
   });
 });

@@ -10,33 +10,81 @@ import { TestClock } from "../runtime/test-clock.ts";
 /** A key in order, with these terms. */
 export function viewWith(spec: Partial<OwnedAccessKeySeen["spec"]> = {}): KeyView {
   return {
-    key: { metadata: sightedMetadata(), spec: { user: "alice", disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec }, keyDigest: "d1", status: {}, conditions: [] },
+    key: {
+      metadata: sightedMetadata(),
+      spec: {
+        user: "alice",
+        disabled: false,
+        ttlAfterLastActivity: false,
+        groups: [],
+        scope: "none",
+        ...spec,
+      },
+      keyDigest: "d1",
+      status: {},
+      conditions: [],
+    },
     requester: { kind: "known", name: "alice", uid: "", groups: [] },
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
   };
 }
 
 /** A book with one key, or none, and what is told of its uses and of the results. */
-export function reviewing({ view, isCold = false, isFollowing = true, found = view ?? "unknown", sharing = [] }: { readonly view?: KeyView; readonly isCold?: boolean; readonly isFollowing?: boolean; readonly found?: ReturnType<KeyBook["present"]>; readonly sharing?: readonly OwnedAccessKeySeen[] }) {
+export function reviewing({
+  view,
+  isCold = false,
+  isFollowing = true,
+  found = view ?? "unknown",
+  sharing = [],
+}: {
+  readonly view?: KeyView;
+  readonly isCold?: boolean;
+  readonly isFollowing?: boolean;
+  readonly found?: ReturnType<KeyBook["present"]>;
+  readonly sharing?: readonly OwnedAccessKeySeen[];
+}) {
   const standing = { found };
-  const [used, results, mismatched] = [new Array<string>(), new Array<string>(), new Array<string>()];
-  const book: Pick<KeyBook, "present" | "sharingIndex" | "byId" | "isProven" | "isFollowing" | "placeOf" | "roles"> = {
+  const [used, results, mismatched] = [
+    new Array<string>(),
+    new Array<string>(),
+    new Array<string>(),
+  ];
+  const book: Pick<
+    KeyBook,
+    "present" | "sharingIndex" | "byId" | "isProven" | "isFollowing" | "placeOf" | "roles"
+  > = {
     present: () => standing.found,
     sharingIndex: () => sharing,
     isFollowing: () => isFollowing,
     byId: (uid) => (uid === view?.key.metadata.uid ? view : undefined),
     isProven: () => !isCold,
-    placeOf: (namespace) => ({ target: "Management", ...(namespace === "web-1" ? { project: "web" } : {}) }),
+    placeOf: (namespace) => ({
+      target: "Management",
+      ...(namespace === "web-1" ? { project: "web" } : {}),
+    }),
     roles: () => new Map(),
   };
   const discovery: Pick<Discovery, "known" | "find"> = {
     known: (group, plural) => (group === "" && plural === "secrets" ? "Namespaced" : undefined),
     async find(_group, plural) {
-      if (plural === "broken") throw new KubeError("GET /apis: 500", { code: "ServerError", status: 500 });
+      if (plural === "broken")
+        throw new KubeError("GET /apis: 500", { code: "ServerError", status: 500 });
       return plural === "nodes" ? "Cluster" : "Unknown";
     },
   };
-  return { book, discovery, clock: new TestClock(), standing, used, results, mismatched, onMismatch: (keys: readonly OwnedAccessKeySeen[]) => void mismatched.push(...keys.map(({ metadata }) => metadata.uid)), onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid), onResult: (result: string) => void results.push(result) };
+  return {
+    book,
+    discovery,
+    clock: new TestClock(),
+    standing,
+    used,
+    results,
+    mismatched,
+    onMismatch: (keys: readonly OwnedAccessKeySeen[]) =>
+      void mismatched.push(...keys.map(({ metadata }) => metadata.uid)),
+    onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid),
+    onResult: (result: string) => void results.push(result),
+  };
 }
 
 /** Whoever is at the other end without a certificate. */
@@ -44,5 +92,9 @@ export const stranger = { clientName: undefined };
 
 /** A review as kube-apiserver sends it. */
 export function posted(body: unknown): HttpRequest {
-  return { method: "POST", path: "/review", body: typeof body === "string" ? body : JSON.stringify(body) };
+  return {
+    method: "POST",
+    path: "/review",
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  };
 }

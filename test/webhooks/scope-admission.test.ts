@@ -6,33 +6,88 @@ import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { withinScope } from "../../src/webhooks/scope-admission.ts";
 import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
 
-const noScope: Scope = { roles: [], projects: [], spaces: [], virtualClusters: [], clusters: [], rules: [] };
+const noScope: Scope = {
+  roles: [],
+  projects: [],
+  spaces: [],
+  virtualClusters: [],
+  clusters: [],
+  rules: [],
+};
 const projects = (...names: readonly string[]): Scope => ({ ...noScope, projects: names });
 const stored = { kind: "SharedSecret", metadata: { name: "db" }, spec: {} };
 const opened = { ...stored, spec: { access: [{ name: "all" }] } };
 
-async function answered({ view, isCold = false, object = opened, keyIds = ["uid-one"] }: { readonly view?: ReturnType<typeof viewWith>; readonly isCold?: boolean; readonly object?: object; readonly keyIds?: readonly string[] | undefined }) {
+async function answered({
+  view,
+  isCold = false,
+  object = opened,
+  keyIds = ["uid-one"],
+}: {
+  readonly view?: ReturnType<typeof viewWith>;
+  readonly isCold?: boolean;
+  readonly object?: object;
+  readonly keyIds?: readonly string[] | undefined;
+}) {
   const deps = reviewing({ ...(view === undefined ? {} : { view }), isCold });
-  const request = { uid: "r1", operation: "UPDATE", namespace: "web-1", userInfo: { username: "alice", ...(keyIds.length === 0 ? {} : { extra: { [extras.keyId]: keyIds } }) }, object, oldObject: stored };
-  const response = await admissionHandler({ steps: [withinScope(deps)], onResult: () => {} })(posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }), stranger);
+  const request = {
+    uid: "r1",
+    operation: "UPDATE",
+    namespace: "web-1",
+    userInfo: {
+      username: "alice",
+      ...(keyIds.length === 0 ? {} : { extra: { [extras.keyId]: keyIds } }),
+    },
+    object,
+    oldObject: stored,
+  };
+  const response = await admissionHandler({ steps: [withinScope(deps)], onResult: () => {} })(
+    posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
+    stranger,
+  );
   return recordAt(JSON.parse(response.body), "response");
 }
 
 const allowed = { allowed: true };
-const refused = (message: string) => ({ allowed: false, status: { code: 403, message: expect.stringContaining(message) } });
-const beyond = refused("the scope of this credential does not allow delete sharedsecrets.management.service db in namespace web-1");
+const refused = (message: string) => ({
+  allowed: false,
+  status: { code: 403, message: expect.stringContaining(message) },
+});
+const beyond = refused(
+  "the scope of this credential does not allow delete sharedsecrets.management.service db in namespace web-1",
+);
 
 test.each<[string, Parameters<typeof answered>[0], object]>([
   ["a change with a key without a scope passes", { view: viewWith() }, allowed],
   ["a change within the scope passes", { view: viewWith({ scope: projects("web") }) }, allowed],
   ["a change beyond the scope is refused", { view: viewWith({ scope: projects("pay") }) }, beyond],
-  ["a change beyond the scope of the parent is refused", { view: { ...viewWith(), askedWith: viewWith({ scope: projects("pay") }) } }, beyond],
-  ["a change that hands out nothing passes", { view: viewWith({ scope: projects("pay") }), object: stored }, allowed],
+  [
+    "a change beyond the scope of the parent is refused",
+    { view: { ...viewWith(), askedWith: viewWith({ scope: projects("pay") }) } },
+    beyond,
+  ],
+  [
+    "a change that hands out nothing passes",
+    { view: viewWith({ scope: projects("pay") }), object: stored },
+    allowed,
+  ],
   ["a change without a key passes", { keyIds: [] }, allowed],
   ["a change with a key that is gone is refused", {}, refused("does not exist any more")],
-  ["a change with a disabled key is refused", { view: viewWith({ disabled: true }) }, refused("Disabled")],
-  ["a change with two keys is refused", { view: viewWith(), keyIds: ["uid-one", "uid-two"] }, refused("does not exist any more")],
-  ["nothing passes before the keys are known", { view: viewWith(), isCold: true }, refused("retry")],
+  [
+    "a change with a disabled key is refused",
+    { view: viewWith({ disabled: true }) },
+    refused("Disabled"),
+  ],
+  [
+    "a change with two keys is refused",
+    { view: viewWith(), keyIds: ["uid-one", "uid-two"] },
+    refused("does not exist any more"),
+  ],
+  [
+    "nothing passes before the keys are known",
+    { view: viewWith(), isCold: true },
+    refused("retry"),
+  ],
 ])("%s", async (_rule, asking, answer) => {
   expect(await answered(asking)).toMatchObject(answer);
 });

@@ -4,7 +4,10 @@ import { reviewing } from "./reviewing.ts";
 
 const withScope = (scope: unknown) => ({ spec: { scope } });
 const nobody = withScope({ roles: [{ role: "nobody" }] });
-const served = { known: (_group: string, plural: string) => (plural === "namespaces" ? ("Cluster" as const) : undefined) };
+const served = {
+  known: (_group: string, plural: string) =>
+    plural === "namespaces" ? ("Cluster" as const) : undefined,
+};
 
 test.each<[string, object, object | undefined, number]>([
   ["a new scope", nobody, undefined, 1],
@@ -12,11 +15,20 @@ test.each<[string, object, object | undefined, number]>([
   ["one that was there before", nobody, nobody, 0],
   ["an object without one", { spec: {} }, undefined, 0],
 ])("%s warns as often as it is new", (_what, object, oldObject, count) => {
-  expect(newScopeWarnings({ book: reviewing({}).book, discovery: served })({ object: { ...object }, oldObject: oldObject && { ...oldObject } })).toHaveLength(count);
+  expect(
+    newScopeWarnings({ book: reviewing({}).book, discovery: served })({
+      object: { ...object },
+      oldObject: oldObject && { ...oldObject },
+    }),
+  ).toHaveLength(count);
 });
 
 test("what is not known yet warns of nothing", () => {
   const request = { object: nobody, oldObject: undefined };
-  expect(newScopeWarnings({ book: reviewing({ isCold: true }).book, discovery: served })(request)).toEqual([]);
-  expect(newScopeWarnings({ book: reviewing({}).book, discovery: { known: () => undefined } })(request)).toEqual([]);
+  expect(
+    newScopeWarnings({ book: reviewing({ isCold: true }).book, discovery: served })(request),
+  ).toEqual([]);
+  expect(
+    newScopeWarnings({ book: reviewing({}).book, discovery: { known: () => undefined } })(request),
+  ).toEqual([]);
 });

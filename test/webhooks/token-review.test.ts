@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
 import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
 
-const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token: "canary-key-of-somebody" } };
+const review = {
+  apiVersion: "authentication.k8s.io/v1",
+  kind: "TokenReview",
+  spec: { token: "canary-key-of-somebody" },
+};
 
 test("a key that works says who it is, and its use is noted", async () => {
   const deps = reviewing({ view: viewWith({ groups: ["devs"] }) });
@@ -10,7 +14,14 @@ test("a key that works says who it is, and its use is noted", async () => {
   expect(JSON.parse(response.body)).toMatchObject({
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenReview",
-    status: { authenticated: true, user: { username: "alice", groups: ["devs"], extra: { "management.service/key-id": [expect.anything()] } } },
+    status: {
+      authenticated: true,
+      user: {
+        username: "alice",
+        groups: ["devs"],
+        extra: { "management.service/key-id": [expect.anything()] },
+      },
+    },
   });
   expect([deps.used.length, deps.results]).toEqual([1, ["authenticated"]]);
 });
@@ -26,7 +37,11 @@ describe("nobody is told more than no", () => {
     deps.clock.advance(10 ** 13);
     const answer = tokenReviewHandler(deps)(posted(review), stranger);
     await deps.clock.run(100);
-    expect(JSON.parse((await answer).body)).toEqual({ apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", status: { authenticated: false } });
+    expect(JSON.parse((await answer).body)).toEqual({
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      status: { authenticated: false },
+    });
     expect([deps.used, deps.results]).toEqual([[], [result]]);
   });
 });
@@ -62,12 +77,23 @@ test.each<[string, Parameters<typeof reviewing>[0]]>([
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
   await deps.clock.run(100);
   const response = await answer;
-  expect([response.status, JSON.parse(response.body)]).toEqual([200, expect.objectContaining({ status: { authenticated: false, error: expect.stringContaining("access key cache is not synced") } })]);
+  expect([response.status, JSON.parse(response.body)]).toEqual([
+    200,
+    expect.objectContaining({
+      status: {
+        authenticated: false,
+        error: expect.stringContaining("access key cache is not synced"),
+      },
+    }),
+  ]);
   expect(deps.results).toEqual(["not-ready"]);
 });
 
 test("a key that is known works while the watch is interrupted", async () => {
-  const response = await tokenReviewHandler(reviewing({ view: viewWith(), isFollowing: false }))(posted(review), stranger);
+  const response = await tokenReviewHandler(reviewing({ view: viewWith(), isFollowing: false }))(
+    posted(review),
+    stranger,
+  );
   expect(JSON.parse(response.body)).toMatchObject({ status: { authenticated: true } });
 });
 
@@ -77,6 +103,12 @@ test.each<[string, unknown]>([
   ["another kind", { ...review, kind: "SubjectAccessReview" }],
   ["no token", { ...review, spec: {} }],
 ])("%s is answered with 400, and shows nothing of what was sent", async (_rule, body) => {
-  const response = await tokenReviewHandler(reviewing({ view: viewWith() }))(posted(body), stranger);
-  expect([response.status, response.body]).toEqual([400, expect.stringMatching(/^(?!.*canary).*TokenReview of authentication.k8s.io\/v1/)]);
+  const response = await tokenReviewHandler(reviewing({ view: viewWith() }))(
+    posted(body),
+    stranger,
+  );
+  expect([response.status, response.body]).toEqual([
+    400,
+    expect.stringMatching(/^(?!.*canary).*TokenReview of authentication.k8s.io\/v1/),
+  ]);
 });

@@ -1,108 +1,200 @@
 import type { Scope, ScopeLimit, ScopeRule } from "../../api/scope.ts";
 import { isAlwaysAllowed } from "./always-allowed.ts";
 import { isEscape, isGuardedNamespace, isSecrets, namesRequest } from "./derived-credentials.ts";
-import { coversPath, coversResource, listsResources, qualifiedResource, selectsName } from "./patterns.ts";
+import {
+  coversPath,
+  coversResource,
+  listsResources,
+  qualifiedResource,
+  selectsName,
+} from "./patterns.ts";
 import type { RequestPlace, ResourceRequest, ScopedRequest } from "./request.ts";
 import { roleCovers, type ScopeRoles } from "./roles.ts";
 
-/** What a scope says of a request; the reason names the request and is for the person whose request it was. */
-export type ScopeVerdict = { readonly kind: "allowed" } | { readonly kind: "denied"; readonly reason: string };
+/**
+ * What a scope says of a request; the reason names the request and is for the person whose request
+ * it was.
+ */
+export type ScopeVerdict =
+  | { readonly kind: "allowed" }
+  | { readonly kind: "denied"; readonly reason: string };
 
 const allowed: ScopeVerdict = { kind: "allowed" };
 
-/** What a scope is read against: the roles that are defined, and the name of Latchkey's own namespace. */
+/**
+ * What a scope is read against: the roles that are defined, and the name of Latchkey's own
+ * namespace.
+ */
 export interface ScopeContext {
   readonly roles: ScopeRoles;
   readonly ownNamespace: string;
 }
 
 /**
- * Whether a request is within a scope (specification, Scope). A scope never grants anything: whose the credential is
- * decides first. Any entry that covers the request is enough, but where it could yield a credential or change what is in
- * scope: there a rule must name the very resource.
+ * Whether a request is within a scope (specification, Scope). A scope never grants anything: whose
+ * the credential is decides first. Any entry that covers the request is enough, but where it could
+ * yield a credential or change what is in scope: there a rule must name the very resource.
  */
-export function allows(limit: ScopeLimit, request: ScopedRequest, context: ScopeContext): ScopeVerdict {
+export function allows(
+  limit: ScopeLimit,
+  request: ScopedRequest,
+  context: ScopeContext,
+): ScopeVerdict {
   if (limit === "none" || (limit !== "unreadable" && isAlwaysAllowed(request))) return allowed;
   if (limit === "unreadable") return denied(request, "its scope cannot be read");
-  const why = request.kind === "resource" ? resourceProblem(limit, request, context) : pathProblem(limit, request, context);
+  const why =
+    request.kind === "resource"
+      ? resourceProblem(limit, request, context)
+      : pathProblem(limit, request, context);
   return why === undefined ? allowed : denied(request, why);
 }
 
 const notCovered = "nothing in the scope covers it";
 
-function pathProblem(scope: Scope, request: ScopedRequest, { roles }: ScopeContext): string | undefined {
-  const isCovered = scope.rules.some((rule) => ruleCovers(rule, request)) || placeIsCovered(scope, request) || scope.roles.some((role) => roleCovers(role, request, roles));
+function pathProblem(
+  scope: Scope,
+  request: ScopedRequest,
+  { roles }: ScopeContext,
+): string | undefined {
+  const isCovered =
+    scope.rules.some((rule) => ruleCovers(rule, request)) ||
+    placeIsCovered(scope, request) ||
+    scope.roles.some((role) => roleCovers(role, request, roles));
   return isCovered ? undefined : notCovered;
 }
 
-function resourceProblem(scope: Scope, request: ResourceRequest, { roles, ownNamespace }: ScopeContext): string | undefined {
+function resourceProblem(
+  scope: Scope,
+  request: ResourceRequest,
+  { roles, ownNamespace }: ScopeContext,
+): string | undefined {
   if (request.resourceScope === "Unknown") return "the API server does not serve this resource";
   const rules = scope.rules.filter((rule) => ruleCovers(rule, request));
   if (isGuardedNamespace(request.namespace, ownNamespace)) {
-    const isNamed = rules.some((rule) => namesRequest(rule, request) && rule.namespaces.includes(request.namespace));
-    return isNamed ? undefined : `in namespace ${request.namespace}, only a rule that lists this namespace and this resource by name covers it`;
+    const isNamed = rules.some(
+      (rule) => namesRequest(rule, request) && rule.namespaces.includes(request.namespace),
+    );
+    return isNamed
+      ? undefined
+      : `in namespace ${request.namespace}, only a rule that lists this namespace and this resource by name covers it`;
   }
   if (isEscape(request)) {
-    return rules.some((rule) => namesRequest(rule, request)) ? undefined : "it could reach beyond the scope, and no rule of the scope names this very resource";
+    return rules.some((rule) => namesRequest(rule, request))
+      ? undefined
+      : "it could reach beyond the scope, and no rule of the scope names this very resource";
   }
   const isOfSecrets = isSecrets(request.group, request.resource);
   // The Secrets of all namespaces are those of guarded ones, too.
-  if (isOfSecrets && request.namespace === "") return "no scope covers the Secrets of all namespaces at once; name a namespace";
-  const rulesCover = isOfSecrets ? rules.some((rule) => namesRequest(rule, request)) : rules.length > 0;
-  const isCovered = rulesCover || placeIsCovered(scope, request) || scope.roles.some((role) => roleCovers(role, request, roles));
+  if (isOfSecrets && request.namespace === "")
+    return "no scope covers the Secrets of all namespaces at once; name a namespace";
+  const rulesCover = isOfSecrets
+    ? rules.some((rule) => namesRequest(rule, request))
+    : rules.length > 0;
+  const isCovered =
+    rulesCover ||
+    placeIsCovered(scope, request) ||
+    scope.roles.some((role) => roleCovers(role, request, roles));
   if (isCovered) return undefined;
-  return rules.length > 0 ? "a rule covers Secrets only where its resources list secrets by name" : notCovered;
+  return rules.length > 0
+    ? "a rule covers Secrets only where its resources list secrets by name"
+    : notCovered;
 }
 
 function denied(request: ScopedRequest, why: string): ScopeVerdict {
-  return { kind: "denied", reason: `the scope of this credential does not allow ${sentenceOf(request)}: ${why}` };
+  return {
+    kind: "denied",
+    reason: `the scope of this credential does not allow ${sentenceOf(request)}: ${why}`,
+  };
 }
 
 function sentenceOf(request: ScopedRequest): string {
   if (request.kind === "path") return `${request.verb} ${request.path}`;
-  const resource = request.group === "" ? qualifiedResource(request) : `${qualifiedResource(request)}.${request.group}`;
+  const resource =
+    request.group === ""
+      ? qualifiedResource(request)
+      : `${qualifiedResource(request)}.${request.group}`;
   const name = request.name === "" ? "" : ` ${request.name}`;
   return `${request.verb} ${resource}${name}${request.namespace === "" ? "" : ` in namespace ${request.namespace}`}`;
 }
 
 /** Whether what is named, with everything inside it, holds the place of the request. */
-function placeIsCovered({ projects, spaces, virtualClusters, clusters }: Scope, place: RequestPlace): boolean {
+function placeIsCovered(
+  { projects, spaces, virtualClusters, clusters }: Scope,
+  place: RequestPlace,
+): boolean {
   return (
     projects.some((project) => selectsName(project, place.project)) ||
-    spaces.some(({ project, space }) => selectsName(project, place.project) && selectsName(space, place.space)) ||
-    virtualClusters.some(({ project, virtualCluster }) => selectsName(project, place.project) && selectsName(virtualCluster, place.virtualCluster)) ||
-    (place.target !== "Management" && clusters.some((cluster) => selectsName(cluster, place.cluster)))
+    spaces.some(
+      ({ project, space }) =>
+        selectsName(project, place.project) && selectsName(space, place.space),
+    ) ||
+    virtualClusters.some(
+      ({ project, virtualCluster }) =>
+        selectsName(project, place.project) && selectsName(virtualCluster, place.virtualCluster),
+    ) ||
+    (place.target !== "Management" &&
+      clusters.some((cluster) => selectsName(cluster, place.cluster)))
   );
 }
 
 function ruleCovers(rule: ScopeRule, request: ScopedRequest): boolean {
-  if (!isAnyOf(rule.verbs, request.verb) || !isAnyOf(rule.requestTargets, request.target)) return false;
-  if (rule.cluster !== "" && !(request.target === "Cluster" && request.cluster === rule.cluster)) return false;
-  if (rule.virtualClusters.length > 0 && !rule.virtualClusters.some((entry) => isVirtualCluster(entry, request))) return false;
-  return request.kind === "resource" ? ruleCoversResource(rule, request) : ruleCoversPath(rule, request.path);
+  if (!isAnyOf(rule.verbs, request.verb) || !isAnyOf(rule.requestTargets, request.target))
+    return false;
+  if (rule.cluster !== "" && !(request.target === "Cluster" && request.cluster === rule.cluster))
+    return false;
+  if (
+    rule.virtualClusters.length > 0 &&
+    !rule.virtualClusters.some((entry) => isVirtualCluster(entry, request))
+  )
+    return false;
+  return request.kind === "resource"
+    ? ruleCoversResource(rule, request)
+    : ruleCoversPath(rule, request.path);
 }
 
-function isVirtualCluster({ name, namespace }: ScopeRule["virtualClusters"][number], place: RequestPlace): boolean {
+function isVirtualCluster(
+  { name, namespace }: ScopeRule["virtualClusters"][number],
+  place: RequestPlace,
+): boolean {
   if (place.target !== "ProjectVirtualCluster") return false;
-  return (name === "" || name === place.virtualCluster) && (namespace === "" || namespace === place.virtualClusterNamespace);
+  return (
+    (name === "" || name === place.virtualCluster) &&
+    (namespace === "" || namespace === place.virtualClusterNamespace)
+  );
 }
 
-/** As in audit policy, a rule that lists paths and nothing of resources is about paths alone, and the other way round. */
+/**
+ * As in audit policy, a rule that lists paths and nothing of resources is about paths alone, and
+ * the other way round.
+ */
 function ruleCoversResource(rule: ScopeRule, request: ResourceRequest): boolean {
   if (rule.nonResourceURLs.length > 0 && !listsResources(rule)) return false;
-  if (rule.resources.length > 0 && !rule.resources.some((entry) => coversResource(entry, request))) return false;
-  // The specification wants resources beside names: names alone, which admission refuses, are no licence.
-  if (rule.resourceNames.length > 0 && (rule.resources.length === 0 || !rule.resourceNames.includes(request.name))) return false;
-  return rule.namespaces.length === 0 || rule.namespaces.some((namespace) => coversNamespace(namespace, request));
+  if (rule.resources.length > 0 && !rule.resources.some((entry) => coversResource(entry, request)))
+    return false;
+  // The specification wants resources beside names: names alone, which admission refuses, are no
+  // licence.
+  if (
+    rule.resourceNames.length > 0 &&
+    (rule.resources.length === 0 || !rule.resourceNames.includes(request.name))
+  )
+    return false;
+  return (
+    rule.namespaces.length === 0 ||
+    rule.namespaces.some((namespace) => coversNamespace(namespace, request))
+  );
 }
 
-/** The empty text is what is in no namespace (specification, rules entry). A list over all namespaces names none either, but is in them. */
+/**
+ * The empty text is what is in no namespace (specification, rules entry). A list over all
+ * namespaces names none either, but is in them.
+ */
 function coversNamespace(namespace: string, request: ResourceRequest): boolean {
   return namespace === "" ? request.resourceScope === "Cluster" : namespace === request.namespace;
 }
 
 function ruleCoversPath(rule: ScopeRule, path: string): boolean {
-  if (rule.nonResourceURLs.length > 0) return rule.nonResourceURLs.some((pattern) => coversPath(pattern, path));
+  if (rule.nonResourceURLs.length > 0)
+    return rule.nonResourceURLs.some((pattern) => coversPath(pattern, path));
   return !listsResources(rule);
 }
 

@@ -1,41 +1,80 @@
 import type { Scope, ScopeLimit, ScopeResources, ScopeRole, ScopeRule } from "../../api/scope.ts";
-import { couldEscape, isGuardedNamespace, isImpersonation, isSecrets } from "./derived-credentials.ts";
-import { isAboutResources, type Pairs, pathsOf, type WiderRole, type WiderRoles, type WiderRule, type WiderScope, widerScope } from "./wider-scope.ts";
+import {
+  couldEscape,
+  isGuardedNamespace,
+  isImpersonation,
+  isSecrets,
+} from "./derived-credentials.ts";
+import {
+  isAboutResources,
+  type Pairs,
+  pathsOf,
+  type WiderRole,
+  type WiderRoles,
+  type WiderRule,
+  type WiderScope,
+  widerScope,
+} from "./wider-scope.ts";
 
 /**
- * Whether all that `child` allows is allowed by `parent`, whatever the roles that they name hold: each entry of the child must
- * lie within one entry of the parent. It errs on the side of no: a wider scope never passes, some narrower ones do not either.
- * `ownNamespace` is Latchkey's own.
+ * Whether all that `child` allows is allowed by `parent`, whatever the roles that they name hold:
+ * each entry of the child must lie within one entry of the parent. It errs on the side of no: a
+ * wider scope never passes, some narrower ones do not either. `ownNamespace` is Latchkey's own.
  */
 export function narrows(child: ScopeLimit, parent: ScopeLimit, ownNamespace: string): boolean {
   if (parent === "none" || child === "unreadable") return true;
   if (parent === "unreadable" || child === "none") return false;
   const wider = widerScope(parent);
   const isOpen = wider.rules.some(restrictsNothing) && wider.rules.some(coversAllSecrets);
-  return (isOpen || placesNarrow(child, wider)) && child.rules.every((rule) => wider.rules.some((other) => ruleNarrows(rule, other, ownNamespace)));
+  return (
+    (isOpen || placesNarrow(child, wider)) &&
+    child.rules.every((rule) => wider.rules.some((other) => ruleNarrows(rule, other, ownNamespace)))
+  );
 }
 
 function placesNarrow(child: Scope, parent: WiderScope): boolean {
   const inProject = (project: string): boolean => nameNarrows(project, parent.projects);
   return (
     child.projects.every(inProject) &&
-    child.spaces.every(({ project, space }) => inProject(project) || pairNarrows([project, space], parent.spaces)) &&
-    child.virtualClusters.every(({ project, virtualCluster }) => inProject(project) || pairNarrows([project, virtualCluster], parent.virtualClusters)) &&
+    child.spaces.every(
+      ({ project, space }) => inProject(project) || pairNarrows([project, space], parent.spaces),
+    ) &&
+    child.virtualClusters.every(
+      ({ project, virtualCluster }) =>
+        inProject(project) || pairNarrows([project, virtualCluster], parent.virtualClusters),
+    ) &&
     child.clusters.every((cluster) => nameNarrows(cluster, parent.clusters)) &&
-    child.roles.every((role) => isInside(role.projects, inProject) || candidates(role, parent.roles.get(role.role)).some((wider) => roleNarrows(role, wider)))
+    child.roles.every(
+      (role) =>
+        isInside(role.projects, inProject) ||
+        candidates(role, parent.roles.get(role.role)).some((wider) => roleNarrows(role, wider)),
+    )
   );
 }
 
-/** Entries of the same role that a role entry may be within: what holds its projects holds the first of them. */
-function candidates({ projects: [first] }: ScopeRole, wider: WiderRoles | undefined): readonly WiderRole[] {
+/**
+ * Entries of the same role that a role entry may be within: what holds its projects holds the first
+ * of them.
+ */
+function candidates(
+  { projects: [first] }: ScopeRole,
+  wider: WiderRoles | undefined,
+): readonly WiderRole[] {
   if (wider === undefined) return [];
-  const named = first === undefined ? [] : [...(wider.ofProject.get(first) ?? []), ...(wider.ofProject.get("*") ?? [])];
+  const named =
+    first === undefined
+      ? []
+      : [...(wider.ofProject.get(first) ?? []), ...(wider.ofProject.get("*") ?? [])];
   return [...wider.ofAnyProject, ...named];
 }
 
 function roleNarrows(child: ScopeRole, parent: WiderRole): boolean {
-  const isWithin = (names: readonly string[], wider: ReadonlySet<string>): boolean => wider.size === 0 || isInside(names, (name) => nameNarrows(name, wider));
-  return isWithin(child.projects, parent.projects) && isWithin(child.virtualClusters, parent.virtualClusters);
+  const isWithin = (names: readonly string[], wider: ReadonlySet<string>): boolean =>
+    wider.size === 0 || isInside(names, (name) => nameNarrows(name, wider));
+  return (
+    isWithin(child.projects, parent.projects) &&
+    isWithin(child.virtualClusters, parent.virtualClusters)
+  );
 }
 
 /** Whether the list restricts at all, and to nothing but what is inside. */
@@ -63,12 +102,28 @@ function coversAllSecrets(rule: WiderRule): boolean {
   return restrictsNoRequest(rule) && rule.resources.get("")?.patterns.has("secrets") === true;
 }
 
-function restrictsNoRequest({ verbs, requestTargets, namespaces, resourceNames, cluster, virtualClusters }: WiderRule): boolean {
-  return cluster === "" && [verbs, requestTargets, namespaces, resourceNames, virtualClusters].every((set) => set.size === 0);
+function restrictsNoRequest({
+  verbs,
+  requestTargets,
+  namespaces,
+  resourceNames,
+  cluster,
+  virtualClusters,
+}: WiderRule): boolean {
+  return (
+    cluster === "" &&
+    [verbs, requestTargets, namespaces, resourceNames, virtualClusters].every(
+      (set) => set.size === 0,
+    )
+  );
 }
 
 function ruleNarrows(child: ScopeRule, parent: WiderRule, ownNamespace: string): boolean {
-  if (!isSubset(child.verbs, parent.verbs) || !isSubset(child.requestTargets, parent.requestTargets)) return false;
+  if (
+    !isSubset(child.verbs, parent.verbs) ||
+    !isSubset(child.requestTargets, parent.requestTargets)
+  )
+    return false;
   if (parent.cluster !== "" && child.cluster !== parent.cluster) return false;
   if (!virtualClustersNarrow(child, parent)) return false;
   return resourcesNarrow(child, parent, ownNamespace) && pathsNarrow(child, parent);
@@ -83,40 +138,71 @@ function virtualClustersNarrow(child: ScopeRule, { virtualClusters: parent }: Wi
   if (parent.size === 0) return true;
   if (child.virtualClusters.length === 0) return false;
   // The empty text is any.
-  const isWithin = (name: string, namespace: string): boolean => [parent.get(name), parent.get("")].some((wider) => wider?.has(namespace) === true || wider?.has("") === true);
+  const isWithin = (name: string, namespace: string): boolean =>
+    [parent.get(name), parent.get("")].some(
+      (wider) => wider?.has(namespace) === true || wider?.has("") === true,
+    );
   return child.virtualClusters.every((entry) => isWithin(entry.name, entry.namespace));
 }
 
 function resourcesNarrow(child: ScopeRule, parent: WiderRule, ownNamespace: string): boolean {
   if (!isAboutResources(child)) return true;
   if (!parent.isAboutResources) return false;
-  if (!isSubset(child.namespaces, parent.namespaces) || !isSubset(child.resourceNames, parent.resourceNames)) return false;
-  const isListed = parent.resources.size === 0 || (child.resources.length > 0 && child.resources.every((entry) => isWithinGroup(entry, parent)));
+  if (
+    !isSubset(child.namespaces, parent.namespaces) ||
+    !isSubset(child.resourceNames, parent.resourceNames)
+  )
+    return false;
+  const isListed =
+    parent.resources.size === 0 ||
+    (child.resources.length > 0 && child.resources.every((entry) => isWithinGroup(entry, parent)));
   return isListed && namedOnesNarrow(child, parent, ownNamespace);
 }
 
-/** What only a rule opens that names it, the parent must name, too: resources, and guarded namespaces with the resources in them. */
+/**
+ * What only a rule opens that names it, the parent must name, too: resources, and guarded
+ * namespaces with the resources in them.
+ */
 function namedOnesNarrow(child: ScopeRule, parent: WiderRule, ownNamespace: string): boolean {
-  const guarded = child.namespaces.filter((namespace) => isGuardedNamespace(namespace, ownNamespace));
+  const guarded = child.namespaces.filter((namespace) =>
+    isGuardedNamespace(namespace, ownNamespace),
+  );
   const actsAs = child.verbs.filter(isImpersonation);
-  const mustBeNamed = (group: string, name: string): boolean => guarded.length > 0 || actsAs.length > 0 || isSecrets(group, name) || couldEscape(group, name, child.verbs);
-  const named = child.resources.flatMap(({ group, resources }) => resources.filter((name) => mustBeNamed(group, name)).map((name) => ({ group, name })));
+  const mustBeNamed = (group: string, name: string): boolean =>
+    guarded.length > 0 ||
+    actsAs.length > 0 ||
+    isSecrets(group, name) ||
+    couldEscape(group, name, child.verbs);
+  const named = child.resources.flatMap(({ group, resources }) =>
+    resources.filter((name) => mustBeNamed(group, name)).map((name) => ({ group, name })),
+  );
   if (named.length === 0) return true;
-  const isNamed = named.every(({ group, name }) => parent.resources.get(group)?.patterns.has(name) === true);
-  return isNamed && guarded.every((namespace) => parent.namespaces.has(namespace)) && actsAs.every((verb) => parent.verbs.has(verb));
+  const isNamed = named.every(
+    ({ group, name }) => parent.resources.get(group)?.patterns.has(name) === true,
+  );
+  return (
+    isNamed &&
+    guarded.every((namespace) => parent.namespaces.has(namespace)) &&
+    actsAs.every((verb) => parent.verbs.has(verb))
+  );
 }
 
 function isWithinGroup({ group, resources }: ScopeResources, parent: WiderRule): boolean {
   const wider = parent.resources.get(group);
   if (wider === undefined) return false;
-  return wider.all || (resources.length > 0 && resources.every((pattern) => patternNarrows(pattern, wider.patterns)));
+  return (
+    wider.all ||
+    (resources.length > 0 && resources.every((pattern) => patternNarrows(pattern, wider.patterns)))
+  );
 }
 
 /** A pattern of resources within others that are not `*` (specification, rules entry). */
 function patternNarrows(child: string, parent: ReadonlySet<string>): boolean {
   if (parent.has(child)) return true;
   const slash = child.indexOf("/");
-  return slash > 0 && (parent.has(`${child.slice(0, slash)}/*`) || parent.has(`*${child.slice(slash)}`));
+  return (
+    slash > 0 && (parent.has(`${child.slice(0, slash)}/*`) || parent.has(`*${child.slice(slash)}`))
+  );
 }
 
 function pathsNarrow(child: ScopeRule, { paths: wider }: WiderRule): boolean {
@@ -124,5 +210,9 @@ function pathsNarrow(child: ScopeRule, { paths: wider }: WiderRule): boolean {
 }
 
 function pathNarrows(child: string, parent: string): boolean {
-  return child === parent || parent === "*" || (parent.endsWith("/*") && child.startsWith(parent.slice(0, -1)));
+  return (
+    child === parent ||
+    parent === "*" ||
+    (parent.endsWith("/*") && child.startsWith(parent.slice(0, -1)))
+  );
 }

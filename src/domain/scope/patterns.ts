@@ -1,21 +1,31 @@
 import type { ScopeResources, ScopeRule } from "../../api/scope.ts";
 import type { ResourceRequest } from "./request.ts";
 
-/** Whether `pattern`, a name or `*` as the whole name, selects a name; what has no name is never selected. */
+/**
+ * Whether `pattern`, a name or `*` as the whole name, selects a name; what has no name is never
+ * selected.
+ */
 export function selectsName(pattern: string, name: string | undefined): boolean {
   return name !== undefined && name !== "" && (pattern === "*" || pattern === name);
 }
 
 /** A resource with its subresource, as audit policy writes it: `pods/log`. */
-export function qualifiedResource({ resource, subresource }: Pick<ResourceRequest, "resource" | "subresource">): string {
+export function qualifiedResource({
+  resource,
+  subresource,
+}: Pick<ResourceRequest, "resource" | "subresource">): string {
   return subresource === "" ? resource : `${resource}/${subresource}`;
 }
 
 /**
- * Whether an entry covers the resource of a request: `pods` is not `pods/log`, `pods/*` is every subresource of pods but not
- * pods, `*` before `/scale` is one subresource of all, `*` is all of both (specification, rules entry).
+ * Whether an entry covers the resource of a request: `pods` is not `pods/log`, `pods/*` is every
+ * subresource of pods but not pods, `*` before `/scale` is one subresource of all, `*` is all of
+ * both (specification, rules entry).
  */
-export function coversResource({ group, resources }: ScopeResources, request: ResourceRequest): boolean {
+export function coversResource(
+  { group, resources }: ScopeResources,
+  request: ResourceRequest,
+): boolean {
   if (group !== request.group) return false;
   return resources.length === 0 || resources.some((pattern) => matchesResource(pattern, request));
 }
@@ -26,7 +36,10 @@ function matchesResource(pattern: string, request: ResourceRequest): boolean {
   return pattern === `${request.resource}/*` || pattern === `*/${request.subresource}`;
 }
 
-/** Whether a path is `pattern`, or below it where its whole last step is `*`; `*` alone is every path. */
+/**
+ * Whether a path is `pattern`, or below it where its whole last step is `*`; `*` alone is every
+ * path.
+ */
 export function coversPath(pattern: string, path: string): boolean {
   if (!isPlainPath(path)) return false;
   if (pattern === "*") return true;
@@ -38,7 +51,10 @@ function isPlainPath(path: string): boolean {
   return path.startsWith("/") && !path.split("/").some((step) => step === "." || step === "..");
 }
 
-/** Whether a rule says anything of resources; one that lists paths and nothing of these is about paths alone (as in audit policy). */
+/**
+ * Whether a rule says anything of resources; one that lists paths and nothing of these is about
+ * paths alone (as in audit policy).
+ */
 export function listsResources({ resources, resourceNames, namespaces }: ScopeRule): boolean {
   return resources.length > 0 || resourceNames.length > 0 || namespaces.length > 0;
 }

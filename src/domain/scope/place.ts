@@ -1,7 +1,10 @@
 import { labels } from "../../api/names.ts";
 import type { RequestPlace } from "./request.ts";
 
-/** Where a request to the central cluster goes: what its namespace belongs to, by its labels; nowhere in particular without one. */
+/**
+ * Where a request to the central cluster goes: what its namespace belongs to, by its labels;
+ * nowhere in particular without one.
+ */
 export function placeOf(namespaceLabels: Readonly<Record<string, string>> = {}): RequestPlace {
   const named = {
     project: namespaceLabels[labels.project],

@@ -5,8 +5,9 @@ import type { ResourceScope } from "../../api/discovery.ts";
 export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster";
 
 /**
- * Where a request goes. On the central cluster, project, space and virtual cluster are those of the request's namespace, by
- * its labels; elsewhere they are what the request was sent to. What is not known is absent, and nothing selects it.
+ * Where a request goes. On the central cluster, project, space and virtual cluster are those of the
+ * request's namespace, by its labels; elsewhere they are what the request was sent to. What is not
+ * known is absent, and nothing selects it.
  */
 export interface RequestPlace {
   readonly target: RequestTarget;
@@ -19,7 +20,8 @@ export interface RequestPlace {
 }
 
 /** A request for a resource, where it goes, and whether the resource is in namespaces. */
-export type ResourceRequest = RequestPlace & ReviewedResource & { readonly resourceScope: ResourceScope };
+export type ResourceRequest = RequestPlace &
+  ReviewedResource & { readonly resourceScope: ResourceScope };
 
 /** A request for a path, and where it goes. */
 export type PathRequest = RequestPlace & ReviewedPath;

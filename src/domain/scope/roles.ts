@@ -5,46 +5,84 @@ import { isSecrets } from "./derived-credentials.ts";
 import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
 import type { ResourceRequest, ScopedRequest } from "./request.ts";
 
-/** Bundles of permissions by the name that scopes call them by: ClusterRoles that are labelled so. */
+/**
+ * Bundles of permissions by the name that scopes call them by: ClusterRoles that are labelled so.
+ */
 export type ScopeRoles = ReadonlyMap<string, readonly PolicyRule[]>;
 
 /** What the command-line client reads: SharedSecrets, and the namespaces to look for them in. */
 const serviceCLIRules: readonly PolicyRule[] = [
-  { apiGroups: [ownGroup], resources: ["sharedsecrets", "sharedsecrets/status"], resourceNames: [], verbs: ["get", "list", "watch"], nonResourceURLs: [] },
-  { apiGroups: [""], resources: ["namespaces"], resourceNames: [], verbs: ["get", "list", "watch"], nonResourceURLs: [] },
+  {
+    apiGroups: [ownGroup],
+    resources: ["sharedsecrets", "sharedsecrets/status"],
+    resourceNames: [],
+    verbs: ["get", "list", "watch"],
+    nonResourceURLs: [],
+  },
+  {
+    apiGroups: [""],
+    resources: ["namespaces"],
+    resourceNames: [],
+    verbs: ["get", "list", "watch"],
+    nonResourceURLs: [],
+  },
 ];
 
-/** The permissions of a role; undefined when there is none of that name. Nobody can redefine the built-in one. */
+/**
+ * The permissions of a role; undefined when there is none of that name. Nobody can redefine the
+ * built-in one.
+ */
 function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undefined {
   return role === serviceCLI ? serviceCLIRules : roles.get(role);
 }
 
-/** The roles that a scope names and that nobody has defined, each once; `isDefined` knows those that somebody has. */
-export function unknownRoles(limit: ScopeLimit, isDefined: (role: string) => boolean): readonly string[] {
+/**
+ * The roles that a scope names and that nobody has defined, each once; `isDefined` knows those that
+ * somebody has.
+ */
+export function unknownRoles(
+  limit: ScopeLimit,
+  isDefined: (role: string) => boolean,
+): readonly string[] {
   if (limit === "none" || limit === "unreadable") return [];
-  return [...new Set(limit.roles.map(({ role }) => role))].filter((role) => role !== serviceCLI && !isDefined(role));
+  return [...new Set(limit.roles.map(({ role }) => role))].filter(
+    (role) => role !== serviceCLI && !isDefined(role),
+  );
 }
 
 /** Whether a role entry covers a request to the central cluster; an unknown role covers nothing. */
 export function roleCovers(entry: ScopeRole, request: ScopedRequest, roles: ScopeRoles): boolean {
   if (request.target !== "Management") return false;
-  const isInside = (narrowed: readonly string[], name: string | undefined): boolean => narrowed.length === 0 || narrowed.some((pattern) => selectsName(pattern, name));
-  if (!isInside(entry.projects, request.project) || !isInside(entry.virtualClusters, request.virtualCluster)) return false;
+  const isInside = (narrowed: readonly string[], name: string | undefined): boolean =>
+    narrowed.length === 0 || narrowed.some((pattern) => selectsName(pattern, name));
+  if (
+    !isInside(entry.projects, request.project) ||
+    !isInside(entry.virtualClusters, request.virtualCluster)
+  )
+    return false;
   return rulesOf(entry.role, roles)?.some((rule) => permits(rule, request)) === true;
 }
 
 /** As RBAC reads a rule (Kubernetes API reference, PolicyRule). */
 function permits(rule: PolicyRule, request: ScopedRequest): boolean {
   if (!includes(rule.verbs, request.verb)) return false;
-  if (request.kind === "path") return rule.nonResourceURLs.some((pattern) => coversPath(pattern, request.path));
+  if (request.kind === "path")
+    return rule.nonResourceURLs.some((pattern) => coversPath(pattern, request.path));
   const isNamed = rule.resourceNames.length === 0 || rule.resourceNames.includes(request.name);
   return isNamed && includes(rule.apiGroups, request.group) && hasResource(rule.resources, request);
 }
 
-/** Secrets are meant only where they are named: so is a bundle that was written for all else no key to everything. */
+/**
+ * Secrets are meant only where they are named: so is a bundle that was written for all else no key
+ * to everything.
+ */
 function hasResource(resources: readonly string[], request: ResourceRequest): boolean {
-  if (isSecrets(request.group, request.resource)) return resources.includes(qualifiedResource(request));
-  return includes(resources, qualifiedResource(request)) || (request.subresource !== "" && resources.includes(`*/${request.subresource}`));
+  if (isSecrets(request.group, request.resource))
+    return resources.includes(qualifiedResource(request));
+  return (
+    includes(resources, qualifiedResource(request)) ||
+    (request.subresource !== "" && resources.includes(`*/${request.subresource}`))
+  );
 }
 
 function includes(values: readonly string[], value: string): boolean {

@@ -8,30 +8,57 @@ import { unknownRoles } from "./roles.ts";
 export interface ScopeVocabulary {
   readonly isDefined: (role: string) => boolean;
   /** Undefined for a resource that the API server does not serve. */
-  readonly scopeOf: (group: string, resource: string) => Exclude<ResourceScope, "Unknown"> | undefined;
+  readonly scopeOf: (
+    group: string,
+    resource: string,
+  ) => Exclude<ResourceScope, "Unknown"> | undefined;
 }
 
 const mostWarnings = 5;
 
 /** Sentences about entries of a scope that cover nothing, as far as can be told now. */
-export function scopeWarnings(limit: ScopeLimit, { isDefined, scopeOf }: ScopeVocabulary): readonly string[] {
+export function scopeWarnings(
+  limit: ScopeLimit,
+  { isDefined, scopeOf }: ScopeVocabulary,
+): readonly string[] {
   if (typeof limit === "string") return [];
-  const roles = unknownRoles(limit, isDefined).map((role) => `spec.scope.roles: ${JSON.stringify(role)} is not defined and covers nothing, until a ClusterRole has the label ${labels.scopeRole} with that name`);
-  const rules = limit.rules.flatMap((rule, index) => rule.resources.flatMap((entry) => entryWarnings(rule, entry, scopeOf).map((sentence) => `spec.scope.rules[${index}]: ${sentence}`)));
+  const roles = unknownRoles(limit, isDefined).map(
+    (role) =>
+      `spec.scope.roles: ${JSON.stringify(role)} is not defined and covers nothing, until a ClusterRole has the label ${labels.scopeRole} with that name`,
+  );
+  const rules = limit.rules.flatMap((rule, index) =>
+    rule.resources.flatMap((entry) =>
+      entryWarnings(rule, entry, scopeOf).map(
+        (sentence) => `spec.scope.rules[${index}]: ${sentence}`,
+      ),
+    ),
+  );
   return [...roles, ...rules].slice(0, mostWarnings);
 }
 
-function entryWarnings({ namespaces }: ScopeRule, { group, resources }: ScopeResources, scopeOf: ScopeVocabulary["scopeOf"]): readonly string[] {
+function entryWarnings(
+  { namespaces }: ScopeRule,
+  { group, resources }: ScopeResources,
+  scopeOf: ScopeVocabulary["scopeOf"],
+): readonly string[] {
   return resources.flatMap((name) => {
     const [resource = ""] = name.split("/");
     if (resource.includes("*")) return [];
     const scope = authorizationOnlyScope(group, resource) ?? scopeOf(group, resource);
     const what = JSON.stringify(group === "" ? resource : `${resource}.${group}`);
-    if (scope === undefined) return [`the API server does not serve ${what}, which covers nothing until it does`];
+    if (scope === undefined)
+      return [`the API server does not serve ${what}, which covers nothing until it does`];
     if (namespaces.length === 0) return [];
-    if (scope === "Namespaced" && namespaces.every((namespace) => namespace === "")) return [`${what} is namespaced, so that namespaces [""] covers none of it; name its namespaces, or leave them out for all`];
+    if (scope === "Namespaced" && namespaces.every((namespace) => namespace === ""))
+      return [
+        `${what} is namespaced, so that namespaces [""] covers none of it; name its namespaces, or leave them out for all`,
+      ];
     // A Namespace is in none, and yet requests for it name it.
     const covers = namespaces.includes("") || (group === "" && resource === "namespaces");
-    return scope === "Cluster" && !covers ? [`${what} is not namespaced, so that these namespaces cover none of it; add "" to namespaces`] : [];
+    return scope === "Cluster" && !covers
+      ? [
+          `${what} is not namespaced, so that these namespaces cover none of it; add "" to namespaces`,
+        ]
+      : [];
   });
 }

@@ -1,7 +1,10 @@
 import type { Scope, ScopeResources, ScopeRole, ScopeRule } from "../../api/scope.ts";
 import { listsResources } from "./patterns.ts";
 
-/** A scope that others are compared with: what it names is looked up, so that a comparison costs as much as the other scope is long. */
+/**
+ * A scope that others are compared with: what it names is looked up, so that a comparison costs as
+ * much as the other scope is long.
+ */
 export interface WiderScope {
   readonly projects: ReadonlySet<string>;
   readonly spaces: Pairs;
@@ -49,11 +52,20 @@ export interface WiderResources {
 }
 
 /** Prepares a scope for comparisons. */
-export function widerScope({ projects, spaces, virtualClusters, clusters, roles, rules }: Scope): WiderScope {
+export function widerScope({
+  projects,
+  spaces,
+  virtualClusters,
+  clusters,
+  roles,
+  rules,
+}: Scope): WiderScope {
   return {
     projects: new Set(projects),
     spaces: pairs(spaces.map(({ project, space }) => [project, space])),
-    virtualClusters: pairs(virtualClusters.map(({ project, virtualCluster }) => [project, virtualCluster])),
+    virtualClusters: pairs(
+      virtualClusters.map(({ project, virtualCluster }) => [project, virtualCluster]),
+    ),
     clusters: new Set(clusters),
     roles: byRole(roles),
     rules: rules.map(widerRule),
@@ -61,13 +73,20 @@ export function widerScope({ projects, spaces, virtualClusters, clusters, roles,
 }
 
 function byRole(entries: readonly ScopeRole[]): ReadonlyMap<string, WiderRoles> {
-  const found = new Map<string, { readonly ofAnyProject: WiderRole[]; readonly ofProject: Map<string, WiderRole[]> }>();
+  const found = new Map<
+    string,
+    { readonly ofAnyProject: WiderRole[]; readonly ofProject: Map<string, WiderRole[]> }
+  >();
   for (const { role, projects, virtualClusters } of entries) {
     const wider = { projects: new Set(projects), virtualClusters: new Set(virtualClusters) };
-    const known = found.get(role) ?? { ofAnyProject: [], ofProject: new Map<string, WiderRole[]>() };
+    const known = found.get(role) ?? {
+      ofAnyProject: [],
+      ofProject: new Map<string, WiderRole[]>(),
+    };
     found.set(role, known);
     if (projects.length === 0) known.ofAnyProject.push(wider);
-    for (const project of wider.projects) known.ofProject.set(project, [...(known.ofProject.get(project) ?? []), wider]);
+    for (const project of wider.projects)
+      known.ofProject.set(project, [...(known.ofProject.get(project) ?? []), wider]);
   }
   return found;
 }
@@ -86,7 +105,10 @@ function widerRule(rule: ScopeRule): WiderRule {
   };
 }
 
-/** Whether a rule covers any resource; one with names and no resources, which admission refuses, covers none. */
+/**
+ * Whether a rule covers any resource; one with names and no resources, which admission refuses,
+ * covers none.
+ */
 export function isAboutResources(rule: ScopeRule): boolean {
   if (rule.resourceNames.length > 0 && rule.resources.length === 0) return false;
   return rule.nonResourceURLs.length === 0 || listsResources(rule);
@@ -117,5 +139,10 @@ function byGroup(entries: readonly ScopeResources[]): ReadonlyMap<string, WiderR
     patterns.set(group, known);
     if (resources.length === 0) whole.add(group);
   }
-  return new Map([...patterns].map(([group, known]) => [group, { all: whole.has(group) || known.has("*"), patterns: known }]));
+  return new Map(
+    [...patterns].map(([group, known]) => [
+      group,
+      { all: whole.has(group) || known.has("*"), patterns: known },
+    ]),
+  );
 }

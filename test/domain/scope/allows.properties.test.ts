@@ -38,12 +38,32 @@ test("narrowing a scope never allows what it did not allow before", () => {
 
 test("what is unknown never allows", () => {
   const anything = fc.jsonValue();
-  const spoiled = fc.tuple(anyScope, fc.constantFrom("roles", "projects", "spaces", "virtualClusters", "clusters", "rules", "allowServiceCli", "more"), anything);
-  const isReadable = (field: string, value: unknown): boolean => value === null || (field === "allowServiceCli" && typeof value === "boolean") || (field !== "more" && field !== "allowServiceCli" && Array.isArray(value) && value.length === 0);
+  const spoiled = fc.tuple(
+    anyScope,
+    fc.constantFrom(
+      "roles",
+      "projects",
+      "spaces",
+      "virtualClusters",
+      "clusters",
+      "rules",
+      "allowServiceCli",
+      "more",
+    ),
+    anything,
+  );
+  const isReadable = (field: string, value: unknown): boolean =>
+    value === null ||
+    (field === "allowServiceCli" && typeof value === "boolean") ||
+    (field !== "more" && field !== "allowServiceCli" && Array.isArray(value) && value.length === 0);
   fc.assert(
     fc.property(spoiled, anyRequest, ([scope, field, value], request) => {
       fc.pre(field === "more" || !isReadable(field, value));
-      fc.pre(field === "allowServiceCli" || !Array.isArray(value) || !value.every((entry) => isRecord(entry) && Object.keys(entry).length === 0));
+      fc.pre(
+        field === "allowServiceCli" ||
+          !Array.isArray(value) ||
+          !value.every((entry) => isRecord(entry) && Object.keys(entry).length === 0),
+      );
       expect(isAllowed({ ...scope, [field]: value }, request)).toBe(false);
     }),
     runs,
@@ -54,8 +74,22 @@ test("* selects as a whole name only", () => {
   const globs = fc.constantFrom("w*", "*b", "**", "w*b", "?eb");
   fc.assert(
     fc.property(globs, (glob) => {
-      const request: ScopedRequest = { kind: "path", target: "ProjectSpace", cluster: "web", project: "web", space: "web", virtualCluster: "web", verb: "get", path: "/x" };
-      const scopes = [{ projects: [{ project: glob }] }, { spaces: [{ project: "web", space: glob }] }, { virtualClusters: [{ project: "web", virtualCluster: glob }] }, { clusters: [{ cluster: glob }] }];
+      const request: ScopedRequest = {
+        kind: "path",
+        target: "ProjectSpace",
+        cluster: "web",
+        project: "web",
+        space: "web",
+        virtualCluster: "web",
+        verb: "get",
+        path: "/x",
+      };
+      const scopes = [
+        { projects: [{ project: glob }] },
+        { spaces: [{ project: "web", space: glob }] },
+        { virtualClusters: [{ project: "web", virtualCluster: glob }] },
+        { clusters: [{ cluster: glob }] },
+      ];
       expect(scopes.filter((scope) => isAllowed(scope, request))).toEqual([]);
     }),
   );

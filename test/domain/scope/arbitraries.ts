@@ -8,14 +8,64 @@ const cluster = fc.constantFrom("c1", "c2");
 const space = fc.constantFrom("blue", "red");
 const virtualCluster = fc.constantFrom("vc", "wc");
 const namespace = fc.constantFrom("ns", "other", "", "kube-system", "latchkey-system");
-const resourceScope = fc.constantFrom<ResourceScope>("Namespaced", "Namespaced", "Cluster", "Unknown");
-const verb = fc.constantFrom("get", "list", "create", "patch", "impersonate", "impersonate:user-info");
-const group = fc.constantFrom("", "apps", "management.service", "rbac.authorization.k8s.io", "certificates.k8s.io", "authorization.k8s.io", "apiextensions.k8s.io", "constructor", "__proto__");
-const resource = fc.constantFrom("pods", "deployments", "namespaces", "serviceaccounts", "nodes", "users", "ownedaccesskeys", "sharedsecrets", "secrets", "secrets", "customresourcedefinitions", "roles", "signers", "selfsubjectaccessreviews");
+const resourceScope = fc.constantFrom<ResourceScope>(
+  "Namespaced",
+  "Namespaced",
+  "Cluster",
+  "Unknown",
+);
+const verb = fc.constantFrom(
+  "get",
+  "list",
+  "create",
+  "patch",
+  "impersonate",
+  "impersonate:user-info",
+);
+const group = fc.constantFrom(
+  "",
+  "apps",
+  "management.service",
+  "rbac.authorization.k8s.io",
+  "certificates.k8s.io",
+  "authorization.k8s.io",
+  "apiextensions.k8s.io",
+  "constructor",
+  "__proto__",
+);
+const resource = fc.constantFrom(
+  "pods",
+  "deployments",
+  "namespaces",
+  "serviceaccounts",
+  "nodes",
+  "users",
+  "ownedaccesskeys",
+  "sharedsecrets",
+  "secrets",
+  "secrets",
+  "customresourcedefinitions",
+  "roles",
+  "signers",
+  "selfsubjectaccessreviews",
+);
 const subresource = fc.constantFrom("", "", "log", "scale", "token", "proxy", "status");
 const objectName = fc.constantFrom("p", "web", "");
-const path = fc.constantFrom("/api", "/apis/apps", "/logs", "/logs/a", "/logs/../x", "/metrics", "/version/");
-const target = fc.constantFrom<RequestTarget>("Management", "Cluster", "ProjectSpace", "ProjectVirtualCluster");
+const path = fc.constantFrom(
+  "/api",
+  "/apis/apps",
+  "/logs",
+  "/logs/a",
+  "/logs/../x",
+  "/metrics",
+  "/version/",
+);
+const target = fc.constantFrom<RequestTarget>(
+  "Management",
+  "Cluster",
+  "ProjectSpace",
+  "ProjectVirtualCluster",
+);
 
 const place = {
   target,
@@ -29,46 +79,97 @@ const place = {
 /** Any request made of those words; what is not known of its place is absent. */
 export const anyRequest: fc.Arbitrary<ScopedRequest> = fc
   .oneof(
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant("resource" as const), ...place, verb, group, resource, subresource, name: objectName, namespace, resourceScope }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant("path" as const), ...place, verb, path }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant("resource" as const),
+        ...place,
+        verb,
+        group,
+        resource,
+        subresource,
+        name: objectName,
+        namespace,
+        resourceScope,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant("path" as const), ...place, verb, path }),
+    },
   )
-  .map(({ cluster: c, project: p, space: s, virtualCluster: v, virtualClusterNamespace: n, ...request }) => ({
-    ...request,
-    ...(c === undefined ? {} : { cluster: c }),
-    ...(p === undefined ? {} : { project: p }),
-    ...(s === undefined ? {} : { space: s }),
-    ...(v === undefined ? {} : { virtualCluster: v }),
-    ...(n === undefined ? {} : { virtualClusterNamespace: n }),
-  }));
+  .map(
+    ({
+      cluster: c,
+      project: p,
+      space: s,
+      virtualCluster: v,
+      virtualClusterNamespace: n,
+      ...request
+    }) => ({
+      ...request,
+      ...(c === undefined ? {} : { cluster: c }),
+      ...(p === undefined ? {} : { project: p }),
+      ...(s === undefined ? {} : { space: s }),
+      ...(v === undefined ? {} : { virtualCluster: v }),
+      ...(n === undefined ? {} : { virtualClusterNamespace: n }),
+    }),
+  );
 
-const orStar = (name: fc.Arbitrary<string>): fc.Arbitrary<string> => fc.oneof({ weight: 3, arbitrary: name }, { weight: 1, arbitrary: fc.constantFrom("*", "") });
-const some = <T>(entry: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.oneof(fc.array(entry, { maxLength: 0 }), fc.array(entry, { minLength: 1, maxLength: 2 }));
+const orStar = (name: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.oneof({ weight: 3, arbitrary: name }, { weight: 1, arbitrary: fc.constantFrom("*", "") });
+const some = <T>(entry: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+  fc.oneof(fc.array(entry, { maxLength: 0 }), fc.array(entry, { minLength: 1, maxLength: 2 }));
 const optional = { requiredKeys: [] };
 
 const pattern = fc.oneof(
-  { weight: 3, arbitrary: fc.tuple(resource, subresource).map(([one, two]) => (two === "" ? one : `${one}/${two}`)) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(resource, subresource)
+      .map(([one, two]) => (two === "" ? one : `${one}/${two}`)),
+  },
   { weight: 1, arbitrary: fc.constantFrom("*", "pods/*", "serviceaccounts/*", "*/log", "*/token") },
 );
 
 /** Any rule, as it stands in a spec. */
-export const anyRule = fc.record({
-  verbs: some(verb),
-  resources: some(fc.record({ group, resources: some(pattern) }, optional)),
-  resourceNames: some(objectName),
-  namespaces: some(namespace),
-  nonResourceURLs: some(fc.constantFrom("*", "/logs/*", "/logs", "/metrics")),
-  requestTargets: some(target),
-  cluster: fc.oneof(fc.constant(""), cluster),
-  virtualClusters: some(fc.record({ name: fc.oneof(fc.constant(""), virtualCluster), namespace }, optional)),
-}, optional);
+export const anyRule = fc.record(
+  {
+    verbs: some(verb),
+    resources: some(fc.record({ group, resources: some(pattern) }, optional)),
+    resourceNames: some(objectName),
+    namespaces: some(namespace),
+    nonResourceURLs: some(fc.constantFrom("*", "/logs/*", "/logs", "/metrics")),
+    requestTargets: some(target),
+    cluster: fc.oneof(fc.constant(""), cluster),
+    virtualClusters: some(
+      fc.record({ name: fc.oneof(fc.constant(""), virtualCluster), namespace }, optional),
+    ),
+  },
+  optional,
+);
 
 /** Any scope that can be read, as it stands in a spec. */
-export const anyScope = fc.record({
-  roles: some(fc.record({ role: fc.constantFrom("viewer", "everything", "serviceCLI", "nobody"), projects: some(orStar(project)), virtualClusters: some(orStar(virtualCluster)) }, optional)),
-  projects: some(fc.record({ project: orStar(project) }, optional)),
-  spaces: some(fc.record({ project: orStar(project), space: orStar(space) }, optional)),
-  virtualClusters: some(fc.record({ project: orStar(project), virtualCluster: orStar(virtualCluster) }, optional)),
-  clusters: some(fc.record({ cluster: orStar(cluster) }, optional)),
-  rules: some(anyRule),
-  allowServiceCli: fc.boolean(),
-}, optional);
+export const anyScope = fc.record(
+  {
+    roles: some(
+      fc.record(
+        {
+          role: fc.constantFrom("viewer", "everything", "serviceCLI", "nobody"),
+          projects: some(orStar(project)),
+          virtualClusters: some(orStar(virtualCluster)),
+        },
+        optional,
+      ),
+    ),
+    projects: some(fc.record({ project: orStar(project) }, optional)),
+    spaces: some(fc.record({ project: orStar(project), space: orStar(space) }, optional)),
+    virtualClusters: some(
+      fc.record({ project: orStar(project), virtualCluster: orStar(virtualCluster) }, optional),
+    ),
+    clusters: some(fc.record({ cluster: orStar(cluster) }, optional)),
+    rules: some(anyRule),
+    allowServiceCli: fc.boolean(),
+  },
+  optional,
+);

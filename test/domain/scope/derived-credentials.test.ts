@@ -8,7 +8,11 @@ const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "d
 const reading = ["get", "list", "watch"];
 
 /** The table of docs/scope.md: what it names, and the verbs that are harmless. */
-const escapes: readonly (readonly [group: string, resource: string, harmless: readonly string[]])[] = [
+const escapes: readonly (readonly [
+  group: string,
+  resource: string,
+  harmless: readonly string[],
+])[] = [
   [own, "ownedaccesskeys", ["create"]],
   [own, "ownedaccesskeys/status", ["create"]],
   [own, "directclusterendpointtokens", ["create"]],
@@ -37,13 +41,19 @@ describe.each(escapes)("%s %s", (group, resource, harmless) => {
     const request = requestFor(group, resource, verb);
     expect(isEscape(request)).toBe(!harmless.includes(verb));
     expect(isAllowed({ rules: [{}] }, request)).toBe(harmless.includes(verb));
-    expect(isAllowed({ rules: [{ resources: [{ group, resources: ["*", resource] }] }] }, request)).toBe(true);
+    expect(
+      isAllowed({ rules: [{ resources: [{ group, resources: ["*", resource] }] }] }, request),
+    ).toBe(true);
   });
 });
 
 test("guarded namespaces are Latchkey's own, that of connected clusters, and that of the control plane", () => {
   const names = ["keys", "latchkey-clusters", "kube-system", "latchkey-system", "default", ""];
-  expect(names.filter((name) => isGuardedNamespace(name, "keys"))).toEqual(["keys", "latchkey-clusters", "kube-system"]);
+  expect(names.filter((name) => isGuardedNamespace(name, "keys"))).toEqual([
+    "keys",
+    "latchkey-clusters",
+    "kube-system",
+  ]);
   expect(isGuardedNamespace("", "")).toBe(false);
 });
 

@@ -3,42 +3,78 @@ import { isRecord, listAt } from "../../../src/api/parse.ts";
 import { anyRule, anyScope } from "./arbitraries.ts";
 
 /**
- * Scopes that can only be narrower: an entry less, a rule restricted where it was not, a list of several values one shorter. Where a
- * request must be named to be covered, a name where there was none is no restriction.
+ * Scopes that can only be narrower: an entry less, a rule restricted where it was not, a list of
+ * several values one shorter. Where a request must be named to be covered, a name where there was
+ * none is no restriction.
  */
-export function narrower(scope: Readonly<Record<string, unknown>>, mustBeNamed: boolean): readonly Readonly<Record<string, unknown>>[] {
+export function narrower(
+  scope: Readonly<Record<string, unknown>>,
+  mustBeNamed: boolean,
+): readonly Readonly<Record<string, unknown>>[] {
   return Object.keys(scope).flatMap((field) => {
     if (field === "allowServiceCli") return [{ ...scope, [field]: false }];
     const entries = listAt(scope, field);
-    const without = entries.map((_, index) => ({ ...scope, [field]: entries.filter((_entry, other) => other !== index) }));
-    const restricted = field !== "rules" && field !== "roles" ? [] : entries.flatMap((entry, index) => restrictions(entry, field, mustBeNamed).map((less) => ({ ...scope, [field]: entries.with(index, less) })));
+    const without = entries.map((_, index) => ({
+      ...scope,
+      [field]: entries.filter((_entry, other) => other !== index),
+    }));
+    const restricted =
+      field !== "rules" && field !== "roles"
+        ? []
+        : entries.flatMap((entry, index) =>
+            restrictions(entry, field, mustBeNamed).map((less) => ({
+              ...scope,
+              [field]: entries.with(index, less),
+            })),
+          );
     return [...without, ...restricted];
   });
 }
 
 const additions = {
-  rules: { verbs: "get", requestTargets: "Cluster", namespaces: "ns", resources: { group: "", resources: ["pods"] }, virtualClusters: { name: "vc" } },
+  rules: {
+    verbs: "get",
+    requestTargets: "Cluster",
+    namespaces: "ns",
+    resources: { group: "", resources: ["pods"] },
+    virtualClusters: { name: "vc" },
+  },
   roles: { projects: "web", virtualClusters: "vc" },
 } as const;
 
-function restrictions(entry: unknown, kind: "rules" | "roles", mustBeNamed: boolean): readonly unknown[] {
+function restrictions(
+  entry: unknown,
+  kind: "rules" | "roles",
+  mustBeNamed: boolean,
+): readonly unknown[] {
   if (!isRecord(entry)) return [];
   return Object.entries(additions[kind]).flatMap(([field, addition]) => {
     const values = listAt(entry, field);
-    // A rule about paths alone that lists a resource covers resources from then on: that is more, not less.
-    const widens = kind === "rules" && (field === "resources" || field === "namespaces") && listAt(entry, "nonResourceURLs").length > 0;
+    // A rule about paths alone that lists a resource covers resources from then on: that is more,
+    // not less.
+    const widens =
+      kind === "rules" &&
+      (field === "resources" || field === "namespaces") &&
+      listAt(entry, "nonResourceURLs").length > 0;
     const names = mustBeNamed && (field === "resources" || field === "verbs");
     if (values.length === 0) return widens || names ? [] : [{ ...entry, [field]: [addition] }];
-    return values.length === 1 ? [] : values.map((_, index) => ({ ...entry, [field]: values.filter((_value, other) => other !== index) }));
+    return values.length === 1
+      ? []
+      : values.map((_, index) => ({
+          ...entry,
+          [field]: values.filter((_value, other) => other !== index),
+        }));
   });
 }
 
 /** A scope, and one that was made of it by some narrowing steps, of which one in four is none. */
-export const anyPair = fc.tuple(anyScope, fc.array(fc.nat(), { maxLength: 4 }), fc.option(anyRule, { freq: 1 })).map(([parent, choices, rule]) => {
-  let child: Readonly<Record<string, unknown>> = parent;
-  for (const choice of choices) {
-    const steps = narrower(child, false);
-    child = steps[choice % Math.max(1, steps.length)] ?? child;
-  }
-  return [rule === null ? child : { ...child, rules: [rule] }, parent] as const;
-});
+export const anyPair = fc
+  .tuple(anyScope, fc.array(fc.nat(), { maxLength: 4 }), fc.option(anyRule, { freq: 1 }))
+  .map(([parent, choices, rule]) => {
+    let child: Readonly<Record<string, unknown>> = parent;
+    for (const choice of choices) {
+      const steps = narrower(child, false);
+      child = steps[choice % Math.max(1, steps.length)] ?? child;
+    }
+    return [rule === null ? child : { ...child, rules: [rule] }, parent] as const;
+  });

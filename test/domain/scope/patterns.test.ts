@@ -3,6 +3,11 @@ import { coversResource } from "../../../src/domain/scope/patterns.ts";
 import { resourceRequest } from "./requests.ts";
 
 test("any one of several patterns is enough", () => {
-  const covers = (...resources: readonly string[]) => coversResource({ group: "", resources }, resourceRequest());
-  expect([covers("secrets", "pods"), covers("pods", "secrets"), covers("secrets", "configmaps")]).toEqual([true, true, false]);
+  const covers = (...resources: readonly string[]) =>
+    coversResource({ group: "", resources }, resourceRequest());
+  expect([
+    covers("secrets", "pods"),
+    covers("pods", "secrets"),
+    covers("secrets", "configmaps"),
+  ]).toEqual([true, true, false]);
 });

@@ -8,13 +8,19 @@ const entry = (role: string) => ({ role, projects: [], virtualClusters: [] });
 const own = "management.service";
 
 describe("the built-in role serviceCLI", () => {
-  const covers = (changes: Parameters<typeof resourceRequest>[0]) => roleCovers(entry("serviceCLI"), resourceRequest(changes), new Map());
+  const covers = (changes: Parameters<typeof resourceRequest>[0]) =>
+    roleCovers(entry("serviceCLI"), resourceRequest(changes), new Map());
 
-  test.each(["get", "list", "watch"])("lets the command-line client %s SharedSecrets, their status, and namespaces", (verb) => {
-    expect(covers({ verb, group: own, resource: "sharedsecrets" })).toBe(true);
-    expect(covers({ verb, group: own, resource: "sharedsecrets", subresource: "status" })).toBe(true);
-    expect(covers({ verb, group: "", resource: "namespaces" })).toBe(true);
-  });
+  test.each(["get", "list", "watch"])(
+    "lets the command-line client %s SharedSecrets, their status, and namespaces",
+    (verb) => {
+      expect(covers({ verb, group: own, resource: "sharedsecrets" })).toBe(true);
+      expect(covers({ verb, group: own, resource: "sharedsecrets", subresource: "status" })).toBe(
+        true,
+      );
+      expect(covers({ verb, group: "", resource: "namespaces" })).toBe(true);
+    },
+  );
 
   test.each<[string, Parameters<typeof resourceRequest>[0]]>([
     ["another verb", { verb: "update", group: own, resource: "sharedsecrets" }],
@@ -29,13 +35,21 @@ describe("the built-in role serviceCLI", () => {
 });
 
 test("a wildcard of subresources covers no resource without one", () => {
-  const rule: PolicyRule = { apiGroups: [""], resources: ["*/", "*/log"], resourceNames: [], verbs: ["get"], nonResourceURLs: [] };
-  const covers = (subresource: string) => roleCovers(entry("logs"), resourceRequest({ subresource }), new Map([["logs", [rule]]]));
+  const rule: PolicyRule = {
+    apiGroups: [""],
+    resources: ["*/", "*/log"],
+    resourceNames: [],
+    verbs: ["get"],
+    nonResourceURLs: [],
+  };
+  const covers = (subresource: string) =>
+    roleCovers(entry("logs"), resourceRequest({ subresource }), new Map([["logs", [rule]]]));
   expect([covers("log"), covers("")]).toEqual([true, false]);
 });
 
 describe("roles that nobody has defined", () => {
-  const limit = (...roles: readonly string[]) => parseScopeLimit({ roles: roles.map((role) => ({ role })) });
+  const limit = (...roles: readonly string[]) =>
+    parseScopeLimit({ roles: roles.map((role) => ({ role })) });
 
   test.each<[string, ReturnType<typeof limit>, readonly string[]]>([
     ["are told, each once", limit("viewer", "nobody", "none", "nobody"), ["nobody", "none"]],

@@ -2,18 +2,48 @@ import { describe, expect, test } from "vitest";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { scopeWarnings } from "../../../src/domain/scope/scope-warnings.ts";
 
-const scopes = new Map<string, "Cluster" | "Namespaced">([["/pods", "Namespaced"], ["/nodes", "Cluster"], ["/namespaces", "Cluster"], ["apps/deployments", "Namespaced"]]);
-const vocabulary = { isDefined: (role: string) => role === "viewer", scopeOf: (group: string, resource: string) => scopes.get(`${group}/${resource}`) };
+const scopes = new Map<string, "Cluster" | "Namespaced">([
+  ["/pods", "Namespaced"],
+  ["/nodes", "Cluster"],
+  ["/namespaces", "Cluster"],
+  ["apps/deployments", "Namespaced"],
+]);
+const vocabulary = {
+  isDefined: (role: string) => role === "viewer",
+  scopeOf: (group: string, resource: string) => scopes.get(`${group}/${resource}`),
+};
 const warnings = (scope: unknown) => scopeWarnings(parseScopeLimit(scope), vocabulary);
-const rule = (group: string, resources: readonly string[], namespaces: readonly string[] = []) => ({ rules: [{}, { resources: [{ group, resources }], namespaces }] });
+const rule = (group: string, resources: readonly string[], namespaces: readonly string[] = []) => ({
+  rules: [{}, { resources: [{ group, resources }], namespaces }],
+});
 
 describe("a scope warns of", () => {
   test.each<[string, unknown, string]>([
-    ["a role that nobody has defined", { roles: [{ role: "viewer" }, { role: "serviceCLI" }, { role: "editor" }] }, 'spec.scope.roles: "editor" is not defined and covers nothing, until a ClusterRole has the label management.service/scope-role with that name'],
-    ["a resource that is not served", rule("", ["pods", "pod"]), 'spec.scope.rules[1]: the API server does not serve "pod", which covers nothing until it does'],
-    ["a resource of another group", rule("apps", ["pods/log"]), 'spec.scope.rules[1]: the API server does not serve "pods.apps", which covers nothing until it does'],
-    ["namespaces of what is in none", rule("", ["nodes"], ["web"]), 'spec.scope.rules[1]: "nodes" is not namespaced, so that these namespaces cover none of it; add "" to namespaces'],
-    ["no namespace of what is in one", rule("", ["pods"], [""]), 'spec.scope.rules[1]: "pods" is namespaced, so that namespaces [""] covers none of it; name its namespaces, or leave them out for all'],
+    [
+      "a role that nobody has defined",
+      { roles: [{ role: "viewer" }, { role: "serviceCLI" }, { role: "editor" }] },
+      'spec.scope.roles: "editor" is not defined and covers nothing, until a ClusterRole has the label management.service/scope-role with that name',
+    ],
+    [
+      "a resource that is not served",
+      rule("", ["pods", "pod"]),
+      'spec.scope.rules[1]: the API server does not serve "pod", which covers nothing until it does',
+    ],
+    [
+      "a resource of another group",
+      rule("apps", ["pods/log"]),
+      'spec.scope.rules[1]: the API server does not serve "pods.apps", which covers nothing until it does',
+    ],
+    [
+      "namespaces of what is in none",
+      rule("", ["nodes"], ["web"]),
+      'spec.scope.rules[1]: "nodes" is not namespaced, so that these namespaces cover none of it; add "" to namespaces',
+    ],
+    [
+      "no namespace of what is in one",
+      rule("", ["pods"], [""]),
+      'spec.scope.rules[1]: "pods" is namespaced, so that namespaces [""] covers none of it; name its namespaces, or leave them out for all',
+    ],
   ])("%s", (_what, scope, sentence) => {
     expect(warnings(scope)).toEqual([sentence]);
   });

@@ -1,24 +1,46 @@
-import { isRecord, isTrueAt, listAt, recordAt, stringAt, stringsAt } from "../../../src/api/parse.ts";
+import {
+  isRecord,
+  isTrueAt,
+  listAt,
+  recordAt,
+  stringAt,
+  stringsAt,
+} from "../../../src/api/parse.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { roles } from "./verdict-of.ts";
 
 /*
- * The same semantics as docs/scope.md tells, written a second time from that page and in another way: a request becomes a few
- * lines of text, a scope becomes regular expressions over them. Nothing is shared with the engine but the words.
+ * The same semantics as docs/scope.md tells, written a second time from that page and in another
+ * way: a request becomes a few lines of text, a scope becomes regular expressions over them.
+ * Nothing is shared with the engine but the words.
  */
 
 const escape = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 const any = ".*";
-const name = (pattern: string | undefined): string => (pattern === "*" ? "[^|]+" : pattern === undefined || pattern === "" ? "(?!)" : escape(pattern));
-const oneOf = (patterns: readonly string[]): string => (patterns.length === 0 ? "(?!)" : `(?:${patterns.join("|")})`);
-const orAny = (patterns: readonly string[]): string => (patterns.length === 0 ? "[^|]*" : oneOf(patterns));
+const name = (pattern: string | undefined): string =>
+  pattern === "*" ? "[^|]+" : pattern === undefined || pattern === "" ? "(?!)" : escape(pattern);
+const oneOf = (patterns: readonly string[]): string =>
+  patterns.length === 0 ? "(?!)" : `(?:${patterns.join("|")})`;
+const orAny = (patterns: readonly string[]): string =>
+  patterns.length === 0 ? "[^|]*" : oneOf(patterns);
 
-const placeOf = ({ target, cluster = "", project = "", space = "", virtualCluster = "", virtualClusterNamespace = "" }: ScopedRequest): string =>
+const placeOf = ({
+  target,
+  cluster = "",
+  project = "",
+  space = "",
+  virtualCluster = "",
+  virtualClusterNamespace = "",
+}: ScopedRequest): string =>
   [target, cluster, project, space, virtualCluster, virtualClusterNamespace].join("|");
 
 const deedOf = (request: ScopedRequest): string => {
-  if (request.kind === "path") return `path|${request.verb}|${/(?:^|\/)\.\.?(?:\/|$)/.test(request.path) ? "" : request.path}`;
-  const resource = request.subresource === "" ? `${request.resource}$` : `${request.resource}/${request.subresource}$`;
+  if (request.kind === "path")
+    return `path|${request.verb}|${/(?:^|\/)\.\.?(?:\/|$)/.test(request.path) ? "" : request.path}`;
+  const resource =
+    request.subresource === ""
+      ? `${request.resource}$`
+      : `${request.resource}/${request.subresource}$`;
   return `resource|${request.verb}|${request.group}|${resource}|${request.name}|${request.namespace}|${request.resourceScope}`;
 };
 
@@ -31,7 +53,12 @@ const resourcePattern = (pattern: string): string => {
   return `${resource === "*" ? "[^|/]+" : escape(resource)}\\/${subresource === "*" ? "[^|$]+" : escape(subresource)}\\$`;
 };
 
-const pathPattern = (pattern: string): string => (pattern === "*" ? "\\/[^|]*" : pattern.endsWith("/*") ? `${escape(pattern.slice(0, -1))}[^|]*` : escape(pattern));
+const pathPattern = (pattern: string): string =>
+  pattern === "*"
+    ? "\\/[^|]*"
+    : pattern.endsWith("/*")
+      ? `${escape(pattern.slice(0, -1))}[^|]*`
+      : escape(pattern);
 
 function linesOfRule(rule: unknown): readonly string[] {
   const strings = (field: string) => stringsAt(rule, field);
@@ -44,44 +71,77 @@ function linesOfRule(rule: unknown): readonly string[] {
   const places = [
     `(?=${targets}\\|)`,
     ...(cluster === "" ? [] : [`(?=Cluster\\|${escape(cluster)}\\|)`]),
-    ...(virtualClusters.length === 0 ? [] : [`(?=ProjectVirtualCluster\\|[^|]*\\|[^|]*\\|[^|]*\\|${oneOf(virtualClusters)}\\|\\|)`]),
+    ...(virtualClusters.length === 0
+      ? []
+      : [`(?=ProjectVirtualCluster\\|[^|]*\\|[^|]*\\|[^|]*\\|${oneOf(virtualClusters)}\\|\\|)`]),
   ].join("");
   const verbs = orAny(strings("verbs").map(escape));
-  const groups = listAt(rule, "resources").map((entry) => `${escape(stringAt(entry, "group") ?? "")}\\|${orAny(stringsAt(entry, "resources").map(resourcePattern))}`);
-  const [urls, names, namespaces] = [strings("nonResourceURLs"), strings("resourceNames"), strings("namespaces")];
+  const groups = listAt(rule, "resources").map(
+    (entry) =>
+      `${escape(stringAt(entry, "group") ?? "")}\\|${orAny(stringsAt(entry, "resources").map(resourcePattern))}`,
+  );
+  const [urls, names, namespaces] = [
+    strings("nonResourceURLs"),
+    strings("resourceNames"),
+    strings("namespaces"),
+  ];
   const aboutResources = groups.length + names.length + namespaces.length > 0;
   const resource = `resource\\|${verbs}\\|${groups.length === 0 ? "[^|]*\\|[^|]*" : oneOf(groups)}\\|${orAny(names.map(escape))}\\|${namespaces.length === 0 ? any : oneOf(namespaces.map((listed) => (listed === "" ? "[^|]*\\|Cluster" : `${escape(listed)}\\|.*`)))}`;
   const path = `path\\|${verbs}\\|${urls.length === 0 ? "[^|]*" : oneOf(urls.map(pathPattern))}`;
   const namesAlone = names.length > 0 && groups.length === 0;
   return [
-    ...((urls.length > 0 && !aboutResources) || namesAlone ? [] : [`${places}${any}\\|\\|${resource}`]),
+    ...((urls.length > 0 && !aboutResources) || namesAlone
+      ? []
+      : [`${places}${any}\\|\\|${resource}`]),
     ...(urls.length === 0 && aboutResources ? [] : [`${places}${any}\\|\\|${path}`]),
   ];
 }
 
 function linesOfPlaces(scope: unknown): readonly string[] {
-  const entries = (field: string, line: (entry: unknown) => string) => listAt(scope, field).map((entry) => `${line(entry)}${any}`);
+  const entries = (field: string, line: (entry: unknown) => string) =>
+    listAt(scope, field).map((entry) => `${line(entry)}${any}`);
   return [
     ...entries("projects", (entry) => `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|`),
-    ...entries("spaces", (entry) => `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|${name(stringAt(entry, "space"))}\\|`),
-    ...entries("virtualClusters", (entry) => `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|[^|]*\\|${name(stringAt(entry, "virtualCluster"))}\\|`),
-    ...entries("clusters", (entry) => `(?!Management)[^|]*\\|${name(stringAt(entry, "cluster"))}\\|`),
+    ...entries(
+      "spaces",
+      (entry) =>
+        `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|${name(stringAt(entry, "space"))}\\|`,
+    ),
+    ...entries(
+      "virtualClusters",
+      (entry) =>
+        `[^|]*\\|[^|]*\\|${name(stringAt(entry, "project"))}\\|[^|]*\\|${name(stringAt(entry, "virtualCluster"))}\\|`,
+    ),
+    ...entries(
+      "clusters",
+      (entry) => `(?!Management)[^|]*\\|${name(stringAt(entry, "cluster"))}\\|`,
+    ),
   ];
 }
 
-const client = [{ apiGroups: ["management.service"], resources: ["sharedsecrets", "sharedsecrets/status"], verbs: ["get", "list", "watch"] }, { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch"] }];
+const client = [
+  {
+    apiGroups: ["management.service"],
+    resources: ["sharedsecrets", "sharedsecrets/status"],
+    verbs: ["get", "list", "watch"],
+  },
+  { apiGroups: [""], resources: ["namespaces"], verbs: ["get", "list", "watch"] },
+];
 
 function linesOfRole(entry: unknown): readonly string[] {
   const role = stringAt(entry, "role") ?? "";
   const bundle: readonly unknown[] = role === "serviceCLI" ? client : (roles.get(role) ?? []);
   const narrowed = (field: string) => orAny(stringsAt(entry, field).map(name));
   const place = `Management\\|[^|]*\\|${narrowed("projects")}\\|[^|]*\\|${narrowed("virtualClusters")}\\|[^|]*\\|\\|`;
-  const wild = (patterns: readonly string[], one: (pattern: string) => string) => (patterns.includes("*") ? "[^|]*" : oneOf(patterns.map(one)));
+  const wild = (patterns: readonly string[], one: (pattern: string) => string) =>
+    patterns.includes("*") ? "[^|]*" : oneOf(patterns.map(one));
   return bundle.flatMap((rule) => {
     const listed = stringsAt(rule, "resources");
     const unlessSecrets = listed.includes("secrets") ? "" : "(?![^|]*\\|\\|secrets\\$)";
     const verbs = wild(stringsAt(rule, "verbs"), escape);
-    const resources = wild(stringsAt(rule, "resources"), (pattern) => (pattern.startsWith("*/") ? resourcePattern(pattern) : `${escape(pattern)}\\$`));
+    const resources = wild(stringsAt(rule, "resources"), (pattern) =>
+      pattern.startsWith("*/") ? resourcePattern(pattern) : `${escape(pattern)}\\$`,
+    );
     return [
       `${place}resource\\|${unlessSecrets}${verbs}\\|${wild(stringsAt(rule, "apiGroups"), escape)}\\|${resources}\\|${orAny(stringsAt(rule, "resourceNames").map(escape))}\\|.*`,
       `${place}path\\|${verbs}\\|${oneOf(stringsAt(rule, "nonResourceURLs").map(pathPattern))}`,
@@ -117,18 +177,30 @@ const escapes = [
   `${any}\\|\\|resource\\|${reading}\\|(?:certificates|rbac\\.authorization|admissionregistration|apiregistration|apiextensions)\\.k8s\\.io\\|${any}`,
 ];
 
-/** Rules of which only what names resources without wildcards is left, and of verbs only what is listed where that is needed. */
+/**
+ * Rules of which only what names resources without wildcards is left, and of verbs only what is
+ * listed where that is needed.
+ */
 function plainRules(scope: unknown, request: ScopedRequest): readonly unknown[] {
   return listAt(scope, "rules").flatMap((rule) => {
-    const resources = listAt(rule, "resources").map((entry) => ({ ...recordAt({ entry }, "entry"), resources: stringsAt(entry, "resources").filter((pattern) => !pattern.includes("*")) }));
+    const resources = listAt(rule, "resources").map((entry) => ({
+      ...recordAt({ entry }, "entry"),
+      resources: stringsAt(entry, "resources").filter((pattern) => !pattern.includes("*")),
+    }));
     const plain = resources.filter(({ resources: left }) => left.length > 0);
-    const lacksVerb = request.verb.startsWith("impersonate") && stringsAt(rule, "verbs").length === 0;
-    return plain.length === 0 || lacksVerb || !isRecord(rule) ? [] : [{ ...rule, resources: plain }];
+    const lacksVerb =
+      request.verb.startsWith("impersonate") && stringsAt(rule, "verbs").length === 0;
+    return plain.length === 0 || lacksVerb || !isRecord(rule)
+      ? []
+      : [{ ...rule, resources: plain }];
   });
 }
 
 function entriesOf(scope: unknown): readonly unknown[] {
-  return [...listAt(scope, "roles"), ...(isTrueAt(scope, "allowServiceCli") ? [{ role: "serviceCLI" }] : [])];
+  return [
+    ...listAt(scope, "roles"),
+    ...(isTrueAt(scope, "allowServiceCli") ? [{ role: "serviceCLI" }] : []),
+  ];
 }
 
 /** Whether a readable scope, as it stands in a spec, allows a request. */
@@ -138,9 +210,33 @@ export function secondOpinion(scope: unknown, request: ScopedRequest): boolean {
     const plain = plainRules(scope, request);
     const { group, resource, namespace, resourceScope } = request;
     if (resourceScope === "Unknown") return false;
-    if (["kube-system", "latchkey-clusters", "latchkey-system"].includes(namespace)) return isFit(plain.filter((rule) => stringsAt(rule, "namespaces").includes(namespace)).flatMap(linesOfRule), request);
+    if (["kube-system", "latchkey-clusters", "latchkey-system"].includes(namespace))
+      return isFit(
+        plain
+          .filter((rule) => stringsAt(rule, "namespaces").includes(namespace))
+          .flatMap(linesOfRule),
+        request,
+      );
     if (isFit(escapes, request)) return isFit(plain.flatMap(linesOfRule), request);
-    if (`${group}/${resource}` === "/secrets") return namespace !== "" && isFit([...plain.flatMap(linesOfRule), ...linesOfPlaces(scope), ...entriesOf(scope).flatMap(linesOfRole)], request);
+    if (`${group}/${resource}` === "/secrets")
+      return (
+        namespace !== "" &&
+        isFit(
+          [
+            ...plain.flatMap(linesOfRule),
+            ...linesOfPlaces(scope),
+            ...entriesOf(scope).flatMap(linesOfRole),
+          ],
+          request,
+        )
+      );
   }
-  return isFit([...linesOfPlaces(scope), ...entriesOf(scope).flatMap(linesOfRole), ...listAt(scope, "rules").flatMap(linesOfRule)], request);
+  return isFit(
+    [
+      ...linesOfPlaces(scope),
+      ...entriesOf(scope).flatMap(linesOfRole),
+      ...listAt(scope, "rules").flatMap(linesOfRule),
+    ],
+    request,
+  );
 }

@@ -3,18 +3,56 @@ import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { allows, type ScopeContext } from "../../../src/domain/scope/allows.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 
-/** The roles of these tests: `viewer` reads pods, lists Secrets and reads the path `/metrics`; `everything` names nothing. */
+/**
+ * The roles of these tests: `viewer` reads pods, lists Secrets and reads the path `/metrics`;
+ * `everything` names nothing.
+ */
 export const roles: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   [
     "viewer",
     [
-      { apiGroups: [""], resources: ["pods", "*/log"], resourceNames: [], verbs: ["get", "list"], nonResourceURLs: [] },
-      { apiGroups: [""], resources: ["secrets"], resourceNames: [], verbs: ["list"], nonResourceURLs: [] },
-      { apiGroups: ["apps"], resources: ["*"], resourceNames: ["web"], verbs: ["*"], nonResourceURLs: [] },
-      { apiGroups: [], resources: [], resourceNames: [], verbs: ["get"], nonResourceURLs: ["/metrics", "/logs/*"] },
+      {
+        apiGroups: [""],
+        resources: ["pods", "*/log"],
+        resourceNames: [],
+        verbs: ["get", "list"],
+        nonResourceURLs: [],
+      },
+      {
+        apiGroups: [""],
+        resources: ["secrets"],
+        resourceNames: [],
+        verbs: ["list"],
+        nonResourceURLs: [],
+      },
+      {
+        apiGroups: ["apps"],
+        resources: ["*"],
+        resourceNames: ["web"],
+        verbs: ["*"],
+        nonResourceURLs: [],
+      },
+      {
+        apiGroups: [],
+        resources: [],
+        resourceNames: [],
+        verbs: ["get"],
+        nonResourceURLs: ["/metrics", "/logs/*"],
+      },
     ],
   ],
-  ["everything", [{ apiGroups: ["*"], resources: ["*"], resourceNames: [], verbs: ["*"], nonResourceURLs: ["*"] }]],
+  [
+    "everything",
+    [
+      {
+        apiGroups: ["*"],
+        resources: ["*"],
+        resourceNames: [],
+        verbs: ["*"],
+        nonResourceURLs: ["*"],
+      },
+    ],
+  ],
 ]);
 
 /** What scopes are read against in these tests. */
