@@ -3,7 +3,6 @@ import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { sleep } from "../runtime/sleep.ts";
 import { Echoes } from "./echoes.ts";
 import { isKubeError } from "./errors.ts";
 import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
@@ -71,6 +70,8 @@ export class Informer<T> {
   #isFollowing = false;
   /** Whether the last request failed for want of an API server. */
   #isCutOff = false;
+  /** How often the API server had come back when that was last looked at. */
+  #recoveries = 0;
   #openedAt: number | undefined;
   #heardAt = -Infinity;
   #opens = 0;
@@ -141,12 +142,13 @@ export class Informer<T> {
         longestMs = this.#failed(error);
         leastMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
       }
+      if (this.#recoveries !== this.#recovery.count) pace.restart();
+      this.#recoveries = this.#recovery.count;
       const now = clock.monotonic();
       const livedMs = this.#opens === opens ? 0 : now - (this.#openedAt ?? now);
       const isProgress = this.#tellings > tellings || livedMs >= shortWatchMs;
       const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
-      if (pauseMs > 0)
-        await (this.#isCutOff ? this.#recovery.pause : sleep)(pauseMs, { clock, signal });
+      if (pauseMs > 0) await this.#recovery.pause(pauseMs, { clock, signal });
     }
     this.#echoes.stop();
   }
@@ -235,6 +237,8 @@ export class Informer<T> {
     if (!this.#isCutOff) return;
     this.#isCutOff = false;
     this.#recovery.recovered();
+    // A watch that opens and breaks again and again is no reason to try more often.
+    this.#recoveries = this.#recovery.count;
   }
 
   /** That the API server serves no such resource is an answer, too. */

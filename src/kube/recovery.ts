@@ -8,6 +8,12 @@ import { sleep } from "../runtime/sleep.ts";
  */
 export class Recovery {
   readonly #listeners = new Set<() => void>();
+  #count = 0;
+
+  /** How often the API server has come back. */
+  get count(): number {
+    return this.#count;
+  }
 
   /** Calls `listener` at every recovery until it is taken back. */
   onRecovered(listener: () => void): Cancel {
@@ -33,6 +39,7 @@ export class Recovery {
 
   /** The API server has answered somebody whom it did not answer before. */
   recovered(): void {
+    this.#count += 1;
     for (const listener of [...this.#listeners]) listener();
   }
 }

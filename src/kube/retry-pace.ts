@@ -38,11 +38,19 @@ export class RetryPace {
     this.#random = random;
   }
 
+  /**
+   * Begins anew with short pauses: an API server that is back refuses some requests for a moment,
+   * until its caches are filled.
+   */
+  restart(): void {
+    this.#backoffMs = firstMs;
+  }
+
   /** Milliseconds until the next try. */
   pauseMs({ isProgress, isForgotten, longestMs, leastMs, now }: FollowEnd): number {
     const isListedAtOnce = isForgotten && now - this.#forgottenAt >= forgottenMs;
     if (isListedAtOnce) this.#forgottenAt = now;
-    if (isProgress || isListedAtOnce) this.#backoffMs = firstMs;
+    if (isProgress || isListedAtOnce) this.restart();
     if (isForgotten ? isListedAtOnce : isProgress) return 0;
     const pauseMs = Math.max(
       Math.min(this.#backoffMs, longestMs) * (0.5 + this.#random()),

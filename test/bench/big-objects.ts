@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { annotations, apiVersion } from "../../src/api/names.ts";
@@ -100,7 +100,10 @@ async function whileWatched(
   name: string,
   work: (running: Running) => Promise<void>,
 ): Promise<readonly Row[]> {
-  const running = await stage.start(shippedNodeOptions());
+  const blocks = join(stage.controlPlane.directory, "blocks");
+  rmSync(blocks, { force: true });
+  const probe = `--import=${new URL("processor-blocks.ts", import.meta.url).href}`;
+  const running = await stage.start(`${shippedNodeOptions()} ${probe}`, { BLOCKS_FILE: blocks });
   const peak = watchPeak(running.pid);
   const began = performance.now();
   try {
@@ -115,6 +118,7 @@ async function whileWatched(
     return rowsOf(name, {
       peakMB: peak.stop(),
       usage,
+      processorMs: lastNumber(blocks),
       note: `ready after ${ready.toFixed(1)} s, done ${((performance.now() - settled) / 1000).toFixed(1)} s after the first pass`,
     });
   } catch {
@@ -138,9 +142,11 @@ function rowsOf(
   {
     peakMB,
     usage,
+    processorMs,
     note,
   }: {
     readonly peakMB: number;
+    readonly processorMs: number;
     readonly usage: Awaited<ReturnType<Awaited<ReturnType<Readings["begin"]>>>>;
     readonly note: string;
   },
@@ -157,12 +163,18 @@ function rowsOf(
     },
     {
       name: `${name}: longest block`,
-      measured: usage.blockMs,
+      measured: processorMs,
       unit: "ms",
       wanted: "< 50 ms",
-      met: usage.blockMs < 50,
+      met: processorMs < 50,
+      note: `of processor time; with the time without a core ${usage.blockMs.toFixed(0)} ms`,
     },
   ];
+}
+
+/** The last line of a file of numbers, 0 where nothing was written. */
+function lastNumber(file: string): number {
+  return existsSync(file) ? Number(readFileSync(file, "utf8").trim().split("\n").at(-1)) : 0;
 }
 
 /** Reads the peak again and again, because a process that dies takes it along. */

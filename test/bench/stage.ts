@@ -42,7 +42,7 @@ export interface Stage {
   readonly account: BareClient;
   readonly say: (line: string) => void;
   /** Starts the controller's bundle with the flags of the image, and with NODE_OPTIONS. */
-  start(nodeOptions?: string): Promise<Running>;
+  start(nodeOptions?: string, env?: Readonly<Record<string, string>>): Promise<Running>;
   /** Starts the webhook's bundle with the flags of the image, and waits until it is ready. */
   startWebhook(): Promise<RunningWebhook>;
   close(): Promise<void>;
@@ -80,11 +80,8 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
       admin,
       account,
       say,
-      start: (nodeOptions) =>
-        run(
-          { controlPlane, program, ...(nodeOptions === undefined ? {} : { nodeOptions }) },
-          running,
-        ),
+      start: (nodeOptions = imageEnvironment.NODE_OPTIONS, env = {}) =>
+        run({ controlPlane, program, env: { ...env, NODE_OPTIONS: nodeOptions } }, running),
       async startWebhook() {
         const webhook = await startWebhook({
           controlPlane,
@@ -126,11 +123,11 @@ async function run(
   {
     controlPlane,
     program,
-    nodeOptions,
+    env,
   }: {
     readonly controlPlane: StartedControlPlane;
     readonly program: string;
-    readonly nodeOptions?: string;
+    readonly env: Readonly<Record<string, string>>;
   },
   running: Set<LatchkeyProcess>,
 ): Promise<Running> {
@@ -141,10 +138,7 @@ async function run(
     nodeFlags: imageNodeFlags(),
     restart: "never",
     identity: "bench",
-    env: {
-      ...imageEnvironment,
-      ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }),
-    },
+    env: { ...imageEnvironment, ...env },
   });
   running.add(controller);
   return {

@@ -546,14 +546,33 @@ describe("after an outage", () => {
     expect(other.listWatch.calls).toEqual(["list", "watch 7", "watch 7"]);
   });
 
-  test("a refusal that has other reasons is not hurried", async () => {
+  test("so does who was refused: an API server that starts refuses until it has loaded its RBAC", async () => {
     const { one, other } = await twoKinds();
     one.listWatch.end(failure("Network"));
     other.listWatch.end(failure("Forbidden"));
     await settled();
     await one.clock.run(800);
     await settled();
-    expect(other.listWatch.calls).toEqual(["list", "watch 7"]);
+    expect(other.listWatch.calls).toEqual(["list", "watch 7", "watch 7"]);
+  });
+
+  test("who is refused once more waits as after a first failure, not as long as the outage made it", async () => {
+    const [recovery, refusals] = [new Recovery(), ["Network", "Network", "Network"] as const];
+    const one = await following([listed(7)], {}, relaxedWatchTimes, recovery);
+    const other = await following(
+      [...refusals.map(failure), failure("TooManyRequests")],
+      {},
+      relaxedWatchTimes,
+      recovery,
+    );
+    await other.clock.run(800);
+    await other.clock.run(1_600);
+    expect(other.clock.untilNext).toBe(3_200);
+    one.listWatch.end(failure("Network"));
+    await settled();
+    await one.clock.run(800);
+    await settled();
+    expect([other.listWatch.calls.length, other.clock.untilNext]).toEqual([4, 800]);
   });
 
   test("an API server that asks for time is given it", async () => {
