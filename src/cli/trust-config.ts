@@ -10,8 +10,8 @@ import {
   trustFiles,
   trustFlags,
   webhookKubeconfig,
-} from "../domain/trust-config.ts";
-import { webhookPaths } from "../domain/webhook-paths.ts";
+} from "../domain/webhook/trust-config.ts";
+import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Client } from "../kube/client.ts";
 import { ConfigError } from "../runtime/config-values.ts";

@@ -3,7 +3,7 @@ import type { Credentials } from "../kube/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { BodyLimiter } from "../kube/body-limiter.ts";
 import { createClient, type SizeOf } from "../kube/http-client.ts";
-import { type CandidacyEnd, LeaderElection, type LeaseTimes } from "../kube/lease.ts";
+import { type CandidacyEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";

@@ -1,7 +1,7 @@
 import { annotations, labels } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
-import type { Source } from "../domain/copy.ts";
-import { isSame } from "../domain/merge-patch.ts";
+import type { Source } from "../domain/sync/copy.ts";
+import { isSame } from "../domain/plan/merge-patch.ts";
 
 /** Whether the copies of a SharedSecret have to be looked at after this change. */
 export function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {

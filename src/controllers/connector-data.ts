@@ -1,12 +1,12 @@
 import { type Key, keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import { connectorClaim } from "../domain/connector-claim.ts";
-import { disclaimWrite, planConnectorSecret } from "../domain/connector-data.ts";
-import type { Plan } from "../domain/plan.ts";
+import { connectorClaim } from "../domain/access-key/connector-claim.ts";
+import { disclaimWrite, planConnectorSecret } from "../domain/access-key/connector-data.ts";
+import type { Plan } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
 import { readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 

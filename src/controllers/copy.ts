@@ -7,12 +7,12 @@ import {
   type TargetState,
   targetSteps,
   writtenSource,
-} from "../domain/sync.ts";
+} from "../domain/sync/sync.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
 import type { Failures } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
 import type { SourceData } from "./source-data.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../runtime/clock.ts";
-import type { FormerGrantee } from "../domain/former-grantee.ts";
+import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 
 /**
  * What this leader remembers of an object that is being deleted; instants are monotonic

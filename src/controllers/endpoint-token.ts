@@ -1,5 +1,5 @@
-import type { KeyViews } from "../access/key-views.ts";
-import { observeRequester } from "../access/requester-policies.ts";
+import type { KeyViews } from "../authn/key-resolver.ts";
+import { observeRequester } from "../authn/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
 import {
@@ -7,15 +7,18 @@ import {
   planMinted,
   planTokenReport,
   planTooMany,
-} from "../domain/endpoint-token.ts";
-import type { SaidFailure } from "../domain/failing.ts";
-import type { Plan } from "../domain/plan.ts";
-import type { EndpointTokenConfig, EndpointTokenView } from "../domain/token-state.ts";
+} from "../domain/endpoint-token/endpoint-token.ts";
+import type { SaidFailure } from "../domain/plan/failing.ts";
+import type { Plan } from "../domain/plan/plan.ts";
+import type {
+  EndpointTokenConfig,
+  EndpointTokenView,
+} from "../domain/endpoint-token/token-state.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { mintToken } from "../tokens/jwt.ts";
 import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
-import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
 import { type Failures, notingFailures } from "./failures.ts";
 import {
   type GrantedReleaseDeps,

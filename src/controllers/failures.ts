@@ -5,8 +5,8 @@ import {
   type FailureSeen,
   patienceMs,
   type SaidFailure,
-} from "../domain/failing.ts";
-import type { Next } from "../domain/plan.ts";
+} from "../domain/plan/failing.ts";
+import type { Next } from "../domain/plan/plan.ts";
 import { isKubeError, isRefusal, isTooLarge, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 

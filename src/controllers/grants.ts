@@ -1,20 +1,23 @@
 import type { Requester } from "../api/requester.ts";
 import type { GrantedObject } from "../api/requester-grant.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { type FormerGrantee, granteeOfClusterRoleBinding } from "../domain/former-grantee.ts";
+import {
+  type FormerGrantee,
+  granteeOfClusterRoleBinding,
+} from "../domain/grants/former-grantee.ts";
 import {
   grantKey,
   grantState,
   type GrantState,
   requesterHash,
   shardPrefix,
-} from "../domain/granted-names.ts";
-import type { Plan } from "../domain/plan.ts";
-import { planRelease, planStuck, type Terminating } from "../domain/release.ts";
-import type { SaidFailure } from "../domain/failing.ts";
-import { isSystemName } from "../domain/requester.ts";
+} from "../domain/grants/granted-names.ts";
+import type { Plan } from "../domain/plan/plan.ts";
+import { planRelease, planStuck, type Terminating } from "../domain/plan/finalization.ts";
+import type { SaidFailure } from "../domain/plan/failing.ts";
+import { isSystemName } from "../domain/requester/requester.ts";
 import type { Failures } from "./failures.ts";
-import { afterPhase, observeRelease, type ReleaseDeps } from "./release.ts";
+import { afterPhase, observeRelease, type ReleaseDeps } from "./finalization.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What decides about the end of a key or token. */

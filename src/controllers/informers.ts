@@ -1,6 +1,6 @@
-import { keyPacking } from "../access/key-packing.ts";
-import { keyIndexers } from "../access/key-views.ts";
-import { requesterPolicyInformers } from "../access/requester-policies.ts";
+import { keyPacking } from "../authn/access-key-codec.ts";
+import { keyIndexers } from "../authn/key-resolver.ts";
+import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
 import { apiVersion, components, labels, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
@@ -13,18 +13,18 @@ import { type Resource, resources } from "../api/resources.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
 import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
-import { connectorClaim } from "../domain/connector-claim.ts";
-import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
+import { connectorClaim } from "../domain/access-key/connector-claim.ts";
+import type { ConnectorSecretSeen } from "../domain/access-key/connector-data.ts";
 import {
   claimedSource,
   type CopySeen,
   type Source,
   sourceOf,
   type StrangerSeen,
-} from "../domain/copy.ts";
-import { packCopy, unpackCopy } from "../domain/packed-copy.ts";
-import { requesterHash } from "../domain/granted-names.ts";
-import { projectOf, readNamespace } from "../domain/sync-target.ts";
+} from "../domain/sync/copy.ts";
+import { packCopy, unpackCopy } from "./copy-codec.ts";
+import { requesterHash } from "../domain/grants/granted-names.ts";
+import { projectOf, readNamespace } from "../domain/sync/sync-target.ts";
 import {
   untilProven,
   unprovenBecause,

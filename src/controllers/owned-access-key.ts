@@ -1,16 +1,16 @@
-import type { KeyViews } from "../access/key-views.ts";
+import type { KeyViews } from "../authn/key-resolver.ts";
 import type { Key } from "../api/object.ts";
-import type { SaidFailure } from "../domain/failing.ts";
+import type { SaidFailure } from "../domain/plan/failing.ts";
 import {
   type OwnedAccessKeyConfig,
   type OwnedAccessKeyView,
   planKeyReport,
   planOwnedAccessKey,
-} from "../domain/owned-access-key.ts";
+} from "../domain/access-key/owned-access-key.ts";
 import { unknownRoles } from "../domain/scope/roles.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
 import { type Failures, notingFailures } from "./failures.ts";
 import {
   type GrantedReleaseDeps,

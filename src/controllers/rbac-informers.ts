@@ -6,8 +6,8 @@ import {
 } from "../api/requester-grant.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../api/role.ts";
-import { derivedPrefix, sourceUidOf } from "../domain/derived-role.ts";
-import { grantedNames, hashInName } from "../domain/granted-names.ts";
+import { derivedPrefix, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
+import { grantedNames, hashInName } from "../domain/grants/granted-names.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change } from "../kube/store.ts";
 import { indexes } from "./stores.ts";

@@ -2,11 +2,11 @@ import { annotations } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
-import type { Prefixes } from "../domain/access-rules.ts";
-import { type AccessSeen, revokeSteps } from "../domain/access.ts";
-import type { Source } from "../domain/copy.ts";
-import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/derived-role.ts";
-import { nothingToDo, type Plan } from "../domain/plan.ts";
+import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
+import { type AccessSeen, revokeSteps } from "../domain/shared-secret/access.ts";
+import type { Source } from "../domain/sync/copy.ts";
+import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
+import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
 import {
   granteesOf,
   isProgressDue,
@@ -14,21 +14,21 @@ import {
   planSharedSecret,
   planTermination,
   type SharedSecretSeen,
-} from "../domain/shared-secret.ts";
-import { type SyncSummary, summarize, type TargetReport } from "../domain/sync-summary.ts";
-import { targetState, type TargetSeen } from "../domain/sync.ts";
-import type { Failure } from "../domain/failing.ts";
-import { isHeld } from "../domain/finalizer.ts";
-import { planStuck } from "../domain/release.ts";
+} from "../domain/shared-secret/shared-secret.ts";
+import { type SyncSummary, summarize, type TargetReport } from "../domain/sync/sync-summary.ts";
+import { targetState, type TargetSeen } from "../domain/sync/sync.ts";
+import type { Failure } from "../domain/plan/failing.ts";
+import { isHeld } from "../domain/plan/finalizer.ts";
+import { planStuck } from "../domain/plan/finalization.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRejection, isTooLarge } from "../kube/errors.ts";
 import type { Next } from "../kube/loop.ts";
-import type { Turns } from "../kube/turns.ts";
+import type { Turns } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
 import { accessFailureOf, type Failures, notingFailures, type Try } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
-import { afterPhase, observeRelease, type ReleaseDeps } from "./release.ts";
+import { afterPhase, observeRelease, type ReleaseDeps } from "./finalization.ts";
 import {
   copiesOf,
   emptyProjectsOf,

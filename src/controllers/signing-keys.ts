@@ -4,7 +4,7 @@ import { resources } from "../api/resources.ts";
 import type { Next } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { newSigningKeys } from "../tokens/signing-keys.ts";
-import { type CarryOutDeps, carryOut } from "./carry-out.ts";
+import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
 import type { Stores } from "./stores.ts";
 
 /** What the pass over the signing keys needs; `namespace` is Latchkey's own. */

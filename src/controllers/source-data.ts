@@ -1,6 +1,6 @@
 import { resources } from "../api/resources.ts";
 import { parseSharedSecret, type SecretData } from "../api/shared-secret.ts";
-import type { Source } from "../domain/copy.ts";
+import type { Source } from "../domain/sync/copy.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";

@@ -1,16 +1,16 @@
-import type { PolicyStores } from "../access/requester-policies.ts";
+import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { labels } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
-import type { ConnectorSecretSeen } from "../domain/connector-data.ts";
-import type { CopySeen, Source, StrangerSeen } from "../domain/copy.ts";
-import { claimedSource } from "../domain/copy.ts";
-import { fitsAny } from "../domain/sync-options.ts";
-import type { EmptyProject } from "../domain/sync-summary.ts";
-import type { TargetSeen } from "../domain/sync.ts";
+import type { ConnectorSecretSeen } from "../domain/access-key/connector-data.ts";
+import type { CopySeen, Source, StrangerSeen } from "../domain/sync/copy.ts";
+import { claimedSource } from "../domain/sync/copy.ts";
+import { fitsAny } from "../domain/sync/sync-options.ts";
+import type { EmptyProject } from "../domain/sync/sync-summary.ts";
+import type { TargetSeen } from "../domain/sync/sync.ts";
 import {
   bySeniority,
   isOffered,
@@ -19,7 +19,7 @@ import {
   namesProject,
   takesCopies,
   targetIn,
-} from "../domain/sync-target.ts";
+} from "../domain/sync/sync-target.ts";
 import type { ReadStore } from "../kube/store.ts";
 import type { SigningKeysSeen } from "../tokens/signing-keys.ts";
 

@@ -1,5 +1,5 @@
 import { type Key, type ObjectRef, refOf } from "../api/object.ts";
-import type { SaidFailure } from "../domain/failing.ts";
+import type { SaidFailure } from "../domain/plan/failing.ts";
 import type { Logger } from "../runtime/log.ts";
 import { Failures, type FailuresDeps } from "./failures.ts";
 

@@ -7,7 +7,7 @@ import {
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
-import { bodyOf } from "./answers.ts";
+import { bodyOf } from "./responses.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import type { Transport } from "./transport.ts";
 

@@ -1,6 +1,6 @@
 import type { ObjectRef } from "../api/object.ts";
 import { apiVersionOf, type Resource } from "../api/resources.ts";
-import { bodyOf } from "./answers.ts";
+import { bodyOf } from "./responses.ts";
 import type { Client } from "./client.ts";
 import { collectionPath, objectPath, withQuery } from "./paths.ts";
 import type { Call, Transport } from "./transport.ts";

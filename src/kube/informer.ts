@@ -3,16 +3,16 @@ import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { Echoes } from "./echoes.ts";
+import { Echoes } from "./expected-events.ts";
 import { isKubeError } from "./errors.ts";
 import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
-import { History } from "./history.ts";
+import { History } from "./resource-version-tracker.ts";
 import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
 import { ListedObjects } from "./listed-objects.ts";
 import { LiveReads } from "./live-reads.ts";
 import { isOlder, rawKey, rawVersion, selects } from "./raw-object.ts";
 import { Recovery } from "./recovery.ts";
-import { RetryPace, shortWatchMs } from "./retry-pace.ts";
+import { RetryPace, shortWatchMs } from "./watch-backoff.ts";
 import {
   type Change,
   type Entry,
@@ -21,7 +21,7 @@ import {
   type ReadStore,
   Store,
 } from "./store.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "./yielder.ts";
 
 /** What an informer is made of. */
 export interface InformerOptions<T> {

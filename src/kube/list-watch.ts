@@ -2,7 +2,7 @@ import type { ObjectRef } from "../api/object.ts";
 import { listAt, recordAt, stringAt, stringMapAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { bodyOf, watchError } from "./answers.ts";
+import { bodyOf, watchError } from "./responses.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import { watchGraceMs } from "./freshness.ts";
 import { collectionPath, objectPath, withQuery } from "./paths.ts";

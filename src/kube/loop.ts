@@ -5,7 +5,7 @@ import type { ControllerMetrics } from "../runtime/metrics.ts";
 import { isKubeError } from "./errors.ts";
 import type { KubeError } from "./errors.ts";
 import type { WorkQueue } from "./queue.ts";
-import type { Turns } from "./turns.ts";
+import type { Turns } from "./yielder.ts";
 
 /**
  * When to look at an object again without a change; `at` is in milliseconds since the epoch.

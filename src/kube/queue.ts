@@ -1,7 +1,7 @@
 import type { Key } from "../api/object.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { QueueMetrics } from "../runtime/metrics.ts";
-import { Delays } from "./delays.ts";
+import { Delays } from "./delay-queue.ts";
 import { Fifo } from "./fifo.ts";
 
 /** From the most urgent to the least. */

@@ -4,7 +4,7 @@ import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
-import { Gate } from "./gate.ts";
+import { Gate } from "./adaptive-limiter.ts";
 
 /** A request to the API server; `path` begins with `/api` or `/apis` and is encoded. */
 export interface Call {

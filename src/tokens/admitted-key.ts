@@ -1,8 +1,8 @@
 import { parseTerms } from "../api/owned-access-key.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { isBoundDigest } from "../domain/key-digest.ts";
-import { isSameKey, type KeyClaim } from "../domain/key-holder.ts";
+import { isBoundDigest } from "../domain/access-key/key-digest.ts";
+import { isSameKey, type KeyClaim } from "../domain/access-key/duplicate-key.ts";
 import { digestIn, storedDigest } from "./access-key.ts";
 import { generateKey, plainKey } from "./presented-key.ts";
 

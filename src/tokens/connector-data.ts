@@ -9,7 +9,7 @@ import {
 import type { Manifest } from "../api/object.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { claimText, type ConnectorClaim } from "../domain/connector-claim.ts";
+import { claimText, type ConnectorClaim } from "../domain/access-key/connector-claim.ts";
 import { isSameDigest } from "./presented-key.ts";
 
 type Json = Readonly<Record<string, unknown>>;

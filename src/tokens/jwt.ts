@@ -1,7 +1,7 @@
 import { SignJWT } from "jose";
 import { SecretText } from "../api/secret-text.ts";
-import type { MintedToken } from "../domain/endpoint-token.ts";
-import type { TokenClaims } from "../domain/token-claims.ts";
+import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
+import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import type { SigningKeysSeen } from "./signing-keys.ts";
 
 /** Signs a direct token (RFC 7519) with ES256 and the key that signs now. */

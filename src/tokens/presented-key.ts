@@ -1,8 +1,13 @@
 import { randomInt, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { SecretText } from "../api/secret-text.ts";
-import { boundPartOf, boundSubjectOf, isBoundDigest, keyIndexOf } from "../domain/key-digest.ts";
-import type { KeyClaim } from "../domain/key-holder.ts";
+import {
+  boundPartOf,
+  boundSubjectOf,
+  isBoundDigest,
+  keyIndexOf,
+} from "../domain/access-key/key-digest.ts";
+import type { KeyClaim } from "../domain/access-key/duplicate-key.ts";
 import { digestBoundTo, digestOf } from "./access-key.ts";
 
 /** What a plain key may look like: the pattern of `spec.key` in the CRD. */

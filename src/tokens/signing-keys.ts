@@ -3,7 +3,7 @@ import type { Manifest } from "../api/object.ts";
 import { listAt, recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { timestamp } from "../domain/conditions.ts";
+import { timestamp } from "../domain/plan/conditions.ts";
 import { type Es256Key, es256KeyOf, newEs256Jwk } from "./es256-key.ts";
 
 /**

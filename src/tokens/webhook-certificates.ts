@@ -17,12 +17,12 @@ import type { Manifest } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { type CaFingerprints, formerCaText } from "../domain/ca-change.ts";
+import { type CaFingerprints, formerCaText } from "../domain/webhook/ca-change.ts";
 import type {
   CertificateLife,
   CertificateLives,
   CertificateName,
-} from "../domain/certificate-plan.ts";
+} from "../domain/webhook/certificate-plan.ts";
 import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
 
 /** A certificate with its private key; PEM texts. */

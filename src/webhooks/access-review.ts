@@ -1,5 +1,5 @@
-import type { KeyBook } from "../access/key-book.ts";
-import { scopedRequest } from "../access/scoped-request.ts";
+import type { KeyBook } from "../authn/access-key-cache.ts";
+import { scopedRequest } from "../authn/scoped-request.ts";
 import {
   type AccessReview,
   accessReviewVersion,
@@ -8,8 +8,8 @@ import {
 } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
-import { authorizeWithKey, type KeyVerdict } from "../domain/key-authorization.ts";
-import { isScoped, type KeyView } from "../domain/key-state.ts";
+import { authorizeWithKey, type KeyVerdict } from "../domain/access-key/key-authorization.ts";
+import { isScoped, type KeyView } from "../domain/access-key/key-state.ts";
 import type { Discovery } from "../kube/discovery.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";

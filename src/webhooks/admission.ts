@@ -6,7 +6,7 @@ import {
 } from "../api/admission-review.ts";
 import { group } from "../api/names.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
-import type { FieldProblem } from "../domain/data-values.ts";
+import type { FieldProblem } from "../domain/shared-secret/data-values.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { badReview, readJson } from "./review.ts";

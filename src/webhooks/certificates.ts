@@ -2,14 +2,23 @@ import { annotations, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { type CaFingerprints, formerCa, formerCaText, parseFormerCa } from "../domain/ca-change.ts";
-import { certificateNames, dueCertificates, renewalInstant } from "../domain/certificate-plan.ts";
+import {
+  type CaFingerprints,
+  formerCa,
+  formerCaText,
+  parseFormerCa,
+} from "../domain/webhook/ca-change.ts";
+import {
+  certificateNames,
+  dueCertificates,
+  renewalInstant,
+} from "../domain/webhook/certificate-plan.ts";
 import {
   type CertificateProblem,
   certificateProblems,
   certificateProblemSentences,
-} from "../domain/certificate-problem.ts";
-import { nextLook } from "../domain/next-look.ts";
+} from "../domain/webhook/certificate-problem.ts";
+import { nextLook } from "../domain/plan/next-look.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";

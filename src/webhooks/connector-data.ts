@@ -1,8 +1,12 @@
-import type { KeyBook } from "../access/key-book.ts";
+import type { KeyBook } from "../authn/access-key-cache.ts";
 import { recordAt, stringMapAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { type ConnectorClaim, connectorClaim } from "../domain/connector-claim.ts";
-import { tooManyUnclaimed, unclaimedOf, type WrittenSecret } from "../domain/unclaimed-secrets.ts";
+import { type ConnectorClaim, connectorClaim } from "../domain/access-key/connector-claim.ts";
+import {
+  tooManyUnclaimed,
+  unclaimedOf,
+  type WrittenSecret,
+} from "../domain/access-key/unclaimed-secrets.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import {

@@ -1,4 +1,4 @@
-import { dataValueProblem } from "../domain/data-values.ts";
+import { dataValueProblem } from "../domain/shared-secret/data-values.ts";
 import { type AdmissionStep, admitted, refusedField } from "./admission.ts";
 
 /**

@@ -1,19 +1,19 @@
-import type { KeyBook } from "../access/key-book.ts";
+import type { KeyBook } from "../authn/access-key-cache.ts";
 import { soleExtra } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { annotations, extras } from "../api/names.ts";
 import { parseTerms } from "../api/owned-access-key.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { attenuationProblem } from "../domain/attenuation.ts";
-import { keyIndexOf } from "../domain/key-digest.ts";
+import { attenuationProblem } from "../domain/access-key/attenuation.ts";
+import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import {
   claimOutcome,
   type KeyClaim,
   mostOfOneIndex,
   requesterNameOf,
-} from "../domain/key-holder.ts";
-import { storedRequester, takesOver } from "../domain/requester-stamp.ts";
+} from "../domain/access-key/duplicate-key.ts";
+import { storedRequester, takesOver } from "../domain/requester/requester-annotations.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";

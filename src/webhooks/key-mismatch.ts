@@ -1,6 +1,6 @@
 import { resources } from "../api/resources.ts";
-import { boundSubjectOf, isBoundDigest } from "../domain/key-digest.ts";
-import { type KeyClaim, requesterNameOf } from "../domain/key-holder.ts";
+import { boundSubjectOf, isBoundDigest } from "../domain/access-key/key-digest.ts";
+import { type KeyClaim, requesterNameOf } from "../domain/access-key/duplicate-key.ts";
 import { EventBudget } from "../kube/event-budget.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { Clock } from "../runtime/clock.ts";

@@ -1,6 +1,6 @@
 import type { ReviewedResource } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
-import { type HeldOwner, newlyHeldOwners } from "../domain/owner-references.ts";
+import { type HeldOwner, newlyHeldOwners } from "../domain/webhook/owner-references.ts";
 import type { Client } from "../kube/client.ts";
 import type { Discovery, ServedKind } from "../kube/discovery.ts";
 import { isAllowed } from "./access-question.ts";

@@ -1,9 +1,9 @@
-import type { KeyBook } from "../access/key-book.ts";
+import type { KeyBook } from "../authn/access-key-cache.ts";
 import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
 import type { AdmissionUser } from "../api/admission-review.ts";
 import { extras } from "../api/names.ts";
-import { authorizeWithKey } from "../domain/key-authorization.ts";
-import { neededVerbs } from "../domain/needed-verbs.ts";
+import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
+import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 import { unprovenSentence } from "./review.ts";

@@ -1,8 +1,8 @@
-import type { KeyBook } from "../access/key-book.ts";
+import type { KeyBook } from "../authn/access-key-cache.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { recordAt } from "../api/parse.ts";
 import { parseScopeLimit } from "../api/scope.ts";
-import { isSame } from "../domain/merge-patch.ts";
+import { isSame } from "../domain/plan/merge-patch.ts";
 import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
 import type { Discovery } from "../kube/discovery.ts";
 

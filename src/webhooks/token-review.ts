@@ -1,8 +1,8 @@
-import type { KeyBook } from "../access/key-book.ts";
+import type { KeyBook } from "../authn/access-key-cache.ts";
 import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
 import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import { authenticate, type UserInfo } from "../domain/authentication.ts";
+import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";

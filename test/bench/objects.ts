@@ -1,5 +1,5 @@
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { copyOfText } from "../../src/domain/copy.ts";
+import { copyOfText } from "../../src/domain/sync/copy.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import type { BareRequest } from "./bare-client.ts";
 

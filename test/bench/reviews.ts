@@ -5,7 +5,7 @@ import { Pool } from "undici";
 import { extras, ownObjects } from "../../src/api/names.ts";
 import { listAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { webhookPaths } from "../../src/domain/webhook-paths.ts";
+import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { presentedKey } from "../../src/tokens/presented-key.ts";
 import {
   parseWebhookCertificates,

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { derivedName } from "../../src/domain/derived-role.ts";
+import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { arrange, makeNamespace } from "./policy-request.ts";

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, inject, it } from "vitest";
-import { requesterHash } from "../../src/domain/granted-names.ts";
+import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
 import { isRefusedByDead, putDeadWebhook } from "./foreign-webhook.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, ownObjects } from "../../src/api/names.ts";
 import { recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import { trustFlags } from "../../src/domain/trust-config.ts";
+import { trustFlags } from "../../src/domain/webhook/trust-config.ts";
 import { patchTypes } from "./cluster-connection.ts";
 import { eventually } from "./eventually.ts";
 import { askAs } from "./key-request.ts";

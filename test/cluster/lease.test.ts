@@ -4,7 +4,7 @@ import { resources } from "../../src/api/resources.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { createClient } from "../../src/kube/http-client.ts";
-import { LeaderElection } from "../../src/kube/lease.ts";
+import { LeaderElection } from "../../src/kube/leader-election.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { syncList, type SyncList } from "../../src/domain/sync-list.ts";
+import { syncList, type SyncList } from "../../src/domain/sync/sync-list.ts";
 import {
   allow,
   arrange,

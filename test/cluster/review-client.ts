@@ -1,7 +1,7 @@
 import { Agent, request as send } from "node:https";
 import { ownObjects } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { webhookPaths } from "../../src/domain/webhook-paths.ts";
+import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { parseWebhookCertificates, tlsOf } from "../../src/tokens/webhook-certificates.ts";
 import { type Answer, arrange, type Ask } from "./policy-request.ts";
 

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { load } from "js-yaml";
 import { apiVersion, ownObjects } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { admissionPath } from "../../src/domain/webhook-paths.ts";
+import { admissionPath } from "../../src/domain/webhook/webhook-paths.ts";
 import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl, type KubectlAccess, tryKubectl } from "./kubectl.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { connectorClaim } from "../../src/domain/connector-claim.ts";
+import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl, tryKubectl } from "./kubectl.ts";
 import { arrange, ask, patchTypes, unique } from "./policy-request.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { admissionPath, webhookPaths } from "../../src/domain/webhook-paths.ts";
+import { admissionPath, webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { eventually } from "./eventually.ts";
 import { makeKey, worksAs } from "./key-request.ts";
 import { startWebhook } from "./latchkey-process.ts";

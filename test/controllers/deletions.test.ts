@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Deletions } from "../../src/controllers/deletions.ts";
-import { granteeOfRoleBinding } from "../../src/domain/former-grantee.ts";
+import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 const grantee = (binding: string, name = "ann") =>

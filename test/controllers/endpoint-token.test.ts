@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import { expect, test } from "vitest";
-import { createKeyViews } from "../../src/access/key-views.ts";
+import { createKeyViews } from "../../src/authn/key-resolver.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";

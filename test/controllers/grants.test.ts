@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { observeRequester } from "../../src/access/requester-policies.ts";
+import { observeRequester } from "../../src/authn/requester-policies.ts";
 import { observeGrant } from "../../src/controllers/grants.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { told } from "./told-controller.ts";

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { keyIndexes } from "../../src/access/key-views.ts";
+import { keyIndexes } from "../../src/authn/key-resolver.ts";
 import { annotations, labels, ownObjects } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import { createInformers, stampedHash } from "../../src/controllers/informers.ts";
 import { indexes } from "../../src/controllers/stores.ts";
-import { requesterHash } from "../../src/domain/granted-names.ts";
+import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import type { ListWatch } from "../../src/kube/list-watch.ts";
-import { Turns } from "../../src/kube/turns.ts";
+import { Turns } from "../../src/kube/yielder.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { recordingLog } from "../runtime/recording-log.ts";

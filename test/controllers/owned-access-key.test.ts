@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createKeyViews } from "../../src/access/key-views.ts";
+import { createKeyViews } from "../../src/authn/key-resolver.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
 import { allFailures } from "./recording-failures.ts";

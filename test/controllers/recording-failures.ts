@@ -1,6 +1,6 @@
 import type { Key } from "../../src/api/object.ts";
 import { Failures } from "../../src/controllers/failures.ts";
-import type { SaidFailure } from "../../src/domain/failing.ts";
+import type { SaidFailure } from "../../src/domain/plan/failing.ts";
 import type { TestClock } from "../runtime/test-clock.ts";
 
 /** Failures that record what is said, and at which instants another try is asked for. */

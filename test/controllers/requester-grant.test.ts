@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.ts";
-import { requesterHash } from "../../src/domain/granted-names.ts";
+import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { allFailures } from "./recording-failures.ts";
 import { asked, granted, policies } from "./requester-sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";

@@ -1,5 +1,5 @@
 import { annotations, cleanupFinalizer, labels, requesterPolicies } from "../../src/api/names.ts";
-import { requesterHash } from "../../src/domain/granted-names.ts";
+import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { raw, type RawObject } from "./told-list-watch.ts";
 
 const installed = (...names: readonly string[]): readonly RawObject[] =>

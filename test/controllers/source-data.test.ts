@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
-import { type Source, sourceOf } from "../../src/domain/copy.ts";
+import { type Source, sourceOf } from "../../src/domain/sync/copy.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { refusal, ScriptedClient } from "./scripted-client.ts";
 import { raw } from "./told-list-watch.ts";

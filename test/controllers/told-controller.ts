@@ -4,7 +4,7 @@ import {
   createInformers,
   type Informers,
 } from "../../src/controllers/informers.ts";
-import { Turns } from "../../src/kube/turns.ts";
+import { Turns } from "../../src/kube/yielder.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { raw, type RawObject, ToldListWatch } from "./told-list-watch.ts";

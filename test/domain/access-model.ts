@@ -7,10 +7,14 @@ import {
   type RoleBindingSeen,
   type RoleSeen,
 } from "../../src/api/role.ts";
-import type { AccessSeen } from "../../src/domain/access.ts";
-import { subjectKey } from "../../src/domain/access-rules.ts";
-import { type DerivedRole, isAsWritten, sourceUidOf } from "../../src/domain/derived-role.ts";
-import type { Write } from "../../src/domain/plan.ts";
+import type { AccessSeen } from "../../src/domain/shared-secret/access.ts";
+import { subjectKey } from "../../src/domain/shared-secret/access-rules.ts";
+import {
+  type DerivedRole,
+  isAsWritten,
+  sourceUidOf,
+} from "../../src/domain/shared-secret/derived-role.ts";
+import type { Write } from "../../src/domain/plan/plan.ts";
 
 /** The SharedSecret of these tests. */
 export const secret: Metadata = {

@@ -7,9 +7,12 @@ import {
   parseGrantBinding,
   parseGrantRole,
 } from "../../src/api/requester-grant.ts";
-import type { Write } from "../../src/domain/plan.ts";
-import { planRequesterGrant, type RequesterGrantPlan } from "../../src/domain/requester-grant.ts";
-import { grantKey, requesterHash } from "../../src/domain/granted-names.ts";
+import type { Write } from "../../src/domain/plan/plan.ts";
+import {
+  planRequesterGrant,
+  type RequesterGrantPlan,
+} from "../../src/domain/grants/requester-grant.ts";
+import { grantKey, requesterHash } from "../../src/domain/grants/granted-names.ts";
 
 /** ClusterRoles and ClusterRoleBindings as an API server keeps them, as far as grants need it. */
 export class GrantModel {

@@ -1,6 +1,6 @@
 import { isRecord, recordAt } from "../../src/api/parse.ts";
 import type { Metadata } from "../../src/api/object.ts";
-import type { Plan } from "../../src/domain/plan.ts";
+import type { Plan } from "../../src/domain/plan/plan.ts";
 
 /** The status patch of a plan; an empty one when it writes none. */
 export function statusPatch(plan: Plan): Readonly<Record<string, unknown>> {

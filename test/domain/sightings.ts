@@ -1,7 +1,7 @@
 import { annotations, cleanupFinalizer, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import type { GrantBinding, GrantRole } from "../../src/api/requester-grant.ts";
-import { requesterHash } from "../../src/domain/granted-names.ts";
+import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 
 /** When every object of these tests was created. */
 export const born = Date.parse("2026-01-01T00:00:00Z");

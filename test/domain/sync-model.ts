@@ -3,8 +3,8 @@ import type { Manifest } from "../../src/api/object.ts";
 import { isRecord, recordAt } from "../../src/api/parse.ts";
 import { type Secret, parseSecret } from "../../src/api/secret.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import type { Write } from "../../src/domain/plan.ts";
-import type { TargetSeen } from "../../src/domain/sync.ts";
+import type { Write } from "../../src/domain/plan/plan.ts";
+import type { TargetSeen } from "../../src/domain/sync/sync.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { target } from "./sync-sightings.ts";
 

@@ -7,8 +7,8 @@ import {
   copyOfText,
   type Source,
   type StrangerSeen,
-} from "../../src/domain/copy.ts";
-import type { SyncOptions } from "../../src/domain/sync-options.ts";
+} from "../../src/domain/sync/copy.ts";
+import type { SyncOptions } from "../../src/domain/sync/sync-options.ts";
 import { sightedMetadata } from "./sightings.ts";
 
 /** The Secret of these tests. */

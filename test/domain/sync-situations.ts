@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { annotations, labels } from "../../src/api/names.ts";
-import type { Source } from "../../src/domain/copy.ts";
+import type { Source } from "../../src/domain/sync/copy.ts";
 import type { SecretPlace } from "./sync-model.ts";
 import { sightedSource } from "./sync-sightings.ts";
 

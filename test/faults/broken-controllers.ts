@@ -11,7 +11,7 @@ import type { Client } from "../../src/kube/client.ts";
 import { isKubeError } from "../../src/kube/errors.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createClient } from "../../src/kube/http-client.ts";
-import { LeaderElection } from "../../src/kube/lease.ts";
+import { LeaderElection } from "../../src/kube/leader-election.ts";
 import { createListWatch } from "../../src/kube/list-watch.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Clock } from "../../src/runtime/clock.ts";

@@ -1,4 +1,4 @@
-import type { LeaseTimes } from "../../src/kube/lease.ts";
+import type { LeaseTimes } from "../../src/kube/leader-election.ts";
 
 /** Long ones: a minute of the clock takes few renewals then. */
 export const leaseTimes: LeaseTimes = {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import jsonPatch from "fast-json-patch";
 import { isTrueAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { webhookPaths } from "../../src/domain/webhook-paths.ts";
+import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { admin, type Answer, type Caller } from "../cluster/cluster-connection.ts";
 import type { Run } from "./run.ts";
 import type { World } from "./world.ts";

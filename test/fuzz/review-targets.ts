@@ -5,7 +5,7 @@ import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { parseScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { parseAccessReview } from "../../src/api/access-review.ts";
-import { stamped } from "../../src/domain/requester-stamp.ts";
+import { stamped } from "../../src/domain/requester/requester-annotations.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";

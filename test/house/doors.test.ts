@@ -49,9 +49,9 @@ const doors: readonly Door[] = [
       "undici",
     ],
   },
-  { room: "access", rooms: inner, packages: [] },
-  { room: "controllers", rooms: [...inner, "access"], packages: [] },
-  { room: "webhooks", rooms: [...inner, "access"], packages: ["fast-json-patch"] },
+  { room: "authn", rooms: inner, packages: [] },
+  { room: "controllers", rooms: [...inner, "authn"], packages: [] },
+  { room: "webhooks", rooms: [...inner, "authn"], packages: ["fast-json-patch"] },
   { room: "cli", rooms: inner, packages: ["js-yaml", "node:fs", "node:path"] },
   { room: "main.ts", rooms: [...inner, "controllers", "webhooks", "cli"], packages: [] },
 ];

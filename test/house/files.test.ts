@@ -19,7 +19,7 @@ const mirrored = [
   "tokens",
   "kube",
   "runtime",
-  "access",
+  "authn",
   "controllers",
   "webhooks",
   "cli",

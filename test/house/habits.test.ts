@@ -41,7 +41,7 @@ const habits: readonly Habit[] = [
     pattern:
       /\bDate\.now\b|\bperformance\b|\bnew Date\(\s*\)|(?<!new )(?<![.\w])Date\(|\bset(?:Timeout|Interval|Immediate)\b|\bprocess\.(?:hrtime|uptime)\b/,
     // turns.ts gives other work of the event loop its turn.
-    at: ["runtime/clock.ts", "kube/turns.ts"],
+    at: ["runtime/clock.ts", "kube/yielder.ts"],
     breach: "const now = new Date().getTime();",
   },
   {
@@ -79,7 +79,7 @@ const habits: readonly Habit[] = [
     pattern: /\basync\b|\bawait\b|\bPromise\b/,
     at: [
       "kube",
-      "access",
+      "authn",
       "controllers",
       "runtime",
       "tokens",

@@ -9,7 +9,7 @@ const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "
   .filter((path) => path !== "");
 
 /** Written in pieces, so that this file does not hold what it looks for. */
-const strayPaths = [["", "work", ""].join("/"), ["..", "shared"].join("/")];
+const strayPaths = [["", "work", ""].join("/"), ["..", "shared", ""].join("/")];
 const registry =
   /\bregistry\.[a-z0-9-]+\.[a-z]+|\bproxy\.golang\.org|\/repository\/npm|"resolved":/;
 

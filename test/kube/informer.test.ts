@@ -5,7 +5,7 @@ import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
 import { isProven, provingWatchTimes, relaxedWatchTimes } from "../../src/kube/freshness.ts";
 import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
 import { Recovery } from "../../src/kube/recovery.ts";
-import { Turns } from "../../src/kube/turns.ts";
+import { Turns } from "../../src/kube/yielder.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";

@@ -3,7 +3,7 @@ import { KubeError } from "../../src/kube/errors.ts";
 import { runLoop } from "../../src/kube/loop.ts";
 import type { Next } from "../../src/kube/loop.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
-import { Turns } from "../../src/kube/turns.ts";
+import { Turns } from "../../src/kube/yielder.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { ControllerMetrics } from "../../src/runtime/metrics.ts";
 import { recordingLog } from "../runtime/recording-log.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { claimText } from "../../src/domain/connector-claim.ts";
+import { claimText } from "../../src/domain/access-key/connector-claim.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import {
   connectorDataIn,

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Metadata } from "../../src/api/object.ts";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { annotations, extras } from "../../src/api/names.ts";
-import type { KeyView } from "../../src/domain/key-state.ts";
+import type { KeyView } from "../../src/domain/access-key/key-state.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import {
   attenuated,

@@ -3,7 +3,7 @@ import type { Manifest } from "../../src/api/object.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
-import { Turns } from "../../src/kube/turns.ts";
+import { Turns } from "../../src/kube/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import {
   caFingerprints,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { connectorClaim } from "../../src/domain/connector-claim.ts";
+import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { movedConnectorData } from "../../src/webhooks/connector-data.ts";

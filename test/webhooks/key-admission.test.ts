@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { KeyView } from "../../src/domain/key-state.ts";
+import type { KeyView } from "../../src/domain/access-key/key-state.ts";
 import { digestWarnings, soleHolder, withinQuota } from "../../src/webhooks/key-admission.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { viewWith } from "./reviewing.ts";

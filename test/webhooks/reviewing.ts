@@ -1,6 +1,6 @@
-import type { KeyBook } from "../../src/access/key-book.ts";
+import type { KeyBook } from "../../src/authn/access-key-cache.ts";
 import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
-import type { KeyView } from "../../src/domain/key-state.ts";
+import type { KeyView } from "../../src/domain/access-key/key-state.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { HttpRequest } from "../../src/runtime/routes.ts";

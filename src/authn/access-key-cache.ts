@@ -1,0 +1,150 @@
+import { labels } from "../api/names.ts";
+import type { Metadata } from "../api/object.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import { parseMetadata } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import { parseRole, type PolicyRule, type RoleSeen } from "../api/role.ts";
+import type { SecretText } from "../api/secret-text.ts";
+import { connectorClaim } from "../domain/access-key/connector-claim.ts";
+import { contenders } from "../domain/access-key/duplicate-key.ts";
+import type { KeyConfig, KeyView } from "../domain/access-key/key-state.ts";
+import { placeOf } from "../domain/scope/place.ts";
+import type { RequestPlace } from "../domain/scope/request.ts";
+import type { ScopeRoles } from "../domain/scope/roles.ts";
+import { isProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
+import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { slimOwnedAccessKey } from "../tokens/access-key.ts";
+import { presentedKey } from "../tokens/presented-key.ts";
+import { keyPacking } from "./access-key-codec.ts";
+import { RequesterCounts } from "./requester-counts.ts";
+import { createKeyViews, keyIndexers, keyIndexes } from "./key-resolver.ts";
+import { requesterPolicyInformers } from "./requester-policies.ts";
+
+/** What was found for a presented key: what cannot be a key is garbage, and is not looked up. */
+export type Presented = KeyView | "garbage" | "unknown";
+
+/** All access keys and what bears on them, in memory. */
+export interface KeyBook {
+  /** Follows the API server until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  readonly synced: Promise<void>;
+  /**
+   * Whether the book is proven to be that of the last 30 s, by the monotonic clock; else nothing
+   * that it says counts.
+   */
+  isProven(): boolean;
+  /** Why it is not, in one sentence for each kind; empty when it is. */
+  unprovenBecause(): readonly string[];
+  /** How old each kind may be. */
+  watches(): readonly WatchReading[];
+  /** Whether keys that were made a moment ago are here: no watch is interrupted. */
+  isFollowing(): boolean;
+  /** The key that somebody presented. */
+  present(presented: SecretText): Presented;
+  /** The key whose object has this uid. */
+  byId(uid: string): KeyView | undefined;
+  /** All objects whose digests begin with this index. */
+  ofIndex(index: string): readonly OwnedAccessKeySeen[];
+  /**
+   * The objects whose digests begin like that of a presented key, whether it is their key or not.
+   */
+  sharingIndex(presented: SecretText): readonly OwnedAccessKeySeen[];
+  /** How many keys a requester has, by the annotation; whatever their state. */
+  countOf(requester: string): number;
+  /** Whether a key claims this Secret of connector data. */
+  claims(secret: string): boolean;
+  /** Takes in the answer to a write of our own. */
+  observe(answer: unknown): void;
+  /** Where a request in this namespace goes; the empty text is no namespace. */
+  placeOf(namespace: string): RequestPlace;
+  roles(): ScopeRoles;
+}
+
+const roleIndex = "role";
+const claimIndex = "claim";
+
+/** Most that an informer holds of a status is of no use here. */
+const noStatus: Readonly<Record<string, unknown>> = {};
+const noConditions = [] as const;
+
+/** The book of access keys; nothing is followed yet. */
+export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
+  const counts = new RequesterCounts();
+  const keys = new Informer<OwnedAccessKeySeen>(
+    {
+      selection: { resource: resources.ownedAccessKeys },
+      parse: (raw) => ({ ...slimOwnedAccessKey(raw), status: noStatus, conditions: noConditions }),
+      indexers: { ...keyIndexers, [claimIndex]: ({ metadata }) => claimedBy(metadata) },
+      packing: keyPacking,
+      onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
+    },
+    deps,
+  );
+  const namespaces = new Informer<Metadata>(
+    {
+      selection: { resource: resources.namespaces, metadataOnly: true },
+      parse: parseMetadata,
+      onChange: () => {},
+    },
+    deps,
+  );
+  let roles: ScopeRoles | undefined;
+  const clusterRoles = new Informer<RoleSeen>(
+    {
+      selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
+      parse: parseRole,
+      indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
+      onChange: () => (roles = undefined),
+    },
+    deps,
+  );
+  const policies = requesterPolicyInformers(deps, () => {});
+  const all = [keys, namespaces, clusterRoles, ...policies.informers];
+
+  const ofIndex = (index: string): readonly OwnedAccessKeySeen[] =>
+    keys.store.by(keyIndexes.keyIndex, index);
+  const views = createKeyViews({ keys: keys.store, policies: policies.stores, config });
+
+  function rolesByName(): ScopeRoles {
+    const { store } = clusterRoles;
+    const rulesOf = (name: string): readonly PolicyRule[] =>
+      store.by(roleIndex, name).flatMap(({ rules }) => rules);
+    return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
+  }
+
+  return {
+    run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
+    synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
+    isProven() {
+      const now = deps.clock.monotonic();
+      return all.every(({ watchState }) => isProven(watchState, now));
+    },
+    unprovenBecause() {
+      const now = deps.clock.monotonic();
+      return all.flatMap(
+        ({ resource, watchState }) => unprovenBecause(resource.plural, watchState, now) ?? [],
+      );
+    },
+    watches: () => watchReadings(all, deps.clock),
+    isFollowing: () => keys.isFollowing,
+    present(presented) {
+      const plain = presentedKey(presented);
+      if (plain === undefined) return "garbage";
+      const holder = contenders(ofIndex(plain.index)).find((key) => plain.matches(key));
+      return holder === undefined ? "unknown" : views.viewOf(holder);
+    },
+    byId: (uid) => views.byId(uid),
+    ofIndex,
+    sharingIndex: (presented) => contenders(ofIndex(presentedKey(presented)?.index ?? "")),
+    countOf: (requester) => counts.of(requester),
+    claims: (secret) => keys.store.by(claimIndex, secret).length > 0,
+    observe: (answer) => keys.observe(answer),
+    placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),
+    roles: () => (roles ??= rolesByName()),
+  };
+}
+
+function claimedBy({ annotations }: Metadata): readonly string[] {
+  const claim = connectorClaim(annotations);
+  return claim === undefined ? [] : [claim.secret];
+}

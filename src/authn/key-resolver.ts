@@ -1,0 +1,81 @@
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { Requester } from "../api/requester.ts";
+import { keyIndexOf } from "../domain/access-key/key-digest.ts";
+import { duplicateOf } from "../domain/access-key/duplicate-key.ts";
+import type { KeyConfig, KeyView } from "../domain/access-key/key-state.ts";
+import type { Indexer, ReadStore } from "../kube/store.ts";
+import { observeRequester, type PolicyStores } from "./requester-policies.ts";
+
+/** Index names that a store of keys has for {@link createKeyViews}. */
+export const keyIndexes = { keyIndex: "key-index", uid: "uid" } as const;
+
+/** The indexers of those names. */
+export const keyIndexers: Readonly<Record<string, Indexer<OwnedAccessKeySeen>>> = {
+  // A copy: a part of a text keeps the whole text in memory.
+  [keyIndexes.keyIndex]: ({ keyDigest }) =>
+    keyDigest === undefined
+      ? []
+      : [Buffer.from(keyIndexOf(keyDigest), "latin1").toString("latin1")],
+  [keyIndexes.uid]: ({ metadata }) => [metadata.uid],
+};
+
+/** Keys with all that decides whether they work. */
+export interface KeyViews {
+  viewOf(key: OwnedAccessKeySeen): KeyView;
+  /** The key whose object has this uid. */
+  byId(uid: string): KeyView | undefined;
+  /** The key that came with the request of this requester, if any. */
+  askedWith(requester: Requester): Pick<KeyView, "askedWith">;
+}
+
+/**
+ * Keys that were asked for with a key that was asked for with a key, and so on; more is taken for a
+ * mistake, and the eldest for gone.
+ */
+const mostGenerations = 8;
+
+/** Views of the keys in a store. */
+export function createKeyViews(deps: {
+  readonly keys: ReadStore<OwnedAccessKeySeen>;
+  readonly policies: PolicyStores;
+  readonly config: KeyConfig;
+}): KeyViews {
+  const { keys, policies, config } = deps;
+
+  function viewOf(key: OwnedAccessKeySeen, generations: number): KeyView {
+    const requester = observeRequester(key.metadata, policies);
+    const duplicate = duplicateOf(key, sameIndex(key));
+    return {
+      key,
+      config,
+      requester,
+      ...(duplicate === undefined ? {} : { duplicate }),
+      ...askedWith(requester, generations - 1),
+    };
+  }
+
+  /** Nearly every index is that of one object, which need not be looked at again. */
+  function sameIndex({ keyDigest }: OwnedAccessKeySeen): readonly OwnedAccessKeySeen[] {
+    if (keyDigest === undefined) return [];
+    const index = keyIndexOf(keyDigest);
+    return keys.countBy(keyIndexes.keyIndex, index) > 1 ? keys.by(keyIndexes.keyIndex, index) : [];
+  }
+
+  function askedWith(requester: Requester, generations: number): Pick<KeyView, "askedWith"> {
+    if (requester.kind === "unknown" || requester.keyId === undefined) return {};
+    return {
+      askedWith: (generations > 0 ? byId(requester.keyId, generations) : undefined) ?? "gone",
+    };
+  }
+
+  function byId(uid: string, generations: number): KeyView | undefined {
+    const [key] = keys.by(keyIndexes.uid, uid);
+    return key === undefined ? undefined : viewOf(key, generations);
+  }
+
+  return {
+    viewOf: (key) => viewOf(key, mostGenerations),
+    byId: (uid) => byId(uid, mostGenerations),
+    askedWith: (requester) => askedWith(requester, mostGenerations),
+  };
+}

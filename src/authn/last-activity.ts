@@ -1,0 +1,112 @@
+import type { Key } from "../api/object.ts";
+import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import { resources } from "../api/resources.ts";
+import type { KeyBook } from "./access-key-cache.ts";
+import { dueActivity } from "../domain/access-key/last-activity.ts";
+import type { Client } from "../kube/client.ts";
+import { isKubeError } from "../kube/errors.ts";
+import { type Next, runLoop } from "../kube/loop.ts";
+import { WorkQueue } from "../kube/queue.ts";
+import type { Turns } from "../kube/yielder.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+
+/** What recording uses needs; `random` gives numbers in [0, 1). */
+export interface LastActivityDeps {
+  readonly book: Pick<KeyBook, "byId" | "observe">;
+  readonly client: Pick<Client, "patch">;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Pick<Metrics, "controller" | "queue">;
+  readonly turns: Turns;
+}
+
+const name = "lastactivity";
+/** Uses that come together are written together, and several replicas seldom write at once. */
+const spreadMs = 250;
+const writers = 4;
+
+/**
+ * Writes `status.lastActivity` of keys that are used, as seldom as their life allows and never
+ * back.
+ */
+export class LastActivity {
+  readonly #deps: LastActivityDeps;
+  readonly #queue: WorkQueue;
+  /**
+   * The last use that is not written yet, in milliseconds since the epoch, by the uid of the key's
+   * object.
+   */
+  readonly #uses = new Map<Key, number>();
+
+  constructor(deps: LastActivityDeps) {
+    this.#deps = deps;
+    this.#queue = new WorkQueue({
+      clock: deps.clock,
+      random: deps.random,
+      metrics: deps.metrics.queue(name),
+    });
+  }
+
+  /** Takes note of a use of a key now. */
+  note(key: OwnedAccessKeySeen): void {
+    const { clock, random } = this.#deps;
+    const usedAt = clock.now();
+    if (dueActivity(key, usedAt) === undefined) return;
+    const { uid } = key.metadata;
+    if (!this.#uses.has(uid)) this.#queue.addAt(uid, usedAt + spreadMs * random());
+    this.#uses.set(uid, usedAt);
+  }
+
+  /** Writes until the signal aborts, and then what is left, once. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, turns, log, metrics } = this.#deps;
+    await runLoop({
+      name,
+      queue: this.#queue,
+      reconcile: (uid) => this.#write(uid),
+      workers: writers,
+      signal,
+      clock,
+      turns,
+      log,
+      metrics: metrics.controller(name),
+    });
+    const left = [...this.#uses.keys()];
+    const results = await Promise.allSettled(left.map((uid) => this.#write(uid)));
+    const lost = results.filter(({ status }) => status === "rejected").length;
+    if (lost > 0) log.warn({ uses: lost }, "last uses of keys could not be written");
+  }
+
+  async #write(uid: Key): Promise<Next> {
+    const usedAt = this.#uses.get(uid);
+    const key = this.#deps.book.byId(uid)?.key;
+    const lastActivity =
+      usedAt === undefined || key === undefined ? undefined : dueActivity(key, usedAt);
+    if (key !== undefined && lastActivity !== undefined) await this.#patch(key, lastActivity);
+    if (this.#uses.get(uid) === usedAt) this.#uses.delete(uid);
+    else this.#queue.add(uid, "fresh");
+    return { kind: "wait-for-change" };
+  }
+
+  async #patch({ metadata }: OwnedAccessKeySeen, lastActivity: string): Promise<void> {
+    const { client, book } = this.#deps;
+    const body = {
+      metadata: { resourceVersion: metadata.resourceVersion, uid: metadata.uid },
+      status: { lastActivity },
+    };
+    try {
+      book.observe(
+        await client.patch(
+          resources.ownedAccessKeys,
+          { name: metadata.name },
+          { subresource: "status", body },
+        ),
+      );
+    } catch (error) {
+      if (!isKubeError(error, "NotFound")) throw error;
+    }
+  }
+}

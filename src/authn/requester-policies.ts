@@ -1,0 +1,71 @@
+import { requesterPolicies } from "../api/names.ts";
+import type { Metadata } from "../api/object.ts";
+import { parseMetadata } from "../api/parse.ts";
+import type { Requester } from "../api/requester.ts";
+import { type Resource, resources } from "../api/resources.ts";
+import { eldest, type PoliciesAge, policiesAge } from "../domain/requester/policy-age.ts";
+import { requesterOf } from "../domain/requester/requester.ts";
+import { Informer, type InformerDeps } from "../kube/informer.ts";
+import type { ReadStore } from "../kube/store.ts";
+
+/** One store for each of what makes a requester certain. */
+export interface PolicyStores {
+  /**
+   * What stamps, in one way or the other: the policy and its binding, or the webhook of servers
+   * before 1.36.
+   */
+  readonly stamping: readonly (readonly ReadStore<Metadata>[])[];
+  /** The policies that hold the stamp fast and guard whom keys are for, and their bindings. */
+  readonly guarding: readonly ReadStore<Metadata>[];
+}
+
+/**
+ * Informers of what makes a requester certain, and their stores; what a server does not serve, it
+ * has none of.
+ */
+export function requesterPolicyInformers(
+  deps: InformerDeps,
+  onChange: () => void,
+): { readonly informers: readonly Informer<Metadata>[]; readonly stores: PolicyStores } {
+  const follow = (resource: Resource, name: string): Informer<Metadata> =>
+    new Informer<Metadata>(
+      {
+        selection: { resource, fieldSelector: `metadata.name=${name}`, metadataOnly: true },
+        parse: parseMetadata,
+        onChange,
+        optional: true,
+      },
+      deps,
+    );
+  const stamping = [
+    [
+      follow(resources.mutatingPolicies, requesterPolicies.stamp),
+      follow(resources.mutatingPolicyBindings, requesterPolicies.stamp),
+    ],
+    [follow(resources.mutatingWebhookConfigurations, requesterPolicies.stamp)],
+  ];
+  const guarding = [requesterPolicies.lock, requesterPolicies.guard].flatMap((name) => [
+    follow(resources.validatingPolicies, name),
+    follow(resources.validatingPolicyBindings, name),
+  ]);
+  const storesOf = (informers: readonly Informer<Metadata>[]): readonly ReadStore<Metadata>[] =>
+    informers.map(({ store }) => store);
+  return {
+    informers: [...stamping.flat(), ...guarding],
+    stores: { stamping: stamping.map(storesOf), guarding: storesOf(guarding) },
+  };
+}
+
+/** Since when all stands that makes a requester certain. */
+export function observePolicies({ stamping, guarding }: PolicyStores): PoliciesAge | undefined {
+  const ageOf = (stores: readonly ReadStore<Metadata>[]): PoliciesAge | undefined =>
+    policiesAge(stores.map((store) => store.values().next().value));
+  const [stamped, guarded] = [eldest(stamping.map(ageOf)), ageOf(guarding)];
+  if (stamped === undefined || guarded === undefined) return undefined;
+  return { installedAt: Math.max(stamped.installedAt, guarded.installedAt) };
+}
+
+/** Who asked for an object, as far as the policies that stand can tell. */
+export function observeRequester(metadata: Metadata, stores: PolicyStores): Requester {
+  return requesterOf(metadata, observePolicies(stores));
+}

@@ -1,0 +1,92 @@
+import type { ObjectRef } from "../api/object.ts";
+import { isTrueAt, recordAt, stringAt } from "../api/parse.ts";
+import { type Resource, resources } from "../api/resources.ts";
+import { type FormerGrantee, isHonoured, reviewSpec } from "../domain/grants/former-grantee.ts";
+import type { Next } from "../domain/plan/plan.ts";
+import { type ReleasePhase, releasePhase } from "../domain/plan/finalization.ts";
+import type { Client } from "../kube/client.ts";
+import { isKubeError, isRefusal } from "../kube/errors.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Deletions } from "./deletions.ts";
+
+/** What deciding about a deletion needs. */
+export interface ReleaseDeps {
+  readonly client: Pick<Client, "review">;
+  readonly clock: Pick<Clock, "now" | "monotonic">;
+  readonly deletions: Deletions;
+  /** How long grants stay after a deletion, and the object after its grants, in milliseconds. */
+  readonly grantSettleTime: number;
+}
+
+/** An object that is being deleted, and how its grants stand. */
+export interface Deleting {
+  readonly resource: Resource;
+  readonly ref: ObjectRef & { readonly uid: string };
+  readonly grantsStand: boolean;
+  /** Whom its grants let in; with those that were seen before, they are asked about. */
+  readonly grantees: readonly FormerGrantee[];
+}
+
+/**
+ * No more answers are worth a question: API servers learn of bindings in the order of their
+ * deletion.
+ */
+const mostReviews = 16;
+
+/**
+ * Where an object is on its way out; asks the API server about former grantees when it is time to.
+ */
+export async function observeRelease(
+  { resource, ref, grantsStand, grantees: seen }: Deleting,
+  deps: ReleaseDeps,
+): Promise<ReleasePhase> {
+  const { deletions, clock, client, grantSettleTime: settleMs } = deps;
+  const { seenAt, grantsGoneAt, hadGrants, grantees } = deletions.note(ref.uid, {
+    stand: grantsStand,
+    grantees: seen,
+  });
+  const facts = {
+    hasGrantees: hadGrants || grantees.length > 0,
+    now: clock.monotonic(),
+    seenAt,
+    grantsGoneAt,
+    settleMs,
+  };
+  const phase = releasePhase({ ...facts, isStillHonoured: undefined });
+  if (phase.kind !== "review") return phase;
+  const answers = await Promise.all(
+    grantees
+      .slice(0, mostReviews)
+      .map((grantee) => isStillHonoured(grantee, { resource, ref }, client)),
+  );
+  return releasePhase({ ...facts, isStillHonoured: answers.includes(true) });
+}
+
+/** When to look at the object again: a grant that goes is a change. */
+export function afterPhase(phase: ReleasePhase, { clock }: Pick<ReleaseDeps, "clock">): Next {
+  return phase.kind === "keep-grants" || phase.kind === "settle"
+    ? { kind: "look-again", at: clock.now() + phase.until - clock.monotonic() }
+    : { kind: "wait-for-change" };
+}
+
+async function isStillHonoured(
+  grantee: FormerGrantee,
+  { resource, ref }: Pick<Deleting, "resource" | "ref">,
+  client: Pick<Client, "review">,
+): Promise<boolean> {
+  try {
+    const status = recordAt(
+      await client.review(resources.accessReviews, reviewSpec(grantee, resource, ref)),
+      "status",
+    );
+    return isHonoured(grantee, {
+      allowed: isTrueAt(status, "allowed"),
+      reason: stringAt(status, "reason") ?? "",
+    });
+  } catch (error) {
+    // Where the API server refuses the question, the object waits for the longest time rather than
+    // for ever.
+    if (isKubeError(error) && isRefusal(error)) return true;
+    throw error;
+  }
+}

@@ -1,0 +1,32 @@
+import { isHeld } from "../domain/plan/finalizer.ts";
+import { parseMetadata } from "../api/parse.ts";
+
+/** So many are remembered: enough for what waits for its grant, little memory. */
+const most = 10_000;
+
+/**
+ * Objects that this leader wrote itself with the cleanup finalizer on them: none of them goes
+ * before this very leader lets it go, so that nobody has to be asked whether it is there. (Who
+ * takes the finalizer off by force is told of by the watch.)
+ */
+export class HeldObjects {
+  readonly #uids = new Set<string>();
+
+  /** Takes in the API server's answer to a write of ours. */
+  note(answer: unknown): void {
+    const metadata = parseMetadata(answer);
+    this.#uids.delete(metadata.uid);
+    if (!isHeld(metadata)) return;
+    this.#uids.add(metadata.uid);
+    if (this.#uids.size > most) this.#forgetEldest();
+  }
+
+  has(uid: string): boolean {
+    return this.#uids.has(uid);
+  }
+
+  #forgetEldest(): void {
+    const [eldest] = this.#uids;
+    if (eldest !== undefined) this.#uids.delete(eldest);
+  }
+}

@@ -1,0 +1,46 @@
+import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
+import { timestamp } from "../plan/conditions.ts";
+import { parentInvalidReason, endOfAsked, type KeyView, limitsOf } from "./key-state.ts";
+import { lifetimeOf } from "../lifetime.ts";
+import { narrows } from "../scope/narrows.ts";
+
+/**
+ * Why a request that came with the key `asking` may not make a key of these terms, at `now` in
+ * milliseconds since the epoch; undefined when it may: its scope lies within that of the key, and
+ * its end is fixed and no later. The sentence names the field and the fix.
+ */
+export function attenuationProblem(
+  terms: OwnedAccessKeyTerms,
+  asking: KeyView | "gone",
+  now: number,
+): string | undefined {
+  const dead = parentInvalidReason(asking, now);
+  if (asking === "gone" || dead !== undefined)
+    return `${dead ?? "The parent access key was deleted"}; use a valid credential`;
+  if (!limitsOf(asking).every((limit) => narrows(terms.scope, limit, asking.config.namespace))) {
+    return (
+      "spec.scope is not within the scope of the access key that the request came with: " +
+      "let each entry of it name what one entry of that scope names, or less, or use another credential"
+    );
+  }
+  return endProblem(terms, asking, now);
+}
+
+function endProblem(
+  { ttl = 0, ttlAfterLastActivity }: OwnedAccessKeyTerms,
+  asking: KeyView,
+  now: number,
+): string | undefined {
+  const latest = endOfAsked(asking, now);
+  if (latest === Infinity) return undefined;
+  const end =
+    lifetimeOf({ createdAt: now, ttl, maximumTtl: asking.config.maximumKeyTtl })?.endsAt ??
+    Infinity;
+  const isFixed = !ttlAfterLastActivity || ttl === 0;
+  if (isFixed && end <= latest) return undefined;
+  const most = Math.floor((latest - now) / 1000);
+  return (
+    `spec.ttl and spec.ttlAfterLastActivity let the key live longer than the access key that the request came with, which ends at ${timestamp(latest)}: ` +
+    `set spec.ttl to at most ${most} seconds, without ttlAfterLastActivity, or use another credential`
+  );
+}

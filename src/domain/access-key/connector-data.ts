@@ -1,0 +1,104 @@
+import { annotations, apiVersion } from "../../api/names.ts";
+import type { Metadata, OwnerReference } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import { createdAt } from "../lifetime.ts";
+import { nothingToDo, type Plan, removal, type Write } from "../plan/plan.ts";
+
+/** A Secret with the connector data of a key, without the data. */
+export interface ConnectorSecretSeen {
+  readonly metadata: Metadata;
+  /** The key that the Secret belongs to for good; undefined until the controller has tied it. */
+  readonly tiedTo: Pick<OwnerReference, "name" | "uid"> | undefined;
+}
+
+/**
+ * What becomes of a Secret that no key claims: `confirm` asks the API server first whether its key
+ * is gone.
+ */
+export type ConnectorDecision =
+  | { readonly kind: "plan"; readonly plan: Plan }
+  | {
+      readonly kind: "confirm";
+      readonly key: Pick<OwnerReference, "name" | "uid">;
+      readonly ifGone: Plan;
+      readonly otherwise: Plan;
+    };
+
+/**
+ * As long as the API server may take for a request, many times over: then what wrote the Secret was
+ * refused.
+ */
+const unclaimedMs = 10 * 60 * 1000;
+
+/**
+ * Decides about a Secret of connector data: the oldest key that claims it gets it for good, and
+ * takes it along when it goes. One that no key claims goes ten minutes after it was made; `now` in
+ * milliseconds since the epoch.
+ */
+export function planConnectorSecret(
+  secret: ConnectorSecretSeen,
+  claimants: readonly Metadata[],
+  now: number,
+): ConnectorDecision {
+  const { metadata, tiedTo } = secret;
+  if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
+  if (tiedTo === undefined)
+    return planned(claimants.length > 0 ? tie(metadata, claimants) : whenUnclaimed(secret, now));
+  if (claimants.some(({ uid }) => uid === tiedTo.uid)) return planned(nothingToDo);
+  return {
+    kind: "confirm",
+    key: tiedTo,
+    ifGone: gone(secret),
+    otherwise: whenUnclaimed(secret, now),
+  };
+}
+
+/** Takes a claim off a key whose Secret is gone, so that the next apply makes another. */
+export function disclaimWrite(key: Metadata): Write {
+  const body = {
+    metadata: {
+      resourceVersion: key.resourceVersion,
+      annotations: { [annotations.connectorData]: null },
+    },
+  };
+  return { do: "patch", resource: resources.ownedAccessKeys, ref: key, body };
+}
+
+function planned(plan: Plan): ConnectorDecision {
+  return { kind: "plan", plan };
+}
+
+function tie(
+  { namespace = "", name, resourceVersion }: Metadata,
+  claimants: readonly Metadata[],
+): Plan {
+  const [owner] = claimants.toSorted(
+    (one, other) => createdAt(one) - createdAt(other) || (one.uid < other.uid ? -1 : 1),
+  );
+  if (owner === undefined) return nothingToDo;
+  const ownerReferences: readonly OwnerReference[] = [
+    { apiVersion, kind: resources.ownedAccessKeys.kind, name: owner.name, uid: owner.uid },
+  ];
+  return {
+    ...nothingToDo,
+    steps: [
+      [
+        {
+          do: "patch",
+          resource: resources.secrets,
+          ref: { namespace, name },
+          body: { metadata: { resourceVersion, ownerReferences } },
+        },
+      ],
+    ],
+  };
+}
+
+function whenUnclaimed(secret: ConnectorSecretSeen, now: number): Plan {
+  const due = createdAt(secret.metadata) + unclaimedMs;
+  return now < due ? { ...nothingToDo, next: { kind: "look-again", at: due } } : gone(secret);
+}
+
+function gone(secret: ConnectorSecretSeen): Plan {
+  return { ...nothingToDo, steps: [[removal(resources.secrets, secret)]] };
+}

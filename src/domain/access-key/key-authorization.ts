@@ -1,0 +1,41 @@
+import { authenticate } from "./authentication.ts";
+import { type KeyView, limitsOf } from "./key-state.ts";
+import { allows } from "../scope/allows.ts";
+import type { ScopedRequest } from "../scope/request.ts";
+import type { ScopeRoles } from "../scope/roles.ts";
+
+/** What the authorizer says: never that something is allowed, for RBAC decides that. */
+export type KeyVerdict =
+  | { readonly kind: "no-opinion" }
+  | { readonly kind: "denied"; readonly reason: string };
+
+/** A request that was made with a key, and what its scope needs to be judged. */
+export interface KeyedRequest {
+  readonly request: ScopedRequest;
+  readonly roles: ScopeRoles;
+}
+
+/**
+ * Whether a request stays within the key that it was made with, as the key is at `now`, in
+ * milliseconds since the epoch: what it was when it was let in does not count. `view` is undefined
+ * when there is no such key any more.
+ */
+export function authorizeWithKey(
+  view: KeyView | undefined,
+  { request, roles }: KeyedRequest,
+  now: number,
+): KeyVerdict {
+  if (view === undefined) return denied("the access key of this request does not exist any more");
+  const authentication = authenticate(view, now);
+  if (authentication.kind === "refused")
+    return denied(
+      `the access key of this request is not accepted any more (${authentication.reason})`,
+    );
+  const context = { roles, ownNamespace: view.config.namespace };
+  const verdicts = limitsOf(view).map((limit) => allows(limit, request, context));
+  return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };
+}
+
+function denied(reason: string): KeyVerdict {
+  return { kind: "denied", reason };
+}

@@ -1,0 +1,38 @@
+import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
+
+const indexLength = 16;
+
+/**
+ * The index of a key: the first 16 hex digits of its SHA-256, which every form of its digest begins
+ * with.
+ */
+export function keyIndexOf(keyDigest: string): string {
+  return keyDigest.slice(0, indexLength);
+}
+
+/**
+ * Whether a digest is bound to what the key acts as (`<index>.<SHA-256 of key, newline and
+ * subject>`).
+ */
+export function isBoundDigest(keyDigest: string): boolean {
+  return keyDigest[indexLength] === ".";
+}
+
+/** What of a bound digest decides: the SHA-256 of the key, a newline and the subject. */
+export function boundPartOf(keyDigest: string): string {
+  return keyDigest.slice(indexLength + 1);
+}
+
+/**
+ * What a digest is bound to: `user:<name>`, `team:<name>` or `subject:<name>` as the spec has it,
+ * without configured prefixes.
+ */
+export function boundSubjectOf({
+  user,
+  team,
+  subject,
+}: Pick<OwnedAccessKeyTerms, "user" | "team" | "subject">): string | undefined {
+  if (user !== undefined) return `user:${user}`;
+  if (team !== undefined) return `team:${team}`;
+  return subject === undefined ? undefined : `subject:${subject}`;
+}

@@ -1,0 +1,45 @@
+import { group } from "../../api/names.ts";
+import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
+import type { Prefixes } from "../shared-secret/access-rules.ts";
+import { isSystemName } from "../requester/requester.ts";
+
+/**
+ * Whom a key acts as, in the words of a TokenReview, or why as nobody; the message names the fields
+ * to change.
+ */
+export type KeyIdentity =
+  | { readonly kind: "somebody"; readonly username: string; readonly groups: readonly string[] }
+  | {
+      readonly kind: "nobody";
+      readonly reason: "MissingSubject" | "UnsupportedSubject";
+      readonly message: string;
+    };
+
+/**
+ * Whom a key acts as (specification, OwnedAccessKey): its user; its team, as a user of its own and
+ * in the team's group; or its subject, verbatim. Names that begin with `system:` belong to
+ * Kubernetes, and no key acts as one.
+ */
+export function identityOf(
+  { user, team, subject, groups }: OwnedAccessKeyTerms,
+  prefixes: Prefixes,
+): KeyIdentity {
+  const username =
+    user !== undefined
+      ? prefixes.user + user
+      : team !== undefined
+        ? `${group}:team:${team}`
+        : subject;
+  if (username === undefined) {
+    return {
+      kind: "nobody",
+      reason: "MissingSubject",
+      message: "None of spec.user, spec.team and spec.subject is set. Set one of them.",
+    };
+  }
+  const all = [...new Set([...groups, ...(team === undefined ? [] : [prefixes.team + team])])];
+  const system = [username, ...all].find(isSystemName);
+  if (system === undefined) return { kind: "somebody", username, groups: all };
+  const message = `A key can never act as ${JSON.stringify(system)}: names that begin with "system:" belong to Kubernetes. Name another user, team, subject or group.`;
+  return { kind: "nobody", reason: "UnsupportedSubject", message };
+}

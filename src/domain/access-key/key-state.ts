@@ -1,0 +1,232 @@
+import type { ConditionClaim, Reason } from "../../api/conditions.ts";
+import { labels } from "../../api/names.ts";
+import type { OwnedAccessKeySeen } from "../../api/owned-access-key.ts";
+import type { Requester } from "../../api/requester.ts";
+import type { ScopeLimit } from "../../api/scope.ts";
+import type { Prefixes } from "../shared-secret/access-rules.ts";
+import { stalled, timestamp } from "../plan/conditions.ts";
+import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
+import { identityOf } from "./key-identity.ts";
+import {
+  endBeforeCreation,
+  endedBy,
+  expiringFrom,
+  instantOf,
+  isOver,
+  type Lifetime,
+  lifetimeOf,
+  lifetimeStart,
+} from "../lifetime.ts";
+
+/** An OwnedAccessKey and what decides whether it works. */
+export interface KeyView {
+  readonly key: OwnedAccessKeySeen;
+  readonly requester: Requester;
+  /** Why another object holds the same key, see {@link duplicateOf}; absent when none does. */
+  readonly duplicate?: Duplicate | undefined;
+  readonly config: KeyConfig;
+  /**
+   * The key that its request came with, which it never outlives nor exceeds; absent when it came
+   * with none.
+   */
+  readonly askedWith?: KeyView | "gone";
+}
+
+/** What of the configuration decides whether a key works. */
+export interface KeyConfig {
+  /** Latchkey's own; scopes treat it apart. */
+  readonly namespace: string;
+  /** Seconds; 0 is no limit. */
+  readonly maximumKeyTtl: number;
+  readonly prefixes: Prefixes;
+}
+
+/** Whether a key is in order, and why or why not; it is accepted only if the reason is Active. */
+export interface KeyState {
+  readonly ready: boolean;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** The life of a key (specification, Authentication 4); undefined when it has no end. */
+export function keyLifetime(view: KeyView): Lifetime | undefined {
+  return lifetimeSince(view, instantOf(view.key.lastActivity));
+}
+
+function lifetimeSince(
+  { key, config }: KeyView,
+  lastUse: number | undefined,
+): Lifetime | undefined {
+  const startsAt = lifetimeStart(key.metadata);
+  const life = lifetimeOf({
+    createdAt: startsAt,
+    ttl: key.spec.ttl ?? 0,
+    idleSince: key.spec.ttlAfterLastActivity ? lastUse : undefined,
+    maximumTtl: config.maximumKeyTtl,
+  });
+  return endedBy(life, endBeforeCreation(key.metadata), startsAt);
+}
+
+/**
+ * The state of a key at `now`, in milliseconds since the epoch; the first thing that is wrong is
+ * the one that is said.
+ */
+export function keyState(view: KeyView, now: number): KeyState {
+  const { spec, keyDigest } = view.key;
+  const life = keyLifetime(view);
+  if (isOver(life, now))
+    return failed("Expired", `${endOf(life, now)} Create another key.${clampOf(view, life)}`);
+  if (view.requester.kind === "unknown") return failed("UnknownRequester", view.requester.why);
+  if (keyDigest === undefined)
+    return failed("MissingKey", "spec.key is empty. Set it to a key or to its sha256: digest.");
+  const identity = identityOf(spec, view.config.prefixes);
+  if (identity.kind === "nobody") return failed(identity.reason, identity.message);
+  if (spec.scope === "unreadable") {
+    return failed(
+      "InvalidScope",
+      "spec.scope is invalid: a value has another type than its field, a field is not known, or it has more than 64 rules, 1000 entries or 65536 characters in all. Correct it.",
+    );
+  }
+  if (view.duplicate !== undefined)
+    return failed("DuplicateKey", duplicateMessage(view.duplicate, view.requester.name));
+  const parentInvalid = parentInvalidReason(view.askedWith, now);
+  if (parentInvalid !== undefined)
+    return failed(
+      "ParentKeyInvalid",
+      `${parentInvalid}, so this key is rejected too. Create the key again with a valid credential.`,
+    );
+  if (spec.disabled)
+    return {
+      ready: true,
+      reason: "Disabled",
+      message: "spec.disabled is true: the key is refused.",
+    };
+  return {
+    ready: true,
+    reason: "Active",
+    message: `The key is accepted. ${endOf(life, now)}${clampOf(view, life)}`,
+  };
+}
+
+/**
+ * Why the key that something was asked for with is not accepted, at `now` in milliseconds since the
+ * epoch; undefined when it is, or when there was none. What a key was used to make goes with it:
+ * whoever disables a key that leaked has disabled all of it.
+ */
+export function parentInvalidReason(
+  askedWith: KeyView | "gone" | undefined,
+  now: number,
+): string | undefined {
+  if (askedWith === undefined) return undefined;
+  if (askedWith === "gone" || askedWith.key.metadata.deletionTimestamp !== undefined)
+    return "The parent access key was deleted";
+  const { reason } = keyState(askedWith, now);
+  return reason === "Active"
+    ? undefined
+    : `The parent access key "${askedWith.key.metadata.name}" is ${reason}`;
+}
+
+/** A key and, behind it, those that it was asked for with, each with the next. */
+export function lineageOf(view: KeyView): readonly KeyView[] {
+  const { askedWith } = view;
+  return askedWith === undefined || askedWith === "gone" ? [view] : [view, ...lineageOf(askedWith)];
+}
+
+/**
+ * The latest end that what is asked for with this key at `askedAt` may have, in milliseconds since
+ * the epoch: the request is a use, so that an idle life counts from it. Infinity where neither the
+ * key nor those behind it have an end.
+ */
+export function endOfAsked(view: KeyView, askedAt: number): number {
+  return Math.min(...lineageOf(view).map((one) => lifetimeSince(one, askedAt)?.endsAt ?? Infinity));
+}
+
+/**
+ * What a key is limited to: its own scope and those of the keys it was asked for with, all at once.
+ */
+export function limitsOf(view: KeyView): readonly ScopeLimit[] {
+  return lineageOf(view).map(({ key }) => key.spec.scope);
+}
+
+/** Whether any scope limits a key. */
+export function isScoped(view: KeyView): boolean {
+  return limitsOf(view).some((limit) => limit !== "none");
+}
+
+/**
+ * The conditions of a key at `now`, in milliseconds since the epoch; `unknownRoles` are those of
+ * its scope that are not there.
+ */
+export function keyClaims(
+  view: KeyView,
+  { now, unknownRoles }: { readonly now: number; readonly unknownRoles: readonly string[] },
+): readonly ConditionClaim[] {
+  const { ready, reason, message } = keyState(view, now);
+  const readiness = (): readonly ConditionClaim[] => {
+    if (!ready) return stalled(reason, message);
+    // Of a key that is disabled, that is what counts.
+    const lacksRoles = reason === "Active" && unknownRoles.length > 0;
+    return lacksRoles
+      ? stalled("InvalidScope", unknownRolesMessage(unknownRoles))
+      : [{ type: "Ready", status: "True", reason, message }];
+  };
+  return [
+    ...readiness(),
+    { type: "Active", status: reason === "Active" ? "True" : "False", reason, message },
+    ...lifeClaims(keyLifetime(view), now),
+  ];
+}
+
+function unknownRolesMessage(names: readonly string[]): string {
+  const listed = names.map((name) => JSON.stringify(name)).join(", ");
+  return `spec.scope.roles names ${listed}, and no ClusterRole is labelled ${labels.scopeRole} with that name: such a role allows nothing. Label one, or name another.`;
+}
+
+function lifeClaims(life: Lifetime | undefined, now: number): readonly ConditionClaim[] {
+  const message = endOf(life, now);
+  if (isOver(life, now)) {
+    return [
+      { type: "Expired", status: "True", reason: "Expired", message },
+      { type: "Expiring", status: "False", reason: "Expired", message },
+    ];
+  }
+  const near = now >= (expiringFrom(life) ?? Infinity);
+  return [
+    { type: "Expired", status: "False", reason: "NotExpired", message },
+    {
+      type: "Expiring",
+      status: near ? "True" : "False",
+      reason: near ? "Expiring" : "NotExpiring",
+      message,
+    },
+  ];
+}
+
+function duplicateMessage(duplicate: Duplicate, requester: string): string {
+  if (duplicate.kind === "held") {
+    const holder =
+      duplicate.by === undefined
+        ? "An older OwnedAccessKey of another requester"
+        : `The older OwnedAccessKey "${duplicate.by}"`;
+    return `${holder} holds the same key. Set another spec.key.`;
+  }
+  return (
+    `${JSON.stringify(requester)} has ${mostOfOneIndex} older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit.` +
+    " Delete one of them, or set another spec.key."
+  );
+}
+
+function failed(reason: Reason, message: string): KeyState {
+  return { ready: false, reason, message };
+}
+
+function endOf(life: Lifetime | undefined, now: number): string {
+  if (life === undefined) return "Its life has no end.";
+  return `Its life ${isOver(life, now) ? "ended" : "ends"} at ${timestamp(life.endsAt)}.`;
+}
+
+function clampOf({ config }: KeyView, life: Lifetime | undefined): string {
+  return life?.clamped === true
+    ? ` The configured maximum of ${config.maximumKeyTtl} seconds applies.`
+    : "";
+}

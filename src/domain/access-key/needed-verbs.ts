@@ -1,0 +1,132 @@
+import type { AdmissionRequest } from "../../api/admission-review.ts";
+import type { ReviewedResource } from "../../api/access-review.ts";
+import {
+  annotationPrefixes,
+  annotations,
+  cleanupFinalizer,
+  group,
+  labels,
+} from "../../api/names.ts";
+import { listAt, recordAt, stringAt, stringMapAt, stringsAt } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { isSame } from "../plan/merge-patch.ts";
+import { syncList } from "../sync/sync-list.ts";
+
+/** A write, as far as it says which verbs it needs. */
+export type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
+
+/**
+ * The verbs that a change of a SharedSecret or a Namespace needs beside its own (`create`,
+ * `update`): what the policies `latchkey-access-change`, `latchkey-project-share` and
+ * `latchkey-project-assignment` ask the authorizer about in the user's name.
+ */
+export function neededVerbs(change: Change): readonly ReviewedResource[] {
+  const kind = stringAt(change.object, "kind");
+  if (kind === resources.sharedSecrets.kind) return [...deleteOf(change), ...shareOf(change)];
+  return kind === resources.namespaces.kind ? assignOf(change) : [];
+}
+
+function deleteOf({ namespace, object, oldObject }: Change): readonly ReviewedResource[] {
+  if (oldObject === undefined || !handsOut(object, oldObject)) return [];
+  const name = stringAt(recordAt(oldObject, "metadata"), "name") ?? "";
+  return [
+    {
+      kind: "resource",
+      verb: "delete",
+      group,
+      resource: resources.sharedSecrets.plural,
+      subresource: "",
+      name,
+      namespace,
+    },
+  ];
+}
+
+/** Whether a change hands out rights to a SharedSecret, or lets it go. */
+function handsOut(object: unknown, stored: unknown): boolean {
+  const [spec, storedSpec] = [recordAt(object, "spec"), recordAt(stored, "spec")];
+  const [metadata, storedMetadata] = [recordAt(object, "metadata"), recordAt(stored, "metadata")];
+  return (
+    !isSame(listAt(spec, "access"), listAt(storedSpec, "access")) ||
+    !isSame(spec["owner"], storedSpec["owner"]) ||
+    !isSame(listAt(metadata, "ownerReferences"), listAt(storedMetadata, "ownerReferences")) ||
+    isHeldBy(metadata) !== isHeldBy(storedMetadata) ||
+    changedAnnotations(object, stored).some(
+      (name) =>
+        name.startsWith(annotationPrefixes.sync) || name.startsWith(annotationPrefixes.copy),
+    )
+  );
+}
+
+/**
+ * Projects that are named for the first time, or all that are named when what arrives there
+ * changes; a glob needs the verb on all projects.
+ */
+function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
+  const [named, before] = [object, oldObject].map((state) =>
+    projectsIn(annotationsOf(state)[annotations.syncToProjects]),
+  );
+  const changed = changedAnnotations(object, oldObject);
+  const isOther = changed.some(
+    (name) =>
+      name === annotations.syncSecretName ||
+      name === annotations.syncSecretType ||
+      name.startsWith(annotationPrefixes.copy),
+  );
+  const offered = (named ?? []).filter((project) => isOther || before?.includes(project) !== true);
+  return onProjects(
+    "share",
+    offered.map((project) => (project.includes("*") ? "" : project)),
+  );
+}
+
+/** A list that cannot be read names nothing: the policy refuses it. */
+function projectsIn(text: string | undefined): readonly string[] {
+  const list = syncList(text);
+  return list.kind === "entries" ? list.entries : [];
+}
+
+/**
+ * The project that a namespace is put into, and where its place in a project changes, the one that
+ * it leaves as well.
+ */
+function assignOf({ object, oldObject }: Change): readonly ReviewedResource[] {
+  const [after, before] = [object, oldObject].map((state) =>
+    stringMapAt(recordAt(state, "metadata"), "labels"),
+  );
+  const [project, stored] = [after?.[labels.project], before?.[labels.project]];
+  const isPut = project !== undefined && project !== stored;
+  const isMoved = [labels.space, labels.virtualCluster].some(
+    (name) => after?.[name] !== before?.[name],
+  );
+  const known = [project, stored].filter((name) => name !== undefined);
+  if (isMoved) return onProjects("assign", known.length === 0 ? [""] : known);
+  return isPut ? onProjects("assign", [project]) : [];
+}
+
+function onProjects(verb: string, names: readonly string[]): readonly ReviewedResource[] {
+  return [...new Set(names)].map((name) => ({
+    kind: "resource",
+    verb,
+    group,
+    resource: "projects",
+    subresource: "",
+    name,
+    namespace: "",
+  }));
+}
+
+function changedAnnotations(object: unknown, stored: unknown): readonly string[] {
+  const [after, before] = [annotationsOf(object), annotationsOf(stored)];
+  return [...new Set([...Object.keys(after), ...Object.keys(before)])].filter(
+    (name) => after[name] !== before[name],
+  );
+}
+
+function annotationsOf(object: unknown): Readonly<Record<string, string>> {
+  return stringMapAt(recordAt(object, "metadata"), "annotations");
+}
+
+function isHeldBy(metadata: unknown): boolean {
+  return stringsAt(metadata, "finalizers").includes(cleanupFinalizer);
+}

@@ -1,0 +1,156 @@
+import type { ConditionClaim } from "../../api/conditions.ts";
+import { annotations } from "../../api/names.ts";
+import type { OwnedAccessKeySeen } from "../../api/owned-access-key.ts";
+import { resources } from "../../api/resources.ts";
+import { withApplyFailure } from "../plan/apply-failure.ts";
+import { settleConditions, timestamp } from "../plan/conditions.ts";
+import type { SaidFailure } from "../plan/failing.ts";
+import { annotationWrites, beginWrite, isHeld } from "../plan/finalizer.ts";
+import type { GrantState } from "../grants/granted-names.ts";
+import { keyClaims, type KeyConfig, keyLifetime, type KeyView } from "./key-state.ts";
+import { expiringFrom, isOver, type Lifetime } from "../lifetime.ts";
+import { nextLook } from "../plan/next-look.ts";
+import { notices } from "../plan/events.ts";
+import { nothingToDo, type Plan, removal, type Write } from "../plan/plan.ts";
+import { statusWrites } from "../plan/status-write.ts";
+
+/** What of the configuration bears on keys; seconds. */
+export interface OwnedAccessKeyConfig extends KeyConfig {
+  /** How long the object of an expired key stays; undefined is for ever. */
+  readonly deleteExpiredKeysAfter: number | undefined;
+}
+
+/** An OwnedAccessKey and what bears on it. */
+export interface OwnedAccessKeyView extends KeyView {
+  readonly grant: GrantState;
+  readonly config: OwnedAccessKeyConfig;
+  /** Roles that its scope names and that are not there. */
+  readonly unknownRoles: readonly string[];
+  /** What fails again and again when the key or the grant of its requester is written. */
+  readonly failure?: SaidFailure | undefined;
+}
+
+const resource = resources.ownedAccessKeys;
+const secondMs = 1000;
+
+/**
+ * Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now`
+ * in milliseconds since the epoch.
+ */
+export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan {
+  const { metadata } = view.key;
+  if (!isHeld(metadata)) return { ...nothingToDo, steps: [[beginWrite(resource, metadata)]] };
+  const life = keyLifetime(view);
+  const due = dueAnnotations(view, life, now);
+  const records = annotationWrites(resource, metadata, due);
+  const { told, writes } = reportOf(view, life, now);
+  const deleteAt = deletionInstant(view, life?.endsAt);
+  if (records.length === 0 && writes.length === 0 && now >= (deleteAt ?? Infinity)) {
+    return { ...nothingToDo, steps: [[removal(resource, view.key)]] };
+  }
+  const isEnding = typeof due[annotations.expiredAt] === "string";
+  if (!isEnding)
+    return {
+      steps: stepsOf(records, told, writes),
+      next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]),
+    };
+  // Thousands may end in one second: each says so by the first write about it, alone. What else is
+  // due comes with the pass that this change brings.
+  if (writes.length > 0) return { steps: [writes], next: nextLook(now, [deleteAt]) };
+  // The record comes last: while it is missing, the Event may be.
+  return { steps: stepsOf(endNotices(view, life, now), records), next: nextLook(now, [deleteAt]) };
+}
+
+/** What to tell while the plan of a key fails. */
+export function planKeyReport(view: OwnedAccessKeyView, now: number): Plan {
+  const { told, writes } = reportOf(view, keyLifetime(view), now);
+  return { ...nothingToDo, steps: stepsOf(told, writes) };
+}
+
+function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
+  return steps.filter((step) => step.length > 0);
+}
+
+/**
+ * Whether a key says that it is over, and nothing else has been done about that yet: no Event, no
+ * record.
+ */
+export function isEndUnrecorded({
+  metadata,
+  conditions,
+}: Pick<OwnedAccessKeySeen, "metadata" | "conditions">): boolean {
+  return (
+    metadata.annotations[annotations.expiredAt] === undefined &&
+    conditions.some(({ type, status }) => type === "Expired" && status === "True")
+  );
+}
+
+/** The status of a key as it should be, and the Events of what changes in it. */
+function reportOf(
+  view: OwnedAccessKeyView,
+  life: Lifetime | undefined,
+  now: number,
+): { readonly told: readonly Write[]; readonly writes: readonly Write[] } {
+  const { metadata, status, conditions } = view.key;
+  const { generation } = metadata;
+  const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
+  const claims = claimsOf(view, now);
+  const writes = statusWrites(resource, view.key, {
+    // What others of Latchkey's processes write, such as lastActivity, stays as it stands.
+    ...status,
+    observedGeneration: generation,
+    conditions: settleConditions(conditions, claims, { generation, now }),
+    expiresAt,
+    keyID: metadata.uid,
+  });
+  return {
+    told: notices({ resource, metadata, standing: conditions, expiresAt }, claims, "Warning"),
+    writes,
+  };
+}
+
+function claimsOf(view: OwnedAccessKeyView, now: number): readonly ConditionClaim[] {
+  return withApplyFailure(keyClaims(view, { now, unknownRoles: view.unknownRoles }), view.failure);
+}
+
+/** The Event of an end that was never recorded, whatever the status says of it by now. */
+function endNotices(
+  view: OwnedAccessKeyView,
+  life: Lifetime | undefined,
+  now: number,
+): readonly Write[] {
+  const { metadata } = view.key;
+  if (life === undefined || metadata.annotations[annotations.expiredAt] !== undefined) return [];
+  return notices(
+    { resource, metadata, standing: [], expiresAt: timestamp(life.endsAt) },
+    claimsOf(view, now),
+    "Warning",
+  );
+}
+
+/**
+ * What is to be recorded: an end that has come, no end that is still to come, and no former
+ * requester once nobody else is granted the object.
+ */
+function dueAnnotations(
+  { key: { metadata }, grant }: OwnedAccessKeyView,
+  life: Lifetime | undefined,
+  now: number,
+): Readonly<Record<string, string | null>> {
+  const expiredAt = life !== undefined && isOver(life, now) ? timestamp(life.endsAt) : null;
+  const isOther = (metadata.annotations[annotations.expiredAt] ?? null) !== expiredAt;
+  const isFree =
+    metadata.annotations[annotations.formerRequester] !== undefined && !grant.namedByOthers;
+  return {
+    ...(isOther ? { [annotations.expiredAt]: expiredAt } : {}),
+    ...(isFree ? { [annotations.formerRequester]: null } : {}),
+  };
+}
+
+function deletionInstant(
+  { config }: OwnedAccessKeyView,
+  endsAt: number | undefined,
+): number | undefined {
+  const after = config.deleteExpiredKeysAfter;
+  return after === undefined || endsAt === undefined ? undefined : endsAt + after * secondMs;
+}

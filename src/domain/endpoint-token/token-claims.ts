@@ -1,0 +1,84 @@
+import type { EndpointToken } from "../../api/endpoint-token.ts";
+import { group } from "../../api/names.ts";
+import type { RequesterStamp } from "../../api/requester.ts";
+import { type Scope, writeScope } from "../../api/scope.ts";
+import { isSystemName } from "../requester/requester.ts";
+
+/** The private claim of a direct token. */
+export interface ServiceClaim {
+  /**
+   * JSON text, because claim mappings of kube-apiserver carry strings only: a scope as a spec
+   * writes it, or a list of scopes which must all allow a request (the token's own, and that of the
+   * key it was asked for with).
+   */
+  readonly scope?: string;
+  /** The uid of the access key that the request came with. */
+  readonly keyID?: string;
+  readonly name: string;
+}
+
+/** Claims of a direct token (RFC 7519 section 4.1); instants in seconds since the epoch. */
+export interface TokenClaims {
+  readonly iss: string;
+  readonly sub: string;
+  readonly aud: string;
+  readonly iat: number;
+  readonly nbf: number;
+  readonly exp: number;
+  readonly jti: string;
+  readonly groups: readonly string[];
+  readonly [group]: ServiceClaim;
+}
+
+/**
+ * Who issues and who accepts, and when (milliseconds since the epoch), and what limits the token
+ * beside its own scope.
+ */
+export interface TokenTerms {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly now: number;
+  readonly endsAt: number;
+  readonly keyScopes: readonly Scope[];
+}
+
+/** The claims of a token for this requester. */
+export function tokenClaims(
+  { metadata, spec }: EndpointToken,
+  requester: RequesterStamp,
+  terms: TokenTerms,
+): TokenClaims {
+  const mintedAt = seconds(terms.now);
+  const scope = scopeText(spec, terms.keyScopes);
+  return {
+    iss: terms.issuer,
+    sub: requester.name,
+    aud: terms.audience,
+    iat: mintedAt,
+    nbf: mintedAt,
+    exp: seconds(terms.endsAt),
+    jti: metadata.uid,
+    groups: requester.groups.filter((name) => !isSystemName(name)),
+    [group]: {
+      ...(scope === undefined ? {} : { scope }),
+      ...(requester.keyId === undefined ? {} : { keyID: requester.keyId }),
+      name: metadata.name,
+    },
+  };
+}
+
+/** All that limits the token. */
+function scopeText(
+  { scope }: EndpointToken["spec"],
+  keyScopes: readonly Scope[],
+): string | undefined {
+  const texts = [
+    ...(scope === undefined ? [] : [scope]),
+    ...new Set(keyScopes.map((wider) => JSON.stringify(writeScope(wider)))),
+  ];
+  return texts.length > 1 ? `[${texts.join(",")}]` : texts[0];
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}

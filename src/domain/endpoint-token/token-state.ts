@@ -1,0 +1,191 @@
+import type { ConditionClaim } from "../../api/conditions.ts";
+import type { EndpointToken } from "../../api/endpoint-token.ts";
+import type { Requester, RequesterStamp } from "../../api/requester.ts";
+import { atWork, stalled, timestamp } from "../plan/conditions.ts";
+import type { SaidFailure } from "../plan/failing.ts";
+import type { GrantState } from "../grants/granted-names.ts";
+import { parentInvalidReason, endOfAsked, type KeyView } from "../access-key/key-state.ts";
+import { clampedLife, createdAt, instantOf, lifetimeStart } from "../lifetime.ts";
+import { isSystemName } from "../requester/requester.ts";
+
+/** What of the configuration bears on tokens; durations in seconds. */
+export interface EndpointTokenConfig {
+  readonly issuer: string;
+  readonly audience: string;
+  readonly maximumTokenTtl: number;
+  /** How long the object of an expired token stays. */
+  readonly deleteExpiredTokensAfter: number;
+}
+
+/** A DirectClusterEndpointToken and what bears on it. */
+export interface EndpointTokenView {
+  readonly token: EndpointToken;
+  readonly requester: Requester;
+  readonly grant: GrantState;
+  /** The kids of all signing keys that are published or will be. */
+  readonly knownKids: ReadonlySet<string>;
+  readonly config: EndpointTokenConfig;
+  /**
+   * The key that its request came with, which it never outlives nor exceeds; absent when it came
+   * with none.
+   */
+  readonly askedWith?: KeyView | "gone";
+  /** What fails again and again when the object or the grant that it waits for is written. */
+  readonly failure?: SaidFailure | undefined;
+}
+
+/** The life of a token; `endsAt` in milliseconds since the epoch, `asked` in seconds. */
+export interface TokenLife {
+  readonly endsAt: number;
+  readonly asked: number;
+  readonly clamped: boolean;
+  /** Whether it ends because the key does that it was asked for with. */
+  readonly endsWithKey: boolean;
+}
+
+/** What has to be done about a token. */
+export type TokenState =
+  | { readonly kind: "expired" }
+  | {
+      readonly kind: "refused";
+      readonly reason:
+        | "UnknownRequester"
+        | "UnsupportedRequester"
+        | "ParentKeyInvalid"
+        | "InvalidScope";
+      readonly message: string;
+    }
+  | { readonly kind: "minted" }
+  | { readonly kind: "wanted"; readonly requester: RequesterStamp };
+
+const defaultTtl = 3600;
+
+/**
+ * The life of a token: its ttl from creation, 1 h without one, never longer than the maximum, nor
+ * than the key that it was asked for with. One that has been declared over stays so when the
+ * maximum grows.
+ */
+export function tokenLife({ token, config, askedWith }: EndpointTokenView): TokenLife {
+  const { metadata, spec, conditions } = token;
+  const asked = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
+  const { endsAt, clamped } = clampedLife(lifetimeStart(metadata), {
+    ttl: asked,
+    maximumTtl: config.maximumTokenTtl,
+  });
+  const keyEndsAt =
+    askedWith === undefined || askedWith === "gone"
+      ? Infinity
+      : endOfAsked(askedWith, createdAt(metadata));
+  const declaredOver = conditions.some(
+    ({ type, status }) => type === "Expired" && status === "True",
+  );
+  const endedAt = declaredOver ? instantOf(token.expiresAt) : undefined;
+  return {
+    endsAt: Math.min(endsAt, keyEndsAt, endedAt ?? Infinity),
+    asked,
+    clamped,
+    endsWithKey: keyEndsAt < endsAt,
+  };
+}
+
+/** The state of a token that is not being deleted, at `now` in milliseconds since the epoch. */
+export function tokenState(view: EndpointTokenView, now: number): TokenState {
+  const { token, requester, knownKids } = view;
+  const { endsAt } = tokenLife(view);
+  if (now >= endsAt) return { kind: "expired" };
+  const standing =
+    token.token !== undefined &&
+    knownKids.has(token.keyId ?? "") &&
+    token.expiresAt === timestamp(endsAt);
+  if (requester.kind === "unknown") {
+    // Only Latchkey can have signed what stands: policies that are installed anew must not take
+    // everybody's tokens away.
+    return standing
+      ? { kind: "minted" }
+      : { kind: "refused", reason: "UnknownRequester", message: requester.why };
+  }
+  const unsupported = unsupportedBecause(requester);
+  if (unsupported !== undefined)
+    return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
+  const dead = parentInvalidReason(view.askedWith, now);
+  if (dead !== undefined)
+    return {
+      kind: "refused",
+      reason: "ParentKeyInvalid",
+      message: `${dead}. Create the token again with a valid credential.`,
+    };
+  if (token.spec.limit === "unreadable") {
+    return {
+      kind: "refused",
+      reason: "InvalidScope",
+      message:
+        "spec.scope is invalid: a value has another type than its field, a field is not known, or it has more than 64 rules, 1000 entries or 65536 characters in all. Correct it in another token.",
+    };
+  }
+  return standing ? { kind: "minted" } : { kind: "wanted", requester };
+}
+
+function unsupportedBecause({ name }: RequesterStamp): string | undefined {
+  if (!isSystemName(name)) return undefined;
+  return `No token is issued to ${JSON.stringify(name)}: in another cluster the name would mean somebody else. Ask as a user of your own.`;
+}
+
+/** Conditions of a token that is over. */
+export function expiredClaims(life: TokenLife): readonly ConditionClaim[] {
+  const message = `The token's life ended at ${timestamp(life.endsAt)}. Create another one.`;
+  return [
+    ...stalled("Expired", message),
+    { type: "Expired", status: "True", reason: "Expired", message },
+  ];
+}
+
+/** Conditions of a token that is never issued. */
+export function refusedClaims(
+  life: TokenLife,
+  { reason, message }: Extract<TokenState, { kind: "refused" }>,
+): readonly ConditionClaim[] {
+  return [...stalled(reason, message), notExpired(life)];
+}
+
+/** Conditions of a token whose grant does not come. */
+export function waitingClaims(life: TokenLife): readonly ConditionClaim[] {
+  const message =
+    "The token is issued as soon as its requester alone is granted access to the object.";
+  return [...atWork("WaitingForGrant", message), notExpired(life)];
+}
+
+/** Conditions of a token whose requester has too many valid tokens. */
+export function tooManyClaims(
+  life: TokenLife,
+  requester: string,
+  quota: number,
+): readonly ConditionClaim[] {
+  const message =
+    `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; a deleted token counts until it expires.` +
+    " The token is issued when one of them has expired.";
+  return [...atWork("TooManyTokens", message), notExpired(life)];
+}
+
+/** Conditions of a token that is valid. */
+export function mintedClaims(
+  life: TokenLife,
+  { maximumTokenTtl }: EndpointTokenConfig,
+): readonly ConditionClaim[] {
+  const clamped = life.clamped
+    ? ` A ttl of ${life.asked} seconds is more than the configured maximum of ${maximumTokenTtl} seconds, which applies.`
+    : "";
+  const withKey = life.endsWithKey
+    ? " It ends with the access key that it was asked for with."
+    : "";
+  const message = `The token is valid until ${timestamp(life.endsAt)}.${clamped}${withKey}`;
+  return [{ type: "Ready", status: "True", reason: "Minted", message }, notExpired(life)];
+}
+
+function notExpired(life: TokenLife): ConditionClaim {
+  return {
+    type: "Expired",
+    status: "False",
+    reason: "NotExpired",
+    message: `The life ends at ${timestamp(life.endsAt)}.`,
+  };
+}

@@ -1,0 +1,68 @@
+import { group } from "../../api/names.ts";
+import type { ObjectRef } from "../../api/object.ts";
+import { type Resource, resources } from "../../api/resources.ts";
+import type { Subject } from "../../api/role.ts";
+
+/** Somebody whom a binding of ours let in, and what it let them do. */
+export interface FormerGrantee {
+  readonly subject: Subject;
+  readonly verb: string;
+  /** What the RBAC authorizer's reason contains when it was this binding that allowed a request. */
+  readonly allowedBy: string;
+}
+
+/** A grantee of a RoleBinding of this name. */
+export function granteeOfRoleBinding(
+  { namespace = "", name }: ObjectRef,
+  granted: Pick<FormerGrantee, "subject" | "verb">,
+): FormerGrantee {
+  return {
+    ...granted,
+    allowedBy: `allowed by ${resources.roleBindings.kind} "${name}/${namespace}" `,
+  };
+}
+
+/** A grantee of any ClusterRoleBinding whose name begins so. */
+export function granteeOfClusterRoleBinding(
+  prefix: string,
+  granted: Pick<FormerGrantee, "subject" | "verb">,
+): FormerGrantee {
+  return { ...granted, allowedBy: `allowed by ${resources.clusterRoleBindings.kind} "${prefix}` };
+}
+
+/**
+ * The question whether a grantee may still do what it was granted (Kubernetes API reference,
+ * SubjectAccessReviewSpec).
+ */
+export function reviewSpec(
+  { subject, verb }: FormerGrantee,
+  resource: Resource,
+  { namespace, name }: ObjectRef,
+): Readonly<Record<string, unknown>> {
+  const resourceAttributes = {
+    group,
+    resource: resource.plural,
+    verb,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+  if (subject.kind === "Group") return { groups: [subject.name], resourceAttributes };
+  const isAccount = subject.kind === "ServiceAccount";
+  return {
+    user: isAccount
+      ? `system:serviceaccount:${subject.namespace ?? ""}:${subject.name}`
+      : subject.name,
+    resourceAttributes,
+  };
+}
+
+/**
+ * Whether an answer says that our own binding still lets the grantee in; whom something else lets
+ * in is let in rightly.
+ */
+export function isHonoured(
+  { allowedBy }: FormerGrantee,
+  { allowed, reason }: { readonly allowed: boolean; readonly reason: string },
+): boolean {
+  return allowed && reason.includes(allowedBy);
+}

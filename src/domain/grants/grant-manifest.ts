@@ -1,0 +1,108 @@
+import { annotations, group, labels } from "../../api/names.ts";
+import type { Manifest, Metadata } from "../../api/object.ts";
+import type { GrantRole } from "../../api/requester-grant.ts";
+import { apiVersionOf, resources } from "../../api/resources.ts";
+import type { PolicyRule } from "../../api/role.ts";
+import { grantedPlurals, grantedVerbs, shardPrefix } from "./granted-names.ts";
+
+/**
+ * One ClusterRole and ClusterRoleBinding of a requester; `names` are keys of granted objects, at
+ * least one.
+ */
+export interface GrantShard {
+  readonly hash: string;
+  readonly requester: string;
+  readonly number: number;
+  readonly names: ReadonlySet<string>;
+}
+
+/** Name of a shard's ClusterRole and ClusterRoleBinding. */
+export function shardName(hash: string, number: number): string {
+  return `${shardPrefix(hash)}${number}`;
+}
+
+/** Number of the shard of this requester that has the name; undefined when none has. */
+export function shardNumber(hash: string, name: string): number | undefined {
+  const number = Number(name.slice(name.lastIndexOf("-") + 1));
+  return Number.isSafeInteger(number) && number >= 0 && shardName(hash, number) === name
+    ? number
+    : undefined;
+}
+
+/**
+ * One rule for each kind that has names: a rule without names would open every object of its kind.
+ */
+export function shardRules(
+  names: ReadonlySet<string>,
+): readonly Omit<PolicyRule, "nonResourceURLs">[] {
+  return Object.values(grantedPlurals).flatMap((plural) => {
+    const prefix = `${plural}/`;
+    const resourceNames = [...names]
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => name.slice(prefix.length));
+    if (resourceNames.length === 0) return [];
+    return [
+      {
+        apiGroups: [group],
+        resources: [plural],
+        resourceNames: resourceNames.sort(),
+        verbs: grantedVerbs,
+      },
+    ];
+  });
+}
+
+/** The ClusterRole of a shard; what others put on its metadata is kept when one stands. */
+export function shardRole(shard: GrantShard, standing?: GrantRole): Manifest {
+  return {
+    apiVersion: apiVersionOf(resources.clusterRoles),
+    kind: resources.clusterRoles.kind,
+    metadata: {
+      ...(standing === undefined ? {} : kept(standing.metadata)),
+      ...marks(shard, standing?.metadata),
+    },
+    rules: shardRules(shard.names),
+  };
+}
+
+/** The ClusterRoleBinding of a shard. */
+export function shardBinding(shard: GrantShard): Manifest {
+  const { group: apiGroup, kind } = resources.clusterRoles;
+  return {
+    apiVersion: apiVersionOf(resources.clusterRoleBindings),
+    kind: resources.clusterRoleBindings.kind,
+    metadata: marks(shard),
+    roleRef: { apiGroup, kind, name: shardName(shard.hash, shard.number) },
+    subjects: [{ kind: "User", apiGroup, name: shard.requester }],
+  };
+}
+
+/** Whether Latchkey's label and annotation stand on a role or binding of the requester. */
+export function isMarkedFor(
+  { hash, requester }: Pick<GrantShard, "hash" | "requester">,
+  metadata: Metadata,
+): boolean {
+  return (
+    metadata.labels[labels.requesterHash] === hash &&
+    metadata.annotations[annotations.requester] === requester
+  );
+}
+
+function kept({
+  uid,
+  resourceVersion,
+  finalizers,
+}: Metadata): Pick<Metadata, "uid" | "resourceVersion" | "finalizers"> {
+  return { uid, resourceVersion, finalizers };
+}
+
+function marks(
+  { hash, requester, number }: GrantShard,
+  standing?: Metadata,
+): Pick<Metadata, "name" | "labels" | "annotations"> {
+  return {
+    name: shardName(hash, number),
+    labels: { ...standing?.labels, [labels.requesterHash]: hash },
+    annotations: { ...standing?.annotations, [annotations.requester]: requester },
+  };
+}

@@ -1,0 +1,138 @@
+import { group, labels } from "../../api/names.ts";
+import type {
+  GrantBinding,
+  GrantedKind,
+  GrantedObject,
+  GrantRole,
+} from "../../api/requester-grant.ts";
+import { resources } from "../../api/resources.ts";
+import type { PolicyRule } from "../../api/role.ts";
+import { isSame } from "../plan/merge-patch.ts";
+import { hashName } from "../names.ts";
+
+/** The verbs that a requester is granted on its own objects. */
+export const grantedVerbs: readonly string[] = ["delete", "get", "list", "watch"];
+
+/** Plural of each kind that is granted, in the order of the rules. */
+export const grantedPlurals = {
+  DirectClusterEndpointToken: resources.endpointTokens.plural,
+  OwnedAccessKey: resources.ownedAccessKeys.plural,
+} as const satisfies Record<GrantedKind, string>;
+
+/** How the grants of one object stand. */
+export interface GrantState {
+  /** The requester's own grant is in force: a role names the object and the binding stands. */
+  readonly granted: boolean;
+  /** A role of any requester names the object, bound or not. */
+  readonly named: boolean;
+  /** A role of another requester names the object, bound or not. */
+  readonly namedByOthers: boolean;
+}
+
+/** Key of an object in the index of granted names: `<plural>/<name>`. */
+export function grantKey({ kind, name }: GrantedObject): string {
+  return `${grantedPlurals[kind]}/${name}`;
+}
+
+/** Value of the label that ties roles and bindings to a requester, and part of their names. */
+export function requesterHash(requester: string): string {
+  return hashName([requester], 32);
+}
+
+/** What the names of a requester's ClusterRoles and ClusterRoleBindings begin with. */
+export function shardPrefix(hash: string): string {
+  return `latchkey-requester-${hash}-`;
+}
+
+const shardForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
+
+/**
+ * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined: it is a
+ * stranger's, whatever its labels.
+ */
+export function hashInName({ metadata }: GrantRole | GrantBinding): string | undefined {
+  return shardForm.exec(metadata.name)?.[1];
+}
+
+/**
+ * Whether a ClusterRole or ClusterRoleBinding is Latchkey's for this requester: by its name, and by
+ * a label of Latchkey's.
+ */
+export function isGrantOf(hash: string, grant: GrantRole | GrantBinding): boolean {
+  return hashInName(grant) === hash && grant.metadata.labels[labels.requesterHash] !== undefined;
+}
+
+/** Keys of the objects that a role names with whatever verbs. */
+export function grantedNames(role: GrantRole): readonly string[] {
+  return role.rules.flatMap(({ resources: plurals, resourceNames }) =>
+    plurals.flatMap((plural) => resourceNames.map((name) => `${plural}/${name}`)),
+  );
+}
+
+/** Whether a rule grants nothing but the verbs of a requester on named objects of one kind. */
+export function isGrantRule(rule: PolicyRule): boolean {
+  const { resources: plurals, resourceNames, ...rest } = rule;
+  const plain = { apiGroups: [group], nonResourceURLs: [], verbs: grantedVerbs };
+  const plural = Object.values(grantedPlurals).find((known) => known === plurals[0]);
+  return (
+    plurals.length === 1 && plural !== undefined && resourceNames.length > 0 && isSame(rest, plain)
+  );
+}
+
+/** Whether the binding gives the role of its own name to this requester alone. */
+export function isGrantBinding(binding: GrantBinding, requester: string): boolean {
+  const { metadata, roleRef, subjects } = binding;
+  return (
+    isSame(roleRef, { apiGroup: rbac, kind: resources.clusterRoles.kind, name: metadata.name }) &&
+    isSame(subjects, [{ kind: "User", apiGroup: rbac, name: requester }])
+  );
+}
+
+const rbac = resources.clusterRoles.group;
+
+/**
+ * What is near an object: its requester if known, roles (at least all that name it) and bindings
+ * (at least those of the roles' names).
+ */
+export interface GrantSurroundings {
+  readonly requester: string | undefined;
+  readonly roles: readonly GrantRole[];
+  readonly bindings: readonly GrantBinding[];
+}
+
+/** How the grants of one object stand; roles without Latchkey's name and label do not count. */
+export function grantState(
+  object: GrantedObject,
+  { requester, roles, bindings }: GrantSurroundings,
+): GrantState {
+  const key = grantKey(object);
+  const naming = roles.filter(
+    (role) => hashOf(role) !== undefined && grantedNames(role).includes(key),
+  );
+  if (requester === undefined)
+    return { granted: false, named: naming.length > 0, namedByOthers: naming.length > 0 };
+  const own = naming.filter((role) => hashOf(role) === requesterHash(requester));
+  return {
+    granted: own.some(
+      (role) => namesInForce(role).includes(key) && isBound(role, requester, bindings),
+    ),
+    named: naming.length > 0,
+    namedByOthers: own.length < naming.length,
+  };
+}
+
+/** Keys of the objects that the role's unedited rules grant. */
+export function namesInForce(role: GrantRole): readonly string[] {
+  return grantedNames({ ...role, rules: role.rules.filter(isGrantRule) });
+}
+
+function isBound(role: GrantRole, requester: string, bindings: readonly GrantBinding[]): boolean {
+  return bindings.some(
+    (binding) => binding.metadata.name === role.metadata.name && isGrantBinding(binding, requester),
+  );
+}
+
+function hashOf(role: GrantRole): string | undefined {
+  const hash = hashInName(role);
+  return hash !== undefined && isGrantOf(hash, role) ? hash : undefined;
+}

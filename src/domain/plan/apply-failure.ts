@@ -1,0 +1,36 @@
+import type { ConditionClaim } from "../../api/conditions.ts";
+import { atWork, timestamp } from "./conditions.ts";
+import type { SaidFailure } from "./failing.ts";
+
+const longestError = 512;
+
+/** That an object cannot be applied, for people: since when, why, and what to do. */
+export function applyFailureSentence({ message, since }: SaidFailure): string {
+  const error =
+    message.length <= longestError ? message : `${message.slice(0, longestError - 3)}...`;
+  return (
+    `Writing what this object needs has failed since ${timestamp(since)}: ${error}.` +
+    " Latchkey tries again at least once a minute. Check the API server, and the admission webhook, policy or quota that the error names."
+  );
+}
+
+/**
+ * What is claimed of an object, as long as applying it fails: Ready=False with reason ApplyFailed
+ * and Reconciling=True, because time may mend it. A mistake that its user has to mend keeps its
+ * reason, and the failure is said beside it.
+ */
+export function withApplyFailure(
+  claims: readonly ConditionClaim[],
+  failure: SaidFailure | undefined,
+): readonly ConditionClaim[] {
+  const ready = claims.find(({ type }) => type === "Ready");
+  if (failure === undefined || ready === undefined) return claims;
+  const message = `${ready.message} ${applyFailureSentence(failure)}`;
+  const isStalled = claims.some(({ type }) => type === "Stalled");
+  if (isStalled)
+    return claims.map((claim) =>
+      claim.type === "Ready" || claim.type === "Stalled" ? { ...claim, message } : claim,
+    );
+  const others = claims.filter(({ type }) => type !== "Ready" && type !== "Reconciling");
+  return [...atWork("ApplyFailed", message), ...others];
+}

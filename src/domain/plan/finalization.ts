@@ -1,0 +1,169 @@
+import type { Condition, ConditionClaim } from "../../api/conditions.ts";
+import { cleanupFinalizer } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import type { Resource } from "../../api/resources.ts";
+import { withApplyFailure } from "./apply-failure.ts";
+import { settleConditions } from "./conditions.ts";
+import type { SaidFailure } from "./failing.ts";
+import { releaseWrite, isHeld } from "./finalizer.ts";
+import { nothingToDo, type Plan, type Write } from "./plan.ts";
+import { statusWrites } from "./status-write.ts";
+
+/**
+ * What is known of an object that is being deleted; instants and spans are monotonic milliseconds.
+ */
+export interface ReleaseSeen {
+  /** Whether anybody is or may have been granted the object. */
+  readonly hasGrantees: boolean;
+  readonly now: number;
+  /** When this process first saw the deletion. */
+  readonly seenAt: number;
+  /** When this process first saw that no grant is left; undefined while one stands. */
+  readonly grantsGoneAt: number | undefined;
+  /** How long grants stay after the deletion, and the object after its grants. */
+  readonly settleMs: number;
+  /**
+   * Whether the API server still lets a former grantee in by a grant that is gone; undefined before
+   * it is asked.
+   */
+  readonly isStillHonoured: boolean | undefined;
+}
+
+/** Where an object is on its way out; `until` is a monotonic instant in milliseconds. */
+export type ReleasePhase =
+  /** Grants stay: kubectl reads, lists and watches after its DELETE. */
+  | { readonly kind: "keep-grants"; readonly until: number }
+  /** Grants stand and have to go. */
+  | { readonly kind: "revoke" }
+  /** Grants are gone, and API servers may not know it yet. */
+  | { readonly kind: "settle"; readonly until: number }
+  /** Time to ask the API server whether it still honours a grant. */
+  | { readonly kind: "review" }
+  | { readonly kind: "release" };
+
+const reviewAgainMs = 250;
+
+/**
+ * An API server that still honours a grant this long after its end is not waited for any more:
+ * deletion ends in any case.
+ */
+const longestReviewMs = 60_000;
+
+/**
+ * The next step of a deletion: grants stay for a settle time, are taken back, and the object goes a
+ * settle time after that, once the API server no longer honours them. What nobody was granted goes
+ * at once.
+ */
+export function releasePhase({
+  hasGrantees,
+  now,
+  seenAt,
+  grantsGoneAt,
+  settleMs,
+  isStillHonoured,
+}: ReleaseSeen): ReleasePhase {
+  if (!hasGrantees) return { kind: "release" };
+  if (grantsGoneAt === undefined)
+    return now < seenAt + settleMs
+      ? { kind: "keep-grants", until: seenAt + settleMs }
+      : { kind: "revoke" };
+  const settledAt = grantsGoneAt + settleMs;
+  if (now < settledAt) return { kind: "settle", until: settledAt };
+  if (isStillHonoured === undefined) return { kind: "review" };
+  return isStillHonoured && now < settledAt + longestReviewMs
+    ? { kind: "settle", until: now + reviewAgainMs }
+    : { kind: "release" };
+}
+
+/** An object that is being deleted, as far as its status goes. */
+export interface Terminating {
+  readonly metadata: Metadata;
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly conditions: readonly Condition[];
+}
+
+/**
+ * Where an object is on its way out, `now` in milliseconds since the epoch, and what fails again
+ * and again on that way.
+ */
+export interface ReleaseAt {
+  readonly phase: ReleasePhase;
+  readonly now: number;
+  readonly failure?: SaidFailure | undefined;
+}
+
+/** What to tell while the end of an object fails again and again. */
+export function planStuck(
+  resource: Resource,
+  object: Terminating,
+  { now, failure }: Omit<ReleaseAt, "phase">,
+): Plan {
+  return {
+    ...nothingToDo,
+    steps: [terminatingStatus(resource, object, { isDone: false, now, failure })].filter(
+      (step) => step.length > 0,
+    ),
+  };
+}
+
+/**
+ * Lets an object go once its phase says so; until then, and while finalizers of others hold it, its
+ * status says that it is going. `now` is in milliseconds since the epoch.
+ */
+export function planRelease(
+  resource: Resource,
+  object: Terminating,
+  { phase, now, failure }: ReleaseAt,
+): Plan {
+  const { metadata } = object;
+  const isDone = phase.kind === "release" || !isHeld(metadata);
+  const release = isDone && isHeld(metadata) ? [releaseWrite(resource, metadata)] : [];
+  // What no other finalizer holds is gone at once: its status is not worth a write.
+  const stays = !isDone || metadata.finalizers.some((finalizer) => finalizer !== cleanupFinalizer);
+  const status = stays ? terminatingStatus(resource, object, { isDone, now, failure }) : [];
+  return { ...nothingToDo, steps: [status, release].filter((step) => step.length > 0) };
+}
+
+function terminatingStatus(
+  resource: Resource,
+  { metadata, status, conditions }: Terminating,
+  { isDone, now, failure }: Omit<ReleaseAt, "phase"> & { readonly isDone: boolean },
+): readonly Write[] {
+  const { generation } = metadata;
+  // What is said to fail is not said to have finished before it has succeeded.
+  const claims = withApplyFailure(
+    terminatingClaims(conditions, isDone && failure === undefined),
+    failure,
+  );
+  const replaced = new Set<string>([...claims.map(({ type }) => type), "Reconciling", "Stalled"]);
+  const kept = conditions.filter(({ type }) => !replaced.has(type));
+  const settled = [...kept, ...settleConditions(conditions, claims, { generation, now })];
+  return statusWrites(
+    resource,
+    { metadata, status },
+    {
+      ...status,
+      observedGeneration: generation,
+      conditions: settled.sort((one, other) => (one.type < other.type ? -1 : 1)),
+    },
+  );
+}
+
+/** Conditions that promise something of an object in use. */
+const promises: readonly ConditionClaim["type"][] = ["Active", "Synced"];
+
+function terminatingClaims(
+  conditions: readonly Condition[],
+  isDone: boolean,
+): readonly ConditionClaim[] {
+  const message = isDone
+    ? "The object is being deleted. Latchkey has finished; a finalizer of another controller remains."
+    : "The object is being deleted. Latchkey takes back what it granted, then removes its finalizer.";
+  const said = { reason: "Terminating", message } as const;
+  const broken = promises.filter((type) => conditions.some((condition) => condition.type === type));
+  return [
+    { type: "Ready", status: "False", ...said },
+    ...broken.map((type): ConditionClaim => ({ type, status: "False", ...said })),
+    ...(isDone ? [] : [{ type: "Reconciling", status: "True", ...said } satisfies ConditionClaim]),
+  ];
+}

@@ -1,0 +1,79 @@
+import { annotations, cleanupFinalizer } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import type { Resource } from "../../api/resources.ts";
+import { createdAt, instantOf } from "../lifetime.ts";
+import type { Write } from "./plan.ts";
+
+/** Whether Latchkey's finalizer holds the object. */
+export function isHeld(metadata: Metadata): boolean {
+  return metadata.finalizers.includes(cleanupFinalizer);
+}
+
+/** Adds Latchkey's finalizer. */
+export function holdWrite(resource: Resource, metadata: Metadata): Write {
+  return finalizerWrite(resource, metadata, [...metadata.finalizers, cleanupFinalizer]);
+}
+
+/** Lets the object go. */
+export function releaseWrite(resource: Resource, metadata: Metadata): Write {
+  return finalizerWrite(
+    resource,
+    metadata,
+    metadata.finalizers.filter((finalizer) => finalizer !== cleanupFinalizer),
+  );
+}
+
+/** Adds Latchkey's finalizer, and records when the lifetime began. */
+export function beginWrite(resource: Resource, metadata: Metadata): Write {
+  return metadataWrite(resource, metadata, {
+    finalizers: [...metadata.finalizers, cleanupFinalizer],
+    annotations: startAnnotation(metadata),
+  });
+}
+
+/**
+ * Writes these annotations, null takes one off, and the start of the lifetime where it is not
+ * recorded; nothing when none is due.
+ */
+export function annotationWrites(
+  resource: Resource,
+  metadata: Metadata,
+  changes: Readonly<Record<string, string | null>>,
+): readonly Write[] {
+  const due = { ...startAnnotation(metadata), ...changes };
+  return Object.keys(due).length === 0
+    ? []
+    : [metadataWrite(resource, metadata, { annotations: due })];
+}
+
+/**
+ * The start of a lifetime, where it is not recorded yet, or as one that lies after the creation: a
+ * restore would believe that.
+ */
+function startAnnotation(metadata: Metadata): Readonly<Record<string, string>> {
+  const recorded = instantOf(metadata.annotations[annotations.createdAt]);
+  return recorded !== undefined && recorded <= createdAt(metadata)
+    ? {}
+    : { [annotations.createdAt]: metadata.creationTimestamp };
+}
+
+function finalizerWrite(
+  resource: Resource,
+  metadata: Metadata,
+  finalizers: readonly string[],
+): Write {
+  return metadataWrite(resource, metadata, { finalizers });
+}
+
+function metadataWrite(
+  resource: Resource,
+  metadata: Metadata,
+  changes: Readonly<Record<string, unknown>>,
+): Write {
+  return {
+    do: "patch",
+    resource,
+    ref: metadata,
+    body: { metadata: { resourceVersion: metadata.resourceVersion, ...changes } },
+  };
+}

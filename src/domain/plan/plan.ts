@@ -1,0 +1,71 @@
+import type { Manifest, Metadata, ObjectRef } from "../../api/object.ts";
+import type { Reason } from "../../api/conditions.ts";
+import type { Resource } from "../../api/resources.ts";
+
+/** An Event to be told once: the same `subject`, `reason` and `occasion` make the same Event. */
+export interface Notice {
+  readonly resource: Resource;
+  readonly subject: ObjectRef & { readonly uid: string };
+  readonly type: "Normal" | "Warning";
+  readonly reason: Reason;
+  readonly note: string;
+  /** What makes this telling different from the last one, such as the instant of expiry. */
+  readonly occasion: string;
+}
+
+/** One write to the API server, with what it was decided on. */
+export type Write =
+  | { readonly do: "create"; readonly resource: Resource; readonly object: Manifest }
+  /**
+   * Asks whether the API server would take this in the place of what stands, before that is
+   * deleted.
+   */
+  | { readonly do: "probe"; readonly resource: Resource; readonly object: Manifest }
+  /** `object.metadata` carries the uid and resourceVersion that were seen. */
+  | { readonly do: "replace"; readonly resource: Resource; readonly object: Manifest }
+  | {
+      readonly do: "patch";
+      readonly resource: Resource;
+      readonly ref: ObjectRef;
+      readonly subresource?: "status";
+      readonly body: {
+        readonly metadata: { readonly resourceVersion: string; readonly [field: string]: unknown };
+        readonly [field: string]: unknown;
+      };
+    }
+  | {
+      readonly do: "delete";
+      readonly resource: Resource;
+      readonly ref: ObjectRef;
+      readonly uid: string;
+      readonly resourceVersion: string;
+    }
+  | { readonly do: "tell"; readonly notice: Notice };
+
+/** When to look at the object again without a change; `at` is in milliseconds since the epoch. */
+export type Next =
+  | { readonly kind: "wait-for-change" }
+  | { readonly kind: "look-again"; readonly at: number };
+
+/**
+ * What a pass does: the steps one after the other, the writes of a step in any order; a failed step
+ * ends the pass.
+ */
+export interface Plan {
+  readonly steps: readonly (readonly Write[])[];
+  readonly next: Next;
+}
+
+/** Nothing to do until something changes. */
+export const nothingToDo: Plan = { steps: [], next: { kind: "wait-for-change" } };
+
+/** Deletes exactly the object that was seen. */
+export function removal(resource: Resource, { metadata }: { readonly metadata: Metadata }): Write {
+  return {
+    do: "delete",
+    resource,
+    ref: metadata,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+  };
+}

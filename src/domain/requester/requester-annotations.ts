@@ -1,0 +1,108 @@
+import type { AdmissionRequest, AdmissionUser } from "../../api/admission-review.ts";
+import { annotations, extras, ownAccounts } from "../../api/names.ts";
+import { isRecord, recordAt, stringAt, stringMapAt } from "../../api/parse.ts";
+import { lifetimeAnnotations, lockedAnnotations } from "../../api/requester.ts";
+
+type Annotations = Readonly<Record<string, string | undefined>>;
+
+const rfc3339 =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * The object with the requester annotations of who sends it; on an update with the stored ones,
+ * whatever was sent, unless another user takes the object over: what the policy
+ * `latchkey-requester-stamp` writes on servers that have MutatingAdmissionPolicy.
+ */
+export function stamped(request: AdmissionRequest): AdmissionRequest["object"] {
+  const { object } = request;
+  const metadata = recordAt(object, "metadata");
+  const others = Object.entries(recordAt(metadata, "annotations")).filter(
+    ([name]) => !lockedAnnotations.includes(name),
+  );
+  const due = Object.entries(dueAnnotations(request)).filter(([, value]) => value !== undefined);
+  if (due.length === 0 && !isRecord(metadata["annotations"])) return object;
+  return {
+    ...object,
+    metadata: { ...metadata, annotations: Object.fromEntries([...others, ...due]) },
+  };
+}
+
+/** The requester that an object records, if it records one. */
+export function storedRequester(stored: unknown): string | undefined {
+  const name = annotationsOf(stored)[annotations.requester] ?? "";
+  return name === "" ? undefined : name;
+}
+
+/**
+ * Whether another user than the requester sets `spec.key` to another digest, which makes the object
+ * that user's.
+ */
+export function takesOver({
+  user,
+  object,
+  oldObject,
+}: Pick<AdmissionRequest, "user" | "object" | "oldObject">): boolean {
+  const requester = storedRequester(oldObject);
+  if (requester === undefined || requester === user.username) return false;
+  const key = keyOf(object);
+  return key.startsWith("sha256:") && key !== keyOf(oldObject);
+}
+
+function dueAnnotations(request: AdmissionRequest): Annotations {
+  const { user, object, oldObject } = request;
+  const [sent, stored] = [annotationsOf(object), annotationsOf(oldObject)];
+  const isTakeOver = takesOver(request);
+  const isOwn = ownAccounts.includes(user.username);
+  const former = {
+    [annotations.formerRequester]: isTakeOver
+      ? stored[annotations.requester]
+      : (isOwn ? sent : stored)[annotations.formerRequester],
+  };
+  return {
+    ...(oldObject === undefined || isTakeOver
+      ? madeBy(user, oldObject === undefined ? sent : {})
+      : stampIn(stored)),
+    ...former,
+    ...timesIn(sent, oldObject === undefined || isOwn ? undefined : stored),
+  };
+}
+
+function madeBy(
+  { username, uid: userUid, groups, extra }: AdmissionUser,
+  sent: Annotations,
+): Annotations {
+  const sentKeyId = sent[annotations.requesterKeyId];
+  return {
+    [annotations.requester]: username,
+    [annotations.requesterUid]: userUid,
+    [annotations.requesterGroups]: groups.join("\n"),
+    // Who came without a key may name one: that only narrows, and a restore forgets no parent.
+    [annotations.requesterKeyId]:
+      extra[extras.keyId]?.join("\n") ?? (uid.test(sentKeyId ?? "") ? sentKeyId : undefined),
+  };
+}
+
+function stampIn(stored: Annotations): Annotations {
+  const names = [
+    annotations.requester,
+    annotations.requesterUid,
+    annotations.requesterGroups,
+    annotations.requesterKeyId,
+  ];
+  return Object.fromEntries(names.map((name) => [name, stored[name]]));
+}
+
+function timesIn(sent: Annotations, stored: Annotations | undefined): Annotations {
+  const valueOf = (name: string): string | undefined =>
+    stored === undefined ? (rfc3339.test(sent[name] ?? "") ? sent[name] : undefined) : stored[name];
+  return Object.fromEntries(lifetimeAnnotations.map((name) => [name, valueOf(name)]));
+}
+
+function annotationsOf(object: unknown): Annotations {
+  return stringMapAt(recordAt(object, "metadata"), "annotations");
+}
+
+function keyOf(object: unknown): string {
+  return stringAt(recordAt(object, "spec"), "key") ?? "";
+}

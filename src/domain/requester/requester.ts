@@ -1,0 +1,39 @@
+import type { Metadata } from "../../api/object.ts";
+import { type Requester, stampOf } from "../../api/requester.ts";
+import { timestamp } from "../plan/conditions.ts";
+import { createdAt } from "../lifetime.ts";
+import type { PoliciesAge } from "./policy-age.ts";
+
+// New policies bite with a delay (0.6 s was seen); timestamps are cut to whole seconds.
+const policyDelayMs = 10_000;
+
+const fix =
+  "Install the policies of config/policies (before Kubernetes 1.36: config/before-1.36), wait 10 seconds and create the object again.";
+
+/**
+ * Who asked for an object: certain only if the policies that stamp and lock the requester stood 10
+ * s before it was created.
+ */
+export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefined): Requester {
+  if (policies === undefined)
+    return unknown("the policies that record the requester are not installed");
+  if (createdAt(metadata) < policies.installedAt + policyDelayMs) {
+    return unknown(
+      `the object was created at ${metadata.creationTimestamp}, before the policies that record the requester` +
+        ` (${timestamp(policies.installedAt)}) were 10 seconds old`,
+    );
+  }
+  const stamp = stampOf(metadata);
+  return stamp === undefined
+    ? unknown("the object carries no requester")
+    : { kind: "known", ...stamp };
+}
+
+/** Whether a name belongs to Kubernetes itself and would mean somebody else in another cluster. */
+export function isSystemName(name: string): boolean {
+  return name.startsWith("system:");
+}
+
+function unknown(why: string): Requester {
+  return { kind: "unknown", why: `Who asked for it is not certain: ${why}. ${fix}` };
+}

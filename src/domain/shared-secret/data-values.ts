@@ -1,0 +1,49 @@
+import { ownValue, recordAt } from "../../api/parse.ts";
+import { SecretText } from "../../api/secret-text.ts";
+
+/** A field of an object that is refused, and why in words that follow the field's name. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+const longestKey = 253;
+
+/**
+ * The first value of `spec.data`, by key, that is new in this write and is not base64, and how many
+ * others there are; never a value.
+ */
+export function dataValueProblem(object: unknown, oldObject: unknown): FieldProblem | undefined {
+  const [data, stored] = [dataOf(object), dataOf(oldObject)];
+  const wrong = Object.keys(data)
+    .filter((key) => isNew(ownValue(data, key), ownValue(stored, key)))
+    .sort();
+  const [first, ...others] = wrong;
+  if (first === undefined) return undefined;
+  const value = ownValue(data, first);
+  const more =
+    others.length === 0
+      ? ""
+      : `. ${others.length} more ${others.length === 1 ? "value of spec.data is" : "values of spec.data are"} not base64`;
+  return { field: `spec.data.${first.slice(0, longestKey)}`, message: `${whyNot(value)}${more}` };
+}
+
+function dataOf(object: unknown): Readonly<Record<string, unknown>> {
+  return recordAt(recordAt(object, "spec"), "data");
+}
+
+function isNew(value: unknown, stored: unknown): boolean {
+  return (stored === undefined || value !== stored) && !isBase64(value);
+}
+
+function isBase64(value: unknown): boolean {
+  return typeof value === "string" && new SecretText(value).isBase64;
+}
+
+function whyNot(value: unknown): string {
+  if (typeof value !== "string")
+    return "must be a string that holds the value in base64; quote it, and encode the value with `base64 -w0`";
+  if (new SecretText(value).hasLineBreak)
+    return "must be base64 without line breaks; `base64 -w0` writes none, and in YAML the value belongs on one line";
+  return "must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`, or copy it from `kubectl create secret generic x --from-file=<file> --dry-run=client -o yaml`";
+}

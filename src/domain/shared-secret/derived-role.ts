@@ -1,0 +1,180 @@
+import { annotations, apiVersion, group, labels } from "../../api/names.ts";
+import type { Manifest, ManifestMetadata, Metadata, OwnerReference } from "../../api/object.ts";
+import { apiVersionOf, resources } from "../../api/resources.ts";
+import type { PolicyRule, RoleBindingSeen, RoleSeen, Subject } from "../../api/role.ts";
+import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
+import { isSame } from "../plan/merge-patch.ts";
+import { hashName } from "../names.ts";
+
+/** A Role and its RoleBinding as a SharedSecret wants them; both have the same name. */
+export interface DerivedRole {
+  readonly name: string;
+  readonly permission: Permission;
+  readonly subjects: readonly Subject[];
+  /** Names of the rules that led to it, for people. */
+  readonly rules: string;
+}
+
+/** Every derived Role begins so, which is how a stranger of a derived name is noticed. */
+export const derivedPrefix = "latchkey-";
+
+const derivedForm = new RegExp(`^${derivedPrefix}.+-[0-9a-f]{16}$`);
+
+/**
+ * The names of 256 rules, so shortened, fit into an annotation (the API server takes 256 KiB of
+ * annotations).
+ */
+const longestLabel = 64;
+
+const longestPart = 63 - derivedPrefix.length - 1 - 16;
+
+/** Name of the Role for a permission: another permission is another Role, at most 63 characters. */
+export function derivedName(
+  secret: { readonly name: string; readonly uid: string },
+  permission: Permission,
+): string {
+  const hash = hashName([
+    secret.uid,
+    permission.verbs.join(","),
+    permission.status ? "status" : "",
+  ]);
+  const readable = secret.name.slice(0, longestPart).replace(/[-.]+$/, "");
+  return `${derivedPrefix}${readable}-${hash}`;
+}
+
+/** The Roles that the grants need, one per permission, sorted by name. */
+export function derivedRoles(secret: Metadata, grants: readonly Grant[]): readonly DerivedRole[] {
+  const byName = new Map<string, Grant[]>();
+  for (const grant of grants) {
+    const name = derivedName(secret, grant.permission);
+    const same = byName.get(name);
+    if (same === undefined) byName.set(name, [grant]);
+    else same.push(grant);
+  }
+  return [...byName]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, same]) => merged(name, same));
+}
+
+function merged(name: string, grants: readonly Grant[]): DerivedRole {
+  return {
+    name,
+    permission: grants[0]?.permission ?? { verbs: [], status: false },
+    subjects: distinct(grants.flatMap((grant) => grant.subjects)),
+    rules: JSON.stringify(
+      [...new Set(grants.flatMap((grant) => grant.label?.slice(0, longestLabel) ?? []))].sort(),
+    ),
+  };
+}
+
+/** The Role as it is written. */
+export function roleManifest(secret: Metadata, role: DerivedRole): Manifest {
+  return {
+    apiVersion: apiVersionOf(resources.roles),
+    kind: resources.roles.kind,
+    metadata: derivedMetadata(secret, role),
+    rules: [ruleFor(secret.name, role.permission)],
+  };
+}
+
+/** The RoleBinding as it is written, with these subjects. */
+export function bindingManifest(
+  secret: Metadata,
+  role: DerivedRole,
+  subjects: readonly Subject[],
+): Manifest {
+  return {
+    apiVersion: apiVersionOf(resources.roleBindings),
+    kind: resources.roleBindings.kind,
+    metadata: derivedMetadata(secret, role),
+    roleRef: { apiGroup: resources.roles.group, kind: resources.roles.kind, name: role.name },
+    subjects,
+  };
+}
+
+function derivedMetadata(secret: Metadata, role: DerivedRole): ManifestMetadata {
+  return {
+    ...(secret.namespace === undefined ? {} : { namespace: secret.namespace }),
+    name: role.name,
+    labels: { [labels.sourceUid]: secret.uid },
+    annotations: { [annotations.source]: secret.name, [annotations.rules]: role.rules },
+    ownerReferences: [ownerOf(secret)],
+  };
+}
+
+function ownerOf({ name, uid }: Metadata): OwnerReference {
+  return { apiVersion, kind: resources.sharedSecrets.kind, name, uid, controller: true };
+}
+
+function ruleFor(name: string, { verbs, status }: Permission): Omit<PolicyRule, "nonResourceURLs"> {
+  const plural = resources.sharedSecrets.plural;
+  const covered = status ? [plural, `${plural}/status`] : [plural];
+  return { apiGroups: [group], resources: covered, resourceNames: [name], verbs: [...verbs] };
+}
+
+/** Whether a Role still grants what its name stands for: nothing was edited, more or less. */
+export function isAsWritten(
+  secret: { readonly name: string; readonly uid: string },
+  role: RoleSeen,
+): boolean {
+  const [rule] = role.rules;
+  if (rule === undefined) return false;
+  const permission = { verbs: rule.verbs, status: rule.resources.length > 1 };
+  const written = { ...ruleFor(secret.name, permission), nonResourceURLs: [] };
+  return isSame(role.rules, [written]) && derivedName(secret, permission) === role.metadata.name;
+}
+
+/** Whether Latchkey's labels, annotations and owner reference stand on a derived object. */
+export function isMarked(
+  secret: Metadata,
+  role: DerivedRole,
+  seen: RoleSeen | RoleBindingSeen,
+): boolean {
+  const wanted = derivedMetadata(secret, role);
+  const { labels: standingLabels, annotations: standing } = seen.metadata;
+  const marks = [annotations.source, annotations.rules] as const;
+  return (
+    standingLabels[labels.sourceUid] === secret.uid &&
+    marks.every((mark) => standing[mark] === wanted.annotations?.[mark]) &&
+    isSame(seen.ownerReferences, wanted.ownerReferences)
+  );
+}
+
+/**
+ * The uid of the SharedSecret that a derived object belongs to; undefined: it is a stranger's. It
+ * is Latchkey's by the form of its name and by a mark of Latchkey's: an owner reference alone is
+ * what any tool puts on what goes with a SharedSecret.
+ */
+export function sourceUidOf(seen: RoleSeen | RoleBindingSeen): string | undefined {
+  const { name, labels: standingLabels, annotations: standing } = seen.metadata;
+  const isOurs =
+    derivedForm.test(name) &&
+    (standingLabels[labels.sourceUid] !== undefined || standing[annotations.source] !== undefined);
+  if (!isOurs) return undefined;
+  const owner = seen.ownerReferences.find(
+    ({ kind, apiVersion: version }) =>
+      kind === resources.sharedSecrets.kind && version === apiVersion,
+  );
+  return owner?.uid ?? standingLabels[labels.sourceUid];
+}
+
+/**
+ * Whether a Role or RoleBinding can have this name from that object: its hash is of one of the
+ * permissions there are.
+ */
+export function isDerivedName(
+  secret: { readonly name: string; readonly uid: string },
+  name: string,
+): boolean {
+  return [true, false].some((status) =>
+    verbSets.some((verbs) => derivedName(secret, { verbs, status }) === name),
+  );
+}
+
+/** Every set of verbs that a rule can name. */
+const verbSets: readonly (readonly string[])[] = grantableVerbs
+  .reduce<readonly (readonly string[])[]>(
+    (sets, verb) => [...sets, ...sets.map((set) => [...set, verb])],
+    [[]],
+  )
+  .filter((set) => set.length > 0);

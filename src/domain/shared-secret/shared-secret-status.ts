@@ -1,0 +1,192 @@
+import type { ConditionClaim, Reason } from "../../api/conditions.ts";
+import { annotations } from "../../api/names.ts";
+import { keyOf } from "../../api/object.ts";
+import { applyFailureSentence } from "../plan/apply-failure.ts";
+import { atWork, stalled } from "../plan/conditions.ts";
+import type { Source } from "../sync/copy.ts";
+import type { DerivedRole } from "./derived-role.ts";
+import type { SaidFailure } from "../plan/failing.ts";
+import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
+
+/** What a pass knows about a SharedSecret when it writes the status. */
+export interface Findings {
+  readonly source: Source;
+  readonly wanted: readonly DerivedRole[];
+  /** Access rules that cannot be granted, one sentence each. */
+  readonly ruleProblems: readonly string[];
+  /** Access rules that name nobody. */
+  readonly emptyRules: readonly string[];
+  /** Derived names that somebody else holds. */
+  readonly nameConflicts: readonly string[];
+  readonly summary: SyncSummary;
+  /** What fails again and again, or is refused, when Roles and RoleBindings are written. */
+  readonly failure?: SaidFailure | undefined;
+}
+
+interface Problem {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/**
+ * The conditions of a SharedSecret. Trouble at targets is in Ready's message and leaves Ready True.
+ */
+export function sharedSecretClaims(found: Findings): readonly ConditionClaim[] {
+  const access = accessProblem(found);
+  const sync = found.source.options.problem;
+  const problems = [access, sync].filter((problem) => problem !== undefined);
+  return [accessClaim(found, access), syncClaim(found), ...readyClaims(found, problems)];
+}
+
+function accessProblem({ ruleProblems, nameConflicts, failure }: Findings): Problem | undefined {
+  const conflicts = nameConflicts.map(
+    (name) => `a Role or RoleBinding ${name} is not Latchkey's; delete it`,
+  );
+  const failed = failure === undefined ? undefined : writeProblem(failure);
+  const reason =
+    ruleProblems.length > 0
+      ? "InvalidAccessRule"
+      : conflicts.length > 0
+        ? "NameConflict"
+        : (failed?.reason ?? "ApplyFailed");
+  const sentences = [
+    ...ruleProblems,
+    ...conflicts,
+    ...(failed === undefined ? [] : [failed.message]),
+  ];
+  return sentences.length === 0 ? undefined : { reason, message: sentences.join("; ") };
+}
+
+function writeProblem(failure: SaidFailure): Problem {
+  switch (failure.kind) {
+    case "refused":
+      return {
+        reason: "AccessRefused",
+        message: `the API server refused a Role or RoleBinding: ${failure.message}`,
+      };
+    case "too-large":
+      return {
+        reason: "TooLarge",
+        message: `the API server cannot store a RoleBinding as large as spec.access asks for: ${failure.message}. Name fewer users and teams, or shorter ones, in rules of the same verbs`,
+      };
+    case "failed":
+      return { reason: "ApplyFailed", message: applyFailureSentence(failure) };
+  }
+}
+
+function accessClaim(found: Findings, problem: Problem | undefined): ConditionClaim {
+  if (problem !== undefined) return { type: "AccessApplied", status: "False", ...problem };
+  return {
+    type: "AccessApplied",
+    status: "True",
+    reason: "Applied",
+    message: accessSentence(found),
+  };
+}
+
+function syncClaim({ source, summary }: Findings): ConditionClaim {
+  const { options } = source;
+  const claim = (status: "True" | "False", reason: Reason, message: string): ConditionClaim => ({
+    type: "Synced",
+    status,
+    reason,
+    message,
+  });
+  if (options.problem !== undefined)
+    return claim("False", options.problem.reason, options.problem.message);
+  if (options.projects.length === 0)
+    return claim(
+      "True",
+      "NotRequested",
+      `annotation ${annotations.syncToProjects} names no project`,
+    );
+  if (options.paused)
+    return claim("False", "Paused", `annotation ${annotations.disableSync} is "true"`);
+  if (hasNoTargets(source, summary))
+    return claim("False", "NoTargets", syncSentence(source, summary));
+  if (summary.pending > 0) return claim("False", "Progressing", syncSentence(source, summary));
+  if (summary.conflicts > 0) return claim("False", "Conflict", syncSentence(source, summary));
+  if (summary.failed > 0) return claim("False", "Failed", syncSentence(source, summary));
+  return claim("True", "Synced", syncSentence(source, summary));
+}
+
+function readyClaims(found: Findings, problems: readonly Problem[]): readonly ConditionClaim[] {
+  const { source, summary } = found;
+  if (problems.length > 0) {
+    const message = problems.map((problem) => problem.message).join("; ");
+    const lasting = problems.find(({ reason }) => reason !== "ApplyFailed");
+    return lasting === undefined
+      ? atWork("ApplyFailed", message)
+      : stalled(lasting.reason, message);
+  }
+  const message = [
+    accessSentence(found),
+    ...(source.options.projects.length === 0 ? [] : [syncSentence(source, summary)]),
+  ].join("; ");
+  if (summary.pending === 0 || source.options.paused)
+    return [{ type: "Ready", status: "True", reason: "Ready", message }];
+  return atWork("Progressing", message);
+}
+
+function accessSentence({ wanted, emptyRules }: Findings): string {
+  const granted =
+    wanted.length === 0
+      ? "access is granted to nobody"
+      : `access is granted by ${wanted.length} ${wanted.length === 1 ? "Role" : "Roles"}`;
+  const [first, ...others] = emptyRules;
+  if (first === undefined) return granted;
+  const which = others.length === 0 ? first : `${first} and ${others.length} more`;
+  return `${granted}; ${which} ${others.length === 0 ? "names" : "name"} no users and no teams, and so ${others.length === 0 ? "grants" : "grant"} nothing`;
+}
+
+/** A project without a target beside others that have some is no more than worth a word. */
+function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): boolean {
+  return emptyProjects.length > 0 && emptyProjects.length === options.projects.length;
+}
+
+function syncSentence(source: Source, summary: SyncSummary): string {
+  const { desired, synced, conflicts, failed, failures, contested, emptyProjects } = summary;
+  const why = emptyProjectsSentence(emptyProjects, source.secret.metadata.namespace ?? "");
+  if (hasNoTargets(source, summary)) return `there is nothing to sync to: ${why}`;
+  const parts = [`${synced} of ${desired} targets are synced`];
+  if (conflicts > 0) parts.push(`${conflicts} in conflict`);
+  if (failed > 0) parts.push(`${failed} failed`);
+  const [first] = failures;
+  if (first !== undefined) parts.push(`first: ${keyOf(first)}: ${first.message}`);
+  if (contested.rival !== undefined)
+    parts.push(
+      `${contested.targets} also wanted by the younger SharedSecret ${keyOf(contested.rival)}`,
+    );
+  return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
+}
+
+/** The whole status of a SharedSecret but its conditions: numbers, never a value. */
+export function sharedSecretFigures({
+  source,
+  wanted,
+  nameConflicts,
+  summary,
+}: Findings): Readonly<Record<string, unknown>> {
+  const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
+  const { desired, synced, conflicts, failed, failures } = summary;
+  return {
+    keys: source.keys,
+    access: { roles: applied, bindings: applied },
+    sync: {
+      desired,
+      synced,
+      conflicts,
+      failed,
+      ...(failures.length === 0
+        ? {}
+        : {
+            failures: failures.map(({ namespace, name, reason, message }) => ({
+              namespace,
+              name,
+              reason,
+              message,
+            })),
+          }),
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import { resources } from "../../api/resources.ts";
+import { accessOf, type Prefixes } from "./access-rules.ts";
+import { type AccessSeen, accessSteps, narrowingSteps, revokeSteps } from "./access.ts";
+import { settleConditions } from "../plan/conditions.ts";
+import type { CopySeen, Source, StrangerSeen } from "../sync/copy.ts";
+import { type DerivedRole, derivedRoles } from "./derived-role.ts";
+import type { SaidFailure } from "../plan/failing.ts";
+import { holdWrite, isHeld } from "../plan/finalizer.ts";
+import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
+import { healthNotices } from "../plan/events.ts";
+import { nothingToDo, type Plan, removal, type Write } from "../plan/plan.ts";
+import { planRelease, type ReleasePhase } from "../plan/finalization.ts";
+import { type Findings, sharedSecretClaims, sharedSecretFigures } from "./shared-secret-status.ts";
+import { statusWrites } from "../plan/status-write.ts";
+import type { SyncSummary } from "../sync/sync-summary.ts";
+import { targetNotices } from "../sync/target-events.ts";
+
+/** All that a pass over one SharedSecret looks at. */
+export interface SharedSecretSeen {
+  readonly source: Source;
+  readonly access: Omit<AccessSeen, "secret">;
+  readonly prefixes: Prefixes;
+  /** Whether its own namespace is going away: nothing can be created there any more. */
+  readonly namespaceIsTerminating: boolean;
+  readonly summary: SyncSummary;
+  /**
+   * Since when the status has been waiting for targets to be written, in milliseconds since the
+   * epoch.
+   */
+  readonly waitingSince?: number;
+  /** What fails again and again, or is refused, when this object is applied. */
+  readonly failure?: SaidFailure | undefined;
+}
+
+/**
+ * How long the status waits for a fan-out before it tells of its progress, and between two such
+ * tellings.
+ */
+const patienceMs = 1_000;
+
+/**
+ * Whether a status that has waited since then (milliseconds since the epoch) tells of progress now.
+ */
+export function isProgressDue(waitingSince: number, now: number): boolean {
+  return now >= waitingSince + patienceMs;
+}
+
+/**
+ * What to do for a SharedSecret that is not being deleted; `now` is in milliseconds since the
+ * epoch.
+ */
+export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
+  const { metadata } = seen.source.secret;
+  if (seen.namespaceIsTerminating) return nothingToDo;
+  if (!isHeld(metadata))
+    return { ...nothingToDo, steps: [[holdWrite(resources.sharedSecrets, metadata)]] };
+  return planLife(seen, now);
+}
+
+/** All that a pass over a SharedSecret that is being deleted looks at. */
+export interface SharedSecretGoing extends Pick<
+  SharedSecretSeen,
+  "source" | "access" | "prefixes" | "failure"
+> {
+  readonly copies: readonly (CopySeen | StrangerSeen)[];
+}
+
+/**
+ * What to do for a SharedSecret that is being deleted: its copies go at once, its grants and itself
+ * when its phase says so.
+ */
+export function planTermination(
+  seen: SharedSecretGoing,
+  at: { readonly phase: ReleasePhase; readonly now: number },
+): Plan {
+  const { source, access, copies, failure } = seen;
+  const { secret } = source;
+  const release = planRelease(resources.sharedSecrets, secret, { ...at, failure });
+  if (!isHeld(secret.metadata)) return release;
+  const isKept = at.phase.kind === "keep-grants";
+  const steps = [
+    ...(isKept
+      ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(seen))
+      : revokeSteps(access)),
+    copies.map((copy) => removal(resources.secrets, copy)),
+    ...release.steps,
+  ];
+  return { ...release, steps: steps.filter((step) => step.length > 0) };
+}
+
+/** Whom a SharedSecret lets in: those whom its spec names, and those whom its bindings name. */
+export function granteesOf({
+  source,
+  access,
+  prefixes,
+}: Pick<SharedSecretSeen, "source" | "access" | "prefixes">): readonly FormerGrantee[] {
+  const { metadata } = source.secret;
+  const named = wantedRoles({ source, prefixes }).map(({ name, permission, subjects }) => ({
+    name,
+    subjects,
+    verb: permission.verbs[0],
+  }));
+  const bound = access.bindings.map(({ metadata: { name }, subjects }) => {
+    const role = access.roles.find((one) => one.metadata.name === name);
+    return { name, subjects, verb: role?.rules[0]?.verbs[0] };
+  });
+  return [...named, ...bound].flatMap(({ name, verb = "get", subjects: [subject] }) =>
+    subject === undefined || access.strangers.has(name)
+      ? []
+      : [granteeOfRoleBinding({ ...metadata, name }, { subject, verb })],
+  );
+}
+
+function wantedRoles({
+  source,
+  prefixes,
+}: Pick<SharedSecretSeen, "source" | "prefixes">): readonly DerivedRole[] {
+  return derivedRoles(source.secret.metadata, accessOf(source.secret, prefixes).grants);
+}
+
+/**
+ * What to tell while the plan of a SharedSecret fails, or its Roles and RoleBindings are refused.
+ */
+export function planReport(seen: SharedSecretSeen, now: number): Plan {
+  return { ...nothingToDo, steps: reportSteps(findingsOf(seen), now) };
+}
+
+function planLife(seen: SharedSecretSeen, now: number): Plan {
+  const { source, access, summary } = seen;
+  const found = findingsOf(seen);
+  const steps = accessSteps({ ...access, secret: source.secret.metadata }, found.wanted);
+  const waiting = summary.pending > 0 && !source.options.paused;
+  const since = seen.waitingSince ?? now;
+  if (waiting && !isProgressDue(since, now))
+    return { steps, next: { kind: "look-again", at: since + patienceMs } };
+  // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be
+  // counted every second.
+  return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };
+}
+
+function findingsOf({ source, access, prefixes, summary, failure }: SharedSecretSeen): Findings {
+  const { grants, problems, emptyRules } = accessOf(source.secret, prefixes);
+  const wanted = derivedRoles(source.secret.metadata, grants);
+  const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.strangers.has(name));
+  return { source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary, failure };
+}
+
+function reportSteps(found: Findings, now: number): readonly (readonly Write[])[] {
+  const { secret } = found.source;
+  const { metadata } = secret;
+  const claims = sharedSecretClaims(found);
+  const conditions = settleConditions(secret.conditions, claims, {
+    generation: metadata.generation,
+    now,
+  });
+  const status = {
+    observedGeneration: metadata.generation,
+    ...sharedSecretFigures(found),
+    conditions,
+  };
+  const telling = { resource: resources.sharedSecrets, metadata, standing: secret.conditions };
+  const tells = [
+    ...healthNotices(telling, claims, ["Ready", "Synced"]),
+    ...targetNotices(secret, found.summary),
+  ];
+  return [tells, statusWrites(resources.sharedSecrets, secret, status)].filter(
+    (step) => step.length > 0,
+  );
+}

@@ -1,0 +1,138 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { Manifest, Metadata, ObjectRef, OwnerReference } from "../../api/object.ts";
+import { apiVersionOf, resources } from "../../api/resources.ts";
+import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
+import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
+
+/**
+ * A SharedSecret as it is held in memory: what decisions need, and its data only where that is
+ * small.
+ */
+export interface Source {
+  readonly secret: SharedSecret;
+  /** How many keys the data has. */
+  readonly keys: number;
+  /** Characters of its keys and values. */
+  readonly size: number;
+  /** Tells whether two sets of data are the same. */
+  readonly digest: string;
+  /** The data; absent where it is too big to be held, and read again when a copy is written. */
+  readonly data?: SecretData;
+  readonly options: SyncOptions;
+}
+
+/** Characters of keys and values that are held, and what a key costs beside its characters. */
+const held = { most: 8 * 1024, perKey: 100 } as const;
+
+/** What is held of a SharedSecret whose data has this digest. */
+export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest: string): Source {
+  const size = Object.entries(data).reduce(
+    (sum, [key, value]) => sum + key.length + value.length,
+    0,
+  );
+  const options = syncOptionsOf({ metadata: secret.metadata, data });
+  const isHeld = size + keys * held.perKey <= held.most;
+  return { secret, keys, size, digest, ...(isHeld ? { data } : {}), options };
+}
+
+/** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */
+export interface CopySeen {
+  readonly metadata: Metadata;
+  readonly ownerReferences: readonly OwnerReference[];
+  readonly type: string;
+  readonly immutable: boolean;
+  readonly digest: string;
+}
+
+/** A Secret without Latchkey's label. */
+export interface StrangerSeen {
+  readonly metadata: Metadata;
+}
+
+/** The text of the `copy-of` annotation: which SharedSecret went into which Secret. */
+export function copyOfText(source: ObjectRef, target: ObjectRef): string {
+  return `${source.namespace ?? ""}/${source.name} -> ${target.namespace ?? ""}/${target.name}`;
+}
+
+/**
+ * The SharedSecret that a Secret says it is a copy of; undefined where the text is missing or names
+ * another Secret.
+ */
+export function claimedSource({ annotations: given, ...target }: Metadata): ObjectRef | undefined {
+  const claim = readCopyOf(given[annotations.copyOf]);
+  return claim?.target === `${target.namespace ?? ""}/${target.name}` ? claim.source : undefined;
+}
+
+/** Whether a Secret carries the `copy-of` text of another Secret: it was pasted. */
+export function isPasted(metadata: Metadata): boolean {
+  return (
+    readCopyOf(metadata.annotations[annotations.copyOf]) !== undefined &&
+    claimedSource(metadata) === undefined
+  );
+}
+
+const copyOfForm = /^([^/ ]+)\/([^/ ]+) -> ([^/ ]+\/[^/ ]+)$/;
+
+function readCopyOf(
+  text: string | undefined,
+): { readonly source: ObjectRef; readonly target: string } | undefined {
+  const [, namespace, name, target] = copyOfForm.exec(text ?? "") ?? [];
+  if (namespace === undefined || name === undefined || target === undefined) return undefined;
+  return { source: { namespace, name }, target };
+}
+
+/** Whether a copy holds all that the source gives, under Latchkey's marks. */
+export function isCurrent(copy: CopySeen, source: Source): boolean {
+  const { labels: standingLabels, annotations: standing } = copy.metadata;
+  return (
+    copy.digest === source.digest &&
+    copy.type === source.options.secretType &&
+    standingLabels[labels.sourceUid] === source.secret.metadata.uid &&
+    standing[annotations.copyOf] === copyOfText(source.secret.metadata, copy.metadata) &&
+    standing[annotations.syncError] === undefined
+  );
+}
+
+/**
+ * The copy as it is written with the data of its source; over a standing Secret, what others have
+ * put beside stays.
+ */
+export function copyManifest(
+  { source, data }: { readonly source: Source; readonly data: SecretData },
+  target: ObjectRef,
+  over?: CopySeen,
+): Manifest {
+  return {
+    apiVersion: apiVersionOf(resources.secrets),
+    kind: resources.secrets.kind,
+    metadata: {
+      ...target,
+      ...(over === undefined ? {} : standingMetadata(over)),
+      labels: { ...over?.metadata.labels, [labels.sourceUid]: source.secret.metadata.uid },
+      annotations: {
+        ...withoutError(over?.metadata.annotations),
+        [annotations.copyOf]: copyOfText(source.secret.metadata, target),
+      },
+    },
+    type: source.options.secretType,
+    ...(over?.immutable === true ? { immutable: true } : {}),
+    data,
+  };
+}
+
+function standingMetadata({ metadata, ownerReferences }: CopySeen): Partial<Manifest["metadata"]> {
+  const { uid, resourceVersion, finalizers } = metadata;
+  return {
+    uid,
+    resourceVersion,
+    ...(finalizers.length === 0 ? {} : { finalizers }),
+    ...(ownerReferences.length === 0 ? {} : { ownerReferences }),
+  };
+}
+
+function withoutError(
+  standing: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const { [annotations.syncError]: _, ...rest } = standing;
+  return rest;
+}

@@ -1,0 +1,60 @@
+import type { ResourceQuotaSeen } from "../../api/resource-quota.ts";
+
+/**
+ * How many more objects a changed quota may let in; Infinity where it says nothing of them any
+ * more.
+ */
+export interface QuotaRelief {
+  readonly secrets: number;
+  /** Roles and RoleBindings. */
+  readonly access: number;
+}
+
+const secretCounts = ["secrets", "count/secrets"] as const;
+const accessCounts = [
+  "count/roles.rbac.authorization.k8s.io",
+  "count/rolebindings.rbac.authorization.k8s.io",
+] as const;
+
+/** What a change of a quota has made room for: 0 where a limit did not grow and no use fell. */
+export function quotaRelief(
+  before: ResourceQuotaSeen | undefined,
+  after: ResourceQuotaSeen | undefined,
+): QuotaRelief {
+  return {
+    secrets: reliefOf(secretCounts, before, after),
+    access: reliefOf(accessCounts, before, after),
+  };
+}
+
+function reliefOf(
+  counts: readonly string[],
+  before: ResourceQuotaSeen | undefined,
+  after: ResourceQuotaSeen | undefined,
+): number {
+  const isRelieved = counts.some((count) => roomOf(count, after) > roomOf(count, before));
+  return isRelieved ? Math.max(0, Math.min(...counts.map((count) => roomOf(count, after)))) : 0;
+}
+
+/**
+ * How many more the quota lets in; Infinity where it does not count them, or in a form that is not
+ * known.
+ */
+function roomOf(count: string, quota: ResourceQuotaSeen | undefined): number {
+  const hard = quota?.hard.get(count);
+  if (hard === undefined) return Infinity;
+  return numberOf(hard, Infinity) - numberOf(quota?.used.get(count) ?? "0", 0);
+}
+
+const multiples = new Map([
+  ["", 1],
+  ["k", 1e3],
+  ["M", 1e6],
+  ["G", 1e9],
+]);
+
+/** A quantity of whole objects in canonical form (Kubernetes API reference, Quantity). */
+function numberOf(quantity: string, otherwise: number): number {
+  const [, digits, suffix = ""] = /^(\d+)([kMG]?)$/.exec(quantity) ?? [];
+  return digits === undefined ? otherwise : Number(digits) * (multiples.get(suffix) ?? 1);
+}

@@ -1,0 +1,129 @@
+import { annotations } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import type { Reason } from "../../api/conditions.ts";
+import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
+import { syncList } from "./sync-list.ts";
+
+/** What the owner of a SharedSecret says about its copies. */
+export interface SyncOptions {
+  /** Globs over project names; none: no sync is wanted. */
+  readonly projects: readonly string[];
+  /** Whether the list of projects cannot be read; `projects` is empty then. */
+  readonly projectsAreUnreadable?: true;
+  readonly secretName: string;
+  readonly secretType: string;
+  readonly paused: boolean;
+  /** Why nothing can be written; copies that stand are kept. */
+  readonly problem?: { readonly reason: Reason; readonly message: string };
+}
+
+const refusedTypes = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
+const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const longestName = 253;
+
+/** Bytes that the values of a Secret may have together (Kubernetes, core/v1 MaxSecretSize). */
+export const largestSecret = 1024 * 1024;
+
+/** Reads the sync annotations of a SharedSecret, and whether its data fits a core Secret. */
+export function syncOptionsOf({
+  metadata,
+  data,
+}: {
+  readonly metadata: Metadata;
+  readonly data: SecretData;
+}): SyncOptions {
+  const given = metadata.annotations;
+  const list = syncList(given[annotations.syncToProjects]);
+  const projects = list.kind === "entries" ? list.entries : [];
+  const options = {
+    projects,
+    ...(list.kind === "refused" && { projectsAreUnreadable: true as const }),
+    secretName: given[annotations.syncSecretName] ?? metadata.name,
+    secretType: given[annotations.syncSecretType] ?? "Opaque",
+    paused: isPaused(metadata),
+  };
+  const wrong =
+    list.kind === "refused"
+      ? `${annotations.syncToProjects}: ${list.why}`
+      : optionProblem(options, given[annotations.disableSync]);
+  if (wrong !== undefined)
+    return { ...options, problem: { reason: "InvalidSyncOption", message: wrong } };
+  const unfit = dataProblem(data);
+  return unfit === undefined || projects.length === 0 ? options : { ...options, problem: unfit };
+}
+
+/** Whether the `disable-sync` annotation pauses the sync of a SharedSecret, or of one copy. */
+export function isPaused(metadata: Pick<Metadata, "annotations">): boolean {
+  return metadata.annotations[annotations.disableSync] === "true";
+}
+
+/**
+ * Whether a project name fits one of the globs; `*` stands for any run of characters, none
+ * included.
+ */
+export function fitsAny(project: string, globs: readonly string[]): boolean {
+  return globs.some((glob) => fits(project, glob));
+}
+
+function fits(text: string, glob: string): boolean {
+  const [first = "", ...rest] = glob.split("*");
+  if (rest.length === 0) return text === glob;
+  const last = rest.pop() ?? "";
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  let from = first.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return from + last.length <= text.length;
+}
+
+function optionProblem(
+  options: Omit<SyncOptions, "problem">,
+  disableSync: string | undefined,
+): string | undefined {
+  if (options.secretName.length > longestName || !dnsName.test(options.secretName))
+    return `${annotations.syncSecretName}: ${quote(options.secretName)} is no name for a Secret; use lower-case letters, digits, '-' and '.'`;
+  if (isRefusedType(options.secretType))
+    return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed; a copy must not become a credential of the cluster itself`;
+  if (options.secretType === "")
+    return `${annotations.syncSecretType} is empty; name a type or take the annotation away`;
+  if (disableSync !== undefined && disableSync !== "true" && disableSync !== "false")
+    return `${annotations.disableSync}: ${quote(disableSync)} is neither "true" nor "false"`;
+  return undefined;
+}
+
+/**
+ * Types that the API server or Helm gives a meaning of their own: whoever can write them gains
+ * rights.
+ */
+export function isRefusedType(type: string): boolean {
+  return refusedTypes.includes(type) || type.startsWith("helm.sh/");
+}
+
+function dataProblem(data: SecretData): SyncOptions["problem"] {
+  if (Object.keys(data).length > mostDataKeys)
+    return {
+      reason: "TooLarge",
+      message: `spec.data has more than ${mostDataKeys} keys; split it into several SharedSecrets`,
+    };
+  const badKey = Object.keys(data).find(
+    (key) => key.length > longestName || key === "." || key.startsWith(".."),
+  );
+  if (badKey !== undefined)
+    return {
+      reason: "InvalidKey",
+      message: `spec.data: a Secret cannot hold the key ${quote(badKey)}; rename it`,
+    };
+  const bytes = Object.values(data).reduce((sum, value) => sum + value.base64Bytes, 0);
+  if (bytes <= largestSecret) return undefined;
+  return {
+    reason: "TooLarge",
+    message: `spec.data holds ${bytes} bytes, a Secret at most ${largestSecret}; split it into several SharedSecrets`,
+  };
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length <= 64 ? text : `${text.slice(0, 64)}...`);
+}

@@ -1,0 +1,168 @@
+import { annotations, labels } from "../../api/names.ts";
+import { type Key, keyOf, type ObjectRef } from "../../api/object.ts";
+import type { Source } from "./copy.ts";
+import type { Failure } from "../plan/failing.ts";
+import type { Notice } from "../plan/plan.ts";
+import type { TargetState } from "./sync.ts";
+
+/** A project that a source names, by name or glob, without a namespace for its copies. */
+export interface EmptyProject {
+  readonly project: string;
+  /** Namespaces that belong to it. */
+  readonly namespaces: number;
+  /** Those of them that ask for copies, but not from the source's namespace. */
+  readonly asking: number;
+}
+
+/** What an Event at a target regards: the Secret that stands there, or the namespace. */
+export type Regarding = Pick<Notice, "resource" | "subject">;
+
+/** One permitted target of a source, and how it stands. */
+export interface TargetReport {
+  readonly target: ObjectRef;
+  readonly regarding: Regarding;
+  readonly state: TargetState;
+  readonly failure?: Failure;
+  /** A junior source that wants the same target. */
+  readonly rival?: ObjectRef;
+}
+
+/** An entry of `status.sync.failures`. */
+export interface FailureEntry extends Failure {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A target in trouble. */
+export interface TargetFailure extends FailureEntry {
+  readonly kind: "conflict" | "failed";
+  readonly regarding: Regarding;
+}
+
+/** How the copies of one source stand, in numbers that fit into a status. */
+export interface SyncSummary {
+  readonly desired: number;
+  readonly synced: number;
+  readonly conflicts: number;
+  readonly failed: number;
+  readonly pending: number;
+  /** The first ten conflicts and failures, by namespace and name. */
+  readonly failures: readonly TargetFailure[];
+  /** Targets that this source holds and a junior one wants too, with the first such rival. */
+  readonly contested: { readonly targets: number; readonly rival?: ObjectRef };
+  readonly emptyProjects: readonly EmptyProject[];
+}
+
+const mostFailures = 10;
+const longestMessage = 256;
+
+/** Counts the targets of `source`; a copy that pauses itself has opted out and does not count. */
+export function summarize(
+  source: Source,
+  reports: readonly TargetReport[],
+  emptyProjects: readonly EmptyProject[],
+): SyncSummary {
+  const judged = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
+  const count = (kind: Verdict["kind"]): number =>
+    judged.filter(({ verdict }) => verdict.kind === kind).length;
+  const rivals = reports.flatMap(({ rival }) => rival ?? []);
+  const [rival] = rivals;
+  return {
+    desired: reports.length - count("opted-out"),
+    synced: count("synced"),
+    conflicts: count("conflict"),
+    failed: count("failed"),
+    pending: count("pending"),
+    failures: judged
+      .flatMap(({ report, verdict }) => failureOf(report, verdict))
+      .sort(byPlace)
+      .slice(0, mostFailures),
+    contested: { targets: rivals.length, ...(rival === undefined ? {} : { rival }) },
+    emptyProjects,
+  };
+}
+
+type Verdict =
+  | { readonly kind: "synced" | "pending" | "opted-out" }
+  | ({ readonly kind: "conflict" | "failed" } & Failure);
+
+function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
+  const winner =
+    "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
+  if (winner !== undefined && winner.uid !== source.secret.metadata.uid) return lostTo(winner);
+  // A source that cannot be followed has no reports of its own: the copy is kept by an older one.
+  if (state.kind === "stuck") return lostTo(state.source);
+  if (state.kind === "current") return { kind: "synced" };
+  if (state.kind === "paused") return { kind: "opted-out" };
+  if (state.kind === "conflict") {
+    return {
+      kind: "conflict",
+      reason: "NotOurs",
+      message:
+        "a Secret of this name already exists and is not managed by Latchkey; it was not changed. Rename or delete it",
+    };
+  }
+  return failure === undefined
+    ? { kind: "pending" }
+    : { kind: "failed", reason: failure.reason, message: failure.message };
+}
+
+function lostTo({ namespace = "", name }: ObjectRef): Verdict {
+  return {
+    kind: "conflict",
+    reason: "OlderSource",
+    message: `the older SharedSecret ${namespace}/${name} already syncs to this Secret. Give one of them another name by the annotation ${annotations.syncSecretName}`,
+  };
+}
+
+function failureOf(
+  { target: { namespace = "", name }, regarding }: TargetReport,
+  verdict: Verdict,
+): readonly TargetFailure[] {
+  if (verdict.kind !== "conflict" && verdict.kind !== "failed") return [];
+  return [
+    {
+      kind: verdict.kind,
+      namespace,
+      name,
+      reason: verdict.reason,
+      message: verdict.message.slice(0, longestMessage),
+      regarding,
+    },
+  ];
+}
+
+const mostProjects = 3;
+
+/** Why projects have no namespace for the copies of a source in the namespace `from`, in words. */
+export function emptyProjectsSentence(projects: readonly EmptyProject[], from: string): string {
+  const parts = projects
+    .slice(0, mostProjects)
+    .map((project) => emptyProjectSentence(project, from));
+  return [
+    ...parts,
+    ...(projects.length > mostProjects
+      ? [`and ${projects.length - mostProjects} more projects have no target`]
+      : []),
+  ].join("; ");
+}
+
+function emptyProjectSentence({ project, namespaces, asking }: EmptyProject, from: string): string {
+  const quoted = JSON.stringify(project.slice(0, longestProject));
+  if (namespaces === 0) return `no namespace has a label ${labels.project} that matches ${quoted}`;
+  const [count, verb] =
+    namespaces === 1 ? ["the only namespace", "does"] : [`all ${namespaces} namespaces`, "do"];
+  if (asking === 0)
+    return `${count} of project ${quoted} ${verb} not have the annotation ${annotations.sync}: enabled`;
+  return `${asking} of ${namespaces} namespaces of project ${quoted} ask for copies, but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`;
+}
+
+const longestProject = 64;
+
+function byPlace(one: FailureEntry, other: FailureEntry): number {
+  return placeOf(one) < placeOf(other) ? -1 : 1;
+}
+
+function placeOf(entry: FailureEntry): Key {
+  return keyOf(entry);
+}

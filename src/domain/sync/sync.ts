@@ -1,0 +1,236 @@
+import { annotations, labels } from "../../api/names.ts";
+import type { Metadata, ObjectRef } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import type { SecretData } from "../../api/shared-secret.ts";
+import {
+  type CopySeen,
+  claimedSource,
+  copyManifest,
+  isCurrent,
+  isPasted,
+  type Source,
+  type StrangerSeen,
+} from "./copy.ts";
+import { removal, type Write } from "../plan/plan.ts";
+import { bySeniority } from "./sync-target.ts";
+import { isPaused } from "./sync-options.ts";
+
+/** All that counts for one Secret in one project namespace. */
+export interface TargetSeen {
+  /** Sources that are offered and permitted here, the senior first. */
+  readonly candidates: readonly Source[];
+  /** The Secret that stands here, if it carries Latchkey's label. */
+  readonly copy?: CopySeen;
+  /** The Secret that stands here, if it does not. */
+  readonly stranger?: StrangerSeen;
+  /** The SharedSecret whose uid the copy carries, if there is one. */
+  readonly holder?: Source;
+  /** Whether nothing that can be read lets the holder keep a copy here, were it only followed. */
+  readonly holderIsRuledOut?: boolean;
+  /** Whether the namespace is going away, and with it all that is inside. */
+  readonly isTerminating: boolean;
+}
+
+/** What is true of a target, and so what to do. */
+export type TargetState =
+  | { readonly kind: "not-wanted" }
+  | { readonly kind: "current"; readonly source: Source }
+  | { readonly kind: "paused" }
+  | { readonly kind: "conflict"; readonly source: Source }
+  | { readonly kind: "missing"; readonly source: Source }
+  /** A copy by its own word: what else is inside is seen once the label is back. */
+  | { readonly kind: "unlabelled"; readonly source: Source; readonly stranger: StrangerSeen }
+  | { readonly kind: "differs"; readonly source: Source; readonly copy: CopySeen }
+  | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: CopySeen }
+  /** The source lives but cannot be followed: the copy stays and says why. */
+  | {
+      readonly kind: "stuck";
+      readonly copy: CopySeen;
+      readonly source: ObjectRef;
+      readonly why: string;
+    }
+  /** No agreement any more between a living source and the namespace. */
+  | { readonly kind: "withdrawn"; readonly copy: CopySeen | StrangerSeen }
+  /** The source is gone as far as can be seen; to be confirmed before the copy goes. */
+  | {
+      readonly kind: "orphaned";
+      readonly copy: CopySeen | StrangerSeen;
+      readonly source: ObjectRef;
+    };
+
+/**
+ * The state of one target. A Secret that Latchkey did not make and that did not ask is never
+ * touched.
+ */
+export function targetState(seen: TargetSeen): TargetState {
+  if (seen.isTerminating) return { kind: "not-wanted" };
+  const [source] = seen.candidates;
+  if (source === undefined) return unwanted(seen);
+  // A typo at the senior must not hand its targets to the junior.
+  return isKeptBySenior(seen, source) ? unwanted(seen) : wanted(seen, source);
+}
+
+function isKeptBySenior(
+  { copy, stranger, holder, holderIsRuledOut = false }: TargetSeen,
+  source: Source,
+): boolean {
+  const standing = copy ?? stranger;
+  if (
+    standing === undefined ||
+    holderIsRuledOut ||
+    holder?.options.problem === undefined ||
+    claimedSource(standing.metadata) === undefined
+  )
+    return false;
+  return (
+    holder.secret.metadata.deletionTimestamp === undefined &&
+    bySeniority(holder.secret, source.secret) < 0
+  );
+}
+
+function wanted({ copy, stranger }: TargetSeen, source: Source): TargetState {
+  const standing = copy ?? stranger;
+  if (source.options.paused || (standing !== undefined && isPaused(standing.metadata)))
+    return { kind: "paused" };
+  if (standing === undefined) return { kind: "missing", source };
+  if (copy === undefined)
+    return claimedSource(standing.metadata) === undefined
+      ? { kind: "conflict", source }
+      : { kind: "unlabelled", source, stranger: standing };
+  if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
+  if (isCurrent(copy, source)) return { kind: "current", source };
+  const sealed = copy.immutable && copy.digest !== source.digest;
+  const retyped = copy.type !== source.options.secretType;
+  return sealed || retyped
+    ? { kind: "to-recreate", source, copy }
+    : { kind: "differs", source, copy };
+}
+
+/**
+ * By label and annotation; where somebody took the annotation off, by the label of the very source
+ * that goes here.
+ */
+function isOurs(metadata: Metadata, source: Source): boolean {
+  if (claimedSource(metadata) !== undefined) return true;
+  return !isPasted(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid;
+}
+
+function unwanted({ copy, stranger, holder, holderIsRuledOut = false }: TargetSeen): TargetState {
+  const standing = copy ?? stranger;
+  const claimed = standing === undefined ? undefined : claimedSource(standing.metadata);
+  if (standing === undefined || claimed === undefined) return { kind: "not-wanted" };
+  if (holder === undefined) return { kind: "orphaned", copy: standing, source: claimed };
+  // The pass over a source that is being deleted takes its own copies away.
+  if (holder.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
+  if (holder.options.problem === undefined || holderIsRuledOut)
+    return { kind: "withdrawn", copy: standing };
+  if (copy === undefined) return { kind: "unlabelled", source: holder, stranger: standing };
+  return { kind: "stuck", copy, source: claimed, why: holder.options.problem.message };
+}
+
+/** The source whose data goes into the target, if any does. */
+export function writtenSource(state: TargetState): Source | undefined {
+  return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate"
+    ? state.source
+    : undefined;
+}
+
+/**
+ * The writes that a state asks for, one step after the other; `data` is that of {@link
+ * writtenSource}.
+ */
+export function targetSteps(
+  target: ObjectRef,
+  state: TargetState,
+  data?: SecretData,
+): readonly (readonly Write[])[] {
+  switch (state.kind) {
+    case "not-wanted":
+    case "current":
+    case "paused":
+    case "conflict":
+      return [];
+    case "missing":
+      return [
+        [
+          {
+            do: "create",
+            resource: resources.secrets,
+            object: copyManifest(filled(state, data), target),
+          },
+        ],
+      ];
+    case "unlabelled":
+      return [
+        [
+          marking(state.stranger.metadata, {
+            labels: { [labels.sourceUid]: state.source.secret.metadata.uid },
+          }),
+        ],
+      ];
+    case "differs":
+      return [
+        [
+          {
+            do: "replace",
+            resource: resources.secrets,
+            object: copyManifest(filled(state, data), target, state.copy),
+          },
+        ],
+      ];
+    case "to-recreate": {
+      const create = {
+        resource: resources.secrets,
+        object: copyManifest(filled(state, data), target),
+      };
+      return [
+        [{ do: "probe", ...create }],
+        [removal(resources.secrets, state.copy)],
+        [{ do: "create", ...create }],
+      ];
+    }
+    case "stuck":
+      return state.copy.metadata.annotations[annotations.syncError] === state.why
+        ? []
+        : [[marking(state.copy.metadata, { annotations: { [annotations.syncError]: state.why } })]];
+    case "withdrawn":
+    case "orphaned":
+      return [[removal(resources.secrets, state.copy)]];
+  }
+}
+
+function filled(
+  { source }: { readonly source: Source },
+  data: SecretData | undefined,
+): { readonly source: Source; readonly data: SecretData } {
+  if (data === undefined)
+    throw new TypeError("a copy is to be written and the data of its source is not there");
+  return { source, data };
+}
+
+/**
+ * What a copy that stands says of the write that the API server rejected; nothing where it says so
+ * already, or where no copy stands.
+ */
+export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
+  if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
+  const { metadata } = state.copy;
+  const text = why.slice(0, longestError);
+  return metadata.annotations[annotations.syncError] === text
+    ? []
+    : [[marking(metadata, { annotations: { [annotations.syncError]: text } })]];
+}
+
+const longestError = 1024;
+
+function marking(
+  metadata: Metadata,
+  marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>,
+): Write {
+  return {
+    do: "patch",
+    resource: resources.secrets,
+    ref: metadata,
+    body: { metadata: { resourceVersion: metadata.resourceVersion, ...marks } },
+  };
+}

@@ -1,0 +1,38 @@
+import { listAt, recordAt, stringAt } from "../../api/parse.ts";
+import type { SharedSecret } from "../../api/shared-secret.ts";
+import type { Write } from "../plan/plan.ts";
+import type { SyncSummary, TargetFailure } from "./sync-summary.ts";
+
+const reasonOf = { conflict: "Conflict", failed: "Failed" } as const;
+
+/**
+ * An Event at each target that is new among the failures of the status: who owns a namespace may
+ * not read the SharedSecret. What the status does not list is not told, so that a restart tells
+ * nothing again.
+ */
+export function targetNotices(
+  { metadata, status }: SharedSecret,
+  { failures }: Pick<SyncSummary, "failures">,
+): readonly Write[] {
+  const told = new Set(
+    listAt(recordAt(status, "sync"), "failures").map((entry) =>
+      keyOf(stringAt(entry, "namespace"), stringAt(entry, "name"), stringAt(entry, "reason")),
+    ),
+  );
+  return failures
+    .filter(({ namespace, name, reason }) => !told.has(keyOf(namespace, name, reason)))
+    .map(({ kind, namespace, name, message, regarding }: TargetFailure) => ({
+      do: "tell",
+      notice: {
+        ...regarding,
+        type: "Warning",
+        reason: reasonOf[kind],
+        note: `SharedSecret ${metadata.namespace ?? ""}/${metadata.name} is not synced to Secret ${namespace}/${name}: ${message}`,
+        occasion: `${metadata.uid} ${metadata.resourceVersion}`,
+      },
+    }));
+}
+
+function keyOf(...parts: readonly (string | undefined)[]): string {
+  return JSON.stringify(parts);
+}

@@ -1,0 +1,35 @@
+import type { OwnerReference } from "../../api/object.ts";
+import { isRecord, isTrueAt, listAt, recordAt, stringAt } from "../../api/parse.ts";
+
+/**
+ * An owner that an object holds back from going (Kubernetes API reference, OwnerReference), and
+ * where it stands in the list.
+ */
+export interface HeldOwner extends Pick<OwnerReference, "apiVersion" | "kind" | "name" | "uid"> {
+  readonly index: number;
+}
+
+/**
+ * The owners that a write begins to hold back: `blockOwnerDeletion` is true where it was not
+ * before.
+ */
+export function newlyHeldOwners(object: unknown, stored: unknown): readonly HeldOwner[] {
+  const before = new Set(heldOwners(stored).map(({ uid }) => uid));
+  return heldOwners(object).filter(({ uid }) => !before.has(uid));
+}
+
+function heldOwners(object: unknown): readonly HeldOwner[] {
+  return listAt(recordAt(object, "metadata"), "ownerReferences").flatMap((reference, index) => {
+    if (!isRecord(reference) || !isTrueAt(reference, "blockOwnerDeletion")) return [];
+    const text = (field: string): string => stringAt(reference, field) ?? "";
+    return [
+      {
+        index,
+        apiVersion: text("apiVersion"),
+        kind: text("kind"),
+        name: text("name"),
+        uid: text("uid"),
+      },
+    ];
+  });
+}

@@ -1,0 +1,144 @@
+import { webhookConfigurations } from "../api/names.ts";
+import { type Key, keyOf, type Manifest } from "../api/object.ts";
+import { isRecord, listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
+import { apiVersionOf, resources } from "../api/resources.ts";
+import { admissionPath } from "../domain/webhook/webhook-paths.ts";
+import type { Client } from "../kube/client.ts";
+import { Informer, type InformerDeps } from "../kube/informer.ts";
+import { type Next, runLoop } from "../kube/loop.ts";
+import { WorkQueue } from "../kube/queue.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+
+/** What publishing needs. */
+export interface PublishedAuthorityDeps extends InformerDeps {
+  readonly client: Pick<Client, "replace">;
+  readonly metrics: Pick<Metrics, "controller" | "queue">;
+}
+
+/**
+ * Keeps the authority of the webhook's certificates, and the path of admission, in its
+ * MutatingWebhookConfigurations.
+ */
+export interface PublishedAuthority {
+  run(signal: AbortSignal): Promise<void>;
+  /** What kube-apiserver shall trust and ask from now on. */
+  publish(wanted: Published): void;
+  /** The CA bundles (PEM) that the configurations hold; undefined until all are listed. */
+  bundles(): readonly string[] | undefined;
+}
+
+/** What is published. */
+export interface Published {
+  /** Certificates in PEM. */
+  readonly authority: string;
+  /** The first segment of the paths of admission. */
+  readonly segment: string;
+}
+
+const name = "webhookconfiguration";
+const resource = resources.mutatingWebhookConfigurations;
+
+/** Follows Latchkey's configurations; one that is not there is not missed. */
+export function createPublishedAuthority(deps: PublishedAuthorityDeps): PublishedAuthority {
+  const { clock, random, turns, log, metrics, client } = deps;
+  const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
+  let wanted: Published | undefined;
+  const follow = (configuration: string): Informer<Readonly<Record<string, unknown>>> =>
+    new Informer<Readonly<Record<string, unknown>>>(
+      {
+        selection: { resource, fieldSelector: `metadata.name=${configuration}` },
+        parse: (raw) => (isRecord(raw) ? raw : undefined),
+        onChange: () => queue.add(configuration, "fresh"),
+      },
+      deps,
+    );
+  const informers = new Map(
+    webhookConfigurations.map((configuration) => [configuration, follow(configuration)]),
+  );
+
+  async function reconcile(configuration: Key): Promise<Next> {
+    const informer = informers.get(configuration);
+    const standing = informer?.store.get(keyOf({ name: configuration }));
+    const manifest =
+      standing === undefined || wanted === undefined ? undefined : withPublished(standing, wanted);
+    if (manifest !== undefined) informer?.observe(await client.replace(resource, manifest));
+    return { kind: "wait-for-change" };
+  }
+
+  return {
+    run: async (signal) =>
+      void (await Promise.all([
+        ...[...informers.values()].map((informer) => informer.run(signal)),
+        runLoop({
+          name,
+          queue,
+          reconcile,
+          workers: 1,
+          signal,
+          clock,
+          turns,
+          log,
+          metrics: metrics.controller(name),
+        }),
+      ])),
+    publish(published) {
+      wanted = published;
+      for (const configuration of webhookConfigurations) queue.add(configuration, "fresh");
+    },
+    bundles() {
+      const all = [...informers.values()];
+      return all.every(({ isSynced }) => isSynced)
+        ? all.flatMap(({ store }) => [...store.values()].flatMap(bundlesIn))
+        : undefined;
+    },
+  };
+}
+
+function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly string[] {
+  const bundles = listAt(configuration, "webhooks").map(
+    (webhook) => stringAt(recordAt(webhook, "clientConfig"), "caBundle") ?? "",
+  );
+  return [...new Set(bundles)]
+    .filter((bundle) => bundle !== "")
+    .map((bundle) => Buffer.from(bundle, "base64").toString("utf8"));
+}
+
+/**
+ * The configuration with what is published in each of its webhooks; undefined when it is there. A
+ * URL stays as its administrator wrote it.
+ */
+function withPublished(
+  standing: Readonly<Record<string, unknown>>,
+  { authority, segment }: Published,
+): Manifest | undefined {
+  const caBundle = Buffer.from(authority, "utf8").toString("base64");
+  const webhooks = listAt(standing, "webhooks").filter(isRecord);
+  const pathOf = (webhook: unknown): string =>
+    admissionPath(segment, stringAt(webhook, "name") ?? "");
+  const isPublished = (webhook: unknown): boolean => {
+    const { caBundle: trusted, service } = recordAt(webhook, "clientConfig");
+    return trusted === caBundle && (!isRecord(service) || service["path"] === pathOf(webhook));
+  };
+  if (webhooks.every(isPublished)) return undefined;
+  const { name: standingName, uid, resourceVersion } = parseMetadata(standing);
+  const published = (
+    webhook: Readonly<Record<string, unknown>>,
+  ): Readonly<Record<string, unknown>> => {
+    const { service, ...clientConfig } = recordAt(webhook, "clientConfig");
+    return {
+      ...webhook,
+      clientConfig: {
+        ...clientConfig,
+        ...(isRecord(service) ? { service: { ...service, path: pathOf(webhook) } } : {}),
+        caBundle,
+      },
+    };
+  };
+  return {
+    ...standing,
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { ...recordAt(standing, "metadata"), name: standingName, uid, resourceVersion },
+    webhooks: webhooks.map(published),
+  };
+}

@@ -1,0 +1,275 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { createKeyBook, type KeyBook } from "../../src/authn/access-key-cache.ts";
+import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
+import { SecretText } from "../../src/api/secret-text.ts";
+import { provingWatchTimes } from "../../src/kube/freshness.ts";
+import { Turns } from "../../src/kube/yielder.ts";
+import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+
+const plain = "a-plain-key-of-alice";
+const digest = `sha256:${createHash("sha256").update(plain).digest("hex")}`;
+const early = { creationTimestamp: "2025-01-01T00:00:00Z" };
+const stamped = { annotations: { [annotations.requester]: "alice" } };
+
+const policies = Object.fromEntries(
+  ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]
+    .map((plural) => [plural, [raw({ name: requesterPolicies.stamp, ...early })]])
+    .concat(
+      ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map((plural) => [
+        plural,
+        [requesterPolicies.lock, requesterPolicies.guard].map((name) => raw({ name, ...early })),
+      ]),
+    ),
+);
+
+function key(name: string, spec: object, metadata: object = {}): RawObject {
+  return raw({ name, ...stamped, ...metadata }, { spec: { user: "alice", ...spec } });
+}
+
+interface Told {
+  readonly book: KeyBook;
+  readonly listWatch: ToldListWatch;
+  readonly stop: AbortController;
+  readonly clock: TestClock;
+}
+
+async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Promise<Told> {
+  const [clock, stop, listWatch] = [
+    new TestClock(),
+    new AbortController(),
+    new ToldListWatch({ ...policies, ...listed }),
+  ];
+  const deps = {
+    listWatch,
+    clock,
+    turns: new Turns(clock),
+    log: recordingLog(),
+    random: () => 0.5,
+    watchTimes: provingWatchTimes,
+  };
+  const book = createKeyBook(deps, {
+    maximumKeyTtl: 0,
+    namespace: "latchkey-system",
+    prefixes: { user: "", team: "" },
+  });
+  void book.run(stop.signal);
+  await book.synced;
+  await settled();
+  return { book, listWatch, stop, clock };
+}
+
+const present = (book: KeyBook, text = plain): unknown => {
+  const found = book.present(new SecretText(text));
+  return typeof found === "string" ? found : found.key.metadata.name;
+};
+
+describe("a presented key is found", () => {
+  test.each([
+    ["by its plain text", plain],
+    ["by its digest", digest],
+  ])("%s", async (_rule, stored) => {
+    const { book, stop } = await told({
+      ownedaccesskeys: [key("one", { key: stored }), key("other", { key: "another-key-of-alice" })],
+    });
+    expect(present(book)).toBe("one");
+    expect([
+      present(book, digest),
+      present(book, "nobody-has-this-key"),
+      present(book, "short"),
+    ]).toEqual(["garbage", "unknown", "garbage"]);
+    stop.abort();
+  });
+
+  test("in the oldest of several objects that hold it", async () => {
+    const twins = [
+      key("younger", { key: plain }, { creationTimestamp: "2026-02-01T00:00:00Z" }),
+      key("older", { key: digest }),
+    ];
+    const { book, listWatch, stop } = await told({ ownedaccesskeys: twins });
+    expect(present(book)).toBe("older");
+    listWatch.tell("ownedaccesskeys", "DELETED", key("older", { key: digest }));
+    expect(present(book)).toBe("younger");
+    stop.abort();
+  });
+
+  test("until its object holds another one, or is gone", async () => {
+    const { book, listWatch, stop } = await told({ ownedaccesskeys: [key("one", { key: plain })] });
+    listWatch.tell("ownedaccesskeys", "MODIFIED", key("one", { key: "another-key-of-alice" }));
+    expect([present(book), present(book, "another-key-of-alice")]).toEqual(["unknown", "one"]);
+    expect(book.byId("uid-one")?.key.metadata.name).toBe("one");
+    listWatch.tell("ownedaccesskeys", "DELETED", key("one", {}));
+    expect([present(book, "another-key-of-alice"), book.byId("uid-one")]).toEqual([
+      "unknown",
+      undefined,
+    ]);
+    stop.abort();
+  });
+});
+
+describe("a presented key of a bound digest is found", () => {
+  const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+  const index = sha256(plain).slice(0, 16);
+  const bound = (subject: string): string => `sha256:${index}.${sha256(`${plain}\n${subject}`)}`;
+  const by = (requester: string, name: string, spec: object, second = 0): RawObject =>
+    key(name, spec, {
+      annotations: { [annotations.requester]: requester },
+      creationTimestamp: `2026-01-01T00:00:0${second}Z`,
+    });
+
+  test("in the object of its subject, not in older copies, whether they are bound or not", async () => {
+    const copies = [
+      by("eve", "copy", { user: "eve", key: bound("user:alice") }),
+      by("eve", "plain", { user: "eve", key: digest }),
+    ];
+    const { book, listWatch, stop } = await told({
+      ownedaccesskeys: [...copies, by("alice", "own", { key: bound("user:alice") }, 9)],
+    });
+    expect(present(book)).toBe("own");
+    expect(book.sharingIndex(new SecretText(plain)).map(({ metadata }) => metadata.name)).toEqual([
+      "copy",
+      "own",
+      "plain",
+    ]);
+    listWatch.tell("ownedaccesskeys", "DELETED", by("alice", "own", {}));
+    expect(present(book)).toBe("plain");
+    stop.abort();
+  });
+
+  test("in the older of two objects of one subject", async () => {
+    const { book, stop } = await told({
+      ownedaccesskeys: [
+        by("bob", "younger", { key: bound("user:alice") }, 1),
+        by("alice", "older", { key: bound("user:alice") }),
+      ],
+    });
+    expect(present(book)).toBe("older");
+    expect(book.byId("uid-younger")?.duplicate).toEqual({ kind: "held" });
+    stop.abort();
+  });
+
+  test("whatever else of its index a requester stores, of whom four objects count", async () => {
+    const many = Array.from({ length: 9 }, (_, number) =>
+      by(
+        "eve",
+        `copy-${number}`,
+        { user: "eve", key: `sha256:${index}.${sha256(String(number))}` },
+        number,
+      ),
+    );
+    const { book, stop } = await told({
+      ownedaccesskeys: [
+        ...many,
+        by("eve", "fifth", { user: "eve", key: bound("user:eve") }, 9),
+        by("alice", "own", { key: bound("user:alice") }, 9),
+      ],
+    });
+    expect(present(book)).toBe("own");
+    expect(book.sharingIndex(new SecretText(plain))).toHaveLength(5);
+    expect(book.byId("uid-fifth")?.duplicate).toEqual({ kind: "crowded-out" });
+    expect([book.countOf("eve"), book.countOf("alice"), book.countOf("bob")]).toEqual([10, 1, 0]);
+    stop.abort();
+  });
+});
+
+describe("the requester of a key", () => {
+  test("is certain only if all policies stood before it", async () => {
+    const { book, listWatch, stop } = await told({ ownedaccesskeys: [key("one", { key: plain })] });
+    expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "known", name: "alice" });
+    listWatch.tell(
+      "validatingadmissionpolicies",
+      "DELETED",
+      raw({ name: requesterPolicies.guard, ...early }),
+    );
+    expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "unknown" });
+    stop.abort();
+  });
+});
+
+test("places and bundles follow labels", async () => {
+  const bundle = (name: string, verb: string): RawObject =>
+    raw(
+      { name, labels: { [labels.scopeRole]: "reading" } },
+      { rules: [{ apiGroups: [""], resources: ["pods"], verbs: [verb] }] },
+    );
+  const { book, listWatch, stop } = await told({
+    namespaces: [raw({ name: "web-1", labels: { [labels.project]: "web" } })],
+    clusterroles: [bundle("one", "get")],
+  });
+  expect([book.placeOf("web-1"), book.placeOf("unknown"), book.placeOf("")]).toEqual([
+    { target: "Management", project: "web" },
+    { target: "Management" },
+    { target: "Management" },
+  ]);
+  expect(
+    book
+      .roles()
+      .get("reading")
+      ?.map(({ verbs }) => verbs),
+  ).toEqual([["get"]]);
+  listWatch.tell("clusterroles", "ADDED", bundle("two", "list"));
+  expect(
+    book
+      .roles()
+      .get("reading")
+      ?.flatMap(({ verbs }) => verbs),
+  ).toEqual(["get", "list"]);
+  listWatch.tell("namespaces", "MODIFIED", raw({ name: "web-1", labels: {} }));
+  expect(book.placeOf("web-1")).toEqual({ target: "Management" });
+  stop.abort();
+});
+
+test("nothing counts before everything is listed", () => {
+  const clock = new TestClock();
+  const deps = {
+    listWatch: new ToldListWatch({}),
+    clock,
+    turns: new Turns(clock),
+    log: recordingLog(),
+    random: () => 0.5,
+  };
+  const book = createKeyBook(deps, {
+    maximumKeyTtl: 0,
+    namespace: "latchkey-system",
+    prefixes: { user: "", team: "" },
+  });
+  const unlisted = [
+    "ownedaccesskeys",
+    "namespaces",
+    "clusterroles",
+    "validatingadmissionpolicies",
+  ].map((plural) => `${plural} not listed yet`);
+  expect([book.isProven(), book.unprovenBecause()]).toEqual([
+    false,
+    expect.arrayContaining(unlisted),
+  ]);
+});
+
+test("nothing counts any more 30 s after the last watch of any kind was opened", async () => {
+  const { book, clock, stop } = await told({});
+  expect([book.isProven(), book.unprovenBecause()]).toEqual([true, []]);
+  expect(book.watches()).toContainEqual({
+    resource: "ownedaccesskeys",
+    openedAt: clock.now() / 1000,
+  });
+  await clock.run(30_000);
+  const silent = [
+    "ownedaccesskeys",
+    "namespaces",
+    "clusterroles",
+    "validatingadmissionpolicies",
+  ].map((plural) =>
+    expect.stringContaining(`${plural}: the API server has answered no watch for 30 s`),
+  );
+  expect([book.isProven(), book.unprovenBecause()]).toEqual([
+    false,
+    expect.arrayContaining(silent),
+  ]);
+  expect(book.watches()).toContainEqual({
+    resource: "ownedaccesskeys",
+    openedAt: clock.now() / 1000 - 30,
+  });
+  stop.abort();
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { keyPacking } from "../../src/authn/access-key-codec.ts";
+import { sightedMetadata } from "../domain/sightings.ts";
+
+test("an entry comes back with uid and resourceVersion", () => {
+  const value = {
+    metadata: sightedMetadata(),
+    spec: {
+      user: "alice",
+      disabled: false,
+      ttlAfterLastActivity: false,
+      groups: [],
+      scope: "none",
+    },
+    keyDigest: "d",
+    status: {},
+    conditions: [],
+  } as const;
+  const entry = { uid: value.metadata.uid, resourceVersion: value.metadata.resourceVersion, value };
+  expect(keyPacking.unpack(keyPacking.pack(entry), "one")).toEqual(entry);
+});

@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
+import type { Patch } from "../../src/kube/client.ts";
+import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
+import { Turns } from "../../src/kube/yielder.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { LastActivity } from "../../src/authn/last-activity.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+import { viewWith } from "../webhooks/reviewing.ts";
+
+const failure = (code: KubeErrorCode): KubeError => new KubeError("x", { code, status: 0 });
+
+/** A recorder over one key, whose watch is the recorder's own answer. */
+function recording({
+  answers = [],
+}: { readonly answers?: readonly (KubeErrorCode | "ok")[] } = {}) {
+  const [clock, stop, log] = [new TestClock(), new AbortController(), recordingLog()];
+  const patches: Patch["body"][] = [];
+  const left = [...answers];
+  let key: OwnedAccessKeySeen | undefined = viewWith().key;
+  const see = (lastActivity: string | undefined, resourceVersion = "8"): void => {
+    if (key !== undefined)
+      key = {
+        ...key,
+        metadata: { ...key.metadata, resourceVersion },
+        ...(lastActivity === undefined ? {} : { lastActivity }),
+      };
+  };
+  const lastActivity = new LastActivity({
+    book: {
+      byId: (uid) => (uid === key?.metadata.uid ? { ...viewWith(), key } : undefined),
+      observe: () => see(String(Reflect.get(Object(patches.at(-1)?.["status"]), "lastActivity"))),
+    },
+    client: {
+      async patch(_resource, _ref, { body }) {
+        const answer = left.shift() ?? "ok";
+        if (answer !== "ok") throw failure(answer);
+        patches.push(body);
+      },
+    },
+    clock,
+    random: () => 0.5,
+    log,
+    metrics: createMetrics(),
+    turns: new Turns(clock),
+  });
+  const running = lastActivity.run(stop.signal);
+  return {
+    clock,
+    patches,
+    log,
+    see,
+    forget: () => (key = undefined),
+    use: () => key !== undefined && lastActivity.note(key),
+    end: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+describe("the last use of a key", () => {
+  test("is written once for uses that come together, on the state that was seen", async () => {
+    const seen = recording();
+    seen.use();
+    seen.use();
+    await seen.clock.run(1_000);
+    seen.use();
+    await seen.clock.run(1_000);
+    expect(seen.patches).toEqual([
+      {
+        metadata: { resourceVersion: "7", uid: "uid-one" },
+        status: { lastActivity: "2026-01-01T00:00:00Z" },
+      },
+    ]);
+    await seen.clock.run(600_000);
+    seen.use();
+    await seen.clock.run(1_000);
+    expect(seen.patches).toHaveLength(2);
+    await seen.end();
+  });
+
+  test("is written again after a conflict, on what stands by then", async () => {
+    const seen = recording({ answers: ["Conflict"] });
+    seen.use();
+    await seen.clock.run(125);
+    seen.see(undefined, "9");
+    await seen.clock.run(10_000);
+    expect(seen.patches).toEqual([
+      {
+        metadata: { resourceVersion: "9", uid: "uid-one" },
+        status: { lastActivity: "2026-01-01T00:00:00Z" },
+      },
+    ]);
+    await seen.end();
+  });
+
+  test("is not written when another replica was faster", async () => {
+    const seen = recording({ answers: ["Conflict"] });
+    seen.use();
+    await seen.clock.run(125);
+    seen.see("2026-01-01T00:00:00Z", "9");
+    await seen.clock.run(10_000);
+    expect(seen.patches).toEqual([]);
+    await seen.end();
+  });
+
+  test.each<[string, "ServerError" | "NotFound"]>([
+    ["is tried again after a failure", "ServerError"],
+    ["is forgotten with its object", "NotFound"],
+  ])("%s", async (_rule, code) => {
+    const seen = recording({ answers: [code] });
+    seen.use();
+    await seen.clock.run(60_000);
+    expect(seen.patches).toHaveLength(code === "NotFound" ? 0 : 1);
+    await seen.end();
+  });
+
+  test("is written at the end of the process", async () => {
+    const seen = recording();
+    seen.use();
+    await seen.end();
+    expect(seen.patches).toHaveLength(1);
+  });
+
+  test("that cannot be written at the end is told of, once and without a name", async () => {
+    const seen = recording({ answers: ["Network"] });
+    seen.use();
+    await seen.end();
+    expect(seen.log.lines.filter(({ level }) => level === "warn")).toEqual([
+      { level: "warn", fields: { uses: 1 }, message: "last uses of keys could not be written" },
+    ]);
+  });
+
+  test("of a key that is gone is no use", async () => {
+    const seen = recording();
+    seen.use();
+    seen.forget();
+    await settled();
+    await seen.end();
+    expect(seen.patches).toEqual([]);
+  });
+});

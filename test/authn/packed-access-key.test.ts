@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { packKey, unpackKey } from "../../src/authn/packed-access-key.ts";
+import { slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
+
+const text = fc.string({ maxLength: 8 });
+const condition = fc.record(
+  {
+    type: text,
+    status: fc.constantFrom("True", "False"),
+    reason: text,
+    message: text,
+    observedGeneration: fc.nat(),
+    lastTransitionTime: text,
+    more: text,
+  },
+  { requiredKeys: ["type", "status", "reason", "message", "lastTransitionTime"] },
+);
+const metadata = fc.record(
+  {
+    name: text,
+    uid: text,
+    resourceVersion: text,
+    generation: fc.nat(),
+    creationTimestamp: text,
+    deletionTimestamp: text,
+    annotations: fc.constantFrom({}, { "management.service/requester": "alice" }),
+    finalizers: fc.array(text, { maxLength: 2 }),
+  },
+  { requiredKeys: ["name", "uid", "resourceVersion", "creationTimestamp"] },
+);
+const spec = fc.record(
+  {
+    user: text,
+    groups: fc.array(text, { maxLength: 2 }),
+    key: fc.constantFrom("", "a-plain-key-of-somebody"),
+    ttl: fc.nat(),
+    disabled: fc.boolean(),
+    scope: fc.constantFrom({}, { projects: [{ project: "web" }] }, "no scope"),
+  },
+  { requiredKeys: [] },
+);
+const status = fc.record(
+  {
+    observedGeneration: fc.integer(),
+    lastActivity: text,
+    expiresAt: text,
+    conditions: fc.array(fc.oneof(condition, text), { maxLength: 3 }),
+    more: fc.jsonValue(),
+  },
+  { requiredKeys: [] },
+);
+
+test("a key is unpacked as it was packed", () => {
+  fc.assert(
+    fc.property(fc.record({ metadata, spec, status }, { requiredKeys: ["metadata"] }), (raw) => {
+      const seen = slimOwnedAccessKey(JSON.parse(JSON.stringify(raw)));
+      expect(unpackKey(packKey(seen))).toEqual(seen);
+    }),
+  );
+});
+
+test("what Latchkey writes takes half as much as the object", () => {
+  const standing = {
+    type: "Ready",
+    status: "True",
+    reason: "Active",
+    message: "m",
+    observedGeneration: 1,
+    lastTransitionTime: "t",
+  };
+  const raw = {
+    metadata: { name: "k", uid: "u", resourceVersion: "1", creationTimestamp: "t" },
+    status: { conditions: [standing, standing, standing, standing] },
+  };
+  const seen = slimOwnedAccessKey(raw);
+  expect(packKey(seen).length).toBeLessThan(JSON.stringify(seen).length / 2);
+});

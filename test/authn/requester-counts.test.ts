@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { RequesterCounts } from "../../src/authn/requester-counts.ts";
+import { annotations } from "../../src/api/names.ts";
+import { sightedMetadata } from "../domain/sightings.ts";
+
+const of = (requester: string) =>
+  sightedMetadata({ annotations: { [annotations.requester]: requester } });
+
+test("objects are counted by requester, through all that happens to them", () => {
+  const counts = new RequesterCounts();
+  counts.note(undefined, of("alice"));
+  counts.note(undefined, of("alice"));
+  counts.note(undefined, sightedMetadata());
+  expect([counts.of("alice"), counts.of("bob"), counts.of("")]).toEqual([2, 0, 0]);
+  counts.note(of("alice"), of("alice"));
+  counts.note(of("alice"), of("bob"));
+  expect([counts.of("alice"), counts.of("bob")]).toEqual([1, 1]);
+  counts.note(of("alice"), undefined);
+  counts.note(of("bob"), undefined);
+  expect([counts.of("alice"), counts.of("bob")]).toEqual([0, 0]);
+});

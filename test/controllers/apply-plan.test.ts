@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import { keyOf, type ObjectRef } from "../../src/api/object.ts";
+import { type Resource, resources } from "../../src/api/resources.ts";
+import { carryOut } from "../../src/controllers/apply-plan.ts";
+import type { Write } from "../../src/domain/plan/plan.ts";
+import type { KubeErrorCode } from "../../src/kube/errors.ts";
+import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
+
+const secrets = resources.secrets;
+const ref = (name: string) => ({ namespace: "ns", name });
+const manifest = (name: string, resourceVersion?: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { ...ref(name), ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+});
+const create = (name: string): Write => ({
+  do: "create",
+  resource: secrets,
+  object: manifest(name),
+});
+const replace = (name: string): Write => ({
+  do: "replace",
+  resource: secrets,
+  object: manifest(name, "1"),
+});
+const patch = (name: string): Write => ({
+  do: "patch",
+  resource: secrets,
+  ref: ref(name),
+  body: { metadata: { resourceVersion: "1" } },
+});
+const status = (name: string): Write => ({
+  do: "patch",
+  resource: secrets,
+  ref: ref(name),
+  subresource: "status",
+  body: { metadata: { resourceVersion: "1" }, status: {} },
+});
+const remove = (name: string): Write => ({
+  do: "delete",
+  resource: secrets,
+  ref: ref(name),
+  uid: "u",
+  resourceVersion: "1",
+});
+const tell: Write = {
+  do: "tell",
+  notice: {
+    resource: secrets,
+    subject: { ...ref("a"), uid: "u" },
+    type: "Warning",
+    reason: "Failed",
+    note: "",
+    occasion: "",
+  },
+};
+
+function around(answer?: (request: Request) => unknown) {
+  const client = new ScriptedClient(answer);
+  const [observed, told, refreshed] = [
+    new Array<unknown>(),
+    new Array<string>(),
+    new Array<string>(),
+  ];
+  const deps = {
+    client,
+    observe: (_: unknown, raw: unknown) => void observed.push(raw),
+    tell: async ({ reason }: { reason: string }) => void told.push(reason),
+    refresh: async ({ plural }: Resource, found: ObjectRef) =>
+      void refreshed.push(`${plural} ${keyOf(found)}`),
+  };
+  return {
+    client,
+    observed,
+    told,
+    refreshed,
+    carry: (...steps: readonly (readonly Write[])[]) => carryOut({ steps }, deps),
+  };
+}
+
+describe("a plan", () => {
+  test("is carried out write by write, each with what it was decided on", async () => {
+    const { client, told, carry } = around();
+    await carry([create("a"), replace("b")], [patch("c"), status("d"), remove("e")], [tell]);
+    expect(client.lines).toEqual([
+      "create secrets ns/a",
+      "replace secrets ns/b",
+      "patch secrets ns/c",
+      "patch secrets ns/d",
+      "delete secrets ns/e",
+    ]);
+    expect(client.requests.slice(2).map(({ body }) => body)).toEqual([
+      { body: { metadata: { resourceVersion: "1" } } },
+      { subresource: "status", body: { metadata: { resourceVersion: "1" }, status: {} } },
+      { uid: "u", resourceVersion: "1" },
+    ]);
+    expect(told).toEqual(["Failed"]);
+  });
+
+  test("has its answers taken in, so that the next pass builds on them", async () => {
+    const { observed, carry } = around(({ ref: { name } }) => ({ answer: name }));
+    await carry([create("a"), replace("b"), patch("c"), remove("d")]);
+    expect(observed).toEqual([{ answer: "a" }, { answer: "b" }, { answer: "c" }]);
+  });
+
+  test("begins a step when the one before has ended", async () => {
+    const waiting: (() => void)[] = [];
+    const { client, carry } = around(() => new Promise<void>((resolve) => waiting.push(resolve)));
+    const carried = carry([create("a"), create("b")], [create("c")]);
+    await Promise.resolve();
+    expect(client.lines).toHaveLength(2);
+    waiting[1]?.();
+    await Promise.resolve();
+    expect(client.lines).toHaveLength(2);
+    waiting[0]?.();
+    await expect.poll(() => client.lines).toHaveLength(3);
+    waiting[2]?.();
+    await carried;
+  });
+
+  test("ends with the first step that fails, once the others of that step have ended", async () => {
+    const { client, observed, carry } = around(({ ref: { name } }) =>
+      name === "a" ? refusal("Forbidden") : { answer: name },
+    );
+    await expect(carry([create("a"), create("b")], [create("c")])).rejects.toMatchObject({
+      code: "Forbidden",
+    });
+    expect([client.lines.length, observed]).toEqual([2, [{ answer: "b" }]]);
+  });
+
+  test("builds later steps on what earlier ones made", async () => {
+    const { client, carry } = around(() => ({ metadata: { resourceVersion: "5" } }));
+    await carry([replace("a")], [patch("a"), replace("b")], [replace("a")], [remove("a")]);
+    const versions = client.requests.map(
+      ({ body }) => JSON.stringify(body).match(/"resourceVersion":"(\d)"/)?.[1],
+    );
+    expect(versions).toEqual(["1", "5", "1", "5", "5"]);
+  });
+});
+
+describe("what is held of an object is doubted, and the object is read", () => {
+  test.for<[string, Write, KubeErrorCode]>([
+    ["a conflict", replace("a"), "Conflict"],
+    ["a name that is taken", create("a"), "AlreadyExists"],
+    ["an object that is not there to be replaced", replace("a"), "NotFound"],
+    ["an object that is not there to be patched", patch("a"), "NotFound"],
+    ["an object that is not there to be deleted", remove("a"), "NotFound"],
+    ["a delete whose answer is lost", remove("a"), "Network"],
+    ["a status whose answer is lost", status("a"), "Network"],
+  ])("after %s", async ([, write, code]) => {
+    const { refreshed, carry } = around(() => refusal(code));
+    await carry([write]).catch(() => {});
+    expect(refreshed).toEqual(["secrets ns/a"]);
+  });
+
+  test.for<KubeErrorCode>([
+    "Forbidden",
+    "Invalid",
+    "ServerError",
+    "TooManyRequests",
+    "Fenced",
+    "Unauthorized",
+  ])("but not after %s, which says nothing about it", async (code) => {
+    const { refreshed, carry } = around(() => refusal(code));
+    await expect(carry([replace("a")])).rejects.toMatchObject({ code });
+    expect(refreshed).toEqual([]);
+  });
+});
+
+describe("a probe", () => {
+  const probe: Write = { do: "probe", resource: secrets, object: manifest("a") };
+  const full = refusal("Forbidden", { explanation: "exceeded quota: few" });
+
+  test.for<[string, unknown]>([
+    ["the name is taken, by what is to be deleted", refusal("AlreadyExists")],
+    ["the quota is full of what is to be deleted", full],
+    ["the API server would take it", {}],
+  ])("lets the plan go on when %s", async ([, answer]) => {
+    const { client, observed, carry } = around(({ dryRun }) => (dryRun === true ? answer : {}));
+    await carry([probe], [remove("a")]);
+    expect([client.lines, observed]).toEqual([["create secrets ns/a", "delete secrets ns/a"], []]);
+  });
+
+  test.for<[string, unknown]>([
+    ["is not valid", refusal("Invalid")],
+    ["is not allowed", refusal("Forbidden")],
+  ])("ends the plan before anything is deleted when the new object %s", async ([, answer]) => {
+    const { client, carry } = around(() => answer);
+    await expect(carry([probe], [remove("a")])).rejects.toBe(answer);
+    expect(client.lines).toEqual(["create secrets ns/a"]);
+  });
+});
+
+describe("an object that is gone", () => {
+  test("needs no status, no finalizer and no delete", async () => {
+    const { client, carry } = around(() => refusal("NotFound"));
+    await carry([patch("a"), status("a"), remove("a")], [remove("b")]);
+    expect(client.lines).toHaveLength(4);
+  });
+
+  test.for<[string, Write]>([
+    ["created in: its namespace is gone", create("a")],
+    ["replaced", replace("a")],
+  ])("cannot be %s", async ([, write]) => {
+    await expect(around(() => refusal("NotFound")).carry([write])).rejects.toMatchObject({
+      code: "NotFound",
+    });
+  });
+
+  test.for<[string, Write]>([
+    ["a patch", patch("a")],
+    ["a delete", remove("a")],
+  ])("is told from one that changed, for %s", async ([, write]) => {
+    await expect(around(() => refusal("Conflict")).carry([write])).rejects.toMatchObject({
+      code: "Conflict",
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { annotations, labels } from "../../src/api/names.ts";
+import type { Metadata } from "../../src/api/object.ts";
+import { type CopySeen, copyOfText } from "../../src/domain/sync/copy.ts";
+import { packCopy, unpackCopy } from "../../src/controllers/copy-codec.ts";
+import { sightedMetadata } from "../domain/sightings.ts";
+import { target } from "../domain/sync-sightings.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 12 });
+const sometimes = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 8, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: others });
+const strangers = sometimes<Readonly<Record<string, string>>>(
+  {},
+  fc.dictionary(fc.oneof(text, fc.constant("__proto__")), text, { maxKeys: 2 }),
+);
+const deletions = sometimes<Pick<Metadata, "deletionTimestamp">>(
+  {},
+  text.map((deletionTimestamp) => ({ deletionTimestamp })),
+);
+const written = copyOfText({ namespace: "team", name: "db" }, target);
+
+const copies: fc.Arbitrary<CopySeen> = fc
+  .record({
+    metadata: fc.record({
+      uid: text,
+      resourceVersion: text,
+      creationTimestamp: text,
+      generation: sometimes(0, fc.nat()),
+      finalizers: sometimes<string[]>([], fc.array(text)),
+    }),
+    deletion: deletions,
+    sourceUid: sometimes(
+      { [labels.sourceUid]: "uid-db" },
+      fc.constantFrom({}, { [labels.sourceUid]: "" }),
+    ),
+    copyOf: sometimes(
+      { [annotations.copyOf]: written },
+      fc.constantFrom(
+        {},
+        { [annotations.copyOf]: "team/db -> pay/other" },
+        { [annotations.copyOf]: "nonsense" },
+        { [annotations.copyOf]: `${written} ` },
+      ),
+    ),
+    labels: strangers,
+    annotations: strangers,
+    owners: sometimes<CopySeen["ownerReferences"]>(
+      [],
+      fc.constant([{ apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "y", controller: true }]),
+    ),
+    type: sometimes("Opaque", text),
+    immutable: sometimes(false, fc.boolean()),
+    digest: text,
+  })
+  .map(
+    ({
+      metadata,
+      deletion,
+      sourceUid,
+      copyOf,
+      labels: moreLabels,
+      annotations: moreAnnotations,
+      owners,
+      ...rest
+    }) => ({
+      ...rest,
+      metadata: sightedMetadata({
+        ...target,
+        ...metadata,
+        ...deletion,
+        labels: { ...moreLabels, ...sourceUid },
+        annotations: { ...moreAnnotations, ...copyOf },
+      }),
+      ownerReferences: owners,
+    }),
+  );
+
+test("what is unpacked is what was packed, whatever somebody put on the copy", () => {
+  fc.assert(
+    fc.property(copies, (copy) => {
+      expect(unpackCopy(packCopy(copy), target)).toStrictEqual(copy);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a copy as Latchkey writes it takes its own words alone", () => {
+  const labelled = { [labels.sourceUid]: "uid-db" };
+  const metadata = sightedMetadata({
+    ...target,
+    uid: "u",
+    resourceVersion: "7",
+    generation: 0,
+    finalizers: [],
+    labels: labelled,
+    annotations: { [annotations.copyOf]: written },
+  });
+  const copy = { metadata, ownerReferences: [], type: "Opaque", immutable: false, digest: "d" };
+  expect(packCopy(copy)).toBe(
+    JSON.stringify(["u", "7", metadata.creationTimestamp, "uid-db", "team", "db", "Opaque", "d"]),
+  );
+});

@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { resources } from "../../src/api/resources.ts";
+import { Deletions } from "../../src/controllers/deletions.ts";
+import { afterPhase, observeRelease } from "../../src/controllers/finalization.ts";
+import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+import { refusal, ScriptedClient } from "./scripted-client.ts";
+
+const ref = { namespace: "team", name: "db", uid: "uid-db" };
+const grantees = Array.from({ length: 20 }, (_, index) =>
+  granteeOfRoleBinding(
+    { namespace: "team", name: `latchkey-db-${index}` },
+    { subject: { kind: "User", name: "ann" }, verb: "get" },
+  ),
+);
+
+function around(answer: () => unknown, grantSettleTime = 2_000) {
+  const [clock, client] = [new TestClock(), new ScriptedClient(answer)];
+  const deps = { client, clock, deletions: new Deletions(clock), grantSettleTime };
+  const observe = (grantsStand: boolean, seen = grantees) =>
+    observeRelease({ resource: resources.sharedSecrets, ref, grantsStand, grantees: seen }, deps);
+  return { clock, client, deps, observe };
+}
+
+test("an object goes after two settle times, and asks about sixteen of its grantees at most", async () => {
+  const { clock, client, deps, observe } = around(() => ({ status: { allowed: false } }));
+  const kept = await observe(true);
+  expect([kept, afterPhase(kept, deps)]).toEqual([
+    { kind: "keep-grants", until: 2_000 },
+    { kind: "look-again", at: clock.now() + 2_000 },
+  ]);
+  clock.advance(2_000);
+  const revoking = await observe(true);
+  expect([revoking, afterPhase(revoking, deps)]).toEqual([
+    { kind: "revoke" },
+    { kind: "wait-for-change" },
+  ]);
+  expect(await observe(false, [])).toEqual({ kind: "settle", until: 4_000 });
+  clock.advance(2_000);
+  expect(client.lines).toEqual([]);
+  expect(await observe(false, [])).toEqual({ kind: "release" });
+  expect(client.lines).toEqual(Array.from({ length: 16 }, () => "review subjectaccessreviews "));
+});
+
+test("an object whose question is refused goes after a minute", async () => {
+  const { clock, observe } = around(() => refusal("Forbidden"), 0);
+  expect(await observe(false)).toEqual({ kind: "settle", until: 250 });
+  clock.advance(60_000);
+  expect(await observe(false)).toEqual({ kind: "release" });
+});
+
+test("a question that fails is a failure of the pass", async () => {
+  const failure = refusal("ServerError");
+  await expect(around(() => failure, 0).observe(false)).rejects.toBe(failure);
+});
+
+test("what nobody was granted goes without a question", async () => {
+  const { client, observe } = around(() => ({}));
+  expect([await observe(false, []), client.lines]).toEqual([{ kind: "release" }, []]);
+});

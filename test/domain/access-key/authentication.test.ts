@@ -1,0 +1,199 @@
+import { describe, expect, test } from "vitest";
+import type { OwnedAccessKeySeen } from "../../../src/api/owned-access-key.ts";
+import { authenticate } from "../../../src/domain/access-key/authentication.ts";
+import type { KeyView } from "../../../src/domain/access-key/key-state.ts";
+import { born, sightedMetadata } from "../sightings.ts";
+
+const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
+const emptyScope = {
+  roles: [],
+  projects: [],
+  spaces: [],
+  virtualClusters: [],
+  clusters: [],
+  rules: [],
+};
+
+interface Rest extends Omit<Partial<KeyView>, "key"> {
+  readonly key?: Partial<OwnedAccessKeySeen>;
+  /** Alice unless told. */
+  readonly owner?: { readonly user?: string };
+}
+
+function viewOf(
+  spec: Partial<OwnedAccessKeySeen["spec"]> = {},
+  { key, owner = { user: "alice" }, ...others }: Rest = {},
+): KeyView {
+  return {
+    key: {
+      metadata: sightedMetadata(),
+      spec: {
+        ...owner,
+        disabled: false,
+        ttlAfterLastActivity: false,
+        groups: ["devs"],
+        scope: "none",
+        ...spec,
+      },
+      keyDigest: "d1",
+      status: {},
+      conditions: [],
+      ...key,
+    },
+    requester: alice,
+    config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
+    ...others,
+  };
+}
+
+function scopeHashOf(view: KeyView): string | undefined {
+  const authentication = authenticate(view, born);
+  return authentication.kind === "authenticated"
+    ? authentication.user.extra["management.service/scope-hash"]?.[0]
+    : undefined;
+}
+
+test("a key in order lets its user in, with its own uid as an extra", () => {
+  expect(authenticate(viewOf(), born)).toEqual({
+    kind: "authenticated",
+    user: {
+      username: "alice",
+      groups: ["devs"],
+      extra: {
+        "management.service/key-id": [sightedMetadata().uid],
+        "management.service/scope-hash": [expect.stringMatching(/^[0-9a-f]{16}$/)],
+      },
+    },
+  });
+});
+
+test("another scope is another extra, so that no decision on the former one counts", () => {
+  const scopes = [
+    "none",
+    emptyScope,
+    { ...emptyScope, projects: ["web"] },
+    { ...emptyScope, projects: ["pay"] },
+  ] as const;
+  const hashes = scopes.map((scope) => scopeHashOf(viewOf({ scope })));
+  expect(hashes).not.toContain(undefined);
+  expect(new Set(hashes).size).toBe(scopes.length);
+});
+
+describe("a key lets nobody in", () => {
+  test.each<[string, KeyView, number, string]>([
+    ["that is disabled", viewOf({ disabled: true }), born, "Disabled"],
+    ["at the instant of its end", viewOf({ ttl: 60 }), born + 60_000, "Expired"],
+    [
+      "after a maximum",
+      viewOf(
+        {},
+        {
+          config: {
+            maximumKeyTtl: 60,
+            namespace: "latchkey-system",
+            prefixes: { user: "", team: "" },
+          },
+        },
+      ),
+      born + 60_000,
+      "Expired",
+    ],
+    [
+      "that was idle for its idle life",
+      viewOf(
+        { ttl: 60, ttlAfterLastActivity: true },
+        { key: { lastActivity: new Date(born + 5_000).toISOString() } },
+      ),
+      born + 65_000,
+      "Expired",
+    ],
+    [
+      "that is being deleted",
+      viewOf(
+        {},
+        { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } },
+      ),
+      born,
+      "Deleted",
+    ],
+    [
+      "whose requester is not certain",
+      viewOf({}, { requester: { kind: "unknown", why: "x" } }),
+      born,
+      "UnknownRequester",
+    ],
+    [
+      "that an older object holds",
+      viewOf({}, { duplicate: { kind: "held", by: "older" } }),
+      born,
+      "DuplicateKey",
+    ],
+    [
+      "that is one too many of its index",
+      viewOf({}, { duplicate: { kind: "crowded-out" } }),
+      born,
+      "DuplicateKey",
+    ],
+    ["without a subject", viewOf({}, { owner: {} }), born, "MissingSubject"],
+    [
+      "in a group of Kubernetes",
+      viewOf({ groups: ["system:masters"] }),
+      born,
+      "UnsupportedSubject",
+    ],
+    ["whose scope cannot be read", viewOf({ scope: "unreadable" }), born, "InvalidScope"],
+    [
+      "that was asked for with a key that is gone",
+      viewOf({}, { askedWith: "gone" }),
+      born,
+      "ParentKeyInvalid",
+    ],
+    [
+      "that was asked for with a key that is disabled",
+      viewOf({}, { askedWith: viewOf({ disabled: true }) }),
+      born,
+      "ParentKeyInvalid",
+    ],
+    [
+      "that was asked for with a key that is being deleted",
+      viewOf(
+        {},
+        {
+          askedWith: viewOf(
+            {},
+            {
+              key: {
+                metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" },
+              },
+            },
+          ),
+        },
+      ),
+      born,
+      "ParentKeyInvalid",
+    ],
+    [
+      "at the end of the key that it was asked for with",
+      viewOf({}, { askedWith: viewOf({ ttl: 60 }) }),
+      born + 60_000,
+      "ParentKeyInvalid",
+    ],
+    [
+      "at the end of the key before that",
+      viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) }),
+      born + 60_000,
+      "ParentKeyInvalid",
+    ],
+  ])("%s", (_rule, view, now, reason) => {
+    expect(authenticate(view, now)).toEqual({ kind: "refused", reason });
+  });
+
+  test("a millisecond later than one that was asked for with a key and still does", () => {
+    const view = viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) });
+    expect(authenticate(view, born + 59_999).kind).toBe("authenticated");
+  });
+
+  test("a millisecond later than one that still does", () => {
+    expect(authenticate(viewOf({ ttl: 60 }), born + 59_999).kind).toBe("authenticated");
+  });
+});

@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { OwnedAccessKeyTerms } from "../../../src/api/owned-access-key.ts";
+import { identityOf } from "../../../src/domain/access-key/key-identity.ts";
+
+const none = { user: "", team: "" };
+const prefixed = { user: "sso:", team: "teams:" };
+
+function termsOf(spec: Partial<OwnedAccessKeyTerms>): OwnedAccessKeyTerms {
+  return { disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec };
+}
+
+describe("a key acts as", () => {
+  test.each<[string, Partial<OwnedAccessKeyTerms>, typeof none, string, readonly string[]]>([
+    ["its user", { user: "alice" }, none, "alice", []],
+    ["its user, as the authenticator writes users", { user: "alice" }, prefixed, "sso:alice", []],
+    [
+      "its user, in its groups",
+      { user: "alice", groups: ["devs", "ops"] },
+      prefixed,
+      "sso:alice",
+      ["devs", "ops"],
+    ],
+    [
+      "its team, in the team's group",
+      { team: "web" },
+      none,
+      "management.service:team:web",
+      ["web"],
+    ],
+    [
+      "its team, in the group as the authenticator writes teams",
+      { team: "web" },
+      prefixed,
+      "management.service:team:web",
+      ["teams:web"],
+    ],
+    [
+      "its team, in its other groups, each once",
+      { team: "web", groups: ["ops", "web"] },
+      none,
+      "management.service:team:web",
+      ["ops", "web"],
+    ],
+    ["its subject, verbatim", { subject: "robot:7" }, prefixed, "robot:7", []],
+    [
+      "a user who is called system:admin by an authenticator that has a prefix for that",
+      { user: "system:admin" },
+      prefixed,
+      "sso:system:admin",
+      [],
+    ],
+  ])("%s", (_rule, spec, prefixes, username, groups) => {
+    expect(identityOf(termsOf(spec), prefixes)).toEqual({ kind: "somebody", username, groups });
+  });
+});
+
+describe("a key acts as nobody", () => {
+  test("when none of user, team and subject is set, whatever its groups", () => {
+    expect(identityOf(termsOf({ groups: ["devs"] }), none)).toMatchObject({
+      kind: "nobody",
+      reason: "MissingSubject",
+    });
+  });
+
+  test.each<[string, Partial<OwnedAccessKeyTerms>]>([
+    ["user", { user: "system:admin" }],
+    ["subject", { subject: "system:serviceaccount:kube-system:default" }],
+    ["team", { team: "system:masters" }],
+    ["group", { user: "alice", groups: ["devs", "system:masters"] }],
+  ])("when its %s belongs to Kubernetes", (_field, spec) => {
+    const identity = identityOf(termsOf(spec), none);
+    expect(identity).toMatchObject({ kind: "nobody", reason: "UnsupportedSubject" });
+    expect(identity.kind === "nobody" && identity.message).toMatch(
+      /"system:(admin|serviceaccount|masters)/,
+    );
+  });
+
+  test("whatever is asked for, no identity has a name of Kubernetes'", () => {
+    const name = fc.constantFrom("", "a", "system:masters", "system:x", "systemic");
+    const spec = fc.record(
+      { user: name, team: name, subject: name, groups: fc.array(name) },
+      { requiredKeys: ["groups"] },
+    );
+    fc.assert(
+      fc.property(spec, fc.constantFrom(none, prefixed), (fields, prefixes) => {
+        const identity = identityOf(termsOf(fields), prefixes);
+        return (
+          identity.kind === "nobody" ||
+          [identity.username, ...identity.groups].every((text) => !text.startsWith("system:"))
+        );
+      }),
+    );
+  });
+});

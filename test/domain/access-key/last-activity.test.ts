@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { OwnedAccessKeySeen } from "../../../src/api/owned-access-key.ts";
+import { activityInterval, dueActivity } from "../../../src/domain/access-key/last-activity.ts";
+
+type Used = Pick<OwnedAccessKeySeen, "spec" | "lastActivity">;
+
+const base = { disabled: false, groups: [], scope: "none" } as const;
+const idle = (ttl: number, lastActivity?: string): Used => ({
+  spec: { ...base, ttl, ttlAfterLastActivity: true },
+  ...(lastActivity === undefined ? {} : { lastActivity }),
+});
+const lasting = (lastActivity?: string): Used => ({
+  spec: { ...base, ttl: 60, ttlAfterLastActivity: false },
+  ...(lastActivity === undefined ? {} : { lastActivity }),
+});
+const at = Date.parse("2026-01-01T00:00:00Z");
+
+describe("a recorded use stands for", () => {
+  test.each<[string, Used, number]>([
+    ["a second where the idle life is short", idle(5), 1_000],
+    ["a twentieth of the idle life", idle(3600), 180_000],
+    ["ten minutes where it is long", idle(86_400), 600_000],
+    ["ten minutes where no life hangs on it", lasting(), 600_000],
+    ["ten minutes where there is no life to end", idle(0), 600_000],
+  ])("%s", (_rule, key, ms) => {
+    expect(activityInterval(key)).toBe(ms);
+  });
+});
+
+describe("a use is written", () => {
+  test.each<[string, Used, number, string | undefined]>([
+    ["at once when it is the first", lasting(), at + 1, "2026-01-01T00:00:00Z"],
+    [
+      "when the last one is old",
+      lasting("2026-01-01T00:00:00Z"),
+      at + 600_000,
+      "2026-01-01T00:10:00Z",
+    ],
+    ["not when the last one is young", lasting("2026-01-01T00:00:00Z"), at + 599_999, undefined],
+    ["never earlier than what stands", lasting("2026-01-01T00:00:00Z"), at - 3_600_000, undefined],
+    ["when what stands cannot be read", lasting("yesterday"), at, "2026-01-01T00:00:00Z"],
+  ])("%s", (_rule, key, usedAt, expected) => {
+    expect(dueActivity(key, usedAt)).toBe(expected);
+  });
+
+  test("so often that a key in use never ends, and its time never goes back", () => {
+    const uses = fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 100 });
+    fc.assert(
+      fc.property(fc.integer({ min: 10, max: 100_000 }), uses, (ttl, gaps) => {
+        let [now, standing] = [at, at];
+        for (const gap of gaps) {
+          now += gap;
+          expect(now).toBeLessThan(standing + ttl * 1000);
+          const due = dueActivity(idle(ttl, new Date(standing).toISOString()), now);
+          if (due === undefined) continue;
+          expect(Date.parse(due)).toBeGreaterThanOrEqual(standing);
+          standing = Date.parse(due);
+        }
+      }),
+    );
+  });
+});

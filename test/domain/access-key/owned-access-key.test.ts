@@ -1,0 +1,698 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { annotations } from "../../../src/api/names.ts";
+import { parseConditions } from "../../../src/api/parse.ts";
+import type { OwnedAccessKeySeen } from "../../../src/api/owned-access-key.ts";
+import {
+  type OwnedAccessKeyView,
+  planKeyReport,
+  planOwnedAccessKey,
+} from "../../../src/domain/access-key/owned-access-key.ts";
+import type { Plan } from "../../../src/domain/plan/plan.ts";
+import { applyAnnotations, applyStatus, notesOf, statusPatch } from "../plan-model.ts";
+import { born, sightedMetadata } from "../sightings.ts";
+
+const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
+const day = 86_400;
+const recorded = sightedMetadata({
+  annotations: { [annotations.createdAt]: "2026-01-01T00:00:00Z" },
+});
+
+interface Changes extends Partial<Omit<OwnedAccessKeyView, "key" | "config">> {
+  readonly key?: Partial<OwnedAccessKeySeen>;
+  readonly spec?: Partial<OwnedAccessKeySeen["spec"]>;
+  /** Whose the key is; alice's if not said. */
+  readonly owner?: { readonly user?: string; readonly team?: string; readonly subject?: string };
+  readonly config?: Partial<OwnedAccessKeyView["config"]>;
+}
+
+function viewOf({
+  key = {},
+  spec = {},
+  owner = { user: "alice" },
+  config = {},
+  ...rest
+}: Changes = {}): OwnedAccessKeyView {
+  return {
+    key: {
+      metadata: recorded,
+      spec: {
+        ...owner,
+        disabled: false,
+        ttlAfterLastActivity: false,
+        groups: [],
+        scope: "none",
+        ...spec,
+      },
+      keyDigest: "d1",
+      status: { observedGeneration: -1 },
+      conditions: [],
+      ...key,
+    },
+    requester: alice,
+    grant: { granted: true, named: true, namedByOthers: false },
+    unknownRoles: [],
+    config: {
+      maximumKeyTtl: 0,
+      namespace: "latchkey-system",
+      prefixes: { user: "", team: "" },
+      deleteExpiredKeysAfter: undefined,
+      ...config,
+    },
+    ...rest,
+  };
+}
+
+/** The view after the plan's writes of annotations and status were carried out. */
+function after(view: OwnedAccessKeyView, plan: Plan): OwnedAccessKeyView {
+  const status = applyStatus(view.key.status, plan);
+  return {
+    ...view,
+    key: {
+      ...view.key,
+      metadata: applyAnnotations(view.key.metadata, plan),
+      status,
+      conditions: parseConditions(status),
+    },
+  };
+}
+
+/** The view after its pass, and after the one that follows an end. */
+function settledAt(view: OwnedAccessKeyView, now: number): OwnedAccessKeyView {
+  const first = after(view, planOwnedAccessKey(view, now));
+  return after(first, planOwnedAccessKey(first, now));
+}
+
+function conditionsOf(view: OwnedAccessKeyView, now: number): Record<string, string> {
+  const { conditions } = after(view, planOwnedAccessKey(view, now)).key;
+  return Object.fromEntries(
+    conditions.map(({ type, status, reason }) => [type, `${status}/${reason}`]),
+  );
+}
+
+const failed = (reason: string) => ({
+  Ready: `False/${reason}`,
+  Active: `False/${reason}`,
+  Stalled: `True/${reason}`,
+});
+const lasting = { Expired: "False/NotExpired", Expiring: "False/NotExpiring" };
+const active = { Ready: "True/Active", Active: "True/Active", ...lasting };
+const ended = { ...failed("Expired"), Expired: "True/Expired", Expiring: "False/Expired" };
+const held = { kind: "held", by: "two" } as const;
+const failure = {
+  kind: "failed",
+  reason: "InternalError",
+  message: "POST /x: 500",
+  since: born,
+} as const;
+const unknown = { kind: "unknown", why: "nobody knows" } as const;
+
+describe("the conditions of a key", () => {
+  test.each<[string, Changes, number, Record<string, string>]>([
+    ["say Active while it works", {}, born, active],
+    ["say Active for a team's key", { owner: { team: "t" } }, born, active],
+    ["say Active for a generic subject", { owner: { subject: "s" } }, born, active],
+    ["say Active up to its end", { spec: { ttl: 5 } }, born + 4_999, active],
+    ["say Expired from the instant of its end", { spec: { ttl: 5 } }, born + 5_000, ended],
+    [
+      "say Expiring in the last tenth",
+      { spec: { ttl: 10 * day } },
+      born + 9 * day * 1000,
+      { ...active, Expiring: "True/Expiring" },
+    ],
+    [
+      "say Disabled and are ready",
+      { spec: { disabled: true } },
+      born,
+      { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" },
+    ],
+    [
+      "say UnknownRequester",
+      { requester: unknown },
+      born,
+      { ...lasting, ...failed("UnknownRequester") },
+    ],
+    [
+      "say MissingKey",
+      { key: { keyDigest: undefined } },
+      born,
+      { ...lasting, ...failed("MissingKey") },
+    ],
+    ["say MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
+    [
+      "say ParentKeyInvalid",
+      { askedWith: "gone" },
+      born,
+      { ...lasting, ...failed("ParentKeyInvalid") },
+    ],
+    [
+      "say InvalidScope for a role that is not there, and stay Active",
+      { unknownRoles: ["viewer"] },
+      born,
+      { ...active, Ready: "False/InvalidScope", Stalled: "True/InvalidScope" },
+    ],
+    [
+      "put Disabled before a role that is not there",
+      { unknownRoles: ["viewer"], spec: { disabled: true } },
+      born,
+      { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" },
+    ],
+    [
+      "put a failure before a role that is not there",
+      { unknownRoles: ["viewer"], askedWith: "gone" },
+      born,
+      { ...lasting, ...failed("ParentKeyInvalid") },
+    ],
+    ["say DuplicateKey", { duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
+    [
+      "put Expired before all else",
+      { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate: held },
+      born + 5_000,
+      ended,
+    ],
+    [
+      "put UnknownRequester before a missing key",
+      { requester: unknown, key: { keyDigest: undefined } },
+      born,
+      { ...lasting, ...failed("UnknownRequester") },
+    ],
+    [
+      "say ApplyFailed while it cannot be applied, and stay Active",
+      { failure },
+      born,
+      { ...active, Ready: "False/ApplyFailed", Reconciling: "True/ApplyFailed" },
+    ],
+    [
+      "put what its user has to mend before what cannot be applied",
+      { failure, duplicate: held },
+      born,
+      { ...lasting, ...failed("DuplicateKey") },
+    ],
+    [
+      "put a failure before Disabled",
+      { spec: { disabled: true }, duplicate: held },
+      born,
+      { ...lasting, ...failed("DuplicateKey") },
+    ],
+  ])("%s", (_rule, changes, now, conditions) => {
+    expect(conditionsOf(viewOf(changes), now)).toEqual(conditions);
+  });
+
+  test.each<[string, Changes, string]>([
+    [
+      "names the older object, not the key",
+      { duplicate: held },
+      `The older OwnedAccessKey "two" holds the same key. Set another spec.key.`,
+    ],
+    [
+      "names no object of another requester",
+      { duplicate: { kind: "held" } },
+      "An older OwnedAccessKey of another requester holds the same key. Set another spec.key.",
+    ],
+    [
+      "names the limit of one index",
+      { duplicate: { kind: "crowded-out" } },
+      `"alice" has 4 older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit. Delete one of them, or set another spec.key.`,
+    ],
+    [
+      "names the roles that are not there, and the label",
+      { unknownRoles: ["viewer", "x"] },
+      'spec.scope.roles names "viewer", "x", and no ClusterRole is labelled management.service/scope-role with that name: such a role allows nothing. Label one, or name another.',
+    ],
+    [
+      "says what became of the key that it was asked for with",
+      { askedWith: viewOf({ spec: { disabled: true } }) },
+      'The parent access key "one" is Disabled, so this key is rejected too. Create the key again with a valid credential.',
+    ],
+    [
+      "tells the end",
+      { spec: { ttl: 60 } },
+      "The key is accepted. Its life ends at 2026-01-01T00:01:00Z.",
+    ],
+    ["says that there is none", {}, "The key is accepted. Its life has no end."],
+    [
+      "says that the maximum applies",
+      { spec: { ttl: 60 }, config: { maximumKeyTtl: 30 } },
+      "The key is accepted. Its life ends at 2026-01-01T00:00:30Z. The configured maximum of 30 seconds applies.",
+    ],
+  ])("the message %s", (_rule, changes, message) => {
+    const view = viewOf(changes);
+    expect(
+      after(view, planOwnedAccessKey(view, born)).key.conditions.find(
+        ({ type }) => type === "Ready",
+      )?.message,
+    ).toBe(message);
+  });
+});
+
+describe("what is told while a key cannot be applied", () => {
+  const held = viewOf({ failure });
+
+  test("is its status and the Event of it, once", () => {
+    const plan = planKeyReport(held, born);
+    expect(plan.steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+    expect(notesOf(plan)).toEqual(["Warning ApplyFailed generation 3"]);
+    expect(planKeyReport(after(held, plan), born + 60_000).steps).toEqual([]);
+  });
+
+  test("is told of a key that has no finalizer yet, too, which stays without", () => {
+    const unheld = viewOf({ failure, key: { metadata: sightedMetadata({ finalizers: [] }) } });
+    expect(statusPatch(planKeyReport(unheld, born))).toMatchObject({ keyID: "uid-one" });
+    expect(
+      planKeyReport(unheld, born)
+        .steps.flat()
+        .filter((write) => write.do === "patch"),
+    ).toHaveLength(1);
+  });
+
+  test("says Expired of a key that is over", () => {
+    const { conditions } = after(
+      viewOf({ failure, spec: { ttl: 5 } }),
+      planKeyReport(viewOf({ failure, spec: { ttl: 5 } }), born + 5_000),
+    ).key;
+    expect(conditions.find(({ type }) => type === "Ready")).toMatchObject({
+      reason: "Expired",
+      message: expect.stringContaining("POST /x: 500"),
+    });
+  });
+});
+
+describe("the status of a key", () => {
+  test("holds generation, end and id, and leaves lastActivity alone", () => {
+    const lastActivity = "2026-01-01T00:00:02Z";
+    const view = viewOf({
+      spec: { ttl: 5, ttlAfterLastActivity: true },
+      key: { lastActivity, status: { observedGeneration: -1, lastActivity } },
+    });
+    const { status } = after(view, planOwnedAccessKey(view, born)).key;
+    expect(status).toMatchObject({
+      observedGeneration: 3,
+      expiresAt: "2026-01-01T00:00:07Z",
+      keyID: "uid-one",
+      lastActivity,
+    });
+    expect(statusPatch(planOwnedAccessKey(view, born))).not.toHaveProperty("lastActivity");
+  });
+
+  test("does not count from the last use unless the spec asks for it", () => {
+    const view = viewOf({ spec: { ttl: 5 }, key: { lastActivity: "2026-01-01T00:00:02Z" } });
+    expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({
+      expiresAt: "2026-01-01T00:00:05Z",
+    });
+  });
+
+  test("loses its end when the ttl goes", () => {
+    const view = viewOf({ key: { status: { expiresAt: "2026-01-01T00:00:05Z" } } });
+    expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: null });
+  });
+
+  test("is written once and never holds the digest", () => {
+    fc.assert(
+      fc.property(views(), fc.integer({ min: 0, max: 20 * day * 1000 }), (view, age) => {
+        const first = planOwnedAccessKey(view, born + age);
+        const settled = settledAt(view, born + age);
+        expect(
+          planOwnedAccessKey(settled, born + age)
+            .steps.flat()
+            .filter(({ do: what }) => what !== "delete"),
+        ).toEqual([]);
+        expect(settled.key.status).toEqual(after(view, first).key.status);
+        expect(JSON.stringify(first)).not.toContain("digest-of-the-key");
+      }),
+    );
+  });
+
+  test("says Expired from the instant of the end on, and the pass before wakes at that very instant", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+        fc.integer({ min: 0, max: 2 ** 41 }),
+        (ttl, age) => {
+          const view = viewOf({ spec: { ttl } });
+          const over = age >= ttl * 1000;
+          expect(conditionsOf(view, born + age)["Expired"]).toBe(
+            over ? "True/Expired" : "False/NotExpired",
+          );
+          const { next } = planOwnedAccessKey(settledAt(view, born + age), born + age);
+          const wakesInTime =
+            next.kind === "look-again" && next.at > born + age && next.at <= born + ttl * 1000;
+          expect(wakesInTime).toBe(!over);
+        },
+      ),
+    );
+  });
+});
+
+function views(): fc.Arbitrary<OwnedAccessKeyView> {
+  return fc
+    .record({
+      ttl: fc.constantFrom(0, 5, 10 * day),
+      disabled: fc.boolean(),
+      keyDigest: fc.constantFrom(undefined, "digest-of-the-key"),
+      duplicate: fc.constantFrom(undefined, held),
+      requester: fc.constantFrom(alice, unknown),
+      maximumKeyTtl: fc.constantFrom(0, 3),
+      deleteExpiredKeysAfter: fc.constantFrom(undefined, 0, 60),
+    })
+    .map(({ ttl, disabled, keyDigest, maximumKeyTtl, deleteExpiredKeysAfter, ...rest }) =>
+      viewOf({
+        ...rest,
+        spec: { ttl, disabled },
+        key: { keyDigest },
+        config: { maximumKeyTtl, deleteExpiredKeysAfter },
+      }),
+    );
+}
+
+describe("the records of a key", () => {
+  const at = (instant: string) => Date.parse(instant);
+  const withAnnotations = (given: Readonly<Record<string, string>>, changes: Changes = {}) =>
+    viewOf({
+      ...changes,
+      key: { ...changes.key, metadata: sightedMetadata({ annotations: given }) },
+    });
+  const recordsOf = (view: OwnedAccessKeyView, now: number) =>
+    settledAt(view, now).key.metadata.annotations;
+  const [createdAt, expiredAt, former] = [
+    annotations.createdAt,
+    annotations.expiredAt,
+    annotations.formerRequester,
+  ];
+  const [start, earlier] = ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"];
+  const taken = { granted: true, named: true, namedByOthers: true };
+
+  test.each<[string, OwnedAccessKeyView, number, Readonly<Record<string, string>>]>([
+    ["say when its lifetime began", withAnnotations({}), born, { [createdAt]: start }],
+    [
+      "keep an earlier beginning",
+      withAnnotations({ [createdAt]: earlier }),
+      born,
+      { [createdAt]: earlier },
+    ],
+    [
+      "correct a beginning after the creation, which a later restore would believe",
+      withAnnotations({ [createdAt]: "2099-01-01T00:00:00Z" }),
+      born,
+      { [createdAt]: start },
+    ],
+    [
+      "correct a beginning that is none",
+      withAnnotations({ [createdAt]: "soon" }),
+      born,
+      { [createdAt]: start },
+    ],
+    [
+      "say when it has ended",
+      viewOf({ spec: { ttl: 5 } }),
+      born + 5_000,
+      { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" },
+    ],
+    [
+      "say nothing of an end that is to come",
+      viewOf({ spec: { ttl: 5 } }),
+      born + 4_999,
+      { [createdAt]: start },
+    ],
+    [
+      "forget an end when the ttl grows",
+      withAnnotations(
+        { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" },
+        { spec: { ttl: 600 } },
+      ),
+      born + 6_000,
+      { [createdAt]: start },
+    ],
+    [
+      "forget an end that is to come",
+      withAnnotations({ [createdAt]: start, [expiredAt]: "2099-01-01T00:00:00Z" }),
+      born,
+      { [createdAt]: start },
+    ],
+    [
+      "keep an end before the creation when the ttl grows",
+      withAnnotations(
+        { [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" },
+        { spec: { ttl: 1e6 } },
+      ),
+      born,
+      { [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" },
+    ],
+    [
+      "say when it has ended, to the second",
+      viewOf({
+        spec: { ttl: 5, ttlAfterLastActivity: true },
+        key: {
+          metadata: sightedMetadata({ annotations: { [createdAt]: start } }),
+          lastActivity: "2026-01-01T00:00:01.700Z",
+        },
+      }),
+      born + 6_700,
+      { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:06Z" },
+    ],
+    [
+      "keep a former requester whose grant stands",
+      withAnnotations({ [createdAt]: start, [former]: "bob" }, { grant: taken }),
+      born,
+      { [createdAt]: start, [former]: "bob" },
+    ],
+    [
+      "forget a former requester whose grant is gone",
+      withAnnotations({ [createdAt]: start, [former]: "bob" }),
+      born,
+      { [createdAt]: start },
+    ],
+  ])("%s", (_rule, view, now, expected) => {
+    expect(recordsOf(view, now)).toEqual(expected);
+  });
+
+  test("are written with the finalizer", () => {
+    const plan = planOwnedAccessKey(
+      viewOf({ key: { metadata: sightedMetadata({ finalizers: [] }) } }),
+      born,
+    );
+    expect(plan.steps).toMatchObject([
+      [
+        {
+          do: "patch",
+          body: {
+            metadata: {
+              finalizers: ["management.service/cleanup"],
+              annotations: { [createdAt]: start },
+            },
+          },
+        },
+      ],
+    ]);
+  });
+
+  test.each<[string, OwnedAccessKeyView, string | undefined]>([
+    [
+      "counts from the earlier beginning",
+      withAnnotations({ [createdAt]: earlier }, { spec: { ttl: 5400 } }),
+      "2026-01-01T00:30:00Z",
+    ],
+    [
+      "counts from its creation where the recorded beginning is later",
+      withAnnotations({ [createdAt]: "2026-01-01T00:00:01Z" }, { spec: { ttl: 60 } }),
+      "2026-01-01T00:01:00Z",
+    ],
+    [
+      "counts from the earlier beginning where the last use ended with the restore",
+      withAnnotations(
+        { [createdAt]: earlier },
+        { spec: { ttl: 5400, ttlAfterLastActivity: true } },
+      ),
+      "2026-01-01T00:30:00Z",
+    ],
+    [
+      "ended when it is recorded to have, without a ttl too",
+      withAnnotations({ [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" }),
+      "2025-12-31T23:30:00Z",
+    ],
+    [
+      "ended when it is recorded to have, however long its ttl is",
+      withAnnotations({ [expiredAt]: "2025-12-31T23:30:00Z" }, { spec: { ttl: 1e6 } }),
+      "2025-12-31T23:30:00Z",
+    ],
+    [
+      "ended when it is recorded to have, in the second of its creation",
+      withAnnotations({ [expiredAt]: "2026-01-01T00:00:00Z" }),
+      "2026-01-01T00:00:00Z",
+    ],
+    [
+      "ends with its ttl where a later end is recorded",
+      withAnnotations({ [expiredAt]: "2099-01-01T00:00:00Z" }, { spec: { ttl: 60 } }),
+      "2026-01-01T00:01:00Z",
+    ],
+  ])("a restored lifetime %s", (_rule, view, end) => {
+    expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: end });
+    expect(conditionsOf(view, born)["Expired"]).toBe(
+      at(end ?? "") <= born ? "True/Expired" : "False/NotExpired",
+    );
+  });
+});
+
+describe("Events about a key", () => {
+  /** Of a pass and the one that follows an end. */
+  const allNotesOf = (view: OwnedAccessKeyView, now: number) => {
+    const first = planOwnedAccessKey(view, now);
+    return [...notesOf(first), ...notesOf(planOwnedAccessKey(after(view, first), now))];
+  };
+
+  test.each<[string, Changes, number, readonly string[]]>([
+    ["tell nothing of a key that works", {}, born, []],
+    ["tell nothing of a disabled key", { spec: { disabled: true } }, born, []],
+    [
+      "warn of the end, on the occasion of that end",
+      { spec: { ttl: 5 } },
+      born + 5_000,
+      ["Warning Expired 2026-01-01T00:00:05Z"],
+    ],
+    [
+      "announce the end",
+      { spec: { ttl: 10 * day } },
+      born + 9 * day * 1000,
+      ["Normal Expiring 2026-01-11T00:00:00Z"],
+    ],
+    [
+      "warn of another failure, on the occasion of the generation",
+      { duplicate: held },
+      born,
+      ["Warning DuplicateKey generation 3"],
+    ],
+  ])("%s", (_rule, changes, now, notes) => {
+    expect(allNotesOf(viewOf(changes), now)).toEqual(notes);
+  });
+
+  test("come before the status that stops them", () => {
+    const { steps } = planOwnedAccessKey(viewOf({ duplicate: held }), born);
+    expect(steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+  });
+
+  test("of the end come after its status, which is written first and alone, and before the record that stops them", () => {
+    const view = viewOf({ spec: { ttl: 5 } });
+    const first = planOwnedAccessKey(view, born + 5_000);
+    expect(first).toMatchObject({
+      steps: [[{ do: "patch", subresource: "status" }]],
+      next: { kind: "wait-for-change" },
+    });
+    const { steps } = planOwnedAccessKey(after(view, first), born + 5_000);
+    expect(steps).toMatchObject([
+      [{ do: "tell" }],
+      [
+        {
+          do: "patch",
+          body: { metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:05Z" } } },
+        },
+      ],
+    ]);
+  });
+
+  test("of the end are told no more when a recorded end moves", () => {
+    const view = viewOf({
+      spec: { ttl: 5 },
+      key: {
+        metadata: sightedMetadata({
+          annotations: {
+            [annotations.createdAt]: "2026-01-01T00:00:00Z",
+            [annotations.expiredAt]: "2026-01-01T00:00:05Z",
+          },
+        }),
+      },
+    });
+    const ended = settledAt(view, born + 6_000);
+    expect(
+      allNotesOf(
+        { ...ended, key: { ...ended.key, spec: { ...ended.key.spec, ttl: 4 } } },
+        born + 6_000,
+      ),
+    ).toEqual([]);
+  });
+
+  test("are told again when the reason changes", () => {
+    const first = viewOf({ duplicate: held });
+    const second = { ...after(first, planOwnedAccessKey(first, born)), requester: unknown };
+    expect(notesOf(planOwnedAccessKey(second, born))).toEqual([
+      "Warning UnknownRequester generation 3 since 2026-01-01T00:00:00Z",
+    ]);
+  });
+
+  test.each<[string, Changes, readonly string[]]>([
+    ["a failure", { duplicate: held }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
+    ["its end", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
+    ["a pause", { spec: { disabled: true } }, []],
+  ])("tell once that a key works again after %s", (_rule, changes, notes) => {
+    const first = viewOf(changes);
+    const now = changes.spec?.ttl === undefined ? born : born + 10_000;
+    const troubled = settledAt(first, now);
+    const mended = {
+      ...viewOf(),
+      key: { ...viewOf().key, status: troubled.key.status, conditions: troubled.key.conditions },
+    };
+    const plan = planOwnedAccessKey(mended, now);
+    expect(notesOf(plan)).toEqual(notes);
+    expect(notesOf(planOwnedAccessKey(after(mended, plan), now))).toEqual([]);
+  });
+});
+
+describe("the stay of a key", () => {
+  const settled = (changes: Changes, now: number) => {
+    return settledAt(viewOf(changes), now);
+  };
+
+  test("begins with the finalizer and nothing else", () => {
+    const plan = planOwnedAccessKey(
+      viewOf({ key: { metadata: sightedMetadata({ finalizers: ["x"] }) } }),
+      born,
+    );
+    expect(plan.steps).toMatchObject([
+      [
+        {
+          do: "patch",
+          body: {
+            metadata: { resourceVersion: "7", finalizers: ["x", "management.service/cleanup"] },
+          },
+        },
+      ],
+    ]);
+  });
+
+  const opted = { spec: { ttl: 5 }, config: { deleteExpiredKeysAfter: 60 } };
+
+  test.each<[string, Changes, number, object]>([
+    [
+      "is for ever by default",
+      { spec: { ttl: 5 } },
+      born + 1e9,
+      { steps: [], next: { kind: "wait-for-change" } },
+    ],
+    [
+      "without an end is for ever, opted in or not",
+      { config: { deleteExpiredKeysAfter: 60 } },
+      born + 1e9,
+      { steps: [], next: { kind: "wait-for-change" } },
+    ],
+    [
+      "lasts for the opted time after the end",
+      opted,
+      born + 64_999,
+      { steps: [], next: { kind: "look-again", at: born + 65_000 } },
+    ],
+    [
+      "is ended then, if it is still the same object",
+      opted,
+      born + 65_000,
+      { steps: [[{ do: "delete", uid: "uid-one", resourceVersion: "7" }]] },
+    ],
+  ])("%s", (_rule, changes, now, plan) => {
+    expect(planOwnedAccessKey(settled(changes, now), now)).toMatchObject(plan);
+  });
+
+  test("is not ended before its end was told", () => {
+    const view = viewOf(opted);
+    const said = after(view, planOwnedAccessKey(view, born + 65_000));
+    expect(notesOf(planOwnedAccessKey(said, born + 65_000))).toEqual([
+      "Warning Expired 2026-01-01T00:00:05Z",
+    ]);
+  });
+});

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  tooManyUnclaimed,
+  unclaimedLimits,
+  unclaimedOf,
+  type WrittenSecret,
+} from "../../../src/domain/access-key/unclaimed-secrets.ts";
+
+const now = 10 ** 12;
+const written = (count: number, user: string, age = 0): readonly WrittenSecret[] =>
+  Array.from({ length: count }, (_, index) => ({
+    name: `${user}-${index}-${age}`,
+    user,
+    writtenAt: now - age,
+  }));
+
+describe("a Secret counts", () => {
+  test.each<[string, number, boolean, number]>([
+    ["from when it was written", 0, false, 1],
+    ["for ten minutes", 599_999, false, 1],
+    ["no longer", 600_000, false, 0],
+    ["not once a key claims it", 0, true, 0],
+  ])("%s", (_rule, age, isClaimed, expected) => {
+    expect(unclaimedOf(written(1, "alice", age), () => isClaimed, now)).toHaveLength(expected);
+  });
+});
+
+describe("one more is", () => {
+  test.each<[string, readonly WrittenSecret[], string | undefined]>([
+    ["in order where there is none", [], undefined],
+    ["in order below the limit of a user", written(15, "alice"), undefined],
+    ["too many for a user", written(16, "alice"), "16 requests of this user"],
+    ["in order for another user", written(16, "bob"), undefined],
+    [
+      "too many in all",
+      [...written(16, "bob"), ...written(16, "carol")],
+      "32 requests with connector data",
+    ],
+  ])("%s", (_rule, unclaimed, because) => {
+    expect(
+      (tooManyUnclaimed(unclaimed, "alice") ?? "in order").includes(because ?? "in order"),
+    ).toBe(true);
+  });
+
+  test("never admitted beyond the limits, whoever asks in whatever order", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom("alice", "bob", "carol", "dave"), { maxLength: 100 }),
+        (users) => {
+          const standing: WrittenSecret[] = [];
+          for (const [index, user] of users.entries())
+            if (tooManyUnclaimed(standing, user) === undefined)
+              standing.push({ name: String(index), user, writtenAt: now });
+          expect(standing.length).toBeLessThanOrEqual(unclaimedLimits.all);
+          for (const user of users)
+            expect(standing.filter((secret) => secret.user === user).length).toBeLessThanOrEqual(
+              unclaimedLimits.perUser,
+            );
+        },
+      ),
+    );
+  });
+});
+
+test("three replicas together stay below 100", () => {
+  expect(3 * unclaimedLimits.all).toBeLessThan(100);
+});

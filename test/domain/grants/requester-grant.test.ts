@@ -1,0 +1,422 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isRecord, listAt, stringsAt } from "../../../src/api/parse.ts";
+import type { GrantBinding, GrantedObject, GrantRole } from "../../../src/api/requester-grant.ts";
+import { shardNumber } from "../../../src/domain/grants/grant-manifest.ts";
+import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
+import type { Plan } from "../../../src/domain/plan/plan.ts";
+import { GrantModel } from "../grant-model.ts";
+import { sightedBinding, sightedRole } from "../sightings.ts";
+
+const hash = requesterHash("alice");
+const shard = (number: number) => `latchkey-requester-${hash}-${number}`;
+const token = (name: string): GrantedObject => ({ kind: "DirectClusterEndpointToken", name });
+const key = (name: string): GrantedObject => ({ kind: "OwnedAccessKey", name });
+const tokenKey = "directclusterendpointtokens";
+const role = (number: number, ...names: string[]) =>
+  sightedRole(
+    "alice",
+    number,
+    names.map((name) => `${tokenKey}/${name}`),
+  );
+const binding = (number: number) => sightedBinding("alice", number);
+const wide: GrantRole["rules"][number] = {
+  apiGroups: [""],
+  resources: ["secrets"],
+  resourceNames: [],
+  nonResourceURLs: [],
+  verbs: ["get"],
+};
+
+/** A role with one more rule, which opens all tokens. */
+function open(number: number, ...names: string[]): GrantRole {
+  const { rules, ...rest } = role(number, ...names);
+  return { ...rest, rules: [...rules, ...rules.map((rule) => ({ ...rule, resourceNames: [] }))] };
+}
+
+function stranger<T extends GrantRole | GrantBinding>(entry: T): T {
+  return { ...entry, metadata: { ...entry.metadata, labels: {} } };
+}
+
+/** `step: verb kind shard` of every write. */
+function told(plan: Plan): readonly string[] {
+  return plan.steps.flatMap((step, index) =>
+    step.map((write) => {
+      if (write.do === "patch" || write.do === "tell") return write.do;
+      const name = write.do === "delete" ? write.ref.name : write.object.metadata.name;
+      return `${index}: ${write.do} ${write.resource.kind.replace("Cluster", "")} ${shardNumber(hash, name)}`;
+    }),
+  );
+}
+
+describe("the grant of a requester", () => {
+  test.each<
+    [
+      string,
+      readonly GrantRole[],
+      readonly GrantBinding[],
+      readonly GrantedObject[],
+      readonly string[],
+    ]
+  >([
+    ["is nothing for nothing", [], [], [], []],
+    [
+      "is a role, then its binding",
+      [],
+      [],
+      [token("a"), key("b")],
+      ["0: create Role 0", "1: create RoleBinding 0"],
+    ],
+    ["stays as it is", [role(0, "a")], [binding(0)], [token("a")], []],
+    [
+      "gains a name in its role",
+      [role(0, "a")],
+      [binding(0)],
+      [token("a"), token("b")],
+      ["0: replace Role 0"],
+    ],
+    [
+      "goes with its last name, the binding first",
+      [role(0, "a")],
+      [binding(0)],
+      [],
+      ["0: delete RoleBinding 0", "1: delete Role 0"],
+    ],
+    [
+      "loses names before it gains some",
+      [role(0, "a"), role(1, "b", "x")],
+      [binding(0), binding(1)],
+      [token("a"), token("b"), token("c")],
+      ["0: replace Role 1", "1: replace Role 0"],
+    ],
+    [
+      "loses and gains names of one role at once",
+      [role(0, "a", "x")],
+      [binding(0)],
+      [token("a"), token("b")],
+      ["0: replace Role 0"],
+    ],
+    [
+      "takes from one before it trades in another",
+      [role(0, "x"), role(1, "b", "y")],
+      [binding(0), binding(1)],
+      [token("b")],
+      ["0: delete RoleBinding 0", "0: replace Role 1", "1: delete Role 0"],
+    ],
+    [
+      "loses a rule without names before it gains some",
+      [role(0, "a"), open(1, "b")],
+      [binding(0), binding(1)],
+      [token("a"), token("b"), token("c")],
+      ["0: replace Role 1", "1: replace Role 0"],
+    ],
+    ["is bound again", [role(0, "a")], [], [token("a")], ["0: create RoleBinding 0"]],
+    ["has its role again", [], [binding(0)], [token("a")], ["0: create Role 0"]],
+    [
+      "names an object once",
+      [role(0, "a"), role(1, "a", "b")],
+      [binding(0), binding(1)],
+      [token("a"), token("b")],
+      ["0: replace Role 1"],
+    ],
+    [
+      "has its role made anew when it gathers rules from others, which nobody but an administrator may change",
+      [{ ...role(0, "a"), aggregated: true }],
+      [binding(0)],
+      [token("a")],
+      ["0: delete Role 0", "1: create Role 0"],
+    ],
+    [
+      "is no role of another name, whatever its label",
+      [role(0, "a"), { ...role(0, "a"), metadata: { ...role(0).metadata, name: "mine" } }],
+      [binding(0)],
+      [token("a")],
+      [],
+    ],
+  ])("%s", (_rule, roles, bindings, wanted, writes) => {
+    expect(told(new GrantModel(roles, bindings).plan("alice", wanted))).toEqual(writes);
+  });
+
+  test.each<[string, GrantRole]>([
+    ["wider rules", { ...role(0, "a"), rules: [...role(0, "a").rules, wide] }],
+    [
+      "no names in its rule",
+      {
+        ...role(0, "a"),
+        rules: role(0, "a").rules.map((rule) => ({ ...rule, resourceNames: [] })),
+      },
+    ],
+    [
+      "more verbs",
+      { ...role(0, "a"), rules: role(0, "a").rules.map((rule) => ({ ...rule, verbs: ["*"] })) },
+    ],
+    [
+      "more resources",
+      {
+        ...role(0, "a"),
+        rules: role(0, "a").rules.map((rule) => ({ ...rule, resources: [tokenKey, "pods"] })),
+      },
+    ],
+    [
+      "another resource",
+      {
+        ...role(0, "a"),
+        rules: role(0, "a").rules.map((rule) => ({ ...rule, resources: ["pods"] })),
+      },
+    ],
+    ["no rules", { ...role(0, "a"), rules: [] }],
+    ["no annotation", { ...role(0, "a"), metadata: { ...role(0).metadata, annotations: {} } }],
+  ])("is put back when its role has %s", (_edit, edited) => {
+    expect(told(new GrantModel([edited], [binding(0)]).plan("alice", [token("a")]))).toEqual([
+      "0: replace Role 0",
+    ]);
+  });
+
+  test.each<[string, GrantBinding]>([
+    ["another role", { ...binding(0), roleRef: { ...binding(0).roleRef, name: "cluster-admin" } }],
+    [
+      "another subject",
+      { ...binding(0), subjects: [...binding(0).subjects, { kind: "User", name: "bob" }] },
+    ],
+    ["no subject", { ...binding(0), subjects: [] }],
+    ["no annotation", { ...binding(0), metadata: { ...binding(0).metadata, annotations: {} } }],
+  ])("is bound afresh when its binding has %s", (_edit, edited) => {
+    expect(told(new GrantModel([role(0, "a")], [edited]).plan("alice", [token("a")]))).toEqual([
+      "0: delete RoleBinding 0",
+      "1: create RoleBinding 0",
+    ]);
+  });
+
+  test.each([
+    ["of a requester of Kubernetes itself", "system:serviceaccount:ns:sa", true],
+    ["that is left over", "alice", false],
+  ])("%s is taken back", (_rule, requester, known) => {
+    const model = new GrantModel(
+      [sightedRole(requester, 0, [`${tokenKey}/a`])],
+      [sightedBinding(requester, 0)],
+    );
+    for (const write of model.plan(requester, [token("a")], known).steps.flat()) model.apply(write);
+    expect([model.roles.size, model.bindings.size]).toEqual([0, 0]);
+  });
+
+  test("keeps what others put on its role's metadata", () => {
+    const { metadata, ...rest } = role(0, "a");
+    const marked = {
+      ...rest,
+      metadata: {
+        ...metadata,
+        labels: { ...metadata.labels, team: "x" },
+        annotations: { ...metadata.annotations, note: "y" },
+        finalizers: ["z"],
+      },
+    };
+    const plan = new GrantModel([marked], [binding(0)]).plan("alice", [token("a"), token("b")]);
+    expect(plan.steps).toMatchObject([
+      [
+        {
+          object: {
+            metadata: {
+              uid: "uid-0",
+              resourceVersion: "7",
+              labels: { team: "x" },
+              annotations: { note: "y" },
+              finalizers: ["z"],
+            },
+          },
+        },
+      ],
+    ]);
+  });
+
+  test("uses the next number where a name is somebody else's, whom it leaves alone", () => {
+    const { metadata, ...rest } = stranger(role(0, "x"));
+    const other = { ...rest, metadata: { ...metadata, name: "another" } };
+    const model = new GrantModel(
+      [stranger(role(0, "x")), role(1, "a"), other],
+      [binding(0), stranger(binding(1))],
+    );
+    const plan = model.plan("alice", [token("a")]);
+    expect(plan.conflicts).toEqual(["another", shard(0), shard(1)]);
+    expect(told(plan)).toEqual([
+      "0: delete RoleBinding 0",
+      "1: delete Role 1",
+      "2: create Role 2",
+      "3: create RoleBinding 2",
+    ]);
+  });
+});
+
+describe("shards of a grant", () => {
+  const many = (from: number, count: number) =>
+    Array.from({ length: count }, (_entry, index) => token(`t${from + index}`));
+  const sizes = (model: GrantModel) =>
+    [...model.roles.values()].map(
+      ({ rules }) => rules.flatMap(({ resourceNames }) => resourceNames).length,
+    );
+  const settle = (model: GrantModel, wanted: readonly GrantedObject[]) => {
+    const { steps } = model.plan("alice", wanted);
+    for (const write of steps.flat()) model.apply(write);
+    return steps.flat().length;
+  };
+
+  test("hold 500 names each, keys and tokens together", () => {
+    const model = new GrantModel();
+    settle(model, [...many(0, 700), ...many(0, 400).map(({ name }) => key(name))]);
+    expect(sizes(model)).toEqual([500, 500, 100]);
+  });
+
+  test("keep their names and fill free places, lowest shard first", () => {
+    const model = new GrantModel();
+    settle(model, many(0, 1000));
+    expect(settle(model, [...many(0, 490), ...many(500, 500), ...many(2000, 12)])).toBe(3);
+    expect(sizes(model)).toEqual([500, 500, 2]);
+  });
+
+  test("shrink to 500 names when somebody made one larger", () => {
+    const model = new GrantModel([role(0, ...many(0, 501).map(({ name }) => name))], [binding(0)]);
+    settle(model, many(0, 501));
+    expect(sizes(model)).toEqual([500, 1]);
+  });
+
+  test.each([
+    [shard(12), 12],
+    [shard(0), 0],
+    [`${shard(0)}1x`, undefined],
+    [`latchkey-requester-${hash}-`, undefined],
+    [`latchkey-requester-${hash}-01`, undefined],
+    [`latchkey-requester-${hash}--1`, undefined],
+    [`latchkey-requester-other-1`, undefined],
+    ["1", undefined],
+  ])("have numbers: %s", (name, number) => {
+    expect(shardNumber(hash, name)).toBe(number);
+  });
+});
+
+type Edit =
+  | "none"
+  | "role gone"
+  | "role widened"
+  | "role aggregated"
+  | "binding gone"
+  | "bob bound"
+  | "wrong roleRef"
+  | "label lost";
+const edits: readonly Edit[] = [
+  "none",
+  "role gone",
+  "role widened",
+  "role aggregated",
+  "binding gone",
+  "bob bound",
+  "wrong roleRef",
+  "label lost",
+];
+const objects = fc
+  .uniqueArray(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 12 })), {
+    selector: String,
+    maxLength: 14,
+  })
+  .map((pairs) => pairs.map(([isKey, n]) => (isKey ? key(`n${n}`) : token(`n${n}`))));
+const everything = [...Array(13).keys()].flatMap((n) => [key(`n${n}`), token(`n${n}`)]);
+
+/**
+ * A state that somebody's hands, a crash or an older wish may have left: up to three shards of
+ * these names.
+ */
+function leftBehind(before: readonly GrantedObject[], made: readonly Edit[]): GrantModel {
+  const parts = made.map((_edit, number) =>
+    before.filter((_object, index) => index % made.length === number),
+  );
+  const plurals = { OwnedAccessKey: "ownedaccesskeys", DirectClusterEndpointToken: tokenKey };
+  const model = new GrantModel();
+  made.forEach((edit, number) => {
+    const names = (parts[number] ?? []).map(({ kind, name }) => `${plurals[kind]}/${name}`);
+    const whole = sightedRole("alice", number, names);
+    const seen =
+      edit === "label lost"
+        ? stranger(whole)
+        : edit === "role widened"
+          ? { ...whole, rules: [...whole.rules, wide] }
+          : { ...whole, aggregated: edit === "role aggregated" };
+    const bound = {
+      "bob bound": { subjects: [{ kind: "User", name: "bob" }] },
+      "wrong roleRef": { roleRef: { ...binding(number).roleRef, name: "cluster-admin" } },
+    };
+    if (edit !== "role gone") model.roles.set(seen.metadata.name, seen);
+    if (edit !== "binding gone")
+      model.bindings.set(shard(number), {
+        ...binding(number),
+        ...(edit === "bob bound" || edit === "wrong roleRef" ? bound[edit] : {}),
+      });
+  });
+  return model;
+}
+
+describe("from whatever state", () => {
+  const states = fc.tuple(objects, fc.array(fc.constantFrom(...edits), { maxLength: 3 }), objects);
+
+  test("one plan leads to exactly what is wanted, and the next is empty", () => {
+    fc.assert(
+      fc.property(states, fc.boolean(), ([before, made, wanted], known) => {
+        const model = leftBehind(before, made);
+        for (const write of model.plan("alice", wanted, known).steps.flat()) model.apply(write);
+        expect(model.plan("alice", wanted, known).steps).toEqual([]);
+        const granted = everything.filter((object) => model.grants("alice", object));
+        const due = known ? wanted : [];
+        expect(new Set(granted.map((object) => JSON.stringify(object)))).toEqual(
+          new Set(due.map((object) => JSON.stringify(object))),
+        );
+        expect(everything.some((object) => model.grants("bob", object))).toBe(false);
+      }),
+    );
+  });
+
+  test("no write opens more than what stood or is wanted, and none grants without names", () => {
+    fc.assert(
+      fc.property(states, ([before, made, wanted]) => {
+        const model = leftBehind(before, made);
+        const allowed = new Set(wanted.map((object) => JSON.stringify(object)));
+        for (const object of everything)
+          if (model.grants("alice", object)) allowed.add(JSON.stringify(object));
+        for (const write of model.plan("alice", wanted).steps.flat()) {
+          model.apply(write);
+          const granted = everything
+            .filter((object) => model.grants("alice", object))
+            .map((object) => JSON.stringify(object));
+          expect(granted.filter((object) => !allowed.has(object))).toEqual([]);
+          const rules =
+            "object" in write && isRecord(write.object) ? listAt(write.object, "rules") : [];
+          for (const rule of rules) expect(stringsAt(rule, "resourceNames")).not.toEqual([]);
+        }
+      }),
+    );
+  });
+
+  test("whatever is taken from a shard that gains nothing is taken before anything is given", () => {
+    fc.assert(
+      fc.property(states, ([before, made, wanted]) => {
+        const model = leftBehind(before, made);
+        const now = () => new Set(everything.filter((object) => model.grants("alice", object)));
+        let last = now();
+        const history = model
+          .plan("alice", wanted)
+          .steps.flat()
+          .map((write) => {
+            model.apply(write);
+            const next = now();
+            const change = {
+              gave: [...next].some((object) => !last.has(object)),
+              took: [...last].some((object) => !next.has(object)),
+            };
+            last = next;
+            return change;
+          });
+        const afterFirstGift = history.slice(history.findIndex(({ gave }) => gave) + 1);
+        const onlyTook = history.some(({ gave }) => gave)
+          ? afterFirstGift.filter(({ gave, took }) => took && !gave)
+          : [];
+        expect(onlyTook).toEqual([]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import type { ConditionClaim } from "../../../src/api/conditions.ts";
+import { applyFailureSentence, withApplyFailure } from "../../../src/domain/plan/apply-failure.ts";
+import { atWork, stalled } from "../../../src/domain/plan/conditions.ts";
+import type { SaidFailure } from "../../../src/domain/plan/failing.ts";
+
+const failure: SaidFailure = {
+  kind: "failed",
+  reason: "InternalError",
+  message: "POST /x: 500 no room",
+  since: Date.parse("2026-01-01T00:00:00Z"),
+};
+const ready: ConditionClaim = {
+  type: "Ready",
+  status: "True",
+  reason: "Active",
+  message: "The key is accepted.",
+};
+const active: ConditionClaim = {
+  type: "Active",
+  status: "True",
+  reason: "Active",
+  message: "The key is accepted.",
+};
+const short = (claims: readonly ConditionClaim[]) =>
+  claims.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+
+describe("a failure to apply an object", () => {
+  test.each<[string, readonly ConditionClaim[], readonly string[]]>([
+    [
+      "makes one that is ready not ready, with work to do",
+      [ready, active],
+      ["Ready False ApplyFailed", "Reconciling True ApplyFailed", "Active True Active"],
+    ],
+    [
+      "says why another waits",
+      atWork("WaitingForGrant", "Waiting."),
+      ["Ready False ApplyFailed", "Reconciling True ApplyFailed"],
+    ],
+    [
+      "leaves a user's mistake its reason",
+      stalled("MissingKey", "No key."),
+      ["Ready False MissingKey", "Stalled True MissingKey"],
+    ],
+  ])("%s", (_rule, claims, expected) => {
+    expect(short(withApplyFailure(claims, failure))).toEqual(expected);
+    const messages = withApplyFailure(claims, failure)
+      .filter(({ type }) => type !== "Active")
+      .map(({ message }) => message);
+    expect(
+      messages.filter(
+        (message) => !message.includes("failed since 2026-01-01T00:00:00Z: POST /x: 500 no room."),
+      ),
+    ).toEqual([]);
+  });
+
+  test("that there is none changes nothing", () => {
+    expect(withApplyFailure([ready, active], undefined)).toEqual([ready, active]);
+  });
+
+  test("says what to do, however long the error is", () => {
+    const sentence = applyFailureSentence({ ...failure, message: "x".repeat(5000) });
+    expect(sentence.length).toBeLessThan(900);
+    expect(sentence).toContain("at least once a minute");
+  });
+});

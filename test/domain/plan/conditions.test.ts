@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Condition, ConditionClaim } from "../../../src/api/conditions.ts";
+import { settleConditions, stalled, timestamp } from "../../../src/domain/plan/conditions.ts";
+import { born } from "../sightings.ts";
+
+const standing: Condition = {
+  type: "Ready",
+  status: "True",
+  reason: "Ready",
+  message: "well",
+  observedGeneration: 1,
+  lastTransitionTime: "2025-01-01T00:00:00Z",
+};
+const at = { generation: 2, now: born };
+const claim = (type: ConditionClaim["type"], status: "True" | "False"): ConditionClaim => ({
+  type,
+  status,
+  reason: "Failed",
+  message: "new",
+});
+
+describe("conditions", () => {
+  test("keep the time of their last flip while the status stays, whatever else changes", () => {
+    expect(settleConditions([standing], [claim("Ready", "True")], at)).toEqual([
+      {
+        type: "Ready",
+        status: "True",
+        reason: "Failed",
+        message: "new",
+        observedGeneration: 2,
+        lastTransitionTime: "2025-01-01T00:00:00Z",
+      },
+    ]);
+  });
+
+  test("take the time of a flip, and of their first claim", () => {
+    const times = settleConditions(
+      [standing],
+      [claim("Ready", "False"), claim("Synced", "True")],
+      at,
+    ).map(({ lastTransitionTime }) => lastTransitionTime);
+    expect(times).toEqual(["2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"]);
+  });
+
+  test("are those claimed and no others, sorted by type", () => {
+    const settled = settleConditions(
+      [standing],
+      [claim("Synced", "True"), claim("Active", "True"), claim("Expired", "True")],
+      at,
+    );
+    expect(settled.map(({ type }) => type)).toEqual(["Active", "Expired", "Synced"]);
+  });
+
+  test("have messages of at most 1024 characters", () => {
+    const [long] = settleConditions(
+      [],
+      [{ ...claim("Ready", "True"), message: "x".repeat(2000) }],
+      at,
+    );
+    expect(long?.message).toBe(`${"x".repeat(1021)}...`);
+    const [fitting] = settleConditions(
+      [],
+      [{ ...claim("Ready", "True"), message: "x".repeat(1024) }],
+      at,
+    );
+    expect(fitting?.message).toHaveLength(1024);
+  });
+
+  test("stay as they are when the same is claimed again", () => {
+    const types = fc.uniqueArray(
+      fc.constantFrom<ConditionClaim["type"]>("Ready", "Synced", "Stalled", "Active"),
+    );
+    const claims = types.chain((some) =>
+      fc.tuple(...some.map((type) => fc.constantFrom(claim(type, "True"), claim(type, "False")))),
+    );
+    fc.assert(
+      fc.property(claims, fc.nat(), (some, later) => {
+        const first = settleConditions([], some, at);
+        expect(settleConditions(first, some, { ...at, now: at.now + later })).toEqual(first);
+      }),
+    );
+  });
+});
+
+test("what nothing but its user can mend is not ready and stalled", () => {
+  expect(stalled("Expired", "over").map(({ type, status }) => `${type}=${status}`)).toEqual([
+    "Ready=False",
+    "Stalled=True",
+  ]);
+});
+
+test("a time has whole seconds and is never rounded up", () => {
+  expect(timestamp(born + 999)).toBe("2026-01-01T00:00:00Z");
+});

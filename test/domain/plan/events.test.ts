@@ -1,0 +1,69 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { ConditionClaim } from "../../../src/api/conditions.ts";
+import { resources } from "../../../src/api/resources.ts";
+import { settleConditions } from "../../../src/domain/plan/conditions.ts";
+import { healthNotices } from "../../../src/domain/plan/events.ts";
+import { born, sightedMetadata } from "../sightings.ts";
+
+const metadata = sightedMetadata({ namespace: "team" });
+const outcomes = ["Ready", "TooLarge", "NameConflict", "Progressing"] as const;
+const syncs = ["Synced", "Conflict", "Failed", "Paused", "NoTargets", "Progressing"] as const;
+
+function claimsOf(
+  ready: (typeof outcomes)[number],
+  synced: (typeof syncs)[number],
+): readonly ConditionClaim[] {
+  return [
+    {
+      type: "Ready",
+      status: ready === "Ready" ? "True" : "False",
+      reason: ready,
+      message: "ready",
+    },
+    {
+      type: "Synced",
+      status: synced === "Synced" ? "True" : "False",
+      reason: synced,
+      message: "synced",
+    },
+  ];
+}
+
+const isTrouble = (reason: string): boolean =>
+  ["TooLarge", "NameConflict", "Conflict", "Failed"].includes(reason);
+
+test("a change of health is one Event, the same when it is told again before the status is written, and no other change is one", () => {
+  const states = fc.array(fc.tuple(fc.constantFrom(...outcomes), fc.constantFrom(...syncs)), {
+    minLength: 1,
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(states, (sequence) => {
+      let standing: ReturnType<typeof settleConditions> = [];
+      let trouble: string | undefined;
+      for (const [step, [ready, synced]] of sequence.entries()) {
+        const claims = claimsOf(ready, synced);
+        const telling = { resource: resources.sharedSecrets, metadata, standing };
+        const told = healthNotices(telling, claims, ["Ready", "Synced"]);
+        expect(healthNotices(telling, claims, ["Ready", "Synced"])).toEqual(told);
+        const now = [ready, synced].find(isTrouble);
+        const isWell = ready === "Ready" && synced !== "Progressing";
+        const expected =
+          now !== undefined && now !== trouble
+            ? [`Warning ${now}`]
+            : now === undefined && trouble !== undefined && isWell
+              ? ["Normal Ready"]
+              : [];
+        expect(
+          told.map((write) =>
+            write.do === "tell" ? `${write.notice.type} ${write.notice.reason}` : write.do,
+          ),
+        ).toEqual(expected);
+        standing = settleConditions(standing, claims, { generation: 3, now: born + step * 1000 });
+        expect(healthNotices({ ...telling, standing }, claims, ["Ready", "Synced"])).toEqual([]);
+        trouble = now;
+      }
+    }),
+  );
+});

@@ -1,0 +1,200 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { cleanupFinalizer } from "../../../src/api/names.ts";
+import { resources } from "../../../src/api/resources.ts";
+import {
+  planRelease,
+  planStuck,
+  releasePhase,
+  type ReleasePhase,
+  type ReleaseSeen,
+} from "../../../src/domain/plan/finalization.ts";
+import { statusPatch } from "../plan-model.ts";
+import { born, goingMetadata } from "../sightings.ts";
+
+const base: ReleaseSeen = {
+  hasGrantees: true,
+  now: 0,
+  seenAt: 0,
+  grantsGoneAt: undefined,
+  settleMs: 2_000,
+  isStillHonoured: undefined,
+};
+
+describe("an object that is being deleted", () => {
+  test.each<[string, Partial<ReleaseSeen>, ReleasePhase]>([
+    ["goes at once when nobody was granted it", { hasGrantees: false }, { kind: "release" }],
+    ["keeps its grants first", { now: 1_999 }, { kind: "keep-grants", until: 2_000 }],
+    ["loses them after the settle time", { now: 2_000 }, { kind: "revoke" }],
+    ["loses them at once without a settle time", { settleMs: 0 }, { kind: "revoke" }],
+    [
+      "waits for the settle time after its grants",
+      { now: 5_000, grantsGoneAt: 3_001 },
+      { kind: "settle", until: 5_001 },
+    ],
+    ["asks then", { now: 5_001, grantsGoneAt: 3_001 }, { kind: "review" }],
+    ["asks without a settle time, too", { settleMs: 0, grantsGoneAt: 0 }, { kind: "review" }],
+    [
+      "goes once nobody is honoured",
+      { now: 5_001, grantsGoneAt: 3_001, isStillHonoured: false },
+      { kind: "release" },
+    ],
+    [
+      "waits while somebody is",
+      { now: 5_001, grantsGoneAt: 3_001, isStillHonoured: true },
+      { kind: "settle", until: 5_251 },
+    ],
+    [
+      "waits a minute for that and no longer",
+      { now: 65_001, grantsGoneAt: 3_001, isStillHonoured: true },
+      { kind: "release" },
+    ],
+  ])("%s", (_rule, changes, phase) => {
+    expect(releasePhase({ ...base, ...changes })).toEqual(phase);
+  });
+
+  const seen = fc.record({
+    hasGrantees: fc.constant(true),
+    seenAt: fc.integer({ min: 0, max: 10_000 }),
+    settleMs: fc.integer({ min: 0, max: 5_000 }),
+    now: fc.integer({ min: 0, max: 100_000 }),
+    grantsGoneAt: fc.option(fc.integer({ min: 0, max: 100_000 }), { nil: undefined }),
+    isStillHonoured: fc.constantFrom(undefined, false, true),
+  });
+
+  test("never goes while a grant stands, nor before the settle time after it, nor unasked", () => {
+    fc.assert(
+      fc.property(seen, (facts) => {
+        if (releasePhase(facts).kind !== "release") return;
+        expect(facts.grantsGoneAt).toBeDefined();
+        expect(facts.now).toBeGreaterThanOrEqual((facts.grantsGoneAt ?? Infinity) + facts.settleMs);
+        expect(facts.isStillHonoured).toBeDefined();
+      }),
+    );
+  });
+
+  test("goes in the end: what waits waits for an instant that comes, and not for ever", () => {
+    fc.assert(
+      fc.property(seen, (facts) => {
+        const phase = releasePhase(facts);
+        expect("until" in phase ? phase.until : Infinity).toBeGreaterThan(facts.now);
+        const gone = {
+          ...facts,
+          grantsGoneAt: facts.grantsGoneAt ?? facts.now,
+          isStillHonoured: true,
+        };
+        expect(releasePhase({ ...gone, now: gone.grantsGoneAt + gone.settleMs + 60_000 })).toEqual({
+          kind: "release",
+        });
+      }),
+    );
+  });
+});
+
+describe("its status", () => {
+  const resource = resources.ownedAccessKeys;
+  const condition = (type: string, status: "True" | "False", reason: string) => ({
+    type,
+    status,
+    reason,
+    message: "as before",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  });
+  const conditions = [
+    condition("Active", "True", "Active"),
+    condition("Expired", "False", "NotExpired"),
+    condition("Ready", "True", "Active"),
+    condition("Stalled", "True", "Expired"),
+  ];
+  const object = { metadata: goingMetadata, status: { keyID: "kid", conditions }, conditions };
+  const waiting = { phase: { kind: "keep-grants", until: 9 }, now: born } as const;
+
+  test("promises nothing any more, and keeps what is a fact", () => {
+    const { steps } = planRelease(resource, object, waiting);
+    expect(steps).toHaveLength(1);
+    const patch = statusPatch(planRelease(resource, object, waiting));
+    expect(patch).toMatchObject({
+      observedGeneration: 3,
+      conditions: [
+        { type: "Active", status: "False", reason: "Terminating" },
+        { type: "Expired", status: "False", reason: "NotExpired" },
+        { type: "Ready", status: "False", reason: "Terminating" },
+        { type: "Reconciling", status: "True", reason: "Terminating" },
+      ],
+    });
+    expect(patch).not.toHaveProperty("keyID");
+  });
+
+  test("is written once", () => {
+    const patch = statusPatch(planRelease(resource, object, waiting));
+    const { conditions: told } = JSON.parse(JSON.stringify(patch));
+    const again = { ...object, status: { ...object.status, ...patch }, conditions: told };
+    for (const kind of ["revoke", "review"] as const)
+      expect(planRelease(resource, again, { phase: { kind }, now: born + 1 }).steps).toEqual([]);
+  });
+
+  test("says what fails on the way, until it has succeeded", () => {
+    const failure = {
+      kind: "failed",
+      reason: "InternalError",
+      message: "DELETE /x: 500",
+      since: born,
+    } as const;
+    const patch = statusPatch(planStuck(resource, object, { now: born, failure }));
+    const failed = {
+      reason: "ApplyFailed",
+      message: expect.stringMatching(/^The object is being deleted\..*DELETE \/x: 500/),
+    };
+    expect(patch).toMatchObject({
+      conditions: [
+        { type: "Active", reason: "Terminating" },
+        { type: "Expired" },
+        { type: "Ready", status: "False", ...failed },
+        { type: "Reconciling", status: "True", ...failed },
+      ],
+    });
+    const { conditions } = JSON.parse(JSON.stringify(patch));
+    const said = {
+      ...object,
+      metadata: { ...goingMetadata, finalizers: [cleanupFinalizer, "theirs"] },
+      status: { ...object.status, ...patch },
+      conditions,
+    };
+    // The last try that fails and the one after it say the same, though the phase says that all is
+    // done.
+    expect(
+      planRelease(resource, said, { phase: { kind: "release" }, now: born + 1, failure }).steps,
+    ).toMatchObject([[{ body: { metadata: { finalizers: ["theirs"] } } }]]);
+    expect(planStuck(resource, said, { now: born + 1, failure }).steps).toEqual([]);
+  });
+
+  test("is not worth a write when the object goes with the finalizer", () => {
+    expect(
+      planRelease(resource, object, { phase: { kind: "release" }, now: born }).steps,
+    ).toMatchObject([[{ do: "patch", body: { metadata: { finalizers: [] } } }]]);
+  });
+
+  test("is no matter of Latchkey's once nothing holds the object", () => {
+    expect(
+      planRelease(resource, { ...object, metadata: { ...goingMetadata, finalizers: [] } }, waiting)
+        .steps,
+    ).toEqual([]);
+  });
+
+  test.for([
+    [[cleanupFinalizer, "theirs"], 2],
+    [["theirs"], 1],
+  ] as const)(
+    "says while finalizers of others hold it (%s) that Latchkey has finished",
+    ([finalizers, steps]) => {
+      const plan = planRelease(
+        resource,
+        { ...object, metadata: { ...goingMetadata, finalizers } },
+        { phase: { kind: "release" }, now: born },
+      );
+      expect(plan.steps).toHaveLength(steps);
+      expect(JSON.stringify(statusPatch(plan))).toContain("Latchkey has finished");
+      expect(JSON.stringify(statusPatch(plan))).not.toContain("Reconciling");
+    },
+  );
+});

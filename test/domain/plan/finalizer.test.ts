@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { cleanupFinalizer } from "../../../src/api/names.ts";
+import { resources } from "../../../src/api/resources.ts";
+import { holdWrite, isHeld, releaseWrite } from "../../../src/domain/plan/finalizer.ts";
+import { sightedMetadata } from "../sightings.ts";
+
+const free = sightedMetadata({ finalizers: ["theirs"] });
+const held = sightedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
+
+test("an object is held by Latchkey's finalizer, not by others'", () => {
+  expect([isHeld(held), isHeld(free)]).toEqual([true, false]);
+});
+
+test.for([
+  [
+    "holding adds it behind those of others",
+    holdWrite(resources.sharedSecrets, free),
+    ["theirs", cleanupFinalizer],
+  ],
+  [
+    "releasing takes it out and leaves the others",
+    releaseWrite(resources.sharedSecrets, held),
+    ["theirs", "others"],
+  ],
+] as const)("%s, on the version that was seen", ([, write, finalizers]) => {
+  expect(write).toMatchObject({
+    do: "patch",
+    resource: resources.sharedSecrets,
+    ref: { name: "one" },
+    body: { metadata: { resourceVersion: "7", finalizers } },
+  });
+});

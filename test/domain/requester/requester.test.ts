@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { annotations } from "../../../src/api/names.ts";
+import { policiesAge } from "../../../src/domain/requester/policy-age.ts";
+import { isSystemName, requesterOf } from "../../../src/domain/requester/requester.ts";
+import { born, sightedMetadata } from "../sightings.ts";
+
+const stamp = {
+  [annotations.requester]: "alice",
+  [annotations.requesterUid]: "u1",
+  [annotations.requesterGroups]: "devs\nops",
+};
+const old = { installedAt: born - 10_000 };
+const alice = { kind: "known", name: "alice", uid: "u1", groups: ["devs", "ops"] };
+
+describe("who asked for an object", () => {
+  test.each([
+    ["is the stamp's name, uid and groups", stamp, alice],
+    [
+      "carries the id of the key that was used",
+      { ...stamp, [annotations.requesterKeyId]: "k" },
+      { ...alice, keyId: "k" },
+    ],
+    [
+      "may be in no group and have no uid",
+      { [annotations.requester]: "alice" },
+      { ...alice, uid: "", groups: [] },
+    ],
+    [
+      "has no empty group",
+      { ...stamp, [annotations.requesterGroups]: "" },
+      { ...alice, groups: [] },
+    ],
+  ])("%s", (_rule, annotated, requester) => {
+    expect(requesterOf(sightedMetadata({ annotations: annotated }), old)).toEqual(requester);
+  });
+
+  test.each([
+    ["the policies are not there", stamp, undefined, "not installed"],
+    [
+      "the object is older than the policies",
+      stamp,
+      { installedAt: born + 1 },
+      "before the policies",
+    ],
+    [
+      "the policies were not yet 10 s old",
+      stamp,
+      { installedAt: born - 9_000 },
+      "before the policies",
+    ],
+    ["there is no stamp", {}, old, "carries no requester"],
+    ["the stamp is empty", { [annotations.requester]: "" }, old, "carries no requester"],
+  ])("is not certain when %s, and the message tells the fix", (_rule, annotated, policies, why) => {
+    const requester = requesterOf(sightedMetadata({ annotations: annotated }), policies);
+    expect(requester).toMatchObject({
+      kind: "unknown",
+      why: expect.stringMatching(`${why}.*config/policies.*1\\.36.*create the object again`),
+    });
+  });
+
+  test("is Kubernetes itself when the name begins with system:", () => {
+    expect(["system:admin", "systematic"].map(isSystemName)).toEqual([true, false]);
+  });
+});
+
+describe("the age of the requester policies", () => {
+  const at = (second: number) =>
+    sightedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
+  const all = [at(1), at(4), at(3)];
+
+  test("counts from the youngest", () => {
+    expect(policiesAge(all)).toEqual({ installedAt: born + 4_000 });
+  });
+
+  test.each([0, 1, 2])("is unknown without one (%i)", (missing) => {
+    expect(
+      policiesAge(all.map((policy, index) => (index === missing ? undefined : policy))),
+    ).toBeUndefined();
+  });
+});

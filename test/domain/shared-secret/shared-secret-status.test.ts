@@ -1,0 +1,246 @@
+import { describe, expect, test } from "vitest";
+import { resources } from "../../../src/api/resources.ts";
+import type { DerivedRole } from "../../../src/domain/shared-secret/derived-role.ts";
+import {
+  type Findings,
+  sharedSecretClaims,
+  sharedSecretFigures,
+} from "../../../src/domain/shared-secret/shared-secret-status.ts";
+import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
+import { sightedSource, type SourceChanges } from "../sync-sightings.ts";
+
+const regarding = {
+  resource: resources.namespaces,
+  subject: { namespace: "pay", name: "pay", uid: "uid-pay" },
+};
+const refusedEntry = {
+  namespace: "pay",
+  name: "db",
+  reason: "Forbidden",
+  message: "exceeded quota",
+};
+const failures = [{ ...refusedEntry, kind: "failed", regarding }] as const;
+const role: DerivedRole = {
+  name: "latchkey-db-1",
+  permission: { verbs: ["get"], status: false },
+  subjects: [],
+  rules: "[]",
+};
+const settled: SyncSummary = {
+  desired: 0,
+  synced: 0,
+  conflicts: 0,
+  failed: 0,
+  pending: 0,
+  failures: [],
+  contested: { targets: 0 },
+  emptyProjects: [],
+};
+const wanting = { options: { projects: ["web"] } };
+const silent = { options: { projects: [] } };
+
+function found({
+  source = silent,
+  summary = {},
+  ...rest
+}: Partial<Omit<Findings, "source" | "summary">> & {
+  source?: SourceChanges;
+  summary?: Partial<SyncSummary>;
+}): Findings {
+  return {
+    source: sightedSource(source),
+    wanted: [],
+    ruleProblems: [],
+    emptyRules: [],
+    nameConflicts: [],
+    summary: { ...settled, ...summary },
+    ...rest,
+  };
+}
+
+function told(findings: Findings): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    sharedSecretClaims(findings).map(({ type, status, reason, message }) => [
+      type,
+      `${status} ${reason}: ${message}`,
+    ]),
+  );
+}
+
+describe("access", () => {
+  test.for<[string, Partial<Findings>, string]>([
+    ["is granted to nobody where nobody is named", {}, "True Applied: access is granted to nobody"],
+    ["is granted by one Role", { wanted: [role] }, "True Applied: access is granted by 1 Role"],
+    [
+      "is granted by rules that name somebody",
+      { wanted: [role], emptyRules: ["spec.access[1]"] },
+      "True Applied: access is granted by 1 Role; spec.access[1] names no users and no teams, and so grants nothing",
+    ],
+    [
+      "is granted by no rule that names nobody",
+      { emptyRules: ["spec.access[0]", "spec.access[1]"] },
+      "True Applied: access is granted to nobody; spec.access[0] and 1 more name no users and no teams, and so grant nothing",
+    ],
+    ["is granted by Roles", { wanted: [role, role] }, "True Applied: access is granted by 2 Roles"],
+    [
+      "is wrong where a rule is",
+      { ruleProblems: ["spec.access[0]: no verbs"] },
+      "False InvalidAccessRule: spec.access[0]: no verbs",
+    ],
+    [
+      "is in conflict where a name is taken",
+      { nameConflicts: ["latchkey-db-1"] },
+      "False NameConflict: a Role or RoleBinding latchkey-db-1 is not Latchkey's; delete it",
+    ],
+    [
+      "tells of rules and of names",
+      { ruleProblems: ["a"], nameConflicts: ["b"] },
+      "False InvalidAccessRule: a; a Role or RoleBinding b is not Latchkey's; delete it",
+    ],
+  ])("%s", ([, findings, claim]) => {
+    expect(told({ ...found({}), ...findings })["AccessApplied"]).toBe(claim);
+  });
+
+  test("that is wrong makes the object not ready, and stalled", () => {
+    const claims = told(found({ ruleProblems: ["a"] }));
+    expect(claims["Ready"]).toBe("False InvalidAccessRule: a");
+    expect(claims["Stalled"]).toBe("True InvalidAccessRule: a");
+  });
+});
+
+describe("the sync", () => {
+  const problem = { reason: "TooLarge", message: "split it" } as const;
+  test.for<[string, SourceChanges, Partial<SyncSummary>, string]>([
+    [
+      "is not asked for",
+      silent,
+      {},
+      "True NotRequested: annotation management.service/sync-to-projects names no project",
+    ],
+    [
+      "pauses",
+      { options: { paused: true } },
+      { pending: 1 },
+      'False Paused: annotation management.service/disable-sync is "true"',
+    ],
+    ["cannot be done", { options: { problem } }, {}, "False TooLarge: split it"],
+    [
+      "cannot be done, asked for or not",
+      { options: { projects: [], problem } },
+      {},
+      "False TooLarge: split it",
+    ],
+    [
+      "goes on",
+      wanting,
+      { desired: 2, synced: 1, pending: 1, conflicts: 1 },
+      "False Progressing: 1 of 2 targets are synced, 1 in conflict",
+    ],
+    [
+      "meets a foreign Secret",
+      wanting,
+      { desired: 2, synced: 1, conflicts: 1 },
+      "False Conflict: 1 of 2 targets are synced, 1 in conflict",
+    ],
+    [
+      "is refused",
+      wanting,
+      { desired: 1, failed: 1, failures },
+      "False Failed: 0 of 1 targets are synced, 1 failed, first: pay/db: exceeded quota",
+    ],
+    [
+      "has nowhere to go",
+      wanting,
+      { emptyProjects: [{ project: "web", namespaces: 2, asking: 0 }] },
+      'False NoTargets: there is nothing to sync to: all 2 namespaces of project "web" do not have the annotation management.service/sync: enabled',
+    ],
+    [
+      "is done where one project of two has targets",
+      { options: { projects: ["web", "pya"] } },
+      { desired: 1, synced: 1, emptyProjects: [{ project: "pya", namespaces: 0, asking: 0 }] },
+      'True Synced: 1 of 1 targets are synced; no namespace has a label management.service/project that matches "pya"',
+    ],
+    ["is done", wanting, { desired: 2, synced: 2 }, "True Synced: 2 of 2 targets are synced"],
+    [
+      "is done, and others want the same",
+      wanting,
+      {
+        desired: 1,
+        synced: 1,
+        contested: { targets: 1, rival: { namespace: "team", name: "younger" } },
+      },
+      "True Synced: 1 of 1 targets are synced, 1 also wanted by the younger SharedSecret team/younger",
+    ],
+  ])("%s", ([, source, summary, claim]) => {
+    expect(told(found({ source, summary }))["Synced"]).toBe(claim);
+  });
+});
+
+describe("the object", () => {
+  test.for<[string, Parameters<typeof found>[0], Readonly<Record<string, string>>]>([
+    ["is ready", { wanted: [role] }, { Ready: "True Ready: access is granted by 1 Role" }],
+    [
+      "stays ready when targets are in trouble, and says so",
+      { source: wanting, summary: { desired: 1, conflicts: 1 } },
+      {
+        Ready: "True Ready: access is granted to nobody; 0 of 1 targets are synced, 1 in conflict",
+      },
+    ],
+    [
+      "is ready, and not stalled, where nobody takes its copies",
+      {
+        source: wanting,
+        summary: { emptyProjects: [{ project: "web", namespaces: 0, asking: 0 }] },
+      },
+      {
+        Ready:
+          'True Ready: access is granted to nobody; there is nothing to sync to: no namespace has a label management.service/project that matches "web"',
+      },
+    ],
+    [
+      "is not ready while targets are to be written",
+      { source: wanting, summary: { desired: 1, pending: 1 } },
+      {
+        Ready: "False Progressing: access is granted to nobody; 0 of 1 targets are synced",
+        Reconciling: "True Progressing: access is granted to nobody; 0 of 1 targets are synced",
+      },
+    ],
+    [
+      "is ready while it pauses",
+      { source: { options: { paused: true } }, summary: { pending: 1 } },
+      { Ready: "True Ready: access is granted to nobody; 0 of 0 targets are synced" },
+    ],
+    [
+      "is stalled when neither access nor sync can be followed",
+      {
+        ruleProblems: ["a"],
+        source: { options: { problem: { reason: "InvalidSyncOption", message: "b" } } },
+      },
+      { Ready: "False InvalidAccessRule: a; b", Stalled: "True InvalidAccessRule: a; b" },
+    ],
+  ])("%s", ([, given, expected]) => {
+    const { Ready, Reconciling, Stalled } = told(found(given));
+    const claims = { Ready, Reconciling, Stalled };
+    expect(
+      Object.fromEntries(Object.entries(claims).filter(([, claim]) => claim !== undefined)),
+    ).toEqual(expected);
+  });
+});
+
+describe("the figures", () => {
+  test("count keys, Roles that could be put up, and targets; failures only when there are some", () => {
+    const findings = found({
+      wanted: [role, { ...role, name: "taken" }],
+      nameConflicts: ["taken"],
+      summary: { desired: 3, synced: 1, conflicts: 1, failed: 1 },
+    });
+    expect(sharedSecretFigures(findings)).toEqual({
+      keys: 1,
+      access: { roles: 1, bindings: 1 },
+      sync: { desired: 3, synced: 1, conflicts: 1, failed: 1 },
+    });
+    expect(sharedSecretFigures(found({ summary: { failures } }))).toMatchObject({
+      sync: { failures: [refusedEntry] },
+    });
+  });
+});

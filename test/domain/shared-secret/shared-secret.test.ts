@@ -1,0 +1,511 @@
+import { describe, expect, test } from "vitest";
+import { cleanupFinalizer, labels } from "../../../src/api/names.ts";
+import type { Condition } from "../../../src/api/conditions.ts";
+import { resources } from "../../../src/api/resources.ts";
+import { parseConditions } from "../../../src/api/parse.ts";
+import { parseRole, parseRoleBinding } from "../../../src/api/role.ts";
+import type { AccessSeen } from "../../../src/domain/shared-secret/access.ts";
+import { accessOf } from "../../../src/domain/shared-secret/access-rules.ts";
+import {
+  bindingManifest,
+  derivedRoles,
+  roleManifest,
+} from "../../../src/domain/shared-secret/derived-role.ts";
+import type { Plan } from "../../../src/domain/plan/plan.ts";
+import type { ReleasePhase } from "../../../src/domain/plan/finalization.ts";
+import {
+  granteesOf,
+  isProgressDue,
+  planSharedSecret,
+  planTermination,
+  type SharedSecretGoing,
+  type SharedSecretSeen,
+} from "../../../src/domain/shared-secret/shared-secret.ts";
+import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
+import { notesOf, statusPatch } from "../plan-model.ts";
+import { born, sightedMetadata } from "../sightings.ts";
+import {
+  sightedCopy,
+  sightedSource,
+  sightedStranger,
+  type SourceChanges,
+} from "../sync-sightings.ts";
+
+const settled: SyncSummary = {
+  desired: 0,
+  synced: 0,
+  conflicts: 0,
+  failed: 0,
+  pending: 0,
+  failures: [],
+  contested: { targets: 0 },
+  emptyProjects: [],
+};
+const nothing: Omit<AccessSeen, "secret"> = {
+  roles: [],
+  bindings: [],
+  leftoverRoles: [],
+  leftoverBindings: [],
+  strangers: new Set(),
+};
+const prefixes = { user: "", team: "" };
+const waiting = { desired: 1, pending: 1 };
+
+type Changes = Partial<Omit<SharedSecretSeen, "source" | "summary">> & {
+  readonly source?: SourceChanges;
+  readonly summary?: Partial<SyncSummary>;
+};
+
+function seen({ source, summary, ...rest }: Changes = {}): SharedSecretSeen {
+  const base = { access: nothing, prefixes, namespaceIsTerminating: false };
+  return { ...base, source: sightedSource(source), summary: { ...settled, ...summary }, ...rest };
+}
+
+function derived(): Omit<AccessSeen, "secret"> {
+  const { secret } = sightedSource({ secret: { owner: { user: "ann" } } });
+  const raw = (manifest: object & { readonly metadata: object }) => ({
+    ...manifest,
+    metadata: {
+      uid: "uid-role",
+      resourceVersion: "3",
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      ...manifest.metadata,
+    },
+  });
+  const roles = derivedRoles(secret.metadata, accessOf(secret, prefixes).grants);
+  return {
+    ...nothing,
+    roles: roles.map((role) => parseRole(raw(roleManifest(secret.metadata, role)))),
+    bindings: roles.map((role) =>
+      parseRoleBinding(raw(bindingManifest(secret.metadata, role, role.subjects))),
+    ),
+  };
+}
+
+function outline({ steps }: Plan): readonly string[] {
+  return steps.map((step) =>
+    step
+      .map(
+        (write) =>
+          `${write.do} ${write.do === "tell" ? write.notice.reason : write.resource.plural}${write.do === "patch" ? ` ${write.subresource ?? "metadata"}` : ""}`,
+      )
+      .join(", "),
+  );
+}
+
+describe("before anything else", () => {
+  test("the finalizer is put on, and nothing more is done in that pass", () => {
+    const plan = planSharedSecret(
+      seen({
+        source: { metadata: { finalizers: ["theirs"] }, secret: { owner: { user: "ann" } } },
+      }),
+      born,
+    );
+    expect(outline(plan)).toEqual(["patch sharedsecrets metadata"]);
+    expect(plan.steps[0]?.[0]).toMatchObject({
+      body: { metadata: { resourceVersion: "7", finalizers: ["theirs", cleanupFinalizer] } },
+    });
+    expect(plan.next).toEqual({ kind: "wait-for-change" });
+  });
+
+  test("nothing is done in a namespace that goes away", () => {
+    expect(
+      planSharedSecret(
+        seen({ namespaceIsTerminating: true, source: { metadata: { finalizers: [] } } }),
+        born,
+      ).steps,
+    ).toEqual([]);
+    expect(planSharedSecret(seen({ namespaceIsTerminating: true }), born).steps).toEqual([]);
+  });
+});
+
+describe("a SharedSecret that is being deleted", () => {
+  const at = (kind: ReleasePhase["kind"]) => ({
+    phase: kind === "keep-grants" || kind === "settle" ? { kind, until: 9 } : { kind },
+    now: born,
+  });
+  const going = (
+    changes: Changes & { readonly copies?: SharedSecretGoing["copies"] } = {},
+    finalizers = [cleanupFinalizer],
+  ): SharedSecretGoing => {
+    const { copies = [], source = {}, ...rest } = changes;
+    return {
+      ...seen({
+        ...rest,
+        source: { ...source, metadata: { deletionTimestamp: "2026-01-01T00:01:00Z", finalizers } },
+      }),
+      copies,
+    };
+  };
+  const copies = [sightedCopy(sightedSource()), sightedStranger(sightedSource())];
+  const owned = { secret: { owner: { user: "ann" } } };
+  const left = {
+    metadata: sightedMetadata({ name: "latchkey-left", namespace: "team" }),
+    ownerReferences: [],
+    rules: [],
+  };
+
+  test("keeps its grants first, says that it is going, and takes its copies away", () => {
+    const plan = planTermination(
+      going({ source: owned, access: { ...derived(), leftoverRoles: [left] }, copies }),
+      at("keep-grants"),
+    );
+    expect(outline(plan)).toEqual([
+      "delete roles",
+      "delete secrets, delete secrets",
+      "patch sharedsecrets status",
+    ]);
+    expect(plan.steps[0]).toMatchObject([{ ref: { name: "latchkey-left" } }]);
+    expect(statusPatch(plan)).toMatchObject({
+      observedGeneration: 3,
+      conditions: [
+        { type: "Ready", status: "False", reason: "Terminating" },
+        { type: "Reconciling", status: "True" },
+      ],
+    });
+  });
+
+  test("cuts off at once whom its spec no longer lets in by that very Role", () => {
+    const plan = planTermination(
+      going({ source: { secret: { owner: { user: "bob" } } }, access: derived() }),
+      at("keep-grants"),
+    );
+    expect(outline(plan)).toEqual(["delete rolebindings", "patch sharedsecrets status"]);
+  });
+
+  test("cuts off everybody at once whose Role was edited", () => {
+    const { roles, ...rest } = derived();
+    const edited = roles.map((role) => ({
+      ...role,
+      rules: role.rules.map((rule) => ({ ...rule, verbs: ["*"] })),
+    }));
+    expect(
+      outline(
+        planTermination(
+          going({ source: owned, access: { ...rest, roles: edited } }),
+          at("keep-grants"),
+        ),
+      )[0],
+    ).toBe("delete rolebindings");
+  });
+
+  test("takes out of a binding only who is no longer let in, and puts its label back", () => {
+    const { bindings, ...rest } = derived();
+    const both = bindings.map((binding) => ({
+      ...binding,
+      metadata: { ...binding.metadata, labels: {} },
+      subjects: [
+        ...binding.subjects,
+        { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "bob" },
+      ],
+    }));
+    const plan = planTermination(
+      going({ source: owned, access: { ...rest, bindings: both } }),
+      at("keep-grants"),
+    );
+    expect(plan.steps[0]).toMatchObject([
+      {
+        do: "replace",
+        object: {
+          metadata: { labels: { [labels.sourceUid]: "uid-db" } },
+          subjects: [{ name: "ann" }],
+        },
+      },
+    ]);
+  });
+
+  test("takes its grants back after the settle time, bindings first", () => {
+    const plan = planTermination(
+      going({ source: owned, access: { ...derived(), leftoverRoles: [left] } }),
+      at("revoke"),
+    );
+    expect(outline(plan)).toEqual([
+      "delete rolebindings",
+      "delete roles, delete roles",
+      "patch sharedsecrets status",
+    ]);
+  });
+
+  test.for(["settle", "review"] as const)("waits then, in phase %s", (kind) => {
+    expect(outline(planTermination(going({ source: owned }), at(kind)))).toEqual([
+      "patch sharedsecrets status",
+    ]);
+  });
+
+  test("goes last, behind its copies and without another status", () => {
+    const plan = planTermination(going({ copies }), at("release"));
+    expect(outline(plan)).toEqual([
+      "delete secrets, delete secrets",
+      "patch sharedsecrets metadata",
+    ]);
+    expect(plan.steps.at(-1)?.[0]).toMatchObject({ body: { metadata: { finalizers: [] } } });
+  });
+
+  test("says while finalizers of others hold it that Latchkey has finished", () => {
+    const others = [cleanupFinalizer, "theirs"];
+    const plan = planTermination(going({}, others), at("release"));
+    expect(outline(plan)).toEqual(["patch sharedsecrets status", "patch sharedsecrets metadata"]);
+    expect(statusPatch(plan)).toMatchObject({
+      conditions: [{ type: "Ready", status: "False", reason: "Terminating" }],
+    });
+    const { source } = going({}, ["theirs"]);
+    const status = statusPatch(plan);
+    const told = {
+      ...source,
+      secret: { ...source.secret, status, conditions: parseConditions(status) },
+    };
+    expect(planTermination({ ...going(), source: told }, at("release")).steps).toEqual([]);
+  });
+
+  test("asks about one of each binding, of its spec or standing, but of no stranger's", () => {
+    const access = derived();
+    const names = access.bindings.map(({ metadata }) => metadata.name);
+    expect(granteesOf(going({ source: owned, access: nothing }))).toMatchObject([
+      {
+        subject: { kind: "User", name: "ann" },
+        verb: "delete",
+        allowedBy: `allowed by RoleBinding "${names[0]}/team" `,
+      },
+    ]);
+    expect(granteesOf(going({ access })).map(({ subject }) => subject.name)).toEqual(["ann"]);
+    expect(
+      granteesOf(going({ source: owned, access: { ...nothing, strangers: new Set(names) } })),
+    ).toEqual([]);
+    expect(granteesOf(going())).toEqual([]);
+  });
+});
+
+describe("a pass", () => {
+  test("puts access up before it writes the status", () => {
+    const plan = planSharedSecret(seen({ source: { secret: { owner: { user: "ann" } } } }), born);
+    expect(outline(plan)).toEqual([
+      "create roles",
+      "create rolebindings",
+      "patch sharedsecrets status",
+    ]);
+    expect(statusPatch(plan)).toMatchObject({
+      observedGeneration: 3,
+      keys: 1,
+      access: { roles: 1, bindings: 1 },
+    });
+  });
+
+  test("does nothing when nothing has changed", () => {
+    const source = { secret: { owner: { user: "ann" } } };
+    const status = statusPatch(planSharedSecret(seen({ source }), born));
+    const conditions = parseConditions(status);
+    const again = seen({
+      source: { secret: { ...source.secret, status, conditions } },
+      access: derived(),
+    });
+    expect(planSharedSecret(again, born + 60_000)).toEqual({
+      steps: [],
+      next: { kind: "wait-for-change" },
+    });
+  });
+
+  test("leaves a Role of a derived name to whoever made it, and says so", () => {
+    const [role] = derived().roles;
+    const plan = planSharedSecret(
+      seen({
+        source: { secret: { owner: { user: "ann" } } },
+        access: { ...nothing, strangers: new Set([role?.metadata.name ?? ""]) },
+      }),
+      born,
+    );
+    expect(outline(plan)).toEqual(["tell NameConflict", "patch sharedsecrets status"]);
+    expect(statusPatch(plan)).toMatchObject({ access: { roles: 0, bindings: 0 } });
+  });
+
+  test("applies the rules that are right beside one that is wrong", () => {
+    const rule = { verbs: ["get"], subresources: [], users: ["ann"], teams: [] };
+    const plan = planSharedSecret(
+      seen({ source: { secret: { access: [{ ...rule, verbs: [] }, rule] } } }),
+      born,
+    );
+    expect(outline(plan)).toEqual([
+      "create roles",
+      "create rolebindings",
+      "tell InvalidAccessRule",
+      "patch sharedsecrets status",
+    ]);
+  });
+});
+
+describe("the status of a fan-out", () => {
+  test.for<[string, Changes, number, readonly string[], object]>([
+    [
+      "is not written at once: it will soon be another",
+      { summary: waiting },
+      born,
+      [],
+      { kind: "look-again", at: born + 1000 },
+    ],
+    [
+      "waits a second from the first pass",
+      { summary: waiting, waitingSince: born },
+      born + 999,
+      [],
+      { kind: "look-again", at: born + 1000 },
+    ],
+    [
+      "tells of progress then, and waits for a target to change",
+      { summary: waiting, waitingSince: born },
+      born + 1000,
+      ["patch sharedsecrets status"],
+      { kind: "wait-for-change" },
+    ],
+    [
+      "is written once all is written",
+      { summary: { desired: 1, synced: 1 }, waitingSince: born },
+      born + 5,
+      ["patch sharedsecrets status"],
+      { kind: "wait-for-change" },
+    ],
+    [
+      "waits for nothing that pauses",
+      { summary: waiting, source: { options: { paused: true } } },
+      born,
+      ["patch sharedsecrets status"],
+      { kind: "wait-for-change" },
+    ],
+  ])("%s", ([, changes, now, steps, next]) => {
+    const plan = planSharedSecret(seen(changes), now);
+    expect(outline(plan)).toEqual(steps);
+    expect(plan.next).toEqual(next);
+  });
+
+  test("is due after exactly a second", () => {
+    expect([isProgressDue(born, born + 999), isProgressDue(born, born + 1000)]).toEqual([
+      false,
+      true,
+    ]);
+  });
+});
+
+describe("trouble is told as a Warning", () => {
+  const problem = { reason: "TooLarge", message: "split it" } as const;
+  const condition = (type: string, status: "True" | "False", reason: string): Condition => ({
+    type,
+    status,
+    reason,
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  });
+
+  const since = "2026-01-01T00:00:00Z";
+  const troubled = { source: { options: { problem } } };
+  test.for<[string, readonly Condition[], Changes, readonly string[]]>([
+    [
+      "once for all conditions that it turns False",
+      [],
+      troubled,
+      ["Warning TooLarge generation 3"],
+    ],
+    [
+      "when all was well",
+      [condition("Ready", "True", "Ready")],
+      troubled,
+      [`Warning TooLarge generation 3 since ${since}`],
+    ],
+    [
+      "once",
+      [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "TooLarge")],
+      troubled,
+      [],
+    ],
+    [
+      "again for another reason",
+      [condition("Ready", "False", "NameConflict")],
+      troubled,
+      [`Warning TooLarge generation 3 since ${since}`],
+    ],
+    [
+      "once, whatever else was wrong beside it",
+      [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "Failed")],
+      troubled,
+      [],
+    ],
+    [
+      "about targets, while Ready stays True",
+      [],
+      { summary: { desired: 1, conflicts: 1 } },
+      ["Warning Conflict generation 3"],
+    ],
+    ["but not while work goes on", [], { summary: waiting, waitingSince: born - 5000 }, []],
+    ["but not about a pause", [], { source: { options: { paused: true } } }, []],
+    [
+      "but not where nobody takes copies",
+      [],
+      { summary: { emptyProjects: [{ project: "*", namespaces: 0, asking: 0 }] } },
+      [],
+    ],
+    ["but not when all is well", [], {}, []],
+    [
+      "and its end as Normal",
+      [condition("Ready", "False", "TooLarge")],
+      {},
+      [`Normal Ready generation 3 since ${since}`],
+    ],
+    [
+      "and its end at targets as Normal",
+      [condition("Ready", "True", "Ready"), condition("Synced", "False", "Conflict")],
+      {},
+      [`Normal Ready generation 3 since ${since}`],
+    ],
+    [
+      "and its end not before it is over",
+      [condition("Ready", "False", "TooLarge")],
+      { summary: waiting, waitingSince: born - 5000 },
+      [],
+    ],
+    [
+      "and the end of a wait not at all",
+      [condition("Ready", "False", "Progressing"), condition("Synced", "False", "Paused")],
+      {},
+      [],
+    ],
+  ])("%s", ([, conditions, changes, notes]) => {
+    const source = { ...changes.source, secret: { conditions } };
+    expect(notesOf(planSharedSecret(seen({ ...changes, source }), born))).toEqual(notes);
+  });
+});
+
+describe("a target in trouble is told where it is", () => {
+  const regarding = {
+    resource: resources.secrets,
+    subject: { namespace: "pay", name: "db", uid: "uid-theirs" },
+  };
+  const failure = {
+    kind: "conflict",
+    namespace: "pay",
+    name: "db",
+    reason: "NotOurs",
+    message: "rename it",
+    regarding,
+  } as const;
+  const summary = { desired: 1, conflicts: 1, failures: [failure] };
+  const told = (source: SourceChanges = {}) =>
+    planSharedSecret(seen({ summary, source }), born)
+      .steps.flat()
+      .flatMap((write) =>
+        write.do === "tell" && write.notice.resource !== resources.sharedSecrets
+          ? [write.notice]
+          : [],
+      );
+
+  test("with the names of both sides", () => {
+    const note = "SharedSecret team/db is not synced to Secret pay/db: rename it";
+    expect(told()).toEqual([
+      { ...regarding, type: "Warning", reason: "Conflict", note, occasion: "uid-db 7" },
+    ]);
+  });
+
+  test("once: not while the status lists it", () => {
+    const { kind: _, regarding: __, ...entry } = failure;
+    expect(told({ secret: { status: { sync: { failures: [entry] } } } })).toEqual([]);
+    expect(
+      told({ secret: { status: { sync: { failures: [{ ...entry, reason: "OlderSource" }] } } } }),
+    ).toHaveLength(1);
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../../src/api/names.ts";
+import { parseSharedSecret } from "../../../src/api/shared-secret.ts";
+import { SecretText } from "../../../src/api/secret-text.ts";
+import {
+  claimedSource,
+  copyManifest,
+  copyOfText,
+  isCurrent,
+  isPasted,
+  sourceOf,
+} from "../../../src/domain/sync/copy.ts";
+import { sightedMetadata } from "../sightings.ts";
+import { type CopyChanges, sightedCopy, sightedSource, target } from "../sync-sightings.ts";
+
+const data = { password: new SecretText("bmV3") };
+const source = sightedSource({
+  metadata: { labels: { "argocd.argoproj.io/instance": "team" }, annotations: { theirs: "yes" } },
+});
+
+describe("what a Secret says it is a copy of", () => {
+  test.for<[string, string | undefined, object | undefined, boolean]>([
+    [
+      "names the source when it names this Secret",
+      "team/db -> pay/db",
+      { namespace: "team", name: "db" },
+      false,
+    ],
+    [
+      "counts for nothing in another Secret: it was pasted",
+      "team/db -> pay/other",
+      undefined,
+      true,
+    ],
+    ["counts for nothing in another namespace", "team/db -> play/db", undefined, true],
+    ["counts for nothing when it is nonsense", "team/db", undefined, false],
+    ["counts for nothing with a third part", "team/db/x -> pay/db", undefined, false],
+    ["counts for nothing when it is not there", undefined, undefined, false],
+  ])("%s", ([, text, claimed, pasted]) => {
+    const metadata = sightedMetadata({
+      ...target,
+      annotations: text === undefined ? {} : { [annotations.copyOf]: text },
+    });
+    expect(claimedSource(metadata)).toEqual(claimed);
+    expect(isPasted(metadata)).toBe(pasted);
+  });
+
+  test("is read as it is written", () => {
+    const text = copyOfText(source.secret.metadata, target);
+    expect(text).toBe("team/db -> pay/db");
+    expect(
+      claimedSource(sightedMetadata({ ...target, annotations: { [annotations.copyOf]: text } })),
+    ).toEqual({ namespace: "team", name: "db" });
+  });
+
+  test("has no namespace where there is none", () => {
+    expect(copyOfText({ name: "a" }, { name: "b" })).toBe("/a -> /b");
+    expect(
+      claimedSource(
+        sightedMetadata({ name: "b", annotations: { [annotations.copyOf]: "x/a -> y/b" } }),
+      ),
+    ).toBeUndefined();
+  });
+});
+
+describe("a copy is current", () => {
+  test.for<[string, CopyChanges, boolean]>([
+    ["when nothing differs", {}, true],
+    ["whatever others put beside", { labels: { theirs: "x" }, annotations: { theirs: "y" } }, true],
+    ["whoever seals it", { immutable: true }, true],
+    ["but not with other data", { digest: "old" }, false],
+    ["but not with another type", { type: "kubernetes.io/tls" }, false],
+    ["but not under another uid", { labels: { [labels.sourceUid]: "uid-other" } }, false],
+    ["but not without its annotation", { annotations: { [annotations.copyOf]: undefined } }, false],
+    [
+      "but not while it says why it is stuck",
+      { annotations: { [annotations.syncError]: "why" } },
+      false,
+    ],
+  ])("%s", ([, changes, expected]) => {
+    expect(isCurrent(sightedCopy(source, changes), source)).toBe(expected);
+  });
+});
+
+describe("a copy is written", () => {
+  test("with the data of the source and Latchkey's marks, and with nothing else of it", () => {
+    expect(copyManifest({ source, data }, target)).toEqual({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: {
+        ...target,
+        labels: { [labels.sourceUid]: "uid-db" },
+        annotations: { [annotations.copyOf]: "team/db -> pay/db" },
+      },
+      type: "Opaque",
+      data,
+    });
+  });
+
+  test("over a standing one with what it was decided on, keeping what others gave it, but not why it was stuck", () => {
+    const owner = { apiVersion: "v1", kind: "Pod", name: "theirs", uid: "uid-theirs" };
+    const standing = sightedCopy(source, {
+      digest: "old",
+      immutable: true,
+      ownerReferences: [owner],
+      annotations: { [annotations.syncError]: "why" },
+    });
+    const over = { ...standing, metadata: { ...standing.metadata, finalizers: ["theirs"] } };
+    const manifest = copyManifest({ source, data }, target, over);
+    expect(manifest).toMatchObject({ immutable: true, data: data });
+    expect(manifest.metadata).toEqual({
+      ...target,
+      uid: "uid-copy",
+      resourceVersion: "7",
+      finalizers: ["theirs"],
+      ownerReferences: [owner],
+      labels: { team: "blue", [labels.sourceUid]: "uid-db" },
+      annotations: { note: "kept", [annotations.copyOf]: "team/db -> pay/db" },
+    });
+  });
+
+  test("over a plain one without fields that are empty", () => {
+    const manifest = copyManifest({ source, data }, target, sightedCopy(source, { digest: "old" }));
+    expect(Object.keys(manifest.metadata).toSorted()).toEqual([
+      "annotations",
+      "labels",
+      "name",
+      "namespace",
+      "resourceVersion",
+      "uid",
+    ]);
+    expect(manifest).not.toHaveProperty("immutable");
+  });
+});
+
+describe("of a SharedSecret is held", () => {
+  const read = (values: readonly string[]) =>
+    sourceOf(
+      parseSharedSecret({
+        metadata: { ...sightedMetadata(), annotations: { theirs: "x" }, labels: { theirs: "x" } },
+        spec: { data: Object.fromEntries(values.map((value, index) => [`k${index}`, value])) },
+      }),
+      "digest",
+    );
+
+  test.for<[string, readonly string[], boolean]>([
+    ["its data where that is small", ["YQ=="], true],
+    ["its data up to 8 kB", ["A".repeat(8 * 1024 - 102)], true],
+    ["no data of more", ["A".repeat(8 * 1024 - 101)], false],
+    ["no data of a hundred keys, which cost something themselves", new Array(100).fill(""), false],
+    ["data that is empty", [], true],
+  ])("%s", ([, values, isHeld]) => {
+    const source = read(values);
+    expect(source).toMatchObject({ keys: values.length, digest: "digest" });
+    expect("data" in source).toBe(isHeld);
+    expect(source.secret).not.toHaveProperty("data");
+  });
+
+  test("no label or annotation of others", () => {
+    expect(read([]).secret.metadata).toMatchObject({ labels: {}, annotations: {} });
+  });
+
+  test("whether its data fits a Secret, though it is not held itself", () => {
+    const metadata = { ...sightedMetadata(), annotations: { [annotations.syncToProjects]: "web" } };
+    const source = sourceOf(
+      parseSharedSecret({ metadata, spec: { data: { a: "AAAA".repeat(400_000) } } }),
+      "digest",
+    );
+    expect([source.data, source.options.problem?.reason]).toEqual([undefined, "TooLarge"]);
+  });
+});

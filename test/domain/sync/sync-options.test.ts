@@ -1,0 +1,147 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { annotations } from "../../../src/api/names.ts";
+import { SecretText } from "../../../src/api/secret-text.ts";
+import {
+  fitsAny,
+  isPaused,
+  isRefusedType,
+  largestSecret,
+  syncOptionsOf,
+} from "../../../src/domain/sync/sync-options.ts";
+import { sightedMetadata } from "../sightings.ts";
+
+const { disableSync, syncSecretName, syncSecretType, syncToProjects } = annotations;
+
+function read(
+  given: Readonly<Record<string, string>>,
+  data: Readonly<Record<string, SecretText>> = {},
+) {
+  return syncOptionsOf({ metadata: sightedMetadata({ name: "db", annotations: given }), data });
+}
+
+test("without annotations nothing is offered, under the name of the SharedSecret, as Opaque", () => {
+  expect(read({})).toEqual({ projects: [], secretName: "db", secretType: "Opaque", paused: false });
+});
+
+test("a list of projects that cannot be read names none, and is told from an empty one", () => {
+  expect(read({ [syncToProjects]: "web!" })).toMatchObject({
+    projects: [],
+    projectsAreUnreadable: true,
+  });
+  expect(read({ [syncToProjects]: "" })).not.toHaveProperty("projectsAreUnreadable");
+});
+
+test("annotations name projects, name and type, and pause", () => {
+  const given = {
+    [syncToProjects]: "web, pay-*,",
+    [syncSecretName]: "other",
+    [syncSecretType]: "kubernetes.io/tls",
+    [disableSync]: "true",
+  };
+  expect(read(given)).toEqual({
+    projects: ["web", "pay-*"],
+    secretName: "other",
+    secretType: "kubernetes.io/tls",
+    paused: true,
+  });
+});
+
+describe("annotations that cannot be followed are told with the value and the fix", () => {
+  const long = "x".repeat(300);
+  test.for<[string, Readonly<Record<string, string>>, string]>([
+    [
+      "a glob with other characters",
+      { [syncToProjects]: "web,pay?" },
+      '"pay?" is not a name or glob; use',
+    ],
+    ["too many projects", { [syncToProjects]: "web,".repeat(65) }, "65 entries are more than 64"],
+    [
+      "a name that a Secret cannot have",
+      { [syncSecretName]: "My_Secret" },
+      '"My_Secret" is no name for a Secret; use',
+    ],
+    ["an empty name", { [syncSecretName]: "" }, '"" is no name'],
+    [
+      "a name that is too long, which is cut",
+      { [syncSecretName]: long },
+      `"${"x".repeat(64)}..." is no name`,
+    ],
+    [
+      "a service account's token",
+      { [syncSecretType]: "kubernetes.io/service-account-token" },
+      "is not allowed",
+    ],
+    ["a bootstrap token", { [syncSecretType]: "bootstrap.kubernetes.io/token" }, "is not allowed"],
+    ["a release of Helm", { [syncSecretType]: "helm.sh/release.v1" }, "is not allowed"],
+    ["an empty type", { [syncSecretType]: "" }, "is empty; name a type"],
+    ["neither true nor false", { [disableSync]: "yes" }, '"yes" is neither "true" nor "false"'],
+  ])("%s", ([, given, sentence]) => {
+    const { problem } = read(given);
+    expect(problem?.reason).toBe("InvalidSyncOption");
+    expect(problem?.message).toContain(sentence);
+    expect(problem?.message).toContain(Object.keys(given)[0]);
+  });
+});
+
+describe("data that a Secret cannot hold is told when it is to be synced, and only then", () => {
+  const big = new SecretText("AAAA".repeat(largestSecret / 3 + 1));
+  const fits = new SecretText(Buffer.alloc(largestSecret).toString("base64"));
+  const text = new SecretText("YQ==");
+  test.for<[string, Readonly<Record<string, SecretText>>, string | undefined]>([
+    ["a key of 254 characters", { ["k".repeat(254)]: text }, "InvalidKey"],
+    ["a key of one dot", { ".": text }, "InvalidKey"],
+    ["a key that begins with two dots", { "..a": text }, "InvalidKey"],
+    ["a key of 253 characters", { ["k".repeat(253)]: text, ".a": text }, undefined],
+    ["more than 1 MiB", { a: big }, "TooLarge"],
+    ["more than 1 MiB together", { a: fits, b: text }, "TooLarge"],
+    [
+      "more than 10,000 keys",
+      Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`k${index}`, text])),
+      "TooLarge",
+    ],
+    [
+      "10,000 keys",
+      Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, text])),
+      undefined,
+    ],
+    ["exactly 1 MiB", { a: fits, b: new SecretText("") }, undefined],
+  ])("%s", ([, data, reason]) => {
+    expect(read({ [syncToProjects]: "web" }, data).problem?.reason).toBe(reason);
+    expect(read({}, data).problem).toBeUndefined();
+  });
+});
+
+test("a pause is the word true, and nothing else", () => {
+  expect(
+    ["true", "True", "1", "false"].map((text) =>
+      isPaused(sightedMetadata({ annotations: { [disableSync]: text } })),
+    ),
+  ).toEqual([true, false, false, false]);
+  expect(isRefusedType("kubernetes.io/dockerconfigjson")).toBe(false);
+});
+
+describe("globs", () => {
+  const globs = fc
+    .array(fc.constantFrom("a", "b", "-", ".", "*"), { maxLength: 7 })
+    .map((letters) => letters.join(""));
+  const texts = fc
+    .array(fc.constantFrom("a", "b", "-", "."), { maxLength: 7 })
+    .map((letters) => letters.join(""));
+
+  test("fit what a regular expression with .* for * fits", () => {
+    fc.assert(
+      fc.property(texts, fc.array(globs, { maxLength: 3 }), (text, some) => {
+        const oracles = some.map(
+          (glob) => new RegExp(`^${glob.replaceAll(".", "\\.").replaceAll("*", ".*")}$`),
+        );
+        expect(fitsAny(text, some)).toBe(oracles.some((oracle) => oracle.test(text)));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  test("of many stars take no longer than their length asks for", () => {
+    expect(fitsAny("a".repeat(10_000), ["*a".repeat(2000) + "b"])).toBe(false);
+  });
+});

@@ -1,0 +1,396 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { annotations, labels } from "../../../src/api/names.ts";
+import type { CopySeen, Source, StrangerSeen } from "../../../src/domain/sync/copy.ts";
+import {
+  type TargetSeen,
+  type TargetState,
+  targetState,
+  targetSteps,
+  writtenSource,
+} from "../../../src/domain/sync/sync.ts";
+import { SecretPlace, digestOf } from "../sync-model.ts";
+import { sightedCopy, sightedStranger, target } from "../sync-sightings.ts";
+import {
+  deleting,
+  elsewhere,
+  isOurs,
+  live,
+  misspelt,
+  older,
+  paused,
+  putStanding,
+  retyped,
+  situations,
+  type StandingSecret,
+  standingSecrets,
+} from "../sync-situations.ts";
+
+const pauses = { [annotations.disableSync]: "true" };
+const nothing = { [annotations.copyOf]: undefined };
+
+/** What may stand at the target, by name. */
+const standings = {
+  nothing: {},
+  "a current copy": { copy: sightedCopy(live) },
+  "a copy of old data": { copy: sightedCopy(live, { digest: "old" }) },
+  "a copy of another type": { copy: sightedCopy(live, { type: "kubernetes.io/tls" }) },
+  "an immutable copy of old data": { copy: sightedCopy(live, { digest: "old", immutable: true }) },
+  "an immutable current copy": { copy: sightedCopy(live, { immutable: true }) },
+  "an immutable copy that says why it was stuck": {
+    copy: sightedCopy(live, { immutable: true, annotations: { [annotations.syncError]: "why" } }),
+  },
+  "a copy that says why it was stuck": {
+    copy: sightedCopy(live, { annotations: { [annotations.syncError]: "why" } }),
+  },
+  "a copy without its annotation": { copy: sightedCopy(live, { annotations: nothing }) },
+  "a copy with nonsense for its annotation": {
+    copy: sightedCopy(live, { annotations: { [annotations.copyOf]: "nonsense" } }),
+  },
+  "a copy of another source": {
+    copy: sightedCopy(older, { labels: { [labels.sourceUid]: "uid-other" } }),
+  },
+  "a labelled Secret that names nobody": {
+    copy: sightedCopy(live, { labels: { [labels.sourceUid]: "uid-other" }, annotations: nothing }),
+  },
+  "a copy that pauses itself": { copy: sightedCopy(live, { digest: "old", annotations: pauses }) },
+  "a copy pasted from elsewhere": {
+    copy: sightedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }),
+  },
+  "a copy without its label": { stranger: sightedStranger(live) },
+  "a copy without its label that pauses itself": {
+    stranger: sightedStranger(live, { annotations: pauses }),
+  },
+  "a pasted copy without its label": {
+    stranger: sightedStranger(live, { annotations: { [annotations.copyOf]: elsewhere } }),
+  },
+  "somebody else's Secret": { stranger: sightedStranger(live, { annotations: nothing }) },
+} as const satisfies Record<string, { readonly copy?: CopySeen; readonly stranger?: StrangerSeen }>;
+
+type Standing = keyof typeof standings;
+type Kind = TargetState["kind"];
+
+function stateAt(standing: Standing, around: Partial<TargetSeen>): TargetState {
+  return targetState({ candidates: [], isTerminating: false, ...standings[standing], ...around });
+}
+
+describe("a target that one source wants", () => {
+  test.for<[Standing, Kind]>([
+    ["nothing", "missing"],
+    ["a current copy", "current"],
+    ["a copy of old data", "differs"],
+    ["a copy of another type", "to-recreate"],
+    ["an immutable copy of old data", "to-recreate"],
+    ["an immutable current copy", "current"],
+    ["an immutable copy that says why it was stuck", "differs"],
+    ["a copy that says why it was stuck", "differs"],
+    ["a copy without its annotation", "differs"],
+    ["a copy with nonsense for its annotation", "differs"],
+    ["a copy of another source", "differs"],
+    ["a labelled Secret that names nobody", "conflict"],
+    ["a copy that pauses itself", "paused"],
+    ["a copy pasted from elsewhere", "conflict"],
+    ["a copy without its label", "unlabelled"],
+    ["a copy without its label that pauses itself", "paused"],
+    ["a pasted copy without its label", "conflict"],
+    ["somebody else's Secret", "conflict"],
+  ])("and that holds %s is %s", ([standing, kind]) => {
+    expect(stateAt(standing, { candidates: [live], holder: live }).kind).toBe(kind);
+    expect(stateAt(standing, { candidates: [live], isTerminating: true }).kind).toBe("not-wanted");
+  });
+
+  test.for(names(standings))(
+    "and that holds %s is left alone while the source pauses",
+    (standing) => {
+      expect(stateAt(standing, { candidates: [paused], holder: paused }).kind).toBe("paused");
+    },
+  );
+
+  test("in another type is made anew, in one pass, if the API server would take it", () => {
+    const state = stateAt("a current copy", { candidates: [retyped], holder: retyped });
+    expect(verbs(state)).toEqual([["probe"], ["delete"], ["create"]]);
+    expect(targetSteps(target, state, retyped.data)[0]?.[0]).toMatchObject({
+      object: { type: "kubernetes.io/tls" },
+    });
+    expect(targetSteps(target, state, retyped.data)[1]?.[0]).toMatchObject({
+      uid: "uid-copy",
+      resourceVersion: "7",
+      ref: target,
+    });
+    expect(targetSteps(target, state, retyped.data)[2]?.[0]).toMatchObject({
+      object: { type: "kubernetes.io/tls" },
+    });
+  });
+});
+
+describe("a target that two sources want", () => {
+  test("is the senior's, whoever's copy stands there", () => {
+    const state = stateAt("a current copy", { candidates: [older, live], holder: live });
+    expect(state).toMatchObject({ kind: "differs", source: older });
+  });
+
+  test("is left alone when the senior pauses", () => {
+    expect(stateAt("nothing", { candidates: [paused, older] }).kind).toBe("paused");
+  });
+
+  const seniorWithTypo: Source = {
+    ...older,
+    options: { ...older.options, problem: { reason: "TooLarge", message: "split it" } },
+  };
+  test.for<[string, Source, Kind]>([
+    ["kept by the senior that holds it and has a typo", seniorWithTypo, "stuck"],
+    [
+      "handed on by a senior that is being deleted",
+      {
+        ...seniorWithTypo,
+        secret: {
+          ...older.secret,
+          metadata: { ...older.secret.metadata, deletionTimestamp: "now" },
+        },
+      },
+      "differs",
+    ],
+    ["handed on by a senior that has withdrawn", older, "differs"],
+    [
+      "not kept by a junior that has a typo",
+      {
+        ...seniorWithTypo,
+        secret: {
+          ...older.secret,
+          metadata: { ...older.secret.metadata, creationTimestamp: "2027-01-01T00:00:00Z" },
+        },
+      },
+      "differs",
+    ],
+  ])("is %s", ([, holder, kind]) => {
+    const copy = sightedCopy(holder);
+    expect(targetState({ candidates: [live], copy, holder, isTerminating: false }).kind).toBe(kind);
+  });
+
+  test("is relabelled for the senior that has a typo, not handed on", () => {
+    const around = {
+      stranger: sightedStranger(seniorWithTypo),
+      holder: seniorWithTypo,
+      isTerminating: false,
+    };
+    expect(targetState({ candidates: [live], ...around })).toMatchObject({
+      kind: "unlabelled",
+      source: seniorWithTypo,
+    });
+  });
+
+  test("is not kept by a senior with a typo that is ruled out here", () => {
+    const around = {
+      copy: sightedCopy(seniorWithTypo),
+      holder: seniorWithTypo,
+      holderIsRuledOut: true,
+      isTerminating: false,
+    };
+    expect(targetState({ candidates: [live], ...around }).kind).toBe("differs");
+    expect(targetState({ candidates: [], ...around }).kind).toBe("withdrawn");
+  });
+
+  test("is not kept by a senior whose label somebody put on a Secret of their own", () => {
+    const copy = sightedCopy(seniorWithTypo, { annotations: nothing });
+    expect(
+      targetState({ candidates: [live], copy, holder: seniorWithTypo, isTerminating: false }).kind,
+    ).toBe("conflict");
+  });
+});
+
+describe("a target that no source wants", () => {
+  const ours: readonly Standing[] = [
+    "a current copy",
+    "a copy of old data",
+    "an immutable copy of old data",
+    "a copy that pauses itself",
+    "a copy without its label",
+  ];
+  const foreign: readonly Standing[] = [
+    "nothing",
+    "a copy without its annotation",
+    "a copy pasted from elsewhere",
+    "a pasted copy without its label",
+    "somebody else's Secret",
+    "a labelled Secret that names nobody",
+  ];
+  const holders = [
+    { title: "lives", holder: live, kind: "withdrawn" },
+    { title: "pauses", holder: paused, kind: "withdrawn" },
+    { title: "cannot be followed", holder: misspelt, kind: "stuck" },
+    { title: "is being deleted", holder: deleting, kind: "not-wanted" },
+    { title: "is gone", holder: undefined, kind: "orphaned" },
+  ] as const;
+
+  describe.each(holders)("and whose source $title", ({ holder, kind }) => {
+    const around = holder === undefined ? {} : { holder };
+    test.for(ours)("holds %s", (standing) => {
+      const expected =
+        kind === "stuck" && standing === "a copy without its label" ? "unlabelled" : kind;
+      expect(stateAt(standing, around).kind).toBe(expected);
+      expect(stateAt(standing, { ...around, isTerminating: true }).kind).toBe("not-wanted");
+    });
+
+    test.for(foreign)("holds %s, which is left alone", (standing) => {
+      expect(stateAt(standing, around).kind).toBe("not-wanted");
+    });
+  });
+
+  test("names the source that an orphan says it comes from", () => {
+    expect(stateAt("a current copy", {})).toMatchObject({
+      kind: "orphaned",
+      source: { namespace: "team", name: "db" },
+    });
+  });
+
+  test("is deleted as it was seen, and nothing else is", () => {
+    expect(targetSteps(target, stateAt("a current copy", {}))).toMatchObject([
+      [{ do: "delete", ref: target, uid: "uid-copy", resourceVersion: "7" }],
+    ]);
+  });
+
+  test("says why it is stuck, once", () => {
+    const state = stateAt("a current copy", { holder: misspelt });
+    expect(targetSteps(target, state)).toMatchObject([
+      [
+        {
+          do: "patch",
+          body: {
+            metadata: { resourceVersion: "7", annotations: { [annotations.syncError]: "mend it" } },
+          },
+        },
+      ],
+    ]);
+    const told = targetState({
+      candidates: [],
+      copy: sightedCopy(live, { annotations: { [annotations.syncError]: "mend it" } }),
+      holder: misspelt,
+      isTerminating: false,
+    });
+    expect(targetSteps(target, told)).toEqual([]);
+  });
+});
+
+test("no copy is written without the data of its source", () => {
+  for (const standing of [
+    "nothing",
+    "a copy of old data",
+    "an immutable copy of old data",
+  ] as const) {
+    const state = stateAt(standing, { candidates: [live], holder: live });
+    expect(writtenSource(state)).toBe(live);
+    expect(() => targetSteps(target, state)).toThrow("the data of its source is not there");
+  }
+  for (const standing of [
+    "a current copy",
+    "a copy without its label",
+    "somebody else's Secret",
+  ] as const) {
+    expect(writtenSource(stateAt(standing, { candidates: [live], holder: live }))).toBeUndefined();
+  }
+});
+
+test("a lost label is put back without touching anything else", () => {
+  const steps = targetSteps(target, stateAt("a copy without its label", { candidates: [live] }));
+  expect(steps).toMatchObject([
+    [
+      {
+        do: "patch",
+        ref: target,
+        body: { metadata: { resourceVersion: "7", labels: { [labels.sourceUid]: "uid-db" } } },
+      },
+    ],
+  ]);
+  expect(
+    steps.flat().map((write) => (write.do === "patch" ? Object.keys(write.body) : [])),
+  ).toEqual([["metadata"]]);
+});
+
+test("a Secret that is no copy, by its own word or by the label of the source that goes here, is never written or deleted", () => {
+  const foreign = situations.filter(
+    ({ standing, around }) => standing !== undefined && !isOurs(standing, around.candidates),
+  );
+  fc.assert(
+    fc.property(foreign, ({ standing, around }) => {
+      expect(
+        targetSteps(target, targetState({ ...around, ...placeWith(standing).seen() })),
+      ).toEqual([]);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("pass after pass ends in a state that asks for nothing", () => {
+  fc.assert(
+    fc.property(situations, ({ standing, around }) => {
+      const state = settle(placeWith(standing), around);
+      expect(targetSteps(target, state, writtenSource(state)?.data)).toEqual([]);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("a wanted copy ends as current, unless somebody paused it or the Secret is not ours", () => {
+  fc.assert(
+    fc.property(situations, ({ standing, around }) => {
+      const [source] = around.candidates;
+      const place = placeWith(standing);
+      const { kind } = settle(place, around);
+      if (source === undefined || around.isTerminating || kind === "stuck") return;
+      const isPaused = source.options.paused || standing?.pauses === true;
+      const isForeign = standing !== undefined && !isOurs(standing, around.candidates);
+      expect(kind).toBe(isPaused ? "paused" : isForeign ? "conflict" : "current");
+      expect(digestOf(place.secret?.data ?? {})).toBe(
+        kind === "current" ? source.digest : (standing?.data ?? ""),
+      );
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("a copy that is written over keeps labels, annotations, finalizers, owners and immutability that others gave it", () => {
+  fc.assert(
+    fc.property(standingSecrets, (standing) => {
+      const place = placeWith(standing);
+      const before = place.secret;
+      settle(place, { candidates: [live], isTerminating: false });
+      fc.pre(place.secret?.metadata.uid === before?.metadata.uid);
+      expect(place.secret?.metadata).toMatchObject({
+        labels: { team: "blue" },
+        annotations: { note: "kept" },
+        finalizers: ["example.com/theirs"],
+      });
+      expect(place.secret).toMatchObject({
+        ownerReferences: before?.ownerReferences,
+        immutable: before?.immutable,
+      });
+    }),
+  );
+});
+
+function placeWith(standing: StandingSecret | undefined): SecretPlace {
+  const place = new SecretPlace();
+  if (standing !== undefined) putStanding(place, standing);
+  return place;
+}
+
+/** Carries out at most three passes and answers the state that the last one found. */
+function settle(place: SecretPlace, around: Omit<TargetSeen, "copy" | "stranger">): TargetState {
+  for (let pass = 1; ; pass++) {
+    const state = targetState({ ...around, ...place.seen() });
+    const steps = targetSteps(target, state, writtenSource(state)?.data);
+    if (steps.length === 0 || pass === 4) return state;
+    for (const write of steps.flat()) place.apply(write);
+  }
+}
+
+function verbs(state: TargetState): readonly (readonly string[])[] {
+  return targetSteps(target, state, writtenSource(state)?.data).map((step) =>
+    step.map((write) => write.do),
+  );
+}
+
+function names<T extends object>(table: T): readonly (keyof T)[] {
+  // Object.keys widens to string: the table has no other keys.
+  return Object.keys(table).filter((name): name is Extract<keyof T, string> => name in table);
+}

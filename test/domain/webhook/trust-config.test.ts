@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import {
+  authorizationConfiguration,
+  trustFlags,
+  webhookKubeconfig,
+} from "../../../src/domain/webhook/trust-config.ts";
+
+const directory = "/etc/kubernetes/latchkey";
+
+describe("the AuthorizationConfiguration", () => {
+  test.each([
+    [30, "apiserver.config.k8s.io/v1beta1"],
+    [31, "apiserver.config.k8s.io/v1beta1"],
+    [32, "apiserver.config.k8s.io/v1"],
+    [36, "apiserver.config.k8s.io/v1"],
+  ])("for 1.%i is of %s", (minor, apiVersion) => {
+    expect(authorizationConfiguration({ minor, directory })).toMatchObject({
+      apiVersion,
+      kind: "AuthorizationConfiguration",
+    });
+  });
+
+  test("asks Latchkey before RBAC, about requests with a key alone, and refuses them when it cannot", () => {
+    expect(authorizationConfiguration({ minor: 36, directory })).toMatchObject({
+      authorizers: [
+        {
+          type: "Webhook",
+          webhook: {
+            failurePolicy: "Deny",
+            unauthorizedTTL: "1s",
+            authorizedTTL: "1s",
+            matchConditions: [
+              { expression: "has(request.extra) && 'management.service/key-id' in request.extra" },
+            ],
+            connectionInfo: {
+              type: "KubeConfigFile",
+              kubeConfigFile: `${directory}/access-review.kubeconfig`,
+            },
+          },
+        },
+        { type: "Node" },
+        { type: "RBAC" },
+      ],
+    });
+  });
+});
+
+test("the flags name the files, and v1 of TokenReview, which is no default", () => {
+  expect(trustFlags({ minor: 36, directory })).toEqual([
+    `--authentication-token-webhook-config-file=${directory}/token-review.kubeconfig`,
+    "--authentication-token-webhook-version=v1",
+    "--authentication-token-webhook-cache-ttl=5s",
+    `--authorization-config=${directory}/authorization.yaml`,
+  ]);
+});
+
+test("a kubeconfig checks the webhook's name, whatever the address, and shows a client certificate", () => {
+  const access = {
+    url: "https://10.0.0.7/token-review",
+    serverName: "latchkey-webhook.latchkey-system.svc",
+    authority: "Y2E=",
+    certificate: "Y2VydA==",
+    privateKey: "a2V5",
+  };
+  expect(webhookKubeconfig(access)).toMatchObject({
+    clusters: [
+      {
+        cluster: {
+          server: access.url,
+          "tls-server-name": access.serverName,
+          "certificate-authority-data": "Y2E=",
+        },
+      },
+    ],
+    users: [{ user: { "client-certificate-data": "Y2VydA==", "client-key-data": "a2V5" } }],
+    "current-context": "latchkey",
+  });
+});

@@ -1,0 +1,101 @@
+import { expect, test } from "vitest";
+import { Gate } from "../../src/kube/adaptive-limiter.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+
+/**
+ * Visitors that stay inside until they leave; one that leaves with a number asks everybody to wait
+ * so many milliseconds.
+ */
+function visitors(limit: number, count: number) {
+  const clock = new TestClock();
+  const limits: number[] = [];
+  const gate = new Gate<number | undefined>({
+    limit,
+    clock,
+    asksToWait: (ms) => ms,
+    onLimit: (now) => limits.push(now),
+  });
+  const inside: number[] = [];
+  const out = new Map<number, PromiseWithResolvers<number | undefined>>();
+  const visits = Array.from({ length: count }, (_, visitor) =>
+    gate.within(() => {
+      inside.push(visitor);
+      const leaving = Promise.withResolvers<number | undefined>();
+      out.set(visitor, leaving);
+      return leaving.promise;
+    }),
+  );
+  const leave = async (visitor: number, ms?: number) => {
+    out.get(visitor)?.resolve(ms);
+    await settled();
+  };
+  return {
+    clock,
+    limits,
+    inside,
+    leave,
+    visits,
+    fail: (visitor: number, error: Error) => out.get(visitor)?.reject(error),
+  };
+}
+
+test("at most so many are inside, and the others follow in the order they came", async () => {
+  const { inside, leave, visits } = visitors(2, 5);
+  await settled();
+  expect(inside).toEqual([0, 1]);
+  await leave(1);
+  expect(inside).toEqual([0, 1, 2]);
+  for (const visitor of [0, 2, 3, 4]) await leave(visitor);
+  await Promise.all(visits);
+  expect(inside).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("whoever fails makes room, too", async () => {
+  const { inside, leave, visits, fail } = visitors(1, 2);
+  await settled();
+  fail(0, new Error("no"));
+  await expect(visits[0]).rejects.toThrow("no");
+  await settled();
+  expect(inside).toEqual([0, 1]);
+  await leave(1);
+  await visits[1];
+});
+
+test("half as many are let in once somebody is asked to wait", async () => {
+  const { inside, leave, limits } = visitors(8, 12);
+  await settled();
+  await leave(0, 1_000);
+  for (const visitor of [1, 2, 3]) await leave(visitor, 1_000);
+  expect([limits, inside.length]).toEqual([[4], 8]);
+  await leave(4);
+  expect([limits, inside.length]).toEqual([[4], 9]);
+});
+
+test("what was inside at the cut asks in vain for another one", async () => {
+  const { leave, limits } = visitors(8, 8);
+  await settled();
+  for (let visitor = 0; visitor < 8; visitor += 1) await leave(visitor, 1_000);
+  expect(limits).toEqual([4]);
+});
+
+test("as many good results as may be inside make room for one more, up to the limit", async () => {
+  const { leave, limits } = visitors(4, 40);
+  await settled();
+  await leave(0, 1_000);
+  for (let visitor = 1; visitor < 20; visitor += 1) await leave(visitor);
+  expect(limits).toEqual([2, 3, 4]);
+});
+
+test("a single one that is asked to wait closes the gate for that time", async () => {
+  const { clock, inside, leave } = visitors(1, 3);
+  await settled();
+  await leave(0, 3_000);
+  clock.advance(2_999);
+  await settled();
+  expect(inside).toEqual([0]);
+  clock.advance(1);
+  await settled();
+  expect(inside).toEqual([0, 1]);
+  await leave(1);
+  expect(inside).toEqual([0, 1, 2]);
+});

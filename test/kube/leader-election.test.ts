@@ -1,0 +1,365 @@
+import { describe, expect, test } from "vitest";
+import { LeaderElection } from "../../src/kube/leader-election.ts";
+import { microTime } from "../../src/kube/micro-time.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { TestClock } from "../runtime/test-clock.ts";
+import { OneLease } from "./one-lease.ts";
+
+const start = Date.UTC(2026, 0, 1);
+
+class Candidate {
+  readonly stop = new AbortController();
+  readonly log = recordingLog();
+  readonly metric: boolean[] = [];
+  readonly election: LeaderElection;
+  readonly #finish = Promise.withResolvers<void>();
+  /** What happened, in order: "leading", "told to stop", then how the candidacy ended. */
+  readonly story: string[] = [];
+
+  constructor(lease: OneLease, clock: TestClock, identity: string) {
+    const metrics = {
+      leading: (_name: string, leading: boolean) => void this.metric.push(leading),
+    };
+    this.election = new LeaderElection({
+      client: lease,
+      clock,
+      random: () => 0,
+      log: this.log,
+      metrics,
+      lease: { namespace: "ns", name: "lease" },
+      identity,
+    });
+    const onLeading = (leading: AbortSignal): Promise<void> => {
+      this.story.push("leading");
+      leading.addEventListener("abort", () =>
+        this.story.push(`told to stop with ${this.election.remainingMs()} ms`),
+      );
+      return this.#finish.promise;
+    };
+    this.election.run({ signal: this.stop.signal, onLeading }).then(
+      (end) => this.story.push(end),
+      (error: unknown) => this.story.push(String(error)),
+    );
+  }
+
+  /** The work of leading ends. */
+  finish(): void {
+    this.#finish.resolve();
+  }
+
+  fail(): void {
+    this.#finish.reject(new Error("work failed"));
+  }
+
+  get leads(): boolean {
+    return this.story.at(-1) === "leading" && this.election.remainingMs() > 0;
+  }
+}
+
+function world(): { lease: OneLease; clock: TestClock; join: (identity: string) => Candidate } {
+  const [lease, clock] = [new OneLease(), new TestClock(start)];
+  return { lease, clock, join: (identity) => new Candidate(lease, clock, identity) };
+}
+
+describe("taking the Lease", () => {
+  test("the first candidate makes it, and leads at once", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    expect(a.leads).toBe(true);
+    expect(a.metric).toEqual([false, true]);
+    const time = "2026-01-01T00:00:00.000000Z";
+    expect(lease.spec).toEqual({
+      holderIdentity: "a",
+      leaseDurationSeconds: 15,
+      acquireTime: time,
+      renewTime: time,
+      leaseTransitions: 0,
+    });
+  });
+
+  test("while one renews, another never leads", async () => {
+    const { clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    const b = join("b");
+    await clock.run(120_000);
+    expect([a.leads, b.story]).toEqual([true, []]);
+  });
+
+  test("a dead holder's Lease is taken when it stood unchanged for its duration before our eyes, whatever its times say", async () => {
+    const { lease, clock, join } = world();
+    lease.put({
+      holderIdentity: "dead",
+      leaseDurationSeconds: 15,
+      renewTime: "1999-01-01T00:00:00.000000Z",
+      leaseTransitions: 3,
+    });
+    const b = join("b");
+    await clock.run(14_999);
+    expect(b.story).toEqual([]);
+    await clock.run(2000);
+    expect(b.leads).toBe(true);
+    expect(lease.spec).toMatchObject({ holderIdentity: "b", leaseTransitions: 4 });
+  });
+
+  test("the holder's own duration counts, not ours", async () => {
+    const { lease, clock, join } = world();
+    lease.put({ holderIdentity: "dead", leaseDurationSeconds: 60, leaseTransitions: 0 });
+    const b = join("b");
+    await clock.run(59_000);
+    expect(b.story).toEqual([]);
+    await clock.run(3000);
+    expect(b.leads).toBe(true);
+  });
+
+  test("every renewal begins the wait anew", async () => {
+    const { lease, clock, join } = world();
+    lease.put({ holderIdentity: "other", leaseDurationSeconds: 15 });
+    const b = join("b");
+    await clock.run(14_000);
+    lease.put({ renewTime: microTime(clock.now()) });
+    await clock.run(14_000);
+    expect(b.story).toEqual([]);
+  });
+
+  test("the wall clock does not matter", async () => {
+    const { lease, clock, join } = world();
+    lease.put({ holderIdentity: "other", leaseDurationSeconds: 15 });
+    const b = join("b");
+    await clock.run(1000);
+    clock.stepWallClock(3_600_000);
+    await clock.run(13_000);
+    expect(b.story).toEqual([]);
+  });
+
+  test("what an earlier life of ours held is taken over at once, and is no transition", async () => {
+    const { lease, clock, join } = world();
+    lease.put({
+      holderIdentity: "a",
+      leaseDurationSeconds: 15,
+      acquireTime: "2025-01-01T00:00:00.000000Z",
+      leaseTransitions: 7,
+    });
+    const a = join("a");
+    await clock.run(0);
+    expect(a.leads).toBe(true);
+    expect(lease.spec).toMatchObject({
+      acquireTime: "2025-01-01T00:00:00.000000Z",
+      leaseTransitions: 7,
+    });
+  });
+
+  test("a Lease that was given back is taken at the next try, and others' labels on it stay", async () => {
+    const { lease, clock, join } = world();
+    lease.put({ holderIdentity: "", leaseTransitions: 1 }, { team: "ops" });
+    const a = join("a");
+    await clock.run(0);
+    expect(a.leads).toBe(true);
+    expect(lease.metadata["labels"]).toEqual({ team: "ops" });
+    expect(lease.spec).toMatchObject({ leaseTransitions: 2 });
+  });
+
+  test("of two that try at once one leads", async () => {
+    const { clock, join } = world();
+    const [a, b] = [join("a"), join("b")];
+    await clock.run(60_000);
+    expect([a.leads, b.leads].filter(Boolean)).toHaveLength(1);
+  });
+
+  test("failures are tried again until it works", async () => {
+    const { lease, clock, join } = world();
+    lease.mishap = () => ({ code: "Network", effect: "none" });
+    const a = join("a");
+    await clock.run(30_000);
+    expect(a.story).toEqual([]);
+    expect(a.log.lines[0]).toMatchObject({
+      level: "warn",
+      fields: { lease: "lease", code: "Network" },
+    });
+    lease.mishap = () => undefined;
+    await clock.run(2000);
+    expect(a.leads).toBe(true);
+  });
+
+  test("a candidate that is told to stop ends without having led", async () => {
+    const { lease, clock, join } = world();
+    lease.put({ holderIdentity: "other", leaseDurationSeconds: 15 });
+    const b = join("b");
+    await clock.run(3000);
+    b.stop.abort();
+    await clock.run(0);
+    expect(b.story).toEqual(["released"]);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("keeping the Lease", () => {
+  test("one request every two seconds renews it", async () => {
+    const { lease, clock, join } = world();
+    join("a");
+    await clock.run(0);
+    const before = lease.requests.length;
+    await clock.run(60_000);
+    expect(lease.requests.slice(before)).toEqual(Array.from({ length: 30 }, () => "replace a"));
+    expect(lease.spec).toMatchObject({
+      renewTime: microTime(start + 60_000),
+      acquireTime: microTime(start),
+    });
+  });
+
+  test("time counts from before the renewal was sent", async () => {
+    const { clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    expect(a.election.remainingMs()).toBe(10_000);
+    await clock.run(1500);
+    expect(a.election.remainingMs()).toBe(8500);
+    await clock.run(500);
+    expect(a.election.remainingMs()).toBe(10_000);
+  });
+
+  test.for([
+    ["fails", { code: "ServerError", effect: "none" }],
+    ["is done but its answer lost", { code: "Network", effect: "done" }],
+  ] as const)("a renewal that %s is made good by a later one", async ([, mishap]) => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    lease.mishap = () => mishap;
+    await clock.run(7000);
+    lease.mishap = () => undefined;
+    await clock.run(60_000);
+    expect(a.leads).toBe(true);
+  });
+
+  test("somebody's label on it does no harm", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(1000);
+    lease.put({}, { team: "ops" });
+    await clock.run(60_000);
+    expect(a.leads).toBe(true);
+    expect(lease.metadata["labels"]).toEqual({ team: "ops" });
+  });
+
+  test("a Lease that was deleted is made anew", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(1000);
+    lease.remove();
+    await clock.run(10_000);
+    expect([a.leads, lease.spec["holderIdentity"]]).toEqual([true, "a"]);
+  });
+});
+
+describe("losing the Lease", () => {
+  test.for([
+    ["every request fails", { code: "ServerError", effect: "none" }],
+    ["no request is answered", "silence"],
+  ] as const)(
+    "when %s it is lost ten seconds after the last renewal, and nothing may be written any more",
+    async ([, mishap]) => {
+      const { lease, clock, join } = world();
+      const a = join("a");
+      await clock.run(4000);
+      lease.mishap = () => mishap;
+      await clock.run(9999);
+      expect(a.story).toEqual(["leading"]);
+      await clock.run(1);
+      expect(a.story).toEqual(["leading", "told to stop with 0 ms", "lost"]);
+      expect([a.election.remainingMs(), a.metric.at(-1)]).toEqual([0, false]);
+    },
+  );
+
+  test("it is lost at once when another holds it", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    lease.put({ holderIdentity: "b" });
+    await clock.run(4000);
+    expect(a.story).toEqual(["leading", "told to stop with 0 ms", "lost"]);
+    expect(lease.spec["holderIdentity"]).toBe("b");
+  });
+
+  test("the old leader is silent before the new one leads", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    const b = join("b");
+    await clock.run(1000);
+    lease.mishap = (verb) => (verb === "replace" && a.leads ? "silence" : undefined);
+    let both = 0;
+    for (let ms = 0; ms < 40_000; ms += 250) {
+      await clock.run(250);
+      if (a.election.remainingMs() > 0 && b.election.remainingMs() > 0) both++;
+    }
+    expect([both, a.story.at(-1), b.leads]).toEqual([0, "lost", true]);
+  });
+
+  test("what the work throws after that has nobody to tell", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    lease.mishap = () => "silence";
+    await clock.run(10_000);
+    a.fail();
+    await clock.run(0);
+    expect(a.story.at(-1)).toBe("lost");
+  });
+});
+
+describe("giving the Lease back", () => {
+  test("it is the last thing, after the work has ended; until then it is renewed", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(1000);
+    a.stop.abort();
+    await clock.run(30_000);
+    expect(a.story).toEqual(["leading", "told to stop with 9000 ms"]);
+    expect([lease.spec["holderIdentity"], a.election.remainingMs() > 0]).toEqual(["a", true]);
+    a.finish();
+    await clock.run(0);
+    expect(a.story.at(-1)).toBe("released");
+    expect(lease.spec).toMatchObject({
+      holderIdentity: "",
+      leaseTransitions: 0,
+      renewTime: microTime(clock.now()),
+    });
+    expect([a.election.remainingMs(), clock.pending]).toEqual([0, 0]);
+  });
+
+  test("another leads at its next try", async () => {
+    const { clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    const b = join("b");
+    a.finish();
+    await clock.run(2000);
+    expect([a.story.at(-1), b.leads]).toEqual(["released", true]);
+  });
+
+  test("work that fails gives it back too, and the failure is told", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    a.fail();
+    await clock.run(0);
+    expect([a.story.at(-1), lease.spec["holderIdentity"]]).toEqual(["Error: work failed", ""]);
+  });
+
+  test("a failure to give it back is only logged", async () => {
+    const { lease, clock, join } = world();
+    const a = join("a");
+    await clock.run(0);
+    lease.mishap = () => ({ code: "Network", effect: "none" });
+    a.finish();
+    await clock.run(0);
+    expect(a.story.at(-1)).toBe("released");
+    expect(a.log.lines.at(-1)).toMatchObject({ level: "warn", fields: { code: "Network" } });
+  });
+});
+
+test("a MicroTime has six digits", () => {
+  expect(microTime(start + 7)).toBe("2026-01-01T00:00:00.007000Z");
+});

@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { History } from "../../src/kube/resource-version-tracker.ts";
+
+function followed(...versions: readonly string[]): History {
+  const history = new History("pods");
+  for (const version of versions) history.reached(version);
+  return history;
+}
+
+describe("a list", () => {
+  test("is where the history begins", () => {
+    const history = followed();
+    expect([history.listed("7"), history.resourceVersion]).toEqual([false, "7"]);
+  });
+
+  test("of an earlier time is doubted twice, and the third in a row is the truth", () => {
+    const history = followed("70");
+    for (const version of ["8", "9"])
+      expect(() => history.listed(version)).toThrow(
+        `pods: resourceVersion ${version} is older than 70, which was seen before`,
+      );
+    expect([history.resourceVersion, history.listed("9"), history.resourceVersion]).toEqual([
+      "70",
+      true,
+      "9",
+    ]);
+  });
+
+  test("that is as new as what was seen ends the doubt", () => {
+    const history = followed("70");
+    expect(() => history.listed("9")).toThrow("older");
+    expect(history.listed("71")).toBe(false);
+    expect(() => history.listed("9")).toThrow("older");
+    expect(() => history.listed("9")).toThrow("older");
+  });
+});
+
+test("a bookmark of an earlier time is none to resume at", () => {
+  const history = followed("70");
+  expect(() => history.bookmarked("8")).toThrow(expect.objectContaining({ code: "Gone" }));
+  history.bookmarked("71");
+  history.bookmarked(undefined);
+  expect(history.resourceVersion).toBe("71");
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { Turns } from "../../src/kube/yielder.ts";
+
+/** A clock that a look moves on by `stepMs`. */
+const stepping = (stepMs: number) => {
+  let now = 0;
+  return { monotonic: () => (now += stepMs) };
+};
+
+/** Notes what happens, and when timers and sockets next have a turn. */
+function noting() {
+  const order: string[] = [];
+  const other = new Promise<void>((resolve) => {
+    setImmediate(() => {
+      order.push("other");
+      resolve();
+    });
+  });
+  return { order, other };
+}
+
+describe("items taken in turns", () => {
+  test.each([
+    {
+      rule: "let others have a turn after each that took long",
+      stepMs: 10,
+      seen: ["a", "other", "b", "c"],
+    },
+    { rule: "keep the turn while they are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
+  ])("$rule", async ({ stepMs, seen }) => {
+    const { order, other } = noting();
+    await new Turns(stepping(stepMs)).each(["a", "b", "c"], (item) => void order.push(item));
+    await other;
+    expect(order).toEqual(seen);
+  });
+});
+
+test("all work of a process shares one turn", async () => {
+  let now = 0;
+  const turns = new Turns({ monotonic: () => now });
+  const perTurn = [0];
+  let stopped = false;
+  const tick = (): void => {
+    perTurn.push(0);
+    if (!stopped) setImmediate(tick);
+  };
+  setImmediate(tick);
+  const worker = async (): Promise<void> => {
+    for (let piece = 0; piece < 40; piece++) {
+      now += 1;
+      perTurn.push((perTurn.pop() ?? 0) + 1);
+      await turns.rest();
+    }
+  };
+  await Promise.all([worker(), worker(), worker(), worker()]);
+  stopped = true;
+  // Ten pieces of 1 ms, and one each of the workers that find the turn over.
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(14);
+  expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(160);
+});

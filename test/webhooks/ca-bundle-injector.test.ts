@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest";
+import type { Manifest } from "../../src/api/object.ts";
+import { listAt, recordAt } from "../../src/api/parse.ts";
+import { Turns } from "../../src/kube/yielder.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { createPublishedAuthority } from "../../src/webhooks/ca-bundle-injector.ts";
+import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
+import { recordingLog } from "../runtime/recording-log.ts";
+import { settled, TestClock } from "../runtime/test-clock.ts";
+
+const bundle = (pem: string): string => Buffer.from(pem).toString("base64");
+
+function configuration(name: string, ...bundles: readonly string[]): RawObject {
+  return raw(
+    { name },
+    {
+      webhooks: bundles.map((caBundle, index) => ({
+        name: `${index}.example`,
+        failurePolicy: "Fail",
+        clientConfig: { url: "https://localhost/", ...(caBundle === "" ? {} : { caBundle }) },
+      })),
+    },
+  );
+}
+
+async function publishing(...configurations: readonly RawObject[]) {
+  const [clock, stop, listWatch] = [
+    new TestClock(),
+    new AbortController(),
+    new ToldListWatch({ mutatingwebhookconfigurations: configurations }),
+  ];
+  const replaced: Manifest[] = [];
+  const client = {
+    async replace(_resource: unknown, object: Manifest): Promise<unknown> {
+      replaced.push(object);
+      return raw(object.metadata, object);
+    },
+  };
+  const published = createPublishedAuthority({
+    listWatch,
+    clock,
+    turns: new Turns(clock),
+    log: recordingLog(),
+    random: () => 0.5,
+    client,
+    metrics: createMetrics(),
+  });
+  const running = published.run(stop.signal);
+  await settled();
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await running;
+  };
+  return { published, replaced, listWatch, end };
+}
+
+const bundlesOf = (object: Manifest | undefined): readonly unknown[] =>
+  listAt(object, "webhooks").map((webhook) => recordAt(webhook, "clientConfig")["caBundle"]);
+
+describe("the authority of the webhook", () => {
+  test("is written into each of its webhooks, and the rest stays", async () => {
+    const standing = configuration("latchkey", "", bundle("former"));
+    const { published, replaced, end } = await publishing(standing);
+    expect(replaced).toEqual([]);
+    published.publish({ authority: "authority", segment: "segment" });
+    await settled();
+    expect(replaced).toHaveLength(1);
+    expect(bundlesOf(replaced[0])).toEqual([bundle("authority"), bundle("authority")]);
+    expect(replaced[0]).toMatchObject({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "MutatingWebhookConfiguration",
+      metadata: { resourceVersion: standing.metadata["resourceVersion"], uid: "uid-latchkey" },
+      webhooks: [{ failurePolicy: "Fail", clientConfig: { url: "https://localhost/" } }, {}],
+    });
+    await end();
+  });
+
+  test("is told from what the configurations hold now", async () => {
+    const { published, end } = await publishing(
+      configuration("latchkey", "", bundle("one"), bundle("one")),
+      configuration("latchkey-requester-stamp", bundle("other")),
+      configuration("foreign", bundle("third")),
+    );
+    expect(published.bundles()).toEqual(["one", "other"]);
+    await end();
+    expect((await publishing()).published.bundles()).toEqual([]);
+  });
+
+  test("costs no write when it is there", async () => {
+    const { published, replaced, end } = await publishing(
+      configuration("latchkey", bundle("authority")),
+    );
+    published.publish({ authority: "authority", segment: "segment" });
+    await settled();
+    expect(replaced).toEqual([]);
+    await end();
+  });
+
+  test("comes back when somebody takes it away, and to a configuration that comes later", async () => {
+    const { published, replaced, listWatch, end } = await publishing();
+    published.publish({ authority: "authority", segment: "segment" });
+    await settled();
+    listWatch.tell("mutatingwebhookconfigurations", "ADDED", configuration("latchkey", ""));
+    await settled();
+    expect(replaced).toHaveLength(1);
+    listWatch.tell(
+      "mutatingwebhookconfigurations",
+      "MODIFIED",
+      configuration("latchkey", bundle("mallory")),
+    );
+    await settled();
+    expect(bundlesOf(replaced[1])).toEqual([bundle("authority")]);
+    await end();
+  });
+
+  test("comes with the path of each webhook behind a Service, and a URL stays", async () => {
+    const service = { namespace: "latchkey-system", name: "latchkey-webhook", port: 443 };
+    const own = (clientConfig: object): RawObject =>
+      raw(
+        { name: "latchkey" },
+        {
+          webhooks: [
+            { name: "owner-references.management.service", clientConfig },
+            {
+              name: "other.management.service",
+              clientConfig: { url: "https://localhost/x", caBundle: bundle("authority") },
+            },
+          ],
+        },
+      );
+    const { published, replaced, listWatch, end } = await publishing(own({ service }));
+    published.publish({ authority: "authority", segment: "segment" });
+    await settled();
+    const whole = {
+      service: { ...service, path: "/segment/admit/owner-references" },
+      caBundle: bundle("authority"),
+    };
+    const configs = (): readonly unknown[] =>
+      listAt(replaced.at(-1), "webhooks").map((webhook) => recordAt(webhook, "clientConfig"));
+    expect(configs()).toEqual([
+      whole,
+      { url: "https://localhost/x", caBundle: bundle("authority") },
+    ]);
+    listWatch.tell("mutatingwebhookconfigurations", "MODIFIED", own(whole));
+    await settled();
+    expect(replaced).toHaveLength(1);
+    listWatch.tell(
+      "mutatingwebhookconfigurations",
+      "MODIFIED",
+      own({ ...whole, service: { ...service, path: "/elsewhere" } }),
+    );
+    await settled();
+    expect([replaced.length, configs()[0]]).toEqual([2, whole]);
+    await end();
+  });
+
+  test("is no business of other configurations", async () => {
+    const { published, replaced, end } = await publishing(configuration("other", ""));
+    published.publish({ authority: "authority", segment: "segment" });
+    await settled();
+    expect(replaced).toEqual([]);
+    await end();
+  });
+});
