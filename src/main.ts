@@ -25,7 +25,7 @@ import { shutdownSignal } from "./runtime/shutdown.ts";
 import { aborted } from "./runtime/sleep.ts";
 import { trustConfigHelp } from "./runtime/trust-config-options.ts";
 import { type WebhookConfig, webhookHelp } from "./runtime/webhook-config.ts";
-import type { SigningKeysSeen } from "./tokens/signing-keys.ts";
+import type { ObservedSigningKeys } from "./tokens/signing-keys.ts";
 import { assembleWebhook } from "./webhooks/assemble.ts";
 
 const closeGraceMs = 2_000;
@@ -63,7 +63,7 @@ async function runController(config: ControllerConfig): Promise<number> {
     ready: unprovenBecause().length === 0,
     reasons: unprovenBecause(),
   });
-  const ownKeys = (): SigningKeysSeen | undefined =>
+  const ownKeys = (): ObservedSigningKeys | undefined =>
     stores.signingKeys.get(keyOf({ namespace: config.namespace, name: ownObjects.signingKeys }));
   const routes = [
     healthRoute(),

@@ -9,7 +9,7 @@ export interface Condition {
 }
 
 /** A condition before it is compared with the one that stands: no times yet. */
-export interface ConditionClaim {
+export interface ConditionUpdate {
   readonly type: ConditionType;
   readonly status: "True" | "False";
   readonly reason: Reason;

@@ -1,7 +1,7 @@
 import type { Condition } from "./conditions.ts";
 import type { Metadata } from "./object.ts";
 import { numberAt, parseConditions, recordAt, stringAt } from "./parse.ts";
-import { parseStampedMetadata } from "./requester.ts";
+import { parseRequestedMetadata } from "./requester.ts";
 import { parseScopeLimit, type ScopeLimit } from "./scope.ts";
 import { SecretText } from "./secret-text.ts";
 
@@ -43,7 +43,7 @@ export function parseEndpointToken(raw: unknown): EndpointToken {
   const scope = spec["scope"];
   const limit = parseScopeLimit(scope);
   return {
-    metadata: parseStampedMetadata(raw),
+    metadata: parseRequestedMetadata(raw),
     spec: {
       ...(ttl === undefined ? {} : { ttl }),
       ...(scope === undefined

@@ -1,7 +1,7 @@
 import type { Condition } from "./conditions.ts";
 import type { Metadata } from "./object.ts";
 import { isTrueAt, numberAt, parseConditions, recordAt, stringAt, stringsAt } from "./parse.ts";
-import { parseStampedMetadata } from "./requester.ts";
+import { parseRequestedMetadata } from "./requester.ts";
 import { type ScopeLimit, parseScopeLimit } from "./scope.ts";
 import { SecretText } from "./secret-text.ts";
 
@@ -44,7 +44,7 @@ export interface OwnedAccessKey extends OwnedAccessKeyBase {
  * key, newline and subject>`; undefined without a key. The digest is for look-ups in memory only:
  * never in a status, a log or a label.
  */
-export interface OwnedAccessKeySeen extends OwnedAccessKeyBase {
+export interface ObservedAccessKey extends OwnedAccessKeyBase {
   readonly keyDigest: string | undefined;
 }
 
@@ -58,7 +58,7 @@ export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
   const key = stringAt(spec, "key") ?? "";
   const lastActivity = stringAt(status, "lastActivity");
   return {
-    metadata: parseStampedMetadata(raw),
+    metadata: parseRequestedMetadata(raw),
     spec: parseTerms(spec),
     key: key === "" ? undefined : new SecretText(key),
     status,

@@ -1,16 +1,21 @@
 import { isRecord } from "./parse.ts";
-import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "./role.ts";
+import {
+  parseRole,
+  parseRoleBinding,
+  type ObservedRoleBinding,
+  type ObservedRole,
+} from "./role.ts";
 
 /**
  * A ClusterRole as it stands; `aggregated` when its rules are gathered from others (Kubernetes
  * RBAC, "Aggregated ClusterRoles").
  */
-export interface GrantRole extends RoleSeen {
+export interface GrantRole extends ObservedRole {
   readonly aggregated: boolean;
 }
 
 /** A ClusterRoleBinding as it stands. */
-export type GrantBinding = RoleBindingSeen;
+export type GrantBinding = ObservedRoleBinding;
 
 /** The kinds that requesters are granted. */
 export type GrantedKind = "OwnedAccessKey" | "DirectClusterEndpointToken";

@@ -3,7 +3,7 @@ import type { Metadata } from "./object.ts";
 import { parseMetadata } from "./parse.ts";
 
 /** Who asked for a key or a token, as the policies stamped it on the object. */
-export interface RequesterStamp {
+export interface RequesterAnnotations {
   readonly name: string;
   /** Empty when the authenticator gave none. */
   readonly uid: string;
@@ -14,7 +14,7 @@ export interface RequesterStamp {
 
 /** The requester of an object, or why it is not certain. */
 export type Requester =
-  | ({ readonly kind: "known" } & RequesterStamp)
+  | ({ readonly kind: "known" } & RequesterAnnotations)
   | { readonly kind: "unknown"; readonly why: string };
 
 /**
@@ -42,7 +42,9 @@ const keptAnnotations: readonly string[] = [...lockedAnnotations, annotations.co
  * The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked
  * here.
  */
-export function stampOf(metadata: Pick<Metadata, "annotations">): RequesterStamp | undefined {
+export function requesterAnnotationsOf(
+  metadata: Pick<Metadata, "annotations">,
+): RequesterAnnotations | undefined {
   const name = metadata.annotations[annotations.requester] ?? "";
   if (name === "") return undefined;
   const groups = metadata.annotations[annotations.requesterGroups] ?? "";
@@ -60,7 +62,7 @@ export function stampOf(metadata: Pick<Metadata, "annotations">): RequesterStamp
  * `last-applied-configuration` repeats the whole object, its key or token included. Throws a
  * TypeError that names the missing field.
  */
-export function parseStampedMetadata(raw: unknown): Metadata {
+export function parseRequestedMetadata(raw: unknown): Metadata {
   const metadata = parseMetadata(raw);
   const kept = Object.entries(metadata.annotations).filter(([name]) =>
     keptAnnotations.includes(name),

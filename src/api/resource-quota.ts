@@ -12,7 +12,7 @@ export const countedResources = [
  * A ResourceQuota that limits something of {@link countedResources}; admission judges by its status
  * alone.
  */
-export interface ResourceQuotaSeen {
+export interface ObservedResourceQuota {
   /** Of each counted resource, as `status.hard` and `status.used` say it. */
   readonly hard: ReadonlyMap<string, string>;
   readonly used: ReadonlyMap<string, string>;
@@ -22,7 +22,7 @@ export interface ResourceQuotaSeen {
  * Reads a ResourceQuota as the API server sends it; undefined when it limits nothing that Latchkey
  * writes.
  */
-export function parseResourceQuota(raw: unknown): ResourceQuotaSeen | undefined {
+export function parseResourceQuota(raw: unknown): ObservedResourceQuota | undefined {
   const status = recordAt(raw, "status");
   const [hard, used] = [counted(recordAt(status, "hard")), counted(recordAt(status, "used"))];
   return hard.size === 0 ? undefined : { hard, used };

@@ -34,14 +34,14 @@ export interface RoleRef {
 }
 
 /** A Role or ClusterRole as it stands. */
-export interface RoleSeen {
+export interface ObservedRole {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
   readonly rules: readonly PolicyRule[];
 }
 
 /** A RoleBinding or ClusterRoleBinding as it stands. */
-export interface RoleBindingSeen {
+export interface ObservedRoleBinding {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
   readonly roleRef: RoleRef;
@@ -49,7 +49,7 @@ export interface RoleBindingSeen {
 }
 
 /** Reads a Role or ClusterRole; throws a TypeError that names a missing field. */
-export function parseRole(raw: unknown): RoleSeen {
+export function parseRole(raw: unknown): ObservedRole {
   return {
     metadata: parseMetadata(raw),
     ownerReferences: parseOwners(raw),
@@ -58,7 +58,7 @@ export function parseRole(raw: unknown): RoleSeen {
 }
 
 /** Reads a RoleBinding or ClusterRoleBinding; throws a TypeError that names a missing field. */
-export function parseRoleBinding(raw: unknown): RoleBindingSeen {
+export function parseRoleBinding(raw: unknown): ObservedRoleBinding {
   const roleRef = recordAt(raw, "roleRef");
   return {
     metadata: parseMetadata(raw),

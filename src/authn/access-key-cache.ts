@@ -1,30 +1,30 @@
 import { labels } from "../api/names.ts";
 import type { Metadata } from "../api/object.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { parseRole, type PolicyRule, type RoleSeen } from "../api/role.ts";
+import { parseRole, type PolicyRule, type ObservedRole } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { connectorClaim } from "../domain/access-key/connector-claim.ts";
-import { contenders } from "../domain/access-key/duplicate-key.ts";
-import type { KeyConfig, KeyView } from "../domain/access-key/key-state.ts";
+import { oldestFirst } from "../domain/access-key/duplicate-key.ts";
+import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import { placeOf } from "../domain/scope/place.ts";
 import type { RequestPlace } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { isProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import { slimOwnedAccessKey } from "../tokens/access-key.ts";
+import { accessKeyCacheEntry } from "../tokens/access-key.ts";
 import { presentedKey } from "../tokens/presented-key.ts";
-import { keyPacking } from "./access-key-codec.ts";
+import { accessKeyCodec } from "./access-key-codec.ts";
 import { RequesterCounts } from "./requester-counts.ts";
-import { createKeyViews, keyIndexers, keyIndexes } from "./key-resolver.ts";
+import { createKeyResolver, keyIndexers, keyIndexes } from "./key-resolver.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
 
 /** What was found for a presented key: what cannot be a key is garbage, and is not looked up. */
-export type Presented = KeyView | "garbage" | "unknown";
+export type LookupResult = ResolvedKey | "garbage" | "unknown";
 
 /** All access keys and what bears on them, in memory. */
-export interface KeyBook {
+export interface AccessKeyCache {
   /** Follows the API server until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
@@ -38,17 +38,17 @@ export interface KeyBook {
   /** How old each kind may be. */
   watches(): readonly WatchReading[];
   /** Whether keys that were made a moment ago are here: no watch is interrupted. */
-  isFollowing(): boolean;
+  isWatchOpen(): boolean;
   /** The key that somebody presented. */
-  present(presented: SecretText): Presented;
+  lookup(presented: SecretText): LookupResult;
   /** The key whose object has this uid. */
-  byId(uid: string): KeyView | undefined;
+  byId(uid: string): ResolvedKey | undefined;
   /** All objects whose digests begin with this index. */
-  ofIndex(index: string): readonly OwnedAccessKeySeen[];
+  ofIndex(index: string): readonly ObservedAccessKey[];
   /**
    * The objects whose digests begin like that of a presented key, whether it is their key or not.
    */
-  sharingIndex(presented: SecretText): readonly OwnedAccessKeySeen[];
+  withIndexOf(presented: SecretText): readonly ObservedAccessKey[];
   /** How many keys a requester has, by the annotation; whatever their state. */
   countOf(requester: string): number;
   /** Whether a key claims this Secret of connector data. */
@@ -68,30 +68,30 @@ const noStatus: Readonly<Record<string, unknown>> = {};
 const noConditions = [] as const;
 
 /** The book of access keys; nothing is followed yet. */
-export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
+export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): AccessKeyCache {
   const counts = new RequesterCounts();
-  const keys = new Informer<OwnedAccessKeySeen>(
+  const keys = new Informer<ObservedAccessKey>(
     {
-      selection: { resource: resources.ownedAccessKeys },
-      parse: (raw) => ({ ...slimOwnedAccessKey(raw), status: noStatus, conditions: noConditions }),
+      listOptions: { resource: resources.ownedAccessKeys },
+      parse: (raw) => ({ ...accessKeyCacheEntry(raw), status: noStatus, conditions: noConditions }),
       indexers: { ...keyIndexers, [claimIndex]: ({ metadata }) => claimedBy(metadata) },
-      packing: keyPacking,
+      codec: accessKeyCodec,
       onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
     },
     deps,
   );
   const namespaces = new Informer<Metadata>(
     {
-      selection: { resource: resources.namespaces, metadataOnly: true },
+      listOptions: { resource: resources.namespaces, metadataOnly: true },
       parse: parseMetadata,
       onChange: () => {},
     },
     deps,
   );
   let roles: ScopeRoles | undefined;
-  const clusterRoles = new Informer<RoleSeen>(
+  const clusterRoles = new Informer<ObservedRole>(
     {
-      selection: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
+      listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
       parse: parseRole,
       indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
       onChange: () => (roles = undefined),
@@ -101,9 +101,9 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
   const policies = requesterPolicyInformers(deps, () => {});
   const all = [keys, namespaces, clusterRoles, ...policies.informers];
 
-  const ofIndex = (index: string): readonly OwnedAccessKeySeen[] =>
+  const byIndex = (index: string): readonly ObservedAccessKey[] =>
     keys.store.by(keyIndexes.keyIndex, index);
-  const views = createKeyViews({ keys: keys.store, policies: policies.stores, config });
+  const views = createKeyResolver({ keys: keys.store, policies: policies.stores, config });
 
   function rolesByName(): ScopeRoles {
     const { store } = clusterRoles;
@@ -126,16 +126,16 @@ export function createKeyBook(deps: InformerDeps, config: KeyConfig): KeyBook {
       );
     },
     watches: () => watchReadings(all, deps.clock),
-    isFollowing: () => keys.isFollowing,
-    present(presented) {
+    isWatchOpen: () => keys.isWatchOpen,
+    lookup(presented) {
       const plain = presentedKey(presented);
       if (plain === undefined) return "garbage";
-      const holder = contenders(ofIndex(plain.index)).find((key) => plain.matches(key));
+      const holder = oldestFirst(byIndex(plain.index)).find((key) => plain.matches(key));
       return holder === undefined ? "unknown" : views.viewOf(holder);
     },
     byId: (uid) => views.byId(uid),
-    ofIndex,
-    sharingIndex: (presented) => contenders(ofIndex(presentedKey(presented)?.index ?? "")),
+    ofIndex: byIndex,
+    withIndexOf: (presented) => oldestFirst(byIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),
     claims: (secret) => keys.store.by(claimIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),

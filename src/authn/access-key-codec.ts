@@ -1,12 +1,12 @@
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
-import { packKey, unpackKey } from "./packed-access-key.ts";
-import type { Packing } from "../kube/store.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
+import { encodeAccessKey, decodeAccessKey } from "./packed-access-key.ts";
+import type { Codec } from "../kube/store.ts";
 
 /** How stores hold access keys. */
-export const keyPacking: Packing<OwnedAccessKeySeen> = {
-  pack: ({ value }) => packKey(value),
-  unpack(text) {
-    const value = unpackKey(text);
+export const accessKeyCodec: Codec<ObservedAccessKey> = {
+  encode: ({ value }) => encodeAccessKey(value),
+  decode(text) {
+    const value = decodeAccessKey(text);
     return { uid: value.metadata.uid, resourceVersion: value.metadata.resourceVersion, value };
   },
 };

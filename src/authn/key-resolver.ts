@@ -1,16 +1,16 @@
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { Requester } from "../api/requester.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import { duplicateOf } from "../domain/access-key/duplicate-key.ts";
-import type { KeyConfig, KeyView } from "../domain/access-key/key-state.ts";
+import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import type { Indexer, ReadStore } from "../kube/store.ts";
 import { observeRequester, type PolicyStores } from "./requester-policies.ts";
 
-/** Index names that a store of keys has for {@link createKeyViews}. */
+/** Index names that a store of keys has for {@link createKeyResolver}. */
 export const keyIndexes = { keyIndex: "key-index", uid: "uid" } as const;
 
 /** The indexers of those names. */
-export const keyIndexers: Readonly<Record<string, Indexer<OwnedAccessKeySeen>>> = {
+export const keyIndexers: Readonly<Record<string, Indexer<ObservedAccessKey>>> = {
   // A copy: a part of a text keeps the whole text in memory.
   [keyIndexes.keyIndex]: ({ keyDigest }) =>
     keyDigest === undefined
@@ -20,12 +20,12 @@ export const keyIndexers: Readonly<Record<string, Indexer<OwnedAccessKeySeen>>> 
 };
 
 /** Keys with all that decides whether they work. */
-export interface KeyViews {
-  viewOf(key: OwnedAccessKeySeen): KeyView;
+export interface KeyResolver {
+  viewOf(key: ObservedAccessKey): ResolvedKey;
   /** The key whose object has this uid. */
-  byId(uid: string): KeyView | undefined;
+  byId(uid: string): ResolvedKey | undefined;
   /** The key that came with the request of this requester, if any. */
-  askedWith(requester: Requester): Pick<KeyView, "askedWith">;
+  parentKey(requester: Requester): Pick<ResolvedKey, "parentKey">;
 }
 
 /**
@@ -35,14 +35,14 @@ export interface KeyViews {
 const mostGenerations = 8;
 
 /** Views of the keys in a store. */
-export function createKeyViews(deps: {
-  readonly keys: ReadStore<OwnedAccessKeySeen>;
+export function createKeyResolver(deps: {
+  readonly keys: ReadStore<ObservedAccessKey>;
   readonly policies: PolicyStores;
   readonly config: KeyConfig;
-}): KeyViews {
+}): KeyResolver {
   const { keys, policies, config } = deps;
 
-  function viewOf(key: OwnedAccessKeySeen, generations: number): KeyView {
+  function resolve(key: ObservedAccessKey, generations: number): ResolvedKey {
     const requester = observeRequester(key.metadata, policies);
     const duplicate = duplicateOf(key, sameIndex(key));
     return {
@@ -50,32 +50,32 @@ export function createKeyViews(deps: {
       config,
       requester,
       ...(duplicate === undefined ? {} : { duplicate }),
-      ...askedWith(requester, generations - 1),
+      ...parentKeyOf(requester, generations - 1),
     };
   }
 
   /** Nearly every index is that of one object, which need not be looked at again. */
-  function sameIndex({ keyDigest }: OwnedAccessKeySeen): readonly OwnedAccessKeySeen[] {
+  function sameIndex({ keyDigest }: ObservedAccessKey): readonly ObservedAccessKey[] {
     if (keyDigest === undefined) return [];
     const index = keyIndexOf(keyDigest);
     return keys.countBy(keyIndexes.keyIndex, index) > 1 ? keys.by(keyIndexes.keyIndex, index) : [];
   }
 
-  function askedWith(requester: Requester, generations: number): Pick<KeyView, "askedWith"> {
+  function parentKeyOf(requester: Requester, generations: number): Pick<ResolvedKey, "parentKey"> {
     if (requester.kind === "unknown" || requester.keyId === undefined) return {};
     return {
-      askedWith: (generations > 0 ? byId(requester.keyId, generations) : undefined) ?? "gone",
+      parentKey: (generations > 0 ? byId(requester.keyId, generations) : undefined) ?? "gone",
     };
   }
 
-  function byId(uid: string, generations: number): KeyView | undefined {
+  function byId(uid: string, generations: number): ResolvedKey | undefined {
     const [key] = keys.by(keyIndexes.uid, uid);
-    return key === undefined ? undefined : viewOf(key, generations);
+    return key === undefined ? undefined : resolve(key, generations);
   }
 
   return {
-    viewOf: (key) => viewOf(key, mostGenerations),
+    viewOf: (key) => resolve(key, mostGenerations),
     byId: (uid) => byId(uid, mostGenerations),
-    askedWith: (requester) => askedWith(requester, mostGenerations),
+    parentKey: (requester) => parentKeyOf(requester, mostGenerations),
   };
 }

@@ -1,26 +1,26 @@
 import type { Key } from "../api/object.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { resources } from "../api/resources.ts";
-import type { KeyBook } from "./access-key-cache.ts";
+import type { AccessKeyCache } from "./access-key-cache.ts";
 import { dueActivity } from "../domain/access-key/last-activity.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
-import { type Next, runLoop } from "../kube/loop.ts";
+import { type Result, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
-import type { Turns } from "../kube/yielder.ts";
+import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
 /** What recording uses needs; `random` gives numbers in [0, 1). */
 export interface LastActivityDeps {
-  readonly book: Pick<KeyBook, "byId" | "observe">;
+  readonly book: Pick<AccessKeyCache, "byId" | "observe">;
   readonly client: Pick<Client, "patch">;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, "controller" | "queue">;
-  readonly turns: Turns;
+  readonly turns: Yielder;
 }
 
 const name = "lastactivity";
@@ -51,7 +51,7 @@ export class LastActivity {
   }
 
   /** Takes note of a use of a key now. */
-  note(key: OwnedAccessKeySeen): void {
+  note(key: ObservedAccessKey): void {
     const { clock, random } = this.#deps;
     const usedAt = clock.now();
     if (dueActivity(key, usedAt) === undefined) return;
@@ -80,7 +80,7 @@ export class LastActivity {
     if (lost > 0) log.warn({ uses: lost }, "last uses of keys could not be written");
   }
 
-  async #write(uid: Key): Promise<Next> {
+  async #write(uid: Key): Promise<Result> {
     const usedAt = this.#uses.get(uid);
     const key = this.#deps.book.byId(uid)?.key;
     const lastActivity =
@@ -88,10 +88,10 @@ export class LastActivity {
     if (key !== undefined && lastActivity !== undefined) await this.#patch(key, lastActivity);
     if (this.#uses.get(uid) === usedAt) this.#uses.delete(uid);
     else this.#queue.add(uid, "fresh");
-    return { kind: "wait-for-change" };
+    return { kind: "done" };
   }
 
-  async #patch({ metadata }: OwnedAccessKeySeen, lastActivity: string): Promise<void> {
+  async #patch({ metadata }: ObservedAccessKey, lastActivity: string): Promise<void> {
     const { client, book } = this.#deps;
     const body = {
       metadata: { resourceVersion: metadata.resourceVersion, uid: metadata.uid },

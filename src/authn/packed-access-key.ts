@@ -1,6 +1,6 @@
 import type { Condition } from "../api/conditions.ts";
 import type { Metadata } from "../api/object.ts";
-import type { OwnedAccessKeySeen, OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey, OwnedAccessKeyTerms } from "../api/owned-access-key.ts";
 import { listAt, parseConditions } from "../api/parse.ts";
 
 type PackedCondition = readonly [
@@ -33,13 +33,13 @@ interface PackedStatus {
  * A key as one text of two lines, the status in the second: a hundred thousand keys as objects cost
  * twice the memory, and each full garbage collection a tenth of a second and more.
  */
-export function packKey({
+export function encodeAccessKey({
   metadata,
   spec,
   keyDigest,
   status,
   lastActivity,
-}: OwnedAccessKeySeen): string {
+}: ObservedAccessKey): string {
   const head: PackedHead = {
     metadata,
     spec,
@@ -50,7 +50,7 @@ export function packKey({
 }
 
 /** The key that was packed; its status is unpacked when somebody looks at it. */
-export function unpackKey(text: string): OwnedAccessKeySeen {
+export function decodeAccessKey(text: string): ObservedAccessKey {
   const end = text.indexOf("\n");
   const { metadata, spec, digest, lastActivity }: PackedHead = JSON.parse(text.slice(0, end));
   let unpacked: Readonly<Record<string, unknown>> | undefined;

@@ -1,5 +1,5 @@
 import type { Metadata } from "../api/object.ts";
-import { stampOf } from "../api/requester.ts";
+import { requesterAnnotationsOf } from "../api/requester.ts";
 
 /**
  * How many objects each requester has. An index of their names would cost more memory than this for
@@ -20,7 +20,7 @@ export class RequesterCounts {
   }
 
   #add(metadata: Metadata | undefined, difference: 1 | -1): void {
-    const requester = metadata && stampOf(metadata)?.name;
+    const requester = metadata && requesterAnnotationsOf(metadata)?.name;
     if (requester === undefined) return;
     const count = this.of(requester) + difference;
     if (count === 0) this.#counts.delete(requester);

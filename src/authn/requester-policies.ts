@@ -3,7 +3,7 @@ import type { Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
 import type { Requester } from "../api/requester.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { eldest, type PoliciesAge, policiesAge } from "../domain/requester/policy-age.ts";
+import { oldest, type PoliciesAge, policiesAge } from "../domain/requester/policy-age.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { ReadStore } from "../kube/store.ts";
@@ -30,7 +30,7 @@ export function requesterPolicyInformers(
   const follow = (resource: Resource, name: string): Informer<Metadata> =>
     new Informer<Metadata>(
       {
-        selection: { resource, fieldSelector: `metadata.name=${name}`, metadataOnly: true },
+        listOptions: { resource, fieldSelector: `metadata.name=${name}`, metadataOnly: true },
         parse: parseMetadata,
         onChange,
         optional: true,
@@ -60,7 +60,7 @@ export function requesterPolicyInformers(
 export function observePolicies({ stamping, guarding }: PolicyStores): PoliciesAge | undefined {
   const ageOf = (stores: readonly ReadStore<Metadata>[]): PoliciesAge | undefined =>
     policiesAge(stores.map((store) => store.values().next().value));
-  const [stamped, guarded] = [eldest(stamping.map(ageOf)), ageOf(guarding)];
+  const [stamped, guarded] = [oldest(stamping.map(ageOf)), ageOf(guarding)];
   if (stamped === undefined || guarded === undefined) return undefined;
   return { installedAt: Math.max(stamped.installedAt, guarded.installedAt) };
 }

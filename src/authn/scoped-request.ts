@@ -3,11 +3,11 @@ import type { ResourceScope } from "../api/discovery.ts";
 import { authorizationOnlyScope } from "../domain/scope/authorization-only.ts";
 import type { ScopedRequest } from "../domain/scope/request.ts";
 import type { Discovery } from "../kube/discovery.ts";
-import type { KeyBook } from "./access-key-cache.ts";
+import type { AccessKeyCache } from "./access-key-cache.ts";
 
 /** What tells where a request goes and what it is for. */
 export interface ScopedRequestDeps {
-  readonly book: Pick<KeyBook, "placeOf">;
+  readonly book: Pick<AccessKeyCache, "placeOf">;
   readonly discovery: Pick<Discovery, "known" | "find">;
   /** Whether a scope will be asked: without one, nothing waits for the API server. */
   readonly isScoped: boolean;

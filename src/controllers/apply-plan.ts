@@ -1,16 +1,16 @@
 import { type Key, keyOf, type Manifest, type ObjectRef } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
-import type { Notice, Plan, Write } from "../domain/plan/plan.ts";
+import type { Event, Plan, Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 
 /** What carrying out a plan needs. */
-export interface CarryOutDeps {
+export interface ApplyPlanDeps {
   readonly client: Client;
   /** Takes in the API server's answer to a write, so that the next pass builds on it. */
   readonly observe: (resource: Resource, answer: unknown) => void;
-  readonly tell: (notice: Notice) => Promise<void>;
+  readonly recordEvent: (notice: Event) => Promise<void>;
   /** Has the stores take in what the API server itself says of an object. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
 }
@@ -19,18 +19,18 @@ export interface CarryOutDeps {
  * Writes what a plan says, step after step; throws the first failure of a step once the step has
  * ended.
  */
-export async function carryOut(plan: Pick<Plan, "steps">, deps: CarryOutDeps): Promise<void> {
+export async function applyPlan(plan: Pick<Plan, "steps">, deps: ApplyPlanDeps): Promise<void> {
   const own = new Map<Key, string>();
   for (const step of plan.steps) {
     const results = await Promise.allSettled(
-      step.map((write) => carryLive(write, { ...deps, own })),
+      step.map((write) => applyAndRefresh(write, { ...deps, own })),
     );
     const failure = results.find((result) => result.status === "rejected");
     if (failure !== undefined) throw failure.reason;
   }
 }
 
-interface Carrying extends CarryOutDeps {
+interface ApplyContext extends ApplyPlanDeps {
   /**
    * resourceVersions that earlier steps of this very plan have made: a later step is decided on
    * them.
@@ -45,38 +45,44 @@ interface Carrying extends CarryOutDeps {
  */
 const doubtful: readonly KubeErrorCode[] = ["Conflict", "AlreadyExists", "NotFound", "Network"];
 
-async function carryLive(write: Write, deps: Carrying): Promise<void> {
+async function applyAndRefresh(write: Write, deps: ApplyContext): Promise<void> {
   try {
-    await carry(write, deps);
+    await applyWrite(write, deps);
   } catch (error) {
-    if (write.do !== "tell" && write.do !== "probe" && isKubeError(error, ...doubtful))
+    if (
+      write.do !== "record-event" &&
+      write.do !== "dry-run-create" &&
+      isKubeError(error, ...doubtful)
+    )
       await deps.refresh(write.resource, refOf(write));
     throw error;
   }
 }
 
-function refOf(write: Exclude<Write, { do: "tell" }>): ObjectRef {
+function refOf(write: Exclude<Write, { do: "record-event" }>): ObjectRef {
   return write.do === "patch" || write.do === "delete" ? write.ref : write.object.metadata;
 }
 
-async function carry(write: Write, deps: Carrying): Promise<void> {
+async function applyWrite(write: Write, deps: ApplyContext): Promise<void> {
   switch (write.do) {
-    case "probe":
-      return probe(write, deps);
+    case "dry-run-create":
+      return dryRunCreate(write, deps);
     case "create":
-      return took(write, await deps.client.create(write.resource, write.object), deps);
+      return recordResult(write, await deps.client.create(write.resource, write.object), deps);
     case "replace":
-      return took(
+      return recordResult(
         write,
         await deps.client.replace(write.resource, rebased(write.resource, write.object, deps)),
         deps,
       );
     case "patch":
-      return unlessGone(write, deps, async () => took(write, await patch(write, deps), deps));
+      return unlessGone(write, deps, async () =>
+        recordResult(write, await patch(write, deps), deps),
+      );
     case "delete":
       return unlessGone(write, deps, () => remove(write, deps));
-    case "tell":
-      return deps.tell(write.notice);
+    case "record-event":
+      return deps.recordEvent(write.event);
   }
 }
 
@@ -84,9 +90,9 @@ async function carry(write: Write, deps: Carrying): Promise<void> {
  * The API server validates before it notices that the name is taken: AlreadyExists is the answer to
  * what it would take. A quota that is full now has room once the old object is gone.
  */
-async function probe(
-  { resource, object }: Extract<Write, { do: "probe" }>,
-  { client }: Carrying,
+async function dryRunCreate(
+  { resource, object }: Extract<Write, { do: "dry-run-create" }>,
+  { client }: ApplyContext,
 ): Promise<void> {
   try {
     await client.create(resource, object, { dryRun: true });
@@ -98,7 +104,7 @@ async function probe(
 
 function patch(
   write: Extract<Write, { do: "patch" }>,
-  { client, own }: Carrying,
+  { client, own }: ApplyContext,
 ): Promise<unknown> {
   const { resource, ref, subresource, body } = write;
   const resourceVersion = own.get(ownKey(resource, ref)) ?? body.metadata.resourceVersion;
@@ -111,7 +117,7 @@ function patch(
 
 async function remove(
   write: Extract<Write, { do: "delete" }>,
-  { client, own }: Carrying,
+  { client, own }: ApplyContext,
 ): Promise<void> {
   const { resource, ref, uid } = write;
   const resourceVersion = own.get(ownKey(resource, ref)) ?? write.resourceVersion;
@@ -121,7 +127,7 @@ async function remove(
 /** An object that is gone needs no status, no finalizer and no delete. */
 async function unlessGone(
   { resource, ref }: { readonly resource: Resource; readonly ref: ObjectRef },
-  { refresh }: Carrying,
+  { refresh }: ApplyContext,
   work: () => Promise<void>,
 ): Promise<void> {
   try {
@@ -132,17 +138,17 @@ async function unlessGone(
   }
 }
 
-function rebased(resource: Resource, object: Manifest, { own }: Carrying): Manifest {
+function rebased(resource: Resource, object: Manifest, { own }: ApplyContext): Manifest {
   const resourceVersion = own.get(ownKey(resource, object.metadata));
   return resourceVersion === undefined
     ? object
     : { ...object, metadata: { ...object.metadata, resourceVersion } };
 }
 
-function took(
+function recordResult(
   write: Extract<Write, { do: "create" | "replace" | "patch" }>,
   answer: unknown,
-  deps: Carrying,
+  deps: ApplyContext,
 ): void {
   const ref = refOf(write);
   const resourceVersion = stringAt(recordAt(answer, "metadata"), "resourceVersion");

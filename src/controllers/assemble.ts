@@ -3,7 +3,7 @@ import type { Credentials } from "../kube/credentials.ts";
 import { EventRecorder } from "../kube/event-recorder.ts";
 import { BodyLimiter } from "../kube/body-limiter.ts";
 import { createClient, type SizeOf } from "../kube/http-client.ts";
-import { type CandidacyEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
+import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -41,7 +41,7 @@ export interface Assembly {
    * Follows the API server, waits for the Lease and leads, until the signal aborts or the Lease is
    * lost.
    */
-  run(signal: AbortSignal): Promise<CandidacyEnd>;
+  run(signal: AbortSignal): Promise<ElectionEnd>;
   /** Ends every connection, whatever is in flight. */
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
       credentials,
       clock,
       timeoutMs: requestTimeoutMs,
-      onAnswer: (seen) => metrics.request({ ...seen, host }),
+      onResponse: (seen) => metrics.request({ ...seen, host }),
       ...rest,
     });
     transports.push(transport);

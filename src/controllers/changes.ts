@@ -2,27 +2,27 @@ import { keyIndexes } from "../authn/key-resolver.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { annotations, labels } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
-import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
 import { connectorClaim } from "../domain/access-key/connector-claim.ts";
-import type { CopySeen, Source, StrangerSeen } from "../domain/sync/copy.ts";
+import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
 import { sourceUidOf } from "../domain/shared-secret/derived-role.ts";
-import { isHeld } from "../domain/plan/finalizer.ts";
+import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import { grantedNames, hashInName, namesInForce } from "../domain/grants/granted-names.ts";
 import { isEndUnrecorded } from "../domain/access-key/owned-access-key.ts";
 import { quotaRelief } from "../domain/sync/quota-relief.ts";
 import { isPermitted, namesProject, projectOf, targetIn } from "../domain/sync/sync-target.ts";
-import type { Urgency, WorkQueue } from "../kube/queue.ts";
+import type { Priority, WorkQueue } from "../kube/queue.ts";
 import type { Change } from "../kube/store.ts";
-import type { Turns } from "../kube/yielder.ts";
+import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { concernsCopies, concernsSync } from "./concerns.ts";
 import type { Deletions } from "./deletions.ts";
-import { type ChangeHandlers, stampedHash } from "./informers.ts";
+import { type ChangeHandlers, requesterHashOf } from "./informers.ts";
 import { candidatesFor, copyKeysOf, indexes, type Stores, targetsOf } from "./stores.ts";
-import { createRefused } from "./refused-objects.ts";
+import { createRefusedObjects } from "./refused-objects.ts";
 import type { TargetFailures } from "./target-failures.ts";
 
 /** One queue for each kind of pass. */
@@ -59,7 +59,7 @@ export interface ChangeDeps {
   readonly deletions: Pick<Deletions, "forget">;
   readonly copyFailures: Pick<TargetFailures, "in" | "at">;
   readonly clock: Pick<Clock, "now">;
-  readonly turns: Turns;
+  readonly turns: Yielder;
 }
 
 interface Described {
@@ -86,18 +86,18 @@ export function createChanges({
   clock,
   turns,
 }: ChangeDeps): Changes {
-  const addTarget = (target: ObjectRef, urgency: Urgency): void =>
+  const addTarget = (target: ObjectRef, urgency: Priority): void =>
     queues.copy.add(keyOf(target), urgency);
   const count = ({ secret }: Source): void => {
     const delayMs = queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
     queues.sharedSecret.addAt(keyOf(secret.metadata), clock.now() + delayMs);
   };
-  const refused = createRefused({ queues, stores, copyFailures });
-  const recount = (target: ObjectRef): void => candidatesFor(target, stores).forEach(count);
+  const refused = createRefusedObjects({ queues, stores, copyFailures });
+  const requeueStatus = (target: ObjectRef): void => candidatesFor(target, stores).forEach(count);
 
-  function onSecret({ key, before, after }: Change<CopySeen | StrangerSeen>): void {
+  function onSecret({ key, before, after }: Change<ObservedCopy | UnmanagedSecret>): void {
     queues.copy.add(key, "fresh");
-    recount(refOf(key));
+    requeueStatus(refOf(key));
     for (const uid of new Set(
       [before, after].map((seen) => seen?.metadata.labels[labels.sourceUid]),
     )) {
@@ -137,12 +137,12 @@ export function createChanges({
       }
       for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name))
         queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
-      for (const store of [stores.copies, stores.strangers]) {
+      for (const store of [stores.copies, stores.unmanagedSecrets]) {
         for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "fresh");
       }
     },
     copy: onSecret,
-    stranger: onSecret,
+    unmanagedSecret: onSecret,
     role: ({ before, after }) => {
       for (const seen of [before, after]) {
         if (seen !== undefined) addOwners(seen);
@@ -201,33 +201,38 @@ export function createChanges({
     },
   };
 
-  return { handlers, recount, addStampedBy, addEverything };
+  return {
+    handlers,
+    recount: requeueStatus,
+    addStampedBy: enqueueRequested,
+    addEverything: enqueueAll,
+  };
 
   function forgetGone(before: Described | undefined, after: Described | undefined): void {
     if (before !== undefined && after === undefined) deletions.forget(before.metadata.uid);
   }
 
-  function addStampedBy(hash: Key): void {
+  function enqueueRequested(hash: Key): void {
     for (const key of stores.keys.keysBy(indexes.requester, hash)) queues.key.add(key, "bulk");
     for (const key of stores.tokens.keysBy(indexes.requester, hash)) queues.token.add(key, "bulk");
   }
 
   /** What was asked for with the key of this uid works no longer than the key does. */
   function addAskedWith(uid: string): void {
-    for (const key of stores.keys.keysBy(indexes.askedWith, uid)) queues.key.add(key, "fresh");
-    for (const key of stores.tokens.keysBy(indexes.askedWith, uid)) queues.token.add(key, "fresh");
+    for (const key of stores.keys.keysBy(indexes.parentKey, uid)) queues.key.add(key, "fresh");
+    for (const key of stores.tokens.keysBy(indexes.parentKey, uid)) queues.token.add(key, "fresh");
   }
 
-  async function addEverything(): Promise<void> {
-    await turns.each(stores.sharedSecrets.values(), (source) => {
+  async function enqueueAll(): Promise<void> {
+    await turns.forEach(stores.sharedSecrets.values(), (source) => {
       queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
       for (const target of targetsOf(source, stores)) addTarget(target, "bulk");
     });
-    for (const store of [stores.copies, stores.strangers])
-      await turns.each(store.keys(), (key) => queues.copy.add(key, "bulk"));
+    for (const store of [stores.copies, stores.unmanagedSecrets])
+      await turns.forEach(store.keys(), (key) => queues.copy.add(key, "bulk"));
     for (const store of [stores.roles, stores.roleBindings])
-      await turns.each(store.values(), addOwners);
-    await turns.each(allStamped(), ({ queue, key }) => queue.add(key, "bulk"));
+      await turns.forEach(store.values(), addOwners);
+    await turns.forEach(allStamped(), ({ queue, key }) => queue.add(key, "bulk"));
     for (const key of stores.connectorData.keys())
       queues.connectorData.add(refOf(key).name, "bulk");
     for (const claim of stores.keys.namesIn(indexes.connectorData))
@@ -235,7 +240,7 @@ export function createChanges({
     handlers.signingKeys();
   }
 
-  function addOwners(seen: RoleSeen | RoleBindingSeen): void {
+  function addOwners(seen: ObservedRole | ObservedRoleBinding): void {
     const { namespace = "", name, annotations: given } = seen.metadata;
     const uid = sourceUidOf(seen);
     const owners =
@@ -262,7 +267,7 @@ export function createChanges({
   function addWaiting(granted: string, hashes: readonly Key[]): void {
     const { namespace: plural, name } = refOf(granted);
     const seen = plural === "ownedaccesskeys" ? stores.keys.get(name) : stores.tokens.get(name);
-    const hash = seen === undefined ? undefined : stampedHash(seen.metadata)[0];
+    const hash = seen === undefined ? undefined : requesterHashOf(seen.metadata)[0];
     if (hash !== undefined && !hashes.includes(hash)) addGrant(hash);
   }
 
@@ -291,15 +296,15 @@ export function createChanges({
    * concerns them.
    */
   function addRequesters(
-    ...seen: readonly (OwnedAccessKeySeen | EndpointToken | undefined)[]
+    ...seen: readonly (ObservedAccessKey | EndpointToken | undefined)[]
   ): void {
     const [before, after] = seen.map(
       (object) =>
-        object !== undefined && isLasting(object.metadata) && stampedHash(object.metadata)[0],
+        object !== undefined && isLasting(object.metadata) && requesterHashOf(object.metadata)[0],
     );
     if (before === after) return;
     const hashes = new Set(
-      seen.flatMap((object) => (object === undefined ? [] : stampedHash(object.metadata))),
+      seen.flatMap((object) => (object === undefined ? [] : requesterHashOf(object.metadata))),
     );
     hashes.forEach(addGrant);
   }
@@ -361,5 +366,5 @@ function inOneAlone(one: readonly string[], other: readonly string[]): readonly 
 }
 
 function isLasting(metadata: Metadata): boolean {
-  return isHeld(metadata) && metadata.deletionTimestamp === undefined;
+  return hasFinalizer(metadata) && metadata.deletionTimestamp === undefined;
 }

@@ -4,33 +4,33 @@ import { connectorClaim } from "../domain/access-key/connector-claim.ts";
 import { disclaimWrite, planConnectorSecret } from "../domain/access-key/connector-data.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
-import type { Next } from "../kube/loop.ts";
+import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
+import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What the passes over connector data need; `namespace` is Latchkey's own. */
-export interface ConnectorDataDeps extends CarryOutDeps {
+export interface ConnectorDataDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Clock;
   readonly namespace: string;
   readonly stores: Stores;
 }
 
-const waitForChange: Next = { kind: "wait-for-change" };
+const waitForChange: Result = { kind: "done" };
 const askAgainMs = 5_000;
 
 /** One pass over the Secret `name` of connector data and the keys that claim it. */
-export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps): Promise<Next> {
+export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps): Promise<Result> {
   const { stores, clock, namespace } = deps;
   const secret = stores.connectorData.get(keyOf({ namespace, name }));
   if (secret === undefined) return disclaim(name, deps);
   const claimants = stores.keys.by(indexes.connectorData, name).map(({ metadata }) => metadata);
   const decision = planConnectorSecret(secret, claimants, clock.now());
   const plan = decision.kind === "plan" ? decision.plan : await confirmed(decision, name, deps);
-  await carryOut(plan, deps);
-  return plan.next;
+  await applyPlan(plan, deps);
+  return plan.result;
 }
 
 /**
@@ -53,23 +53,23 @@ async function confirmed(
   const live = await readLive(resources.ownedAccessKeys, { name: key.name }, client);
   if (live.kind === "gone") return ifGone;
   if (live.kind === "unknown")
-    return { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } };
+    return { steps: [], result: { kind: "requeue-at", at: clock.now() + askAgainMs } };
   if (live.metadata.uid !== key.uid) return ifGone;
   const claims = connectorClaim(live.metadata.annotations)?.secret === name;
   return claims
-    ? { steps: [], next: { kind: "look-again", at: clock.now() + askAgainMs } }
+    ? { steps: [], result: { kind: "requeue-at", at: clock.now() + askAgainMs } }
     : otherwise;
 }
 
 /** A claim on a Secret that is not there: the watch of keys may be faster than that of Secrets. */
-async function disclaim(name: Key, deps: ConnectorDataDeps): Promise<Next> {
+async function disclaim(name: Key, deps: ConnectorDataDeps): Promise<Result> {
   const { stores, clock, client, namespace } = deps;
   const keys = stores.keys
     .by(indexes.connectorData, name)
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (keys.length === 0) return waitForChange;
   const live = await readLive(resources.secrets, { namespace, name }, client);
-  if (live.kind !== "gone") return { kind: "look-again", at: clock.now() + askAgainMs };
-  await carryOut({ steps: [keys.map(({ metadata }) => disclaimWrite(metadata))] }, deps);
+  if (live.kind !== "gone") return { kind: "requeue-at", at: clock.now() + askAgainMs };
+  await applyPlan({ steps: [keys.map(({ metadata }) => disclaimWrite(metadata))] }, deps);
   return waitForChange;
 }

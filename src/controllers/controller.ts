@@ -1,4 +1,4 @@
-import { createKeyViews } from "../authn/key-resolver.ts";
+import { createKeyResolver } from "../authn/key-resolver.ts";
 import type { Key } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
@@ -7,10 +7,10 @@ import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.t
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/list-watch.ts";
-import { type Next, runLoop } from "../kube/loop.ts";
+import { type Result, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import { Recovery } from "../kube/recovery.ts";
-import { Turns } from "../kube/yielder.ts";
+import { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -20,7 +20,7 @@ import { reconcileCopy } from "./copy.ts";
 import { Deletions } from "./deletions.ts";
 import { reconcileEndpointToken } from "./endpoint-token.ts";
 import { Failures, type FailuresDeps } from "./failures.ts";
-import { HeldObjects } from "./finalized-objects.ts";
+import { FinalizedObjects } from "./finalized-objects.ts";
 import { type ChangeHandlers, createInformers, type Informers } from "./informers.ts";
 import { countingObjects } from "./object-counts.ts";
 import { reconcileOwnedAccessKey } from "./owned-access-key.ts";
@@ -76,7 +76,7 @@ export interface Controller {
 /** Builds the controller; nothing runs yet. */
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   let handlers: ChangeHandlers | undefined;
-  const turns = new Turns(deps.clock);
+  const turns = new Yielder(deps.clock);
   const recovery = new Recovery();
   const informers = createInformers(
     { ...deps, turns, recovery },
@@ -124,7 +124,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
 interface Leading {
   readonly options: ControllerOptions;
   readonly deps: ControllerDeps;
-  readonly turns: Turns;
+  readonly turns: Yielder;
   readonly informers: Informers;
   readonly deletions: Deletions;
   readonly queues: Queues;
@@ -144,10 +144,10 @@ async function runLoops({
 }: Leading): Promise<void> {
   const { client, copyClient, clock, log, metrics, events } = deps;
   const { stores } = informers;
-  const held = new HeldObjects();
+  const held = new FinalizedObjects();
   const tokenQuota = new TokenQuota(options);
   // What is valid counts before anything is minted.
-  await turns.each(stores.tokens.values(), (token) => tokenQuota.note(token));
+  await turns.forEach(stores.tokens.values(), (token) => tokenQuota.note(token));
   const observe = (resource: Resource, answer: unknown): void => {
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)
       held.note(answer);
@@ -163,7 +163,7 @@ async function runLoops({
     stores,
     deletions,
     ...failures,
-    keyViews: createKeyViews({
+    keyViews: createKeyResolver({
       keys: stores.keys,
       policies: stores.requesterPolicies,
       config: options,
@@ -172,7 +172,7 @@ async function runLoops({
     tokenQuota,
     observe,
     refresh: informers.refresh,
-    tell: events.tell.bind(events),
+    recordEvent: events.record.bind(events),
   };
   const copying = {
     ...shared,
@@ -187,7 +187,7 @@ async function runLoops({
   const loop = (
     name: string,
     queue: WorkQueue,
-    reconcile: (key: Key) => Promise<Next>,
+    reconcile: (key: Key) => Promise<Result>,
     workers = options.workers,
   ): Promise<void> =>
     runLoop({
@@ -273,7 +273,7 @@ function forwardTo(current: () => ChangeHandlers | undefined): ChangeHandlers {
     sharedSecret: (change) => current()?.sharedSecret(change),
     namespace: (change) => current()?.namespace(change),
     copy: (change) => current()?.copy(change),
-    stranger: (change) => current()?.stranger(change),
+    unmanagedSecret: (change) => current()?.unmanagedSecret(change),
     role: (change) => current()?.role(change),
     grant: (change) => current()?.grant(change),
     key: (change) => current()?.key(change),

@@ -1,6 +1,6 @@
 import { annotations, labels } from "../api/names.ts";
 import type { ObjectRef } from "../api/object.ts";
-import { type CopySeen, claimedSource, copyOfText } from "../domain/sync/copy.ts";
+import { type ObservedCopy, claimedSource, copyOfText } from "../domain/sync/copy.ts";
 
 /** What tells one copy from another when both are as Latchkey writes them. */
 type Ordinary = readonly [
@@ -19,18 +19,18 @@ type Ordinary = readonly [
  * each full garbage collection the time to walk through them. A copy that Latchkey wrote and nobody
  * changed becomes a JSON array of what is its own; any other the JSON of all that was seen.
  */
-export function packCopy(copy: CopySeen): string {
+export function encodeCopy(copy: ObservedCopy): string {
   const ordinary = ordinaryOf(copy);
   return JSON.stringify(ordinary ?? copy);
 }
 
 /** The copy that was packed; `target` is its namespace and name. */
-export function unpackCopy(text: string, target: ObjectRef): CopySeen {
-  const packed: CopySeen | Ordinary = JSON.parse(text);
+export function decodeCopy(text: string, target: ObjectRef): ObservedCopy {
+  const packed: ObservedCopy | Ordinary = JSON.parse(text);
   return isOrdinary(packed) ? fromOrdinary(packed, target) : packed;
 }
 
-function ordinaryOf(copy: CopySeen): Ordinary | undefined {
+function ordinaryOf(copy: ObservedCopy): Ordinary | undefined {
   const { metadata, type, digest } = copy;
   const sourceUid = metadata.labels[labels.sourceUid];
   const source = claimedSource(metadata);
@@ -56,7 +56,7 @@ function ordinaryOf(copy: CopySeen): Ordinary | undefined {
   ];
 }
 
-function fromOrdinary(packed: Ordinary, target: ObjectRef): CopySeen {
+function fromOrdinary(packed: Ordinary, target: ObjectRef): ObservedCopy {
   const [uid, resourceVersion, creationTimestamp, sourceUid, namespace, name, type, digest] =
     packed;
   return {
@@ -77,6 +77,6 @@ function fromOrdinary(packed: Ordinary, target: ObjectRef): CopySeen {
   };
 }
 
-function isOrdinary(packed: CopySeen | Ordinary): packed is Ordinary {
+function isOrdinary(packed: ObservedCopy | Ordinary): packed is Ordinary {
   return Array.isArray(packed);
 }

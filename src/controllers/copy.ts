@@ -10,37 +10,37 @@ import {
 } from "../domain/sync/sync.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
-import type { Next } from "../kube/loop.ts";
+import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
+import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Failures } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
 import type { SourceData } from "./source-data.ts";
 import { observeTarget, type Stores } from "./stores.ts";
 
 /** What the passes over targets need. */
-export interface CopyDeps extends CarryOutDeps {
+export interface CopyDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Clock;
   readonly stores: Stores;
   readonly sourceData: Pick<SourceData, "of">;
-  readonly copyFailures: Pick<Failures, "note" | "end">;
+  readonly copyFailures: Pick<Failures, "record" | "end">;
 }
 
-const waitForChange: Next = { kind: "wait-for-change" };
+const waitForChange: Result = { kind: "done" };
 const askAgainMs = 5_000;
 
 /** One pass over one Secret in a project namespace. */
-export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Next> {
+export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Result> {
   const target = refOf(key);
   const observed = await noting(key, observe(target, deps), deps);
-  if (observed === undefined) return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+  if (observed === undefined) return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
   const { state, data } = observed;
   if (state.kind === "orphaned" && !(await isOrphan(state, deps.client))) {
-    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+    return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
   }
   try {
-    await carryOut({ steps: targetSteps(target, state, data) }, deps);
+    await applyPlan({ steps: targetSteps(target, state, data) }, deps);
     deps.copyFailures.end(key);
   } catch (error) {
     if (!isKubeError(error)) throw error;
@@ -84,10 +84,10 @@ async function afterRefusal(
   { target, state }: { readonly target: ObjectRef; readonly state: TargetState },
   error: KubeError,
   deps: CopyDeps,
-): Promise<Next> {
+): Promise<Result> {
   // What stands in the way has been read; where that failed it is looked at again.
   if (error.code === "AlreadyExists")
-    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+    return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
   // The namespace is going away, or is gone; its own change brings the next pass.
   if (error.causes.includes("NamespaceTerminating") || isGoneNamespace(error)) {
     deps.copyFailures.end(keyOf(target));
@@ -96,10 +96,10 @@ async function afterRefusal(
   const failure = { reason: error.reason ?? error.code, message: error.explanation };
   // A webhook in the way answers 500, again and again; whatever else fails may pass.
   const kind = error.code === "ServerError" || isRefusal(error) ? "refused" : "failed";
-  if (error.code !== "Fenced") deps.copyFailures.note(keyOf(target), { kind, ...failure });
+  if (error.code !== "Fenced") deps.copyFailures.record(keyOf(target), { kind, ...failure });
   if (!isRejection(error)) throw error;
   await markRejected(rejectedSteps(state, `${failure.reason}: ${failure.message}`), deps);
-  return { kind: "back-off" };
+  return { kind: "requeue-with-backoff" };
 }
 
 /** What a decision needs of the API server fails as a write does. */
@@ -112,7 +112,7 @@ async function noting<T>(
     return await reading;
   } catch (error) {
     if (isKubeError(error))
-      copyFailures.note(key, {
+      copyFailures.record(key, {
         kind: "failed",
         reason: error.reason ?? error.code,
         message: error.explanation,
@@ -127,7 +127,7 @@ async function markRejected(
   deps: CopyDeps,
 ): Promise<void> {
   try {
-    await carryOut({ steps }, deps);
+    await applyPlan({ steps }, deps);
   } catch (error) {
     if (!isRejection(error)) throw error;
   }

@@ -1,4 +1,4 @@
-import type { KeyViews } from "../authn/key-resolver.ts";
+import type { KeyResolver } from "../authn/key-resolver.ts";
 import { observeRequester } from "../authn/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { type Key, keyOf } from "../api/object.ts";
@@ -8,18 +8,18 @@ import {
   planTokenReport,
   planTooMany,
 } from "../domain/endpoint-token/endpoint-token.ts";
-import type { SaidFailure } from "../domain/plan/failing.ts";
+import type { ReportedFailure } from "../domain/plan/failing.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import type {
   EndpointTokenConfig,
-  EndpointTokenView,
+  ObservedEndpointToken,
 } from "../domain/endpoint-token/token-state.ts";
-import type { Next } from "../kube/loop.ts";
+import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { mintToken } from "../tokens/jwt.ts";
-import { knownKids, type SigningKeysSeen } from "../tokens/signing-keys.ts";
-import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
-import { type Failures, notingFailures } from "./failures.ts";
+import { knownKids, type ObservedSigningKeys } from "../tokens/signing-keys.ts";
+import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
+import { type Failures, recordingFailures } from "./failures.ts";
 import {
   type GrantedReleaseDeps,
   grantFailure,
@@ -32,26 +32,26 @@ import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
 
 /** What the passes over DirectClusterEndpointTokens need; `namespace` is Latchkey's own. */
 export interface EndpointTokenDeps
-  extends CarryOutDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
+  extends ApplyPlanDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
   readonly clock: Clock;
   readonly config: EndpointTokenConfig & TokenQuotaConfig;
   readonly namespace: string;
   readonly stores: Stores;
-  readonly keyViews: Pick<KeyViews, "askedWith">;
+  readonly keyViews: Pick<KeyResolver, "parentKey">;
   readonly tokenQuota: TokenQuota;
-  readonly tokenFailures: Pick<Failures, "at" | "note" | "end">;
+  readonly tokenFailures: Pick<Failures, "at" | "record" | "end">;
 }
 
 /**
  * One pass over a DirectClusterEndpointToken: mint, erase at its end, delete after, and its
  * farewell.
  */
-export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Next> {
+export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Result> {
   const { stores, keyViews, config, namespace, clock, tokenFailures: failures } = deps;
   const token = stores.tokens.get(name);
   if (token === undefined) {
     failures.end(name);
-    return { kind: "wait-for-change" };
+    return { kind: "done" };
   }
   const kind = "DirectClusterEndpointToken";
   const requester = observeRequester(token.metadata, stores.requesterPolicies);
@@ -61,38 +61,38 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
   const isGoing = token.metadata.deletionTimestamp !== undefined;
   const keys = stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
   const kids = keys === undefined ? new Set<string>() : knownKids(keys);
-  const view: EndpointTokenView = {
+  const view: ObservedEndpointToken = {
     token,
     requester,
     grant,
     knownKids: kids,
     config,
     failure,
-    ...keyViews.askedWith(requester),
+    ...keyViews.parentKey(requester),
   };
   const attempt = {
     async apply() {
       const plan = isGoing
         ? await planGrantedRelease(token, { kind, requester, failure }, deps)
         : await decide(view, keys, deps);
-      await carryOut(plan, deps);
-      return plan.next;
+      await applyPlan(plan, deps);
+      return plan.result;
     },
-    report: (said: SaidFailure) =>
-      carryOut(
+    report: (said: ReportedFailure) =>
+      applyPlan(
         isGoing
           ? planGrantedStuck(token, { kind, failure: said }, deps)
           : planTokenReport({ ...view, failure: said }, clock.now()),
         deps,
       ),
   };
-  return await notingFailures(name, attempt, failures);
+  return await recordingFailures(name, attempt, failures);
 }
 
 /** Without signing keys nothing is minted: their arrival brings the next pass. */
 async function decide(
-  view: EndpointTokenView,
-  keys: SigningKeysSeen | undefined,
+  view: ObservedEndpointToken,
+  keys: ObservedSigningKeys | undefined,
   { clock, config, tokenQuota }: EndpointTokenDeps,
 ): Promise<Plan> {
   const now = clock.now();

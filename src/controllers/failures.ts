@@ -1,12 +1,12 @@
 import type { Key } from "../api/object.ts";
 import {
-  failAgain,
-  type Failing,
-  type FailureSeen,
+  recordFailure,
+  type FailureHistory,
+  type ObservedFailure,
   patienceMs,
-  type SaidFailure,
+  type ReportedFailure,
 } from "../domain/plan/failing.ts";
-import type { Next } from "../domain/plan/plan.ts";
+import type { Result } from "../domain/plan/plan.ts";
 import { isKubeError, isRefusal, isTooLarge, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 
@@ -19,7 +19,7 @@ export interface FailuresDeps {
    */
   readonly lookAgainAt: (key: Key, at: number) => void;
   /** Told when what is said of a key changes, and when it ends. */
-  readonly onChange: (key: Key, said: SaidFailure | undefined) => void;
+  readonly onChange: (key: Key, said: ReportedFailure | undefined) => void;
 }
 
 /**
@@ -28,7 +28,7 @@ export interface FailuresDeps {
  */
 export class Failures {
   readonly #deps: FailuresDeps;
-  readonly #failing = new Map<Key, Failing>();
+  readonly #failing = new Map<Key, FailureHistory>();
 
   constructor(deps: FailuresDeps) {
     this.#deps = deps;
@@ -40,16 +40,16 @@ export class Failures {
   }
 
   /** What is said of a key: that the last tries failed for long, or were refused. */
-  at(key: Key): SaidFailure | undefined {
+  at(key: Key): ReportedFailure | undefined {
     return this.#failing.get(key)?.said?.failure;
   }
 
   /** A try has failed; answers what is said of the key now. */
-  note(key: Key, failure: FailureSeen): SaidFailure | undefined {
+  record(key: Key, failure: ObservedFailure): ReportedFailure | undefined {
     const { clock, lookAgainAt, onChange } = this.#deps;
     const before = this.#failing.get(key);
     const monotonic = clock.monotonic();
-    const after = failAgain(before, failure, { monotonic, time: clock.now() });
+    const after = recordFailure(before, failure, { monotonic, time: clock.now() });
     this.#failing.set(key, after);
     if (after.said === undefined)
       lookAgainAt(key, clock.now() + after.since + patienceMs - monotonic);
@@ -67,18 +67,18 @@ export class Failures {
 
 /** One try to apply an object, and how to say in its status that tries fail. */
 export interface Try {
-  readonly apply: () => Promise<Next>;
-  readonly report: (failure: SaidFailure) => Promise<void>;
+  readonly apply: () => Promise<Result>;
+  readonly report: (failure: ReportedFailure) => Promise<void>;
   /** What a KubeError is said to be; {@link passingFailureOf} unless given. */
-  readonly failureOf?: (error: KubeError) => FailureSeen;
+  readonly failureOf?: (error: KubeError) => ObservedFailure;
 }
 
 /** Runs one try; a KubeError is noted, said in the status when it is time to, and thrown. */
-export async function notingFailures(
+export async function recordingFailures(
   key: Key,
   { apply, report, failureOf = passingFailureOf }: Try,
-  failures: Pick<Failures, "note" | "end">,
-): Promise<Next> {
+  failures: Pick<Failures, "record" | "end">,
+): Promise<Result> {
   try {
     const next = await apply();
     failures.end(key);
@@ -86,7 +86,7 @@ export async function notingFailures(
   } catch (error) {
     // Without the Lease nothing is written, and nothing is known.
     if (!isKubeError(error) || error.code === "Fenced") throw error;
-    const said = failures.note(key, failureOf(error));
+    const said = failures.record(key, failureOf(error));
     if (said !== undefined) await reported(() => report(said));
     throw error;
   }
@@ -96,14 +96,14 @@ export async function notingFailures(
  * What refuses the writes of an object itself or of a requester's grants is none of its user's
  * mistakes, and may go away.
  */
-function passingFailureOf({ reason, code, message }: KubeError): FailureSeen {
+function passingFailureOf({ reason, code, message }: KubeError): ObservedFailure {
   return { kind: "failed", reason: reason ?? code, message };
 }
 
 /**
  * What the API server refuses or cannot store of Roles and RoleBindings, somebody has to change.
  */
-export function accessFailureOf(error: KubeError): FailureSeen {
+export function accessFailureOf(error: KubeError): ObservedFailure {
   if (isTooLarge(error))
     return { kind: "too-large", reason: "TooLarge", message: error.explanation };
   if (isRefusal(error))

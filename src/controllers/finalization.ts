@@ -2,15 +2,15 @@ import type { ObjectRef } from "../api/object.ts";
 import { isTrueAt, recordAt, stringAt } from "../api/parse.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { type FormerGrantee, isHonoured, reviewSpec } from "../domain/grants/former-grantee.ts";
-import type { Next } from "../domain/plan/plan.ts";
-import { type ReleasePhase, releasePhase } from "../domain/plan/finalization.ts";
+import type { Result } from "../domain/plan/plan.ts";
+import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Deletions } from "./deletions.ts";
 
 /** What deciding about a deletion needs. */
-export interface ReleaseDeps {
+export interface FinalizationDeps {
   readonly client: Pick<Client, "review">;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly deletions: Deletions;
@@ -36,10 +36,10 @@ const mostReviews = 16;
 /**
  * Where an object is on its way out; asks the API server about former grantees when it is time to.
  */
-export async function observeRelease(
+export async function observeFinalization(
   { resource, ref, grantsStand, grantees: seen }: Deleting,
-  deps: ReleaseDeps,
-): Promise<ReleasePhase> {
+  deps: FinalizationDeps,
+): Promise<FinalizationPhase> {
   const { deletions, clock, client, grantSettleTime: settleMs } = deps;
   const { seenAt, grantsGoneAt, hadGrants, grantees } = deletions.note(ref.uid, {
     stand: grantsStand,
@@ -52,21 +52,24 @@ export async function observeRelease(
     grantsGoneAt,
     settleMs,
   };
-  const phase = releasePhase({ ...facts, isStillHonoured: undefined });
+  const phase = finalizationPhase({ ...facts, isStillHonoured: undefined });
   if (phase.kind !== "review") return phase;
   const answers = await Promise.all(
     grantees
       .slice(0, mostReviews)
       .map((grantee) => isStillHonoured(grantee, { resource, ref }, client)),
   );
-  return releasePhase({ ...facts, isStillHonoured: answers.includes(true) });
+  return finalizationPhase({ ...facts, isStillHonoured: answers.includes(true) });
 }
 
 /** When to look at the object again: a grant that goes is a change. */
-export function afterPhase(phase: ReleasePhase, { clock }: Pick<ReleaseDeps, "clock">): Next {
+export function afterPhase(
+  phase: FinalizationPhase,
+  { clock }: Pick<FinalizationDeps, "clock">,
+): Result {
   return phase.kind === "keep-grants" || phase.kind === "settle"
-    ? { kind: "look-again", at: clock.now() + phase.until - clock.monotonic() }
-    : { kind: "wait-for-change" };
+    ? { kind: "requeue-at", at: clock.now() + phase.until - clock.monotonic() }
+    : { kind: "done" };
 }
 
 async function isStillHonoured(

@@ -1,4 +1,4 @@
-import { isHeld } from "../domain/plan/finalizer.ts";
+import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { parseMetadata } from "../api/parse.ts";
 
 /** So many are remembered: enough for what waits for its grant, little memory. */
@@ -9,23 +9,23 @@ const most = 10_000;
  * before this very leader lets it go, so that nobody has to be asked whether it is there. (Who
  * takes the finalizer off by force is told of by the watch.)
  */
-export class HeldObjects {
+export class FinalizedObjects {
   readonly #uids = new Set<string>();
 
   /** Takes in the API server's answer to a write of ours. */
   note(answer: unknown): void {
     const metadata = parseMetadata(answer);
     this.#uids.delete(metadata.uid);
-    if (!isHeld(metadata)) return;
+    if (!hasFinalizer(metadata)) return;
     this.#uids.add(metadata.uid);
-    if (this.#uids.size > most) this.#forgetEldest();
+    if (this.#uids.size > most) this.#forgetOldest();
   }
 
   has(uid: string): boolean {
     return this.#uids.has(uid);
   }
 
-  #forgetEldest(): void {
+  #forgetOldest(): void {
     const [eldest] = this.#uids;
     if (eldest !== undefined) this.#uids.delete(eldest);
   }

@@ -10,18 +10,22 @@ import {
   grantState,
   type GrantState,
   requesterHash,
-  shardPrefix,
+  chunkPrefix,
 } from "../domain/grants/granted-names.ts";
 import type { Plan } from "../domain/plan/plan.ts";
-import { planRelease, planStuck, type Terminating } from "../domain/plan/finalization.ts";
-import type { SaidFailure } from "../domain/plan/failing.ts";
+import {
+  planFinalization,
+  planStuckFinalization,
+  type Terminating,
+} from "../domain/plan/finalization.ts";
+import type { ReportedFailure } from "../domain/plan/failing.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import type { Failures } from "./failures.ts";
-import { afterPhase, observeRelease, type ReleaseDeps } from "./finalization.ts";
+import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What decides about the end of a key or token. */
-export interface GrantedReleaseDeps extends ReleaseDeps {
+export interface GrantedReleaseDeps extends FinalizationDeps {
   readonly stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">;
   /** Why the grants of a requester, by hash, cannot be written. */
   readonly grantFailures: Pick<Failures, "at">;
@@ -35,7 +39,7 @@ export function grantFailure(
   { metadata }: Pick<Terminating, "metadata">,
   { grant, requester }: { readonly grant: GrantState; readonly requester: Requester },
   { grantFailures }: Pick<GrantedReleaseDeps, "grantFailures">,
-): SaidFailure | undefined {
+): ReportedFailure | undefined {
   if (requester.kind === "unknown") return undefined;
   const isWaiting =
     metadata.deletionTimestamp === undefined ? !grant.granted || grant.namedByOthers : grant.named;
@@ -52,30 +56,30 @@ export async function planGrantedRelease(
   }: {
     readonly kind: GrantedObject["kind"];
     readonly requester: Requester;
-    readonly failure?: SaidFailure | undefined;
+    readonly failure?: ReportedFailure | undefined;
   },
   deps: GrantedReleaseDeps,
 ): Promise<Plan> {
   const { metadata } = object;
   const resource = grantedResources[kind];
   const { named } = observeGrant({ kind, name: metadata.name }, requester, deps.stores);
-  const phase = await observeRelease(
+  const phase = await observeFinalization(
     { resource, ref: metadata, grantsStand: named, grantees: granteesOf(requester) },
     deps,
   );
   return {
-    ...planRelease(resource, object, { phase, now: deps.clock.now(), failure }),
-    next: afterPhase(phase, deps),
+    ...planFinalization(resource, object, { phase, now: deps.clock.now(), failure }),
+    result: afterPhase(phase, deps),
   };
 }
 
 /** What to tell while the end of a key or token fails again and again. */
 export function planGrantedStuck(
   object: Terminating,
-  { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: SaidFailure },
+  { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: ReportedFailure },
   { clock }: Pick<GrantedReleaseDeps, "clock">,
 ): Plan {
-  return planStuck(grantedResources[kind], object, { now: clock.now(), failure });
+  return planStuckFinalization(grantedResources[kind], object, { now: clock.now(), failure });
 }
 
 const grantedResources: Readonly<Record<GrantedObject["kind"], Resource>> = {
@@ -87,7 +91,7 @@ function granteesOf(requester: Requester): readonly FormerGrantee[] {
   if (requester.kind === "unknown" || isSystemName(requester.name)) return [];
   const subject = { kind: "User", name: requester.name };
   return [
-    granteeOfClusterRoleBinding(shardPrefix(requesterHash(requester.name)), {
+    granteeOfClusterRoleBinding(chunkPrefix(requesterHash(requester.name)), {
       subject,
       verb: "get",
     }),

@@ -1,28 +1,28 @@
-import { keyPacking } from "../authn/access-key-codec.ts";
+import { accessKeyCodec } from "../authn/access-key-codec.ts";
 import { keyIndexers } from "../authn/key-resolver.ts";
 import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import { type EndpointToken, parseEndpointToken } from "../api/endpoint-token.ts";
 import { apiVersion, components, labels, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { listAt, parseOwnMetadata, recordAt, stringAt } from "../api/parse.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
-import { stampOf } from "../api/requester.ts";
-import type { ResourceQuotaSeen } from "../api/resource-quota.ts";
+import { requesterAnnotationsOf } from "../api/requester.ts";
+import type { ObservedResourceQuota } from "../api/resource-quota.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
 import { parseSecret } from "../api/secret.ts";
 import { parseSharedSecret } from "../api/shared-secret.ts";
 import { connectorClaim } from "../domain/access-key/connector-claim.ts";
-import type { ConnectorSecretSeen } from "../domain/access-key/connector-data.ts";
+import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
 import {
   claimedSource,
-  type CopySeen,
+  type ObservedCopy,
   type Source,
   sourceOf,
-  type StrangerSeen,
+  type UnmanagedSecret,
 } from "../domain/sync/copy.ts";
-import { packCopy, unpackCopy } from "./copy-codec.ts";
+import { encodeCopy, decodeCopy } from "./copy-codec.ts";
 import { requesterHash } from "../domain/grants/granted-names.ts";
 import { projectOf, readNamespace } from "../domain/sync/sync-target.ts";
 import {
@@ -35,8 +35,8 @@ import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change, Indexer } from "../kube/store.ts";
 import { aborted } from "../runtime/sleep.ts";
 import { createDataDigest, type DataDigest } from "../tokens/data-digest.ts";
-import { slimOwnedAccessKey } from "../tokens/access-key.ts";
-import { parseSigningKeys, type SigningKeysSeen } from "../tokens/signing-keys.ts";
+import { accessKeyCacheEntry } from "../tokens/access-key.ts";
+import { parseSigningKeys, type ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { resourceQuotaInformer } from "./quota-informer.ts";
 import { rbacInformers } from "./rbac-informers.ts";
 import { candidatesFor, indexes, type Stores } from "./stores.ts";
@@ -45,17 +45,17 @@ import { candidatesFor, indexes, type Stores } from "./stores.ts";
 export interface ChangeHandlers {
   readonly sharedSecret: (change: Change<Source>) => void;
   readonly namespace: (change: Change<Metadata>) => void;
-  readonly copy: (change: Change<CopySeen>) => void;
-  readonly stranger: (change: Change<StrangerSeen>) => void;
-  readonly role: (change: Change<RoleSeen | RoleBindingSeen>) => void;
+  readonly copy: (change: Change<ObservedCopy>) => void;
+  readonly unmanagedSecret: (change: Change<UnmanagedSecret>) => void;
+  readonly role: (change: Change<ObservedRole | ObservedRoleBinding>) => void;
   readonly grant: (change: Change<GrantRole | GrantBinding>) => void;
-  readonly key: (change: Change<OwnedAccessKeySeen>) => void;
+  readonly key: (change: Change<ObservedAccessKey>) => void;
   readonly token: (change: Change<EndpointToken>) => void;
   readonly policy: () => void;
   readonly signingKeys: () => void;
-  readonly connectorData: (change: Change<ConnectorSecretSeen>) => void;
+  readonly connectorData: (change: Change<ObservedConnectorSecret>) => void;
   readonly scopeRole: () => void;
-  readonly resourceQuota: (change: Change<ResourceQuotaSeen>) => void;
+  readonly resourceQuota: (change: Change<ObservedResourceQuota>) => void;
 }
 
 /** All informers of the controller. */
@@ -93,7 +93,7 @@ export function createInformers(
 
   const sharedSecrets = new Informer<Source>(
     {
-      selection: { resource: resources.sharedSecrets },
+      listOptions: { resource: resources.sharedSecrets },
       parse(raw) {
         const secret = parseSharedSecret(raw);
         return sourceOf(secret, digestOf(secret.data));
@@ -109,16 +109,16 @@ export function createInformers(
   );
   const namespaces = new Informer<Metadata>(
     {
-      selection: { resource: resources.namespaces, metadataOnly: true },
+      listOptions: { resource: resources.namespaces, metadataOnly: true },
       parse: (raw) => readNamespace(parseOwnMetadata(raw), { requireSyncFrom }),
       indexers: { [indexes.project]: (found) => optional(projectOf(found)) },
       onChange: on.namespace,
     },
     deps,
   );
-  const copies = new Informer<CopySeen>(
+  const copies = new Informer<ObservedCopy>(
     {
-      selection: { resource: resources.secrets, labelSelector: labelled },
+      listOptions: { resource: resources.secrets, labelSelector: labelled },
       parse(raw) {
         const { data, ...rest } = parseSecret(raw);
         return { ...rest, digest: digestOf(data) };
@@ -127,10 +127,10 @@ export function createInformers(
         [indexes.sourceUid]: ({ metadata }) => optional(metadata.labels[labelled]),
         [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
       },
-      packing: {
-        pack: ({ value }) => packCopy(value),
-        unpack(text, key) {
-          const value = unpackCopy(text, refOf(key));
+      codec: {
+        encode: ({ value }) => encodeCopy(value),
+        decode(text, key) {
+          const value = decodeCopy(text, refOf(key));
           return {
             uid: value.metadata.uid,
             resourceVersion: value.metadata.resourceVersion,
@@ -142,38 +142,42 @@ export function createInformers(
     },
     deps,
   );
-  const strangers = new Informer<StrangerSeen>(
+  const strangers = new Informer<UnmanagedSecret>(
     {
-      selection: { resource: resources.secrets, labelSelector: `!${labelled}`, metadataOnly: true },
+      listOptions: {
+        resource: resources.secrets,
+        labelSelector: `!${labelled}`,
+        metadataOnly: true,
+      },
       parse: (raw) => parseStranger(raw, stores),
       indexers: {
         [indexes.sourceUid]: ({ metadata }) => optional(claimedKey(metadata)),
         [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
       },
-      onChange: on.stranger,
+      onChange: on.unmanagedSecret,
     },
     deps,
   );
   const { roles, roleBindings, clusterRoles, clusterRoleBindings } = rbacInformers(deps, on);
   const quotas = resourceQuotaInformer(deps, on.resourceQuota);
-  const keys = new Informer<OwnedAccessKeySeen>(
+  const keys = new Informer<ObservedAccessKey>(
     {
-      selection: { resource: resources.ownedAccessKeys },
-      parse: slimOwnedAccessKey,
+      listOptions: { resource: resources.ownedAccessKeys },
+      parse: accessKeyCacheEntry,
       indexers: {
         ...keyIndexers,
         ...stampIndexers,
         [indexes.connectorData]: ({ metadata }) =>
           optional(connectorClaim(metadata.annotations)?.secret),
       },
-      packing: keyPacking,
+      codec: accessKeyCodec,
       onChange: on.key,
     },
     deps,
   );
   const tokens = new Informer<EndpointToken>(
     {
-      selection: { resource: resources.endpointTokens },
+      listOptions: { resource: resources.endpointTokens },
       parse: parseEndpointToken,
       indexers: stampIndexers,
       onChange: on.token,
@@ -181,30 +185,30 @@ export function createInformers(
     deps,
   );
   const policies = requesterPolicyInformers(deps, on.policy);
-  const signingKeys = new Informer<SigningKeysSeen>(
+  const signingKeys = new Informer<ObservedSigningKeys>(
     {
-      selection: { resource: resources.secrets, ...selectOwn },
+      listOptions: { resource: resources.secrets, ...selectOwn },
       parse: parseSigningKeys,
       onChange: on.signingKeys,
     },
     deps,
   );
-  const connectorData = new Informer<ConnectorSecretSeen>(
+  const connectorData = new Informer<ObservedConnectorSecret>(
     {
-      selection: {
+      listOptions: {
         resource: resources.secrets,
         namespace,
         labelSelector: `${labels.component}=${components.connectorData}`,
         metadataOnly: true,
       },
-      parse: (raw) => ({ metadata: parseOwnMetadata(raw), tiedTo: ownerOf(raw) }),
+      parse: (raw) => ({ metadata: parseOwnMetadata(raw), owner: ownerOf(raw) }),
       onChange: on.connectorData,
     },
     deps,
   );
   const scopeRoles = new Informer<Metadata>(
     {
-      selection: {
+      listOptions: {
         resource: resources.clusterRoles,
         labelSelector: labels.scopeRole,
         metadataOnly: true,
@@ -220,7 +224,7 @@ export function createInformers(
     sharedSecrets: sharedSecrets.store,
     namespaces: namespaces.store,
     copies: copies.store,
-    strangers: strangers.store,
+    unmanagedSecrets: strangers.store,
     roles: roles.store,
     roleBindings: roleBindings.store,
     clusterRoles: clusterRoles.store,
@@ -303,7 +307,7 @@ export function createInformers(
  * Kept only where a copy is wanted, or where the Secret says that it is Latchkey's copy; without
  * what others put on it.
  */
-function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
+function parseStranger(raw: unknown, stores: Stores): UnmanagedSecret | undefined {
   const metadata = parseOwnMetadata(raw);
   if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
   if (claimedSource(metadata) !== undefined) return { metadata };
@@ -311,7 +315,7 @@ function parseStranger(raw: unknown, stores: Stores): StrangerSeen | undefined {
 }
 
 /** The key that a Secret belongs to. */
-function ownerOf(raw: unknown): ConnectorSecretSeen["tiedTo"] {
+function ownerOf(raw: unknown): ObservedConnectorSecret["owner"] {
   const owner = listAt(recordAt(raw, "metadata"), "ownerReferences").find(
     (reference) =>
       stringAt(reference, "kind") === resources.ownedAccessKeys.kind &&
@@ -328,13 +332,13 @@ function claimedKey(metadata: Metadata): string | undefined {
 
 /** Who asked, and with which key. */
 const stampIndexers: Readonly<Record<string, Indexer<{ readonly metadata: Metadata }>>> = {
-  [indexes.requester]: ({ metadata }) => stampedHash(metadata),
-  [indexes.askedWith]: ({ metadata }) => optional(stampOf(metadata)?.keyId),
+  [indexes.requester]: ({ metadata }) => requesterHashOf(metadata),
+  [indexes.parentKey]: ({ metadata }) => optional(requesterAnnotationsOf(metadata)?.keyId),
 };
 
 /** The requester hash of the stamp on a key or a token, if it has one. */
-export function stampedHash(metadata: Metadata): readonly string[] {
-  const stamp = stampOf(metadata);
+export function requesterHashOf(metadata: Metadata): readonly string[] {
+  const stamp = requesterAnnotationsOf(metadata);
   return stamp === undefined ? [] : [requesterHash(stamp.name)];
 }
 

@@ -1,5 +1,9 @@
 import { type HttpResponse, json, plain, type Route } from "../runtime/routes.ts";
-import { openidConfiguration, publicJwks, type SigningKeysSeen } from "../tokens/signing-keys.ts";
+import {
+  openidConfiguration,
+  publicJwks,
+  type ObservedSigningKeys,
+} from "../tokens/signing-keys.ts";
 
 /**
  * The public signing keys and where to find them (OpenID Connect Discovery 1.0), for connected
@@ -8,9 +12,9 @@ import { openidConfiguration, publicJwks, type SigningKeysSeen } from "../tokens
  */
 export function publishedKeyRoutes(
   issuer: string,
-  keys: () => SigningKeysSeen | undefined,
+  keys: () => ObservedSigningKeys | undefined,
 ): readonly Route[] {
-  const published = (answer: (seen: SigningKeysSeen) => unknown) => (): HttpResponse => {
+  const published = (answer: (seen: ObservedSigningKeys) => unknown) => (): HttpResponse => {
     const seen = keys();
     if (seen === undefined) return plain(503, "no signing keys yet");
     return json(answer(seen), { "cache-control": "public, max-age=60" });

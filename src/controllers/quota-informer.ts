@@ -1,4 +1,4 @@
-import { parseResourceQuota, type ResourceQuotaSeen } from "../api/resource-quota.ts";
+import { parseResourceQuota, type ObservedResourceQuota } from "../api/resource-quota.ts";
 import { resources } from "../api/resources.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { Change } from "../kube/store.ts";
@@ -6,10 +6,10 @@ import type { Change } from "../kube/store.ts";
 /** ResourceQuotas that limit what Latchkey writes; of each, eight numbers at most are held. */
 export function resourceQuotaInformer(
   deps: InformerDeps,
-  onChange: (change: Change<ResourceQuotaSeen>) => void,
-): Informer<ResourceQuotaSeen> {
-  return new Informer<ResourceQuotaSeen>(
-    { selection: { resource: resources.resourceQuotas }, parse: parseResourceQuota, onChange },
+  onChange: (change: Change<ObservedResourceQuota>) => void,
+): Informer<ObservedResourceQuota> {
+  return new Informer<ObservedResourceQuota>(
+    { listOptions: { resource: resources.resourceQuotas }, parse: parseResourceQuota, onChange },
     deps,
   );
 }

@@ -5,7 +5,12 @@ import {
   parseGrantRole,
 } from "../api/requester-grant.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import { parseRole, parseRoleBinding, type RoleBindingSeen, type RoleSeen } from "../api/role.ts";
+import {
+  parseRole,
+  parseRoleBinding,
+  type ObservedRoleBinding,
+  type ObservedRole,
+} from "../api/role.ts";
 import { derivedPrefix, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import { grantedNames, hashInName } from "../domain/grants/granted-names.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
@@ -14,27 +19,27 @@ import { indexes } from "./stores.ts";
 
 /** What is told of RBAC objects. */
 export interface RbacHandlers {
-  readonly role: (change: Change<RoleSeen | RoleBindingSeen>) => void;
+  readonly role: (change: Change<ObservedRole | ObservedRoleBinding>) => void;
   readonly grant: (change: Change<GrantRole | GrantBinding>) => void;
 }
 
 /** Informers of what Latchkey derives from access rules, and of the grants of requesters. */
 export interface RbacInformers {
-  readonly roles: Informer<RoleSeen>;
-  readonly roleBindings: Informer<RoleBindingSeen>;
+  readonly roles: Informer<ObservedRole>;
+  readonly roleBindings: Informer<ObservedRoleBinding>;
   readonly clusterRoles: Informer<GrantRole>;
   readonly clusterRoleBindings: Informer<GrantBinding>;
 }
 
 /** The informers of RBAC objects; what has nothing to do with Latchkey is not held. */
 export function rbacInformers(deps: InformerDeps, on: RbacHandlers): RbacInformers {
-  const derived = <T extends RoleSeen | RoleBindingSeen>(
+  const derived = <T extends ObservedRole | ObservedRoleBinding>(
     resource: Resource,
     parse: (raw: unknown) => T,
   ): Informer<T> =>
     new Informer<T>(
       {
-        selection: { resource },
+        listOptions: { resource },
         parse(raw) {
           const seen = parse(raw);
           return seen.metadata.name.startsWith(derivedPrefix) ? seen : undefined;
@@ -51,7 +56,7 @@ export function rbacInformers(deps: InformerDeps, on: RbacHandlers): RbacInforme
   const roleBindings = derived(resources.roleBindings, parseRoleBinding);
   const clusterRoles = new Informer<GrantRole>(
     {
-      selection: { resource: resources.clusterRoles },
+      listOptions: { resource: resources.clusterRoles },
       parse: (raw) => grantOnly(parseGrantRole(raw)),
       indexers: {
         [indexes.requester]: (role) => optional(hashInName(role)),
@@ -63,7 +68,7 @@ export function rbacInformers(deps: InformerDeps, on: RbacHandlers): RbacInforme
   );
   const clusterRoleBindings = new Informer<GrantBinding>(
     {
-      selection: { resource: resources.clusterRoleBindings },
+      listOptions: { resource: resources.clusterRoleBindings },
       parse: (raw) => grantOnly(parseGrantBinding(raw)),
       indexers: { [indexes.requester]: (binding) => optional(hashInName(binding)) },
       onChange: on.grant,

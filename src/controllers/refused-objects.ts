@@ -6,7 +6,7 @@ import { indexes, type Stores } from "./stores.ts";
 import type { TargetFailures } from "./target-failures.ts";
 
 /** What finds what was refused in a namespace. */
-export interface RefusedDeps {
+export interface RefusedObjectsDeps {
   readonly queues: {
     readonly sharedSecret: Pick<WorkQueue, "retry">;
     readonly copy: Pick<WorkQueue, "retry">;
@@ -19,7 +19,7 @@ export interface RefusedDeps {
  * Copies, Roles and RoleBindings that were refused, and are tried again at once when what refused
  * them may let them in.
  */
-export interface Refused {
+export interface RefusedObjects {
   /** Tries all that was refused in a namespace. */
   retryAll(namespace: string): void;
   /**
@@ -34,7 +34,11 @@ const quotaWords = "exceeded quota";
 const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRefused", "ApplyFailed"]);
 
 /** Finds what was refused in a namespace. */
-export function createRefused({ queues, stores, copyFailures }: RefusedDeps): Refused {
+export function createRefusedObjects({
+  queues,
+  stores,
+  copyFailures,
+}: RefusedObjectsDeps): RefusedObjects {
   function retry(namespace: string, words: string, { secrets, access }: QuotaRelief): void {
     const targets =
       secrets === 0

@@ -1,6 +1,6 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { type Key, refOf } from "../api/object.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type {
   GrantBinding,
   GrantedKind,
@@ -8,52 +8,55 @@ import type {
   GrantRole,
 } from "../api/requester-grant.ts";
 import { resources } from "../api/resources.ts";
-import { isHeld } from "../domain/plan/finalizer.ts";
+import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import type { PoliciesAge } from "../domain/requester/policy-age.ts";
 import { grantKey, grantedNames, hashInName } from "../domain/grants/granted-names.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
 import { planRequesterGrant } from "../domain/grants/requester-grant.ts";
 import type { Client } from "../kube/client.ts";
-import type { Next } from "../domain/plan/plan.ts";
+import type { Result } from "../domain/plan/plan.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
+import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { observePolicies } from "../authn/requester-policies.ts";
 import type { Deletions } from "./deletions.ts";
-import { type Failures, notingFailures } from "./failures.ts";
-import type { HeldObjects } from "./finalized-objects.ts";
-import { stampedHash } from "./informers.ts";
+import { type Failures, recordingFailures } from "./failures.ts";
+import type { FinalizedObjects } from "./finalized-objects.ts";
+import { requesterHashOf } from "./informers.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
 /** What the passes over the grants of requesters need. */
-export interface RequesterGrantDeps extends CarryOutDeps {
+export interface RequesterGrantDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly log: Logger;
   readonly stores: Stores;
-  /** What cannot be gone, see {@link HeldObjects}. */
-  readonly held: Pick<HeldObjects, "has">;
+  /** What cannot be gone, see {@link FinalizedObjects}. */
+  readonly held: Pick<FinalizedObjects, "has">;
   readonly deletions: Deletions;
   /** How long the grant of an object stays after its deletion, in milliseconds. */
   readonly grantSettleTime: number;
-  readonly grantFailures: Pick<Failures, "note" | "end">;
+  readonly grantFailures: Pick<Failures, "record" | "end">;
 }
 
 /**
  * One pass over all that one requester, named by its hash, is granted; what fails again and again
  * is said by the keys and tokens that wait.
  */
-export async function reconcileRequesterGrant(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
+export async function reconcileRequesterGrant(
+  hash: Key,
+  deps: RequesterGrantDeps,
+): Promise<Result> {
   const report = async (): Promise<void> => {};
-  return await notingFailures(
+  return await recordingFailures(
     hash,
     { apply: () => applyGrants(hash, deps), report },
     deps.grantFailures,
   );
 }
 
-async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
+async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result> {
   const { stores } = deps;
   const policies = observePolicies(stores.requesterPolicies);
   const roles = stores.clusterRoles.by(indexes.requester, hash);
@@ -68,7 +71,7 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   const all = [...keys, ...tokens].flatMap((object) => staying(object, granted, deps));
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
   if (await isBehind(dropped, hash, deps))
-    return { kind: "look-again", at: deps.clock.now() + askAgainMs };
+    return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
   // Who has lost an object by a take-over loses the grant first: the change of that role brings the
   // next pass.
   const free = all.filter(
@@ -86,7 +89,7 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Next> {
   });
   if (plan.conflicts.length > 0)
     deps.log.warn({ names: plan.conflicts }, "names of requester grants are somebody else's");
-  await carryOut(plan, deps);
+  await applyPlan(plan, deps);
   return nextEnd(all, deps);
 }
 
@@ -109,10 +112,13 @@ function staying(
   return granted.has(object.key) && clock.monotonic() < until ? [{ ...object, until }] : [];
 }
 
-function nextEnd(all: readonly { readonly until?: number }[], { clock }: RequesterGrantDeps): Next {
+function nextEnd(
+  all: readonly { readonly until?: number }[],
+  { clock }: RequesterGrantDeps,
+): Result {
   const ends = all.flatMap(({ until }) => until ?? []);
-  if (ends.length === 0) return { kind: "wait-for-change" };
-  return { kind: "look-again", at: clock.now() + Math.min(...ends) - clock.monotonic() + batchMs };
+  if (ends.length === 0) return { kind: "done" };
+  return { kind: "requeue-at", at: clock.now() + Math.min(...ends) - clock.monotonic() + batchMs };
 }
 
 function droppedNames(roles: readonly GrantRole[], wanted: ReadonlySet<string>): readonly string[] {
@@ -146,7 +152,7 @@ async function isBehind(
     if (live.kind === "unknown") return true;
     if (live.kind === "gone" || live.metadata.resourceVersion === seen?.metadata.resourceVersion)
       continue;
-    if (stampedHash(live.metadata).includes(hash)) return true;
+    if (requesterHashOf(live.metadata).includes(hash)) return true;
   }
   return false;
 }
@@ -198,11 +204,11 @@ interface Owned {
 /** The objects whose requester is certain and that cannot go without Latchkey. */
 function owned(
   kind: GrantedKind,
-  objects: readonly (OwnedAccessKeySeen | EndpointToken)[],
+  objects: readonly (ObservedAccessKey | EndpointToken)[],
   policies: PoliciesAge | undefined,
 ): readonly Owned[] {
   return objects.flatMap(({ metadata }) => {
-    if (!isHeld(metadata)) return [];
+    if (!hasFinalizer(metadata)) return [];
     const requester = requesterOf(metadata, policies);
     if (requester.kind !== "known") return [];
     const object = { kind, name: metadata.name };

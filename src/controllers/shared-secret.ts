@@ -1,9 +1,9 @@
 import { annotations } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
+import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
 import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
-import { type AccessSeen, revokeSteps } from "../domain/shared-secret/access.ts";
+import { type ObservedAccess, revokeSteps } from "../domain/shared-secret/access.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
@@ -13,22 +13,22 @@ import {
   planReport,
   planSharedSecret,
   planTermination,
-  type SharedSecretSeen,
+  type ObservedSharedSecret,
 } from "../domain/shared-secret/shared-secret.ts";
 import { type SyncSummary, summarize, type TargetReport } from "../domain/sync/sync-summary.ts";
-import { targetState, type TargetSeen } from "../domain/sync/sync.ts";
+import { targetState, type ObservedTarget } from "../domain/sync/sync.ts";
 import type { Failure } from "../domain/plan/failing.ts";
-import { isHeld } from "../domain/plan/finalizer.ts";
-import { planStuck } from "../domain/plan/finalization.ts";
+import { hasFinalizer } from "../domain/plan/finalizer.ts";
+import { planStuckFinalization } from "../domain/plan/finalization.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRejection, isTooLarge } from "../kube/errors.ts";
-import type { Next } from "../kube/loop.ts";
-import type { Turns } from "../kube/yielder.ts";
+import type { Result } from "../kube/loop.ts";
+import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
-import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
-import { accessFailureOf, type Failures, notingFailures, type Try } from "./failures.ts";
+import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
+import { accessFailureOf, type Failures, recordingFailures, type Try } from "./failures.ts";
 import { isSourceGone } from "./live-object.ts";
-import { afterPhase, observeRelease, type ReleaseDeps } from "./finalization.ts";
+import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
 import {
   copiesOf,
   emptyProjectsOf,
@@ -39,10 +39,10 @@ import {
 } from "./stores.ts";
 
 /** What the passes over SharedSecrets need. */
-export interface SharedSecretDeps extends CarryOutDeps, Omit<ReleaseDeps, "client"> {
+export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {
   readonly client: Client;
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly turns: Yielder;
   readonly prefixes: Prefixes;
   readonly stores: Stores;
   /** Why the last write to a target was refused. */
@@ -52,37 +52,37 @@ export interface SharedSecretDeps extends CarryOutDeps, Omit<ReleaseDeps, "clien
    * since the epoch.
    */
   readonly waitingSince: Map<string, number>;
-  readonly sharedSecretFailures: Pick<Failures, "at" | "note" | "end">;
+  readonly sharedSecretFailures: Pick<Failures, "at" | "record" | "end">;
 }
 
 /**
  * One pass over a SharedSecret: its access, its farewell and its status; its copies have passes of
  * their own.
  */
-export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): Promise<Next> {
+export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): Promise<Result> {
   const source = deps.stores.sharedSecrets.get(key);
   if (source === undefined) {
     deps.sharedSecretFailures.end(key);
-    await carryOut(leftoverPlan(await observeDerived(refOf(key), source, deps)), deps);
-    return nothingToDo.next;
+    await applyPlan(leftoverPlan(await observeDerived(refOf(key), source, deps)), deps);
+    return nothingToDo.result;
   }
   const isGoing = source.secret.metadata.deletionTimestamp !== undefined;
   try {
-    return await notingFailures(
+    return await recordingFailures(
       key,
-      isGoing ? termination(source, deps) : life(source, deps),
+      isGoing ? finalize(source, deps) : reconcileLive(source, deps),
       deps.sharedSecretFailures,
     );
   } catch (error) {
     const isFinal = isRejection(error) || (isKubeError(error) && isTooLarge(error));
-    if (!isFinal || isGoing || !isHeld(source.secret.metadata)) throw error;
-    return { kind: "back-off" };
+    if (!isFinal || isGoing || !hasFinalizer(source.secret.metadata)) throw error;
+    return { kind: "requeue-with-backoff" };
   }
 }
 
 /** One try to apply a SharedSecret that is not being deleted. */
-function life(source: Source, deps: SharedSecretDeps): Try {
-  let seen: SharedSecretSeen | undefined;
+function reconcileLive(source: Source, deps: SharedSecretDeps): Try {
+  let seen: ObservedSharedSecret | undefined;
   return {
     async apply() {
       const derived = await observeDerived(source.secret.metadata, source, deps);
@@ -90,14 +90,14 @@ function life(source: Source, deps: SharedSecretDeps): Try {
       const now = deps.clock.now();
       seen = observe(source, derived, { ...deps, summary, now });
       const plan = planSharedSecret(seen, now);
-      await carryOut(plan, deps);
-      return plan.next;
+      await applyPlan(plan, deps);
+      return plan.result;
     },
     async report(failure) {
       if (seen !== undefined)
-        await carryOut(planReport({ ...seen, failure }, deps.clock.now()), deps);
+        await applyPlan(planReport({ ...seen, failure }, deps.clock.now()), deps);
     },
-    ...(isHeld(source.secret.metadata) ? { failureOf: accessFailureOf } : {}),
+    ...(hasFinalizer(source.secret.metadata) ? { failureOf: accessFailureOf } : {}),
   };
 }
 
@@ -105,7 +105,7 @@ function life(source: Source, deps: SharedSecretDeps): Try {
  * One try on a SharedSecret that is being deleted. Where its namespace goes, too, nothing follows
  * under its name: there it does not wait.
  */
-function termination(source: Source, deps: SharedSecretDeps): Try {
+function finalize(source: Source, deps: SharedSecretDeps): Try {
   const { stores, prefixes, clock } = deps;
   const { metadata } = source.secret;
   const isWithNamespace =
@@ -126,16 +126,19 @@ function termination(source: Source, deps: SharedSecretDeps): Try {
         grantsStand: access.bindings.length + access.roles.length > 0,
         grantees: granteesOf(seen),
       };
-      const phase = await observeRelease(
+      const phase = await observeFinalization(
         deleting,
         isWithNamespace ? { ...deps, grantSettleTime: 0 } : deps,
       );
-      await carryOut(planTermination(seen, { phase, now: clock.now() }), deps);
+      await applyPlan(planTermination(seen, { phase, now: clock.now() }), deps);
       return afterPhase(phase, deps);
     },
     report: (failure) =>
-      carryOut(
-        planStuck(resources.sharedSecrets, source.secret, { now: clock.now(), failure }),
+      applyPlan(
+        planStuckFinalization(resources.sharedSecrets, source.secret, {
+          now: clock.now(),
+          failure,
+        }),
         deps,
       ),
   };
@@ -143,9 +146,9 @@ function termination(source: Source, deps: SharedSecretDeps): Try {
 
 function observe(
   source: Source,
-  access: Omit<AccessSeen, "secret">,
+  access: Omit<ObservedAccess, "secret">,
   deps: SharedSecretDeps & { readonly summary: SyncSummary; readonly now: number },
-): SharedSecretSeen {
+): ObservedSharedSecret {
   const { stores, prefixes, summary, now } = deps;
   const { namespace = "", uid } = source.secret.metadata;
   const waitingSince = noteWaiting({ uid, summary, now }, deps.waitingSince);
@@ -160,15 +163,18 @@ function observe(
   };
 }
 
-function leftoverPlan({ leftoverRoles, leftoverBindings }: Omit<AccessSeen, "secret">): Plan {
-  const nothing = { roles: [], bindings: [], leftoverRoles, leftoverBindings };
+function leftoverPlan({
+  orphanedRoles: orphanedRoles,
+  orphanedBindings: orphanedBindings,
+}: Omit<ObservedAccess, "secret">): Plan {
+  const nothing = { roles: [], bindings: [], orphanedRoles, orphanedBindings };
   return { ...nothingToDo, steps: revokeSteps(nothing) };
 }
 
 /** Counts the targets in turns: what changes meanwhile brings another pass. */
 async function observeSync(source: Source, deps: SharedSecretDeps): Promise<SyncSummary> {
   const reports: TargetReport[] = [];
-  await deps.turns.each(targetsOf(source, deps.stores), (target) => {
+  await deps.turns.forEach(targetsOf(source, deps.stores), (target) => {
     const seen = observeTarget(target, deps.stores);
     const failure = deps.failureAt(keyOf(target));
     const [, rival] = seen.candidates[0] === source ? seen.candidates : [];
@@ -177,7 +183,7 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
       regarding: regardingOf(target, seen, deps.stores),
       state: targetState(seen),
       ...(failure === undefined ? {} : { failure }),
-      ...(rival === undefined ? {} : { rival: rival.secret.metadata }),
+      ...(rival === undefined ? {} : { conflicting: rival.secret.metadata }),
     });
   });
   return summarize(source, reports, emptyProjectsOf(source, deps.stores));
@@ -186,10 +192,10 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
 /** Where somebody at a target looks: at the Secret that stands there, or at the namespace. */
 function regardingOf(
   target: ObjectRef & { readonly namespace: string },
-  { copy, stranger }: TargetSeen,
+  { copy, unmanaged }: ObservedTarget,
   { namespaces }: Stores,
 ): TargetReport["regarding"] {
-  const standing = copy ?? stranger;
+  const standing = copy ?? unmanaged;
   if (standing !== undefined) return { resource: resources.secrets, subject: standing.metadata };
   const { namespace } = target;
   // An Event must be in the namespace of what it regards; a Namespace is taken for an object inside
@@ -225,21 +231,21 @@ async function observeDerived(
   { namespace = "" }: ObjectRef,
   source: Source | undefined,
   deps: SharedSecretDeps,
-): Promise<Omit<AccessSeen, "secret">> {
+): Promise<Omit<ObservedAccess, "secret">> {
   const { stores } = deps;
   const roles = stores.roles.by(indexes.namespace, namespace);
   const bindings = stores.roleBindings.by(indexes.namespace, namespace);
   const gone = await confirmedGone([...bindings, ...roles], deps);
-  const isLeftover = (seen: RoleSeen | RoleBindingSeen): boolean =>
+  const isLeftover = (seen: ObservedRole | ObservedRoleBinding): boolean =>
     gone.has(sourceUidOf(seen) ?? "") && !isMimic(seen);
   const isOwn = ownedBy(source?.secret.metadata, roles);
   const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
   return {
     roles: roles.filter(isOwn),
     bindings: bindings.filter(isOwn),
-    leftoverRoles: roles.filter(isLeftover),
-    leftoverBindings: bindings.filter(isLeftover),
-    strangers: new Set(strangers.map(({ metadata }) => metadata.name)),
+    orphanedRoles: roles.filter(isLeftover),
+    orphanedBindings: bindings.filter(isLeftover),
+    unmanaged: new Set(strangers.map(({ metadata }) => metadata.name)),
   };
 }
 
@@ -248,8 +254,8 @@ async function observeDerived(
  */
 function ownedBy(
   secret: Metadata | undefined,
-  roles: readonly RoleSeen[],
-): (seen: RoleSeen | RoleBindingSeen) => boolean {
+  roles: readonly ObservedRole[],
+): (seen: ObservedRole | ObservedRoleBinding) => boolean {
   if (secret === undefined) return () => false;
   // A Role that stands as written says by its rules from which permission its name follows: the
   // others are not tried.
@@ -262,7 +268,7 @@ function ownedBy(
 }
 
 /** Whether an object carries Latchkey's marks, and a name that cannot follow from them. */
-function isMimic(seen: RoleSeen | RoleBindingSeen): boolean {
+function isMimic(seen: ObservedRole | ObservedRoleBinding): boolean {
   const [uid, name] = [sourceUidOf(seen), seen.metadata.annotations[annotations.source]];
   return (
     uid !== undefined && name !== undefined && !isDerivedName({ name, uid }, seen.metadata.name)
@@ -273,7 +279,7 @@ function isMimic(seen: RoleSeen | RoleBindingSeen): boolean {
  * The source uids of derived objects whose SharedSecret neither the store nor the API server knows.
  */
 async function confirmedGone(
-  derived: readonly (RoleSeen | RoleBindingSeen)[],
+  derived: readonly (ObservedRole | ObservedRoleBinding)[],
   { stores, client }: SharedSecretDeps,
 ): Promise<ReadonlySet<string>> {
   const missing = new Map<string, ObjectRef | undefined>();
@@ -290,7 +296,7 @@ async function confirmedGone(
   return gone;
 }
 
-function sourceRefOf(seen: RoleSeen | RoleBindingSeen): ObjectRef | undefined {
+function sourceRefOf(seen: ObservedRole | ObservedRoleBinding): ObjectRef | undefined {
   const { namespace = "", annotations: given }: Metadata = seen.metadata;
   const name =
     given[annotations.source] ?? ("rules" in seen ? seen.rules[0]?.resourceNames[0] : undefined);

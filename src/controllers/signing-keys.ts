@@ -1,14 +1,14 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import type { Next } from "../kube/loop.ts";
+import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { newSigningKeys } from "../tokens/signing-keys.ts";
-import { type CarryOutDeps, carryOut } from "./apply-plan.ts";
+import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Stores } from "./stores.ts";
 
 /** What the pass over the signing keys needs; `namespace` is Latchkey's own. */
-export interface SigningKeysDeps extends CarryOutDeps {
+export interface SigningKeysDeps extends ApplyPlanDeps {
   readonly clock: Clock;
   readonly namespace: string;
   readonly stores: Stores;
@@ -18,11 +18,11 @@ export interface SigningKeysDeps extends CarryOutDeps {
  * Makes the signing keys where there are none. A Secret that cannot be read is in the way and never
  * overwritten.
  */
-export async function reconcileSigningKeys(deps: SigningKeysDeps): Promise<Next> {
+export async function reconcileSigningKeys(deps: SigningKeysDeps): Promise<Result> {
   const { stores, namespace, clock } = deps;
   if (stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys })) === undefined) {
     const object = newSigningKeys({ namespace, now: clock.now() });
-    await carryOut({ steps: [[{ do: "create", resource: resources.secrets, object }]] }, deps);
+    await applyPlan({ steps: [[{ do: "create", resource: resources.secrets, object }]] }, deps);
   }
-  return { kind: "wait-for-change" };
+  return { kind: "done" };
 }

@@ -2,43 +2,43 @@ import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { labels } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
-import type { RoleBindingSeen, RoleSeen } from "../api/role.ts";
-import type { ConnectorSecretSeen } from "../domain/access-key/connector-data.ts";
-import type { CopySeen, Source, StrangerSeen } from "../domain/sync/copy.ts";
+import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
+import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
+import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
 import { claimedSource } from "../domain/sync/copy.ts";
 import { fitsAny } from "../domain/sync/sync-options.ts";
 import type { EmptyProject } from "../domain/sync/sync-summary.ts";
-import type { TargetSeen } from "../domain/sync/sync.ts";
+import type { ObservedTarget } from "../domain/sync/sync.ts";
 import {
-  bySeniority,
-  isOffered,
+  oldestFirst,
+  isEligible,
   isPermitted,
-  isRuledOut,
+  isNotPermitted,
   namesProject,
-  takesCopies,
+  acceptsCopies,
   targetIn,
 } from "../domain/sync/sync-target.ts";
 import type { ReadStore } from "../kube/store.ts";
-import type { SigningKeysSeen } from "../tokens/signing-keys.ts";
+import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 
 /** What the informers hold; every decision is made from these. */
 export interface Stores {
   readonly sharedSecrets: ReadStore<Source>;
   readonly namespaces: ReadStore<Metadata>;
-  readonly copies: ReadStore<CopySeen>;
-  readonly strangers: ReadStore<StrangerSeen>;
-  readonly roles: ReadStore<RoleSeen>;
-  readonly roleBindings: ReadStore<RoleBindingSeen>;
+  readonly copies: ReadStore<ObservedCopy>;
+  readonly unmanagedSecrets: ReadStore<UnmanagedSecret>;
+  readonly roles: ReadStore<ObservedRole>;
+  readonly roleBindings: ReadStore<ObservedRoleBinding>;
   readonly clusterRoles: ReadStore<GrantRole>;
   readonly clusterRoleBindings: ReadStore<GrantBinding>;
-  readonly keys: ReadStore<OwnedAccessKeySeen>;
+  readonly keys: ReadStore<ObservedAccessKey>;
   readonly tokens: ReadStore<EndpointToken>;
   readonly requesterPolicies: PolicyStores;
-  readonly signingKeys: ReadStore<SigningKeysSeen>;
+  readonly signingKeys: ReadStore<ObservedSigningKeys>;
   /** Secrets of Latchkey's own namespace with the connector data of keys. */
-  readonly connectorData: ReadStore<ConnectorSecretSeen>;
+  readonly connectorData: ReadStore<ObservedConnectorSecret>;
   /** ClusterRoles that scopes may name. */
   readonly scopeRoles: ReadStore<Metadata>;
 }
@@ -51,7 +51,7 @@ export const indexes = {
   sourceUid: "source-uid",
   project: "project",
   requester: "requester",
-  askedWith: "asked-with",
+  parentKey: "asked-with",
   scopeRole: "scope-role",
   connectorData: "connector-data",
   grantedName: "granted-name",
@@ -62,7 +62,7 @@ export function targetsOf(
   source: Source,
   { namespaces }: Pick<Stores, "namespaces">,
 ): readonly (ObjectRef & { readonly namespace: string })[] {
-  if (!isOffered(source)) return [];
+  if (!isEligible(source)) return [];
   return [...namespaces.namesIn(indexes.project)]
     .filter((project) => namesProject(source, project))
     .flatMap((project) => namespaces.by(indexes.project, project))
@@ -75,7 +75,7 @@ export function emptyProjectsOf(
   source: Source,
   { namespaces }: Pick<Stores, "namespaces">,
 ): readonly EmptyProject[] {
-  if (!isOffered(source)) return [];
+  if (!isEligible(source)) return [];
   return source.options.projects.flatMap((glob) => {
     const projects = glob.includes("*")
       ? [...namespaces.namesIn(indexes.project)].filter((project) => fitsAny(project, [glob]))
@@ -85,7 +85,11 @@ export function emptyProjectsOf(
       .filter(({ deletionTimestamp }) => deletionTimestamp === undefined);
     if (inProject.some((namespace) => isPermitted(source, namespace))) return [];
     return [
-      { project: glob, namespaces: inProject.length, asking: inProject.filter(takesCopies).length },
+      {
+        project: glob,
+        namespaces: inProject.length,
+        asking: inProject.filter(acceptsCopies).length,
+      },
     ];
   });
 }
@@ -96,33 +100,33 @@ export function candidatesFor(
   { namespaces, sharedSecrets }: Pick<Stores, "namespaces" | "sharedSecrets">,
 ): readonly Source[] {
   const namespace = namespaces.get(target.namespace ?? "");
-  if (namespace === undefined || !takesCopies(namespace)) return [];
+  if (namespace === undefined || !acceptsCopies(namespace)) return [];
   return sharedSecrets
     .by(indexes.secretName, target.name)
-    .filter((source) => isOffered(source) && isPermitted(source, namespace))
-    .sort((one, other) => bySeniority(one.secret, other.secret));
+    .filter((source) => isEligible(source) && isPermitted(source, namespace))
+    .sort((one, other) => oldestFirst(one.secret, other.secret));
 }
 
 /** All that counts for the Secret `target`. */
-export function observeTarget(target: ObjectRef, stores: Stores): TargetSeen {
+export function observeTarget(target: ObjectRef, stores: Stores): ObservedTarget {
   const key = keyOf(target);
   const namespace = stores.namespaces.get(target.namespace ?? "");
   const copy = stores.copies.get(key);
-  const stranger = copy === undefined ? stores.strangers.get(key) : undefined;
-  const holder = holderOf(copy ?? stranger, stores);
+  const unmanaged = copy === undefined ? stores.unmanagedSecrets.get(key) : undefined;
+  const owner = holderOf(copy ?? unmanaged, stores);
   const holderIsRuledOut =
-    holder !== undefined && namespace !== undefined && isRuledOut(holder, namespace);
+    owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace);
   return {
     candidates: candidatesFor(target, stores),
     ...(copy === undefined ? {} : { copy }),
-    ...(stranger === undefined ? {} : { stranger }),
-    ...(holder === undefined ? {} : { holder, holderIsRuledOut }),
+    ...(unmanaged === undefined ? {} : { unmanaged }),
+    ...(owner === undefined ? {} : { owner, ownerIsNotPermitted: holderIsRuledOut }),
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
   };
 }
 
 function holderOf(
-  standing: CopySeen | StrangerSeen | undefined,
+  standing: ObservedCopy | UnmanagedSecret | undefined,
   { sharedSecrets }: Stores,
 ): Source | undefined {
   if (standing === undefined) return undefined;
@@ -140,8 +144,8 @@ function holderOf(
  */
 export function copiesOf(
   { secret }: Source,
-  { copies, strangers }: Pick<Stores, "copies" | "strangers">,
-): readonly (CopySeen | StrangerSeen)[] {
+  { copies, unmanagedSecrets: strangers }: Pick<Stores, "copies" | "unmanagedSecrets">,
+): readonly (ObservedCopy | UnmanagedSecret)[] {
   const labelled = copies
     .by(indexes.sourceUid, secret.metadata.uid)
     .filter(({ metadata }) => claimedSource(metadata) !== undefined);
@@ -151,7 +155,7 @@ export function copiesOf(
 /** The keys of {@link copiesOf}, and of Secrets that carry the source's label alone. */
 export function copyKeysOf(
   { secret }: Source,
-  { copies, strangers }: Pick<Stores, "copies" | "strangers">,
+  { copies, unmanagedSecrets: strangers }: Pick<Stores, "copies" | "unmanagedSecrets">,
 ): readonly Key[] {
   return [
     ...copies.keysBy(indexes.sourceUid, secret.metadata.uid),

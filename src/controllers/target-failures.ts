@@ -1,5 +1,5 @@
 import { type Key, type ObjectRef, refOf } from "../api/object.ts";
-import type { SaidFailure } from "../domain/plan/failing.ts";
+import type { ReportedFailure } from "../domain/plan/failing.ts";
 import type { Logger } from "../runtime/log.ts";
 import { Failures, type FailuresDeps } from "./failures.ts";
 
@@ -34,7 +34,7 @@ export class TargetFailures extends Failures {
     return [...(this.#byNamespace.get(namespace) ?? [])];
   }
 
-  #index(target: Key, said: SaidFailure | undefined): void {
+  #index(target: Key, said: ReportedFailure | undefined): void {
     const { namespace = "" } = refOf(target);
     const named = this.#byNamespace.get(namespace) ?? new Set();
     if (said === undefined) named.delete(target);

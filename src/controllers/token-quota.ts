@@ -1,5 +1,5 @@
 import type { EndpointToken } from "../api/endpoint-token.ts";
-import { stampOf } from "../api/requester.ts";
+import { requesterAnnotationsOf } from "../api/requester.ts";
 import { instantOf } from "../domain/lifetime.ts";
 
 /** How many valid tokens a requester may have. */
@@ -39,7 +39,7 @@ export class TokenQuota {
     token,
     expiresAt,
   }: Pick<EndpointToken, "metadata" | "token" | "expiresAt">): void {
-    const [requester, endsAt] = [stampOf(metadata)?.name, instantOf(expiresAt)];
+    const [requester, endsAt] = [requesterAnnotationsOf(metadata)?.name, instantOf(expiresAt)];
     if (token !== undefined && requester !== undefined && endsAt !== undefined)
       this.#count({ requester, uid: metadata.uid, endsAt });
   }

@@ -39,9 +39,9 @@ export function lifetimeOf({
   idleSince,
   maximumTtl,
 }: LifetimeTerms): Lifetime | undefined {
-  if (ttl > 0) return clampedLife(idleSince ?? createdAt, { ttl, maximumTtl });
+  if (ttl > 0) return clampedLifetime(idleSince ?? createdAt, { ttl, maximumTtl });
   return maximumTtl > 0
-    ? { ...clampedLife(createdAt, { ttl: maximumTtl, maximumTtl }), clamped: true }
+    ? { ...clampedLifetime(createdAt, { ttl: maximumTtl, maximumTtl }), clamped: true }
     : undefined;
 }
 
@@ -49,7 +49,7 @@ export function lifetimeOf({
  * The life of `ttl` seconds, more than 0, from `startsAt`; never longer than the maximum, if there
  * is one.
  */
-export function clampedLife(
+export function clampedLifetime(
   startsAt: number,
   { ttl, maximumTtl }: Pick<LifetimeTerms, "ttl" | "maximumTtl">,
 ): Lifetime {

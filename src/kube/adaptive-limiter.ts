@@ -2,12 +2,12 @@ import type { Clock } from "../runtime/clock.ts";
 import { Fifo } from "./fifo.ts";
 
 /** How a gate behaves towards results of type `T`. */
-export interface GateOptions<T> {
+export interface AdaptiveLimiterOptions<T> {
   /** The most that are ever inside. */
   readonly limit: number;
   readonly clock: Pick<Clock, "wakeAfter">;
   /** Milliseconds that a result asks everybody to wait; undefined when it says that all is well. */
-  readonly asksToWait: (result: T) => number | undefined;
+  readonly retryAfter: (result: T) => number | undefined;
   /** Told how many may be inside now, when that changes. */
   readonly onLimit?: (limit: number) => void;
 }
@@ -18,69 +18,69 @@ export interface GateOptions<T> {
  * increase, multiplicative decrease as in RFC 5681). When a single one is still asked to wait,
  * nobody enters until that time is over.
  */
-export class Gate<T> {
-  readonly #options: GateOptions<T>;
+export class AdaptiveLimiter<T> {
+  readonly #options: AdaptiveLimiterOptions<T>;
   readonly #waiting = new Fifo<() => void>();
-  #room: number;
-  #inside = 0;
+  #limit: number;
+  #running = 0;
   /** What entered before the last cut says nothing about it. */
-  #cuts = 0;
-  #isClosed = false;
+  #decreases = 0;
+  #isPaused = false;
 
-  constructor(options: GateOptions<T>) {
+  constructor(options: AdaptiveLimiterOptions<T>) {
     this.#options = options;
-    this.#room = options.limit;
+    this.#limit = options.limit;
   }
 
   /** Runs `work` once there is room. */
-  async within(work: () => Promise<T>): Promise<T> {
+  async run(work: () => Promise<T>): Promise<T> {
     await this.#enter();
-    const cuts = this.#cuts;
+    const cuts = this.#decreases;
     try {
       const result = await work();
-      const waitMs = this.#options.asksToWait(result);
-      if (waitMs === undefined) this.#setRoom(this.#room + 1 / this.#room);
-      else if (cuts === this.#cuts) this.#cut(waitMs);
+      const waitMs = this.#options.retryAfter(result);
+      if (waitMs === undefined) this.#setLimit(this.#limit + 1 / this.#limit);
+      else if (cuts === this.#decreases) this.#decrease(waitMs);
       return result;
     } finally {
-      this.#inside -= 1;
+      this.#running -= 1;
       this.#admit();
     }
   }
 
   async #enter(): Promise<void> {
-    if (!this.#hasRoom()) return new Promise((enter) => this.#waiting.push(enter));
-    this.#inside += 1;
+    if (!this.#hasCapacity()) return new Promise((enter) => this.#waiting.push(enter));
+    this.#running += 1;
   }
 
-  #hasRoom(): boolean {
-    return !this.#isClosed && this.#inside < Math.floor(this.#room);
+  #hasCapacity(): boolean {
+    return !this.#isPaused && this.#running < Math.floor(this.#limit);
   }
 
   #admit(): void {
-    while (this.#hasRoom() && this.#waiting.size > 0) {
-      this.#inside += 1;
+    while (this.#hasCapacity() && this.#waiting.size > 0) {
+      this.#running += 1;
       this.#waiting.shift()?.();
     }
   }
 
-  #cut(waitMs: number): void {
-    this.#cuts += 1;
-    if (this.#room < 2) this.#close(waitMs);
-    this.#setRoom(this.#room / 2);
+  #decrease(waitMs: number): void {
+    this.#decreases += 1;
+    if (this.#limit < 2) this.#pause(waitMs);
+    this.#setLimit(this.#limit / 2);
   }
 
-  #close(ms: number): void {
-    this.#isClosed = true;
+  #pause(ms: number): void {
+    this.#isPaused = true;
     this.#options.clock.wakeAfter(ms, () => {
-      this.#isClosed = false;
+      this.#isPaused = false;
       this.#admit();
     });
   }
 
-  #setRoom(room: number): void {
-    const before = Math.floor(this.#room);
-    this.#room = Math.min(this.#options.limit, Math.max(1, room));
-    if (Math.floor(this.#room) !== before) this.#options.onLimit?.(Math.floor(this.#room));
+  #setLimit(room: number): void {
+    const before = Math.floor(this.#limit);
+    this.#limit = Math.min(this.#options.limit, Math.max(1, room));
+    if (Math.floor(this.#limit) !== before) this.#options.onLimit?.(Math.floor(this.#limit));
   }
 }

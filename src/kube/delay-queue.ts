@@ -6,8 +6,8 @@ interface Wait {
   readonly at: number;
 }
 
-/** How {@link Delays} tells the time and whom it wakes. */
-export interface DelaysOptions {
+/** How {@link DelayQueue} tells the time and whom it wakes. */
+export interface DelayQueueOptions {
   /** The time line of all instants, in milliseconds. */
   readonly now: () => number;
   readonly wakeAfter: Clock["wakeAfter"];
@@ -21,14 +21,14 @@ const longestNapMs = 60_000;
  * Keys that wait for an instant, in a binary heap; a key waits once, for the earliest instant it
  * was given.
  */
-export class Delays {
-  readonly #options: DelaysOptions;
+export class DelayQueue {
+  readonly #options: DelayQueueOptions;
   readonly #heap: Wait[] = [];
   /** Where in the heap each key is. */
   readonly #places = new Map<Key, number>();
   #timer: { readonly at: number; readonly cancel: Cancel } | undefined;
 
-  constructor(options: DelaysOptions) {
+  constructor(options: DelayQueueOptions) {
     this.#options = options;
   }
 

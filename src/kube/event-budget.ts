@@ -21,7 +21,7 @@ export class EventBudget {
   }
 
   /** Takes one Event of the object `uid` out of the budget; false when there is none left. */
-  spend(uid: string): boolean {
+  tryTake(uid: string): boolean {
     const bucket = this.#refilled(uid);
     this.#buckets.delete(uid);
     this.#buckets.set(uid, bucket);

@@ -10,8 +10,8 @@ import { isKubeError } from "./errors.ts";
 import { EventBudget } from "./event-budget.ts";
 import { microTime } from "./micro-time.ts";
 
-/** An Event to be told once: the same `subject`, `reason` and `occasion` make the same Event. */
-export interface EventNotice {
+/** An Event to be told once: the same `subject`, `reason` and `deduplicationKey` make the same Event. */
+export interface RecordedEvent {
   readonly resource: Resource;
   readonly subject: ObjectRef & { readonly uid: string };
   readonly type: "Normal" | "Warning";
@@ -19,7 +19,7 @@ export interface EventNotice {
   /** What a person reads; cut after 1,024 bytes. */
   readonly note: string;
   /** What makes this telling different from the last one, such as the instant of expiry. */
-  readonly occasion: string;
+  readonly deduplicationKey: string;
 }
 
 /** What a recorder needs; `reporter` names the program, `identity` this process. */
@@ -48,8 +48,8 @@ export class EventRecorder {
    * Creates the Event unless it was told before or its object's budget (25, then 1 in 5 minutes) is
    * spent.
    */
-  async tell(notice: EventNotice): Promise<void> {
-    if (!this.#budget.spend(notice.subject.uid)) return;
+  async record(notice: RecordedEvent): Promise<void> {
+    if (!this.#budget.tryTake(notice.subject.uid)) return;
     try {
       await this.#options.client.create(resources.events, this.#event(notice));
     } catch (error) {
@@ -66,14 +66,14 @@ export class EventRecorder {
     }
   }
 
-  #event({ resource, subject, type, reason, note, occasion }: EventNotice): Manifest {
+  #event({ resource, subject, type, reason, note, deduplicationKey }: RecordedEvent): Manifest {
     const { clock, reporter, identity } = this.#options;
     return {
       apiVersion: apiVersionOf(resources.events),
       kind: resources.events.kind,
       metadata: {
         namespace: subject.namespace ?? "default",
-        name: eventName(subject, [reason, occasion]),
+        name: eventName(subject, [reason, deduplicationKey]),
       },
       eventTime: microTime(clock.now()),
       reportingController: reporter,
@@ -95,7 +95,7 @@ export class EventRecorder {
  * A subject may be a whole metadata, of which an Event takes these three fields and the API server
  * refuses any other.
  */
-function referenceTo({ namespace, name, uid }: EventNotice["subject"]): EventNotice["subject"] {
+function referenceTo({ namespace, name, uid }: RecordedEvent["subject"]): RecordedEvent["subject"] {
   return { ...(namespace === undefined ? {} : { namespace }), name, uid };
 }
 
@@ -103,7 +103,7 @@ function referenceTo({ namespace, name, uid }: EventNotice["subject"]): EventNot
  * The object's name and 128 bits of a hash of its uid and the parts; a telling after a crash meets
  * its own name.
  */
-function eventName({ name, uid }: EventNotice["subject"], parts: readonly string[]): string {
+function eventName({ name, uid }: RecordedEvent["subject"], parts: readonly string[]): string {
   const hash = createHash("sha256")
     .update(JSON.stringify([uid, ...parts]))
     .digest("hex")

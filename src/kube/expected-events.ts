@@ -9,8 +9,8 @@ interface Expected {
   readonly since: number;
 }
 
-/** What {@link Echoes} needs. */
-export interface EchoesOptions {
+/** What {@link ExpectedEvents} needs. */
+export interface ExpectedEventsOptions {
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   /** When the watch last told of anything, in monotonic milliseconds. */
   readonly heardAt: () => number;
@@ -19,19 +19,19 @@ export interface EchoesOptions {
 }
 
 /** A watch that works tells of a write long before. */
-export const echoMs = 2_000;
+export const expectedEventMs = 2_000;
 
 /**
  * The writes of which a watch has not told yet. It tells in order, so the oldest and the newest
  * stand for all of them.
  */
-export class Echoes {
-  readonly #options: EchoesOptions;
+export class ExpectedEvents {
+  readonly #options: ExpectedEventsOptions;
   #oldest: Expected | undefined;
   #newest: Expected | undefined;
   #cancel: Cancel | undefined;
 
-  constructor(options: EchoesOptions) {
+  constructor(options: ExpectedEventsOptions) {
     this.#options = options;
   }
 
@@ -59,9 +59,9 @@ export class Echoes {
 
   #arm(): void {
     if (this.#oldest === undefined || this.#cancel !== undefined) return;
-    this.#cancel = this.#options.clock.wakeAfter(echoMs, () => {
+    this.#cancel = this.#options.clock.wakeAfter(expectedEventMs, () => {
       this.#cancel = undefined;
-      const dueSince = this.#options.clock.monotonic() - echoMs;
+      const dueSince = this.#options.clock.monotonic() - expectedEventMs;
       // One that tells of other things is behind, and nothing is wrong with it.
       if (
         this.#oldest !== undefined &&

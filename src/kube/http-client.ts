@@ -3,7 +3,7 @@ import { apiVersionOf, type Resource } from "../api/resources.ts";
 import { bodyOf } from "./responses.ts";
 import type { Client } from "./client.ts";
 import { collectionPath, objectPath, withQuery } from "./paths.ts";
-import type { Call, Transport } from "./transport.ts";
+import type { ApiRequest, Transport } from "./transport.ts";
 
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
@@ -24,13 +24,17 @@ export function createClient(
 ): Client {
   const writing = { fieldManager, fieldValidation: "Strict" };
 
-  async function send(call: Call): Promise<unknown> {
+  async function send(call: ApiRequest): Promise<unknown> {
     return bodyOf(call, await transport.request(call));
   }
 
   return {
     get: (resource, ref) =>
-      send({ method: "GET", path: objectPath(resource, ref), answerBytes: sizeOf(resource, ref) }),
+      send({
+        method: "GET",
+        path: objectPath(resource, ref),
+        responseBytes: sizeOf(resource, ref),
+      }),
     getMetadata: (resource, ref) =>
       send({ method: "GET", path: objectPath(resource, ref), accept: metadataOnly }),
     create(resource, object, options) {
@@ -61,7 +65,7 @@ export function createClient(
         path,
         body,
         contentType: "application/merge-patch+json",
-        answerBytes: sizeOf(resource, ref),
+        responseBytes: sizeOf(resource, ref),
       });
     },
     async delete(resource, ref, preconditions) {

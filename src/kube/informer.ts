@@ -3,36 +3,36 @@ import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
-import { Echoes } from "./expected-events.ts";
+import { ExpectedEvents } from "./expected-events.ts";
 import { isKubeError } from "./errors.ts";
 import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
-import { History } from "./resource-version-tracker.ts";
-import type { ListWatch, Selection, WatchEvent } from "./list-watch.ts";
+import { ResourceVersionTracker } from "./resource-version-tracker.ts";
+import type { ListWatch, ListOptions, WatchEvent } from "./list-watch.ts";
 import { ListedObjects } from "./listed-objects.ts";
 import { LiveReads } from "./live-reads.ts";
 import { isOlder, rawKey, rawVersion, selects } from "./raw-object.ts";
 import { Recovery } from "./recovery.ts";
-import { RetryPace, shortWatchMs } from "./watch-backoff.ts";
+import { WatchBackoff, shortWatchMs } from "./watch-backoff.ts";
 import {
   type Change,
   type Entry,
   type Indexer,
-  type Packing,
+  type Codec,
   type ReadStore,
   Store,
 } from "./store.ts";
-import type { Turns } from "./yielder.ts";
+import type { Yielder } from "./yielder.ts";
 
 /** What an informer is made of. */
 export interface InformerOptions<T> {
-  readonly selection: Selection;
+  readonly listOptions: ListOptions;
   /**
    * Turns what the API server sent into what is held; undefined: not held. Throws on what cannot be
    * read.
    */
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
-  readonly packing?: Packing<T>;
+  readonly codec?: Codec<T>;
   readonly onChange: (change: Change<T>) => void;
   /** An API server that does not serve the resource counts as one that holds no such object. */
   readonly optional?: boolean;
@@ -42,7 +42,7 @@ export interface InformerOptions<T> {
 export interface InformerDeps {
   readonly listWatch: ListWatch;
   readonly clock: Clock;
-  readonly turns: Turns;
+  readonly turns: Yielder;
   readonly log: Logger;
   readonly random: () => number;
   /** Those of who repairs (`relaxedWatchTimes`) unless given. */
@@ -63,8 +63,8 @@ export class Informer<T> {
   readonly #times: WatchTimes;
   readonly #recovery: Recovery;
   readonly #synced = Promise.withResolvers<void>();
-  readonly #echoes: Echoes;
-  readonly #history: History;
+  readonly #echoes: ExpectedEvents;
+  readonly #history: ResourceVersionTracker;
   readonly #liveReads = new LiveReads();
   #isSynced = false;
   #isFollowing = false;
@@ -75,7 +75,7 @@ export class Informer<T> {
   #openedAt: number | undefined;
   #heardAt = -Infinity;
   #opens = 0;
-  #tellings = 0;
+  eventBatches = 0;
   #reopen: (() => void) | undefined;
 
   constructor(options: InformerOptions<T>, deps: InformerDeps) {
@@ -83,9 +83,9 @@ export class Informer<T> {
     this.#deps = deps;
     this.#times = deps.watchTimes ?? relaxedWatchTimes;
     this.#recovery = deps.recovery ?? new Recovery();
-    this.#store = new Store(options.indexers, options.packing);
-    this.#history = new History(this.resource.plural);
-    this.#echoes = new Echoes({
+    this.#store = new Store(options.indexers, options.codec);
+    this.#history = new ResourceVersionTracker(this.resource.plural);
+    this.#echoes = new ExpectedEvents({
       clock: deps.clock,
       heardAt: () => this.#heardAt,
       onMissing: (key) => this.#missed(key),
@@ -93,7 +93,7 @@ export class Informer<T> {
   }
 
   get resource(): Resource {
-    return this.#options.selection.resource;
+    return this.#options.listOptions.resource;
   }
 
   get store(): ReadStore<T> {
@@ -111,7 +111,7 @@ export class Informer<T> {
    * Whether a watch is open, as far as can be told: what the store holds is then a moment old at
    * most.
    */
-  get isFollowing(): boolean {
+  get isWatchOpen(): boolean {
     return this.#isFollowing;
   }
 
@@ -127,10 +127,10 @@ export class Informer<T> {
   /** Follows the API server until the signal aborts; never throws. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
-    const pace = new RetryPace(random);
+    const pace = new WatchBackoff(random);
     let relist = true;
     while (!signal.aborted) {
-      const [opens, tellings] = [this.#opens, this.#tellings];
+      const [opens, tellings] = [this.#opens, this.eventBatches];
       let [isForgotten, leastMs, longestMs] = [false, 0, this.#times.longestBackoffMs];
       try {
         if (relist) await this.#list(signal);
@@ -146,7 +146,7 @@ export class Informer<T> {
       this.#recoveries = this.#recovery.count;
       const now = clock.monotonic();
       const livedMs = this.#opens === opens ? 0 : now - (this.#openedAt ?? now);
-      const isProgress = this.#tellings > tellings || livedMs >= shortWatchMs;
+      const isProgress = this.eventBatches > tellings || livedMs >= shortWatchMs;
       const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
       if (pauseMs > 0) await this.#recovery.pause(pauseMs, { clock, signal });
     }
@@ -173,7 +173,7 @@ export class Informer<T> {
    */
   async refresh(key: Key): Promise<void> {
     if (!this.#isSynced) return;
-    const { selection } = this.#options;
+    const { listOptions: selection } = this.#options;
     try {
       const read = await this.#liveReads.read(key, () =>
         this.#deps.listWatch.get(selection, refOf(key)),
@@ -202,16 +202,16 @@ export class Informer<T> {
       // A store that nobody has acted on yet may fill as the list comes: nothing is held twice.
       if (isFirst) for (const [key, entry] of listed.drain()) this.#put(key, entry);
     };
-    const resourceVersion = await listWatch.list(this.#options.selection, signal, (events) =>
-      turns.each(events, take),
+    const resourceVersion = await listWatch.list(this.#options.listOptions, signal, (events) =>
+      turns.forEach(events, take),
     );
     this.#answered();
     const isReset = this.#history.listed(resourceVersion);
-    await turns.each(listed.drain(), ([key, entry]) => {
+    await turns.forEach(listed.drain(), ([key, entry]) => {
       if (isReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion))
         this.#put(key, entry);
     });
-    await turns.each(this.#store.keys(), (key) => {
+    await turns.forEach(this.#store.keys(), (key) => {
       const stays =
         listed.has(key) ||
         (!isReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
@@ -282,10 +282,10 @@ export class Informer<T> {
       onOpen,
     };
     try {
-      await this.#deps.listWatch.watch(this.#options.selection, from, (events) => {
+      await this.#deps.listWatch.watch(this.#options.listOptions, from, (events) => {
         isSilent &&= events.length === 0;
         this.#heardAt = clock.monotonic();
-        this.#tellings += 1;
+        this.eventBatches += 1;
         for (const event of events) this.#handle(event);
       });
     } finally {

@@ -47,7 +47,7 @@ export interface LeaseOptions {
  * What to do while leading; its signal aborts when leading ends, and the Lease is kept until its
  * promise ends.
  */
-export interface Candidacy {
+export interface LeaderCallbacks {
   readonly signal: AbortSignal;
   readonly onLeading: (leading: AbortSignal) => Promise<void>;
 }
@@ -56,7 +56,7 @@ export interface Candidacy {
  * How a candidacy ended: the Lease was never held or has been given back, or it was lost and the
  * process had better exit.
  */
-export type CandidacyEnd = "released" | "lost";
+export type ElectionEnd = "released" | "lost";
 
 type Attempt =
   /** `sentAt` is the monotonic instant before the request that took or renewed the Lease. */
@@ -99,7 +99,7 @@ export class LeaderElection {
    * Waits for the Lease, leads until `signal` aborts or the Lease is lost; rejects with what
    * `onLeading` rejects with.
    */
-  async run({ signal, onLeading }: Candidacy): Promise<CandidacyEnd> {
+  async run({ signal, onLeading }: LeaderCallbacks): Promise<ElectionEnd> {
     this.#tell(false);
     if (!(await this.#acquire(signal))) return "released";
     if (signal.aborted) return await this.#release();
@@ -118,7 +118,7 @@ export class LeaderElection {
     return false;
   }
 
-  async #lead({ signal, onLeading }: Candidacy): Promise<CandidacyEnd> {
+  async #lead({ signal, onLeading }: LeaderCallbacks): Promise<ElectionEnd> {
     const leading = new AbortController();
     const ended = new AbortController();
     const stop = (): void => leading.abort();

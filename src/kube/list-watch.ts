@@ -6,10 +6,10 @@ import { bodyOf, watchError } from "./responses.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import { watchGraceMs } from "./freshness.ts";
 import { collectionPath, objectPath, withQuery } from "./paths.ts";
-import type { Call, StreamedAnswer, Transport } from "./transport.ts";
+import type { ApiRequest, StreamingResponse, Transport } from "./transport.ts";
 
 /** Which objects an informer follows. */
-export interface Selection {
+export interface ListOptions {
   readonly resource: Resource;
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -46,18 +46,18 @@ export interface ListWatch {
    * its own.
    */
   list(
-    selection: Selection,
+    selection: ListOptions,
     signal: AbortSignal,
     onEvents: (events: readonly WatchEvent[]) => Promise<void>,
   ): Promise<string>;
   /** Hands over events in batches until the server ends the watch or it falls silent. */
   watch(
-    selection: Selection,
+    selection: ListOptions,
     from: WatchStart,
     onEvents: (events: readonly WatchEvent[]) => void,
   ): Promise<void>;
   /** Reads one object as the selection shows it; undefined when it does not exist. */
-  get(selection: Selection, ref: ObjectRef): Promise<unknown>;
+  get(selection: ListOptions, ref: ObjectRef): Promise<unknown>;
 }
 
 /** A list that brings nothing for so long has lost its connection. */
@@ -111,7 +111,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
       }
     },
     async get(selection, ref) {
-      const call: Call = {
+      const call: ApiRequest = {
         method: "GET",
         path: objectPath(selection.resource, ref),
         accept: acceptOf(selection, ""),
@@ -132,7 +132,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
    * is larger than one object.
    */
   async function listAsStream(
-    selection: Selection,
+    selection: ListOptions,
     signal: AbortSignal,
     onEvents: (events: readonly WatchEvent[]) => Promise<void>,
   ): Promise<string> {
@@ -170,12 +170,12 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
   }
 
   async function listInPages(
-    selection: Selection,
+    selection: ListOptions,
     onEvents: (events: readonly WatchEvent[]) => Promise<void>,
   ): Promise<string> {
     let [limit, next]: [number, string | undefined] = [pages.first, undefined];
     for (;;) {
-      const call: Call = {
+      const call: ApiRequest = {
         method: "GET",
         path: listPath(selection, { limit: String(limit), continue: next }),
         accept: acceptOf(selection, "List"),
@@ -192,7 +192,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
 
   /** Hands over the events of a watch until `onEvents` answers true or the watch ends. */
   async function stream(
-    selection: Selection,
+    selection: ListOptions,
     parameters: Readonly<Record<string, string>>,
     limits: StreamLimits,
     onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
@@ -202,7 +202,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
     const stop = (): void => ended.abort();
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
-    const call: Call = {
+    const call: ApiRequest = {
       method: "GET",
       path: listPath(selection, parameters),
       accept: acceptOf(selection, ""),
@@ -260,7 +260,7 @@ function nextLimit(limit: number, items: number, bytes: number): number {
  * once.
  */
 export async function* splitLines(
-  chunks: StreamedAnswer["chunks"],
+  chunks: StreamingResponse["chunks"],
 ): AsyncGenerator<readonly string[]> {
   let parts: Uint8Array[] = [];
   for await (const chunk of chunks) {
@@ -275,7 +275,7 @@ export async function* splitLines(
   }
 }
 
-function parseEvent(call: Call, line: string): WatchEvent {
+function parseEvent(call: ApiRequest, line: string): WatchEvent {
   let event: unknown;
   try {
     event = JSON.parse(line);
@@ -291,7 +291,10 @@ function parseEvent(call: Call, line: string): WatchEvent {
   return { type, object };
 }
 
-async function refusalOf(call: Call, { status, chunks }: StreamedAnswer): Promise<unknown> {
+async function refusalOf(
+  call: ApiRequest,
+  { status, chunks }: StreamingResponse,
+): Promise<unknown> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   try {
@@ -306,7 +309,7 @@ async function refusalOf(call: Call, { status, chunks }: StreamedAnswer): Promis
 }
 
 function listPath(
-  selection: Selection,
+  selection: ListOptions,
   parameters: Readonly<Record<string, string | undefined>>,
 ): string {
   const { labelSelector, fieldSelector } = selection;
@@ -317,7 +320,7 @@ function listPath(
   });
 }
 
-function acceptOf({ metadataOnly }: Selection, suffix: "List" | ""): string {
+function acceptOf({ metadataOnly }: ListOptions, suffix: "List" | ""): string {
   return metadataOnly === true
     ? `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1`
     : "application/json";

@@ -5,28 +5,28 @@ import type { ControllerMetrics } from "../runtime/metrics.ts";
 import { isKubeError } from "./errors.ts";
 import type { KubeError } from "./errors.ts";
 import type { WorkQueue } from "./queue.ts";
-import type { Turns } from "./yielder.ts";
+import type { Yielder } from "./yielder.ts";
 
 /**
  * When to look at an object again without a change; `at` is in milliseconds since the epoch.
  * `back-off` waits longer each time, as after a failure, but is none: somebody has to change
  * something first.
  */
-export type Next =
-  | { readonly kind: "wait-for-change" }
-  | { readonly kind: "look-again"; readonly at: number }
-  | { readonly kind: "back-off" };
+export type Result =
+  | { readonly kind: "done" }
+  | { readonly kind: "requeue-at"; readonly at: number }
+  | { readonly kind: "requeue-with-backoff" };
 
 /** What a controller's loop runs on; `name` goes into every log line. */
 export interface LoopOptions {
   readonly name: string;
   readonly queue: WorkQueue;
-  readonly reconcile: (key: Key) => Promise<Next>;
+  readonly reconcile: (key: Key) => Promise<Result>;
   /** How many keys are worked on at a time. */
   readonly workers: number;
   readonly signal: AbortSignal;
   readonly clock: Pick<Clock, "monotonic">;
-  readonly turns: Turns;
+  readonly turns: Yielder;
   readonly log: Logger;
   readonly metrics: ControllerMetrics;
 }
@@ -45,11 +45,11 @@ export async function runLoop(options: LoopOptions): Promise<void> {
 
 async function work(options: LoopOptions): Promise<void> {
   const { queue, turns } = options;
-  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+  for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     await pass(key, options);
     queue.done(key);
     // Passes that never wait for a request would run as one chain of promises.
-    await turns.rest();
+    await turns.yieldIfDue();
   }
 }
 
@@ -60,7 +60,7 @@ async function pass(key: Key, options: LoopOptions): Promise<void> {
   try {
     const next = await options.reconcile(key);
     requeue(key, next, queue);
-    metrics.ended(next.kind === "wait-for-change" ? "success" : "requeue_after", seconds());
+    metrics.ended(next.kind === "done" ? "success" : "requeue_after", seconds());
   } catch (error) {
     metrics.ended(isKubeError(error, "Fenced") ? "requeue_after" : "error", seconds());
     if (isKubeError(error)) retry(key, error, options);
@@ -68,10 +68,10 @@ async function pass(key: Key, options: LoopOptions): Promise<void> {
   }
 }
 
-function requeue(key: Key, next: Next, queue: WorkQueue): void {
-  if (next.kind === "back-off") return queue.addAfterFailure(key);
+function requeue(key: Key, next: Result, queue: WorkQueue): void {
+  if (next.kind === "requeue-with-backoff") return queue.addAfterFailure(key);
   queue.forget(key);
-  if (next.kind === "look-again") queue.addAt(key, next.at);
+  if (next.kind === "requeue-at") queue.addAt(key, next.at);
 }
 
 function retry(key: Key, error: KubeError, { name, queue, log }: LoopOptions): void {
@@ -84,6 +84,6 @@ function retry(key: Key, error: KubeError, { name, queue, log }: LoopOptions): v
 
 function reportBug(key: Key, error: unknown, { name, queue, log, metrics }: LoopOptions): void {
   queue.addAfterFailure(key);
-  metrics.bug();
+  metrics.unexpectedError();
   log.error({ controller: name, object: key, error }, "bug in a reconcile; trying again");
 }

@@ -1,18 +1,18 @@
 import type { Key } from "../api/object.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { QueueMetrics } from "../runtime/metrics.ts";
-import { Delays } from "./delay-queue.ts";
+import { DelayQueue } from "./delay-queue.ts";
 import { Fifo } from "./fifo.ts";
 
 /** From the most urgent to the least. */
-const urgencies = ["fresh", "soon", "bulk"] as const;
+const priorities = ["fresh", "soon", "bulk"] as const;
 
 /**
  * Fresh work (something changed, an instant has come) goes before what a change elsewhere brings
  * about: soon what is not there yet or has to go, in bulk what is there and may need a refresh
  * (first list, resync, fan-out).
  */
-export type Urgency = (typeof urgencies)[number];
+export type Priority = (typeof priorities)[number];
 
 /** What a queue needs; `random` gives numbers in [0, 1) and spreads retries, nothing else. */
 export interface WorkQueueOptions {
@@ -34,9 +34,9 @@ const backoff = { first: 5, longest: 50_000, jitter: 0.2 } as const;
  */
 const easedFailures = 7;
 
-interface Ticket {
+interface Item {
   readonly key: Key;
-  readonly urgency: Urgency;
+  readonly urgency: Priority;
 }
 
 /**
@@ -47,18 +47,18 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #metrics: QueueMetrics | undefined;
-  readonly #lines: Readonly<Record<Urgency, Fifo<Ticket>>> = {
+  readonly #lanes: Readonly<Record<Priority, Fifo<Item>>> = {
     fresh: new Fifo(),
     soon: new Fifo(),
     bulk: new Fifo(),
   };
-  readonly #waiting = new Map<Key, Ticket>();
+  readonly #waiting = new Map<Key, Item>();
   /** Keys in work, with the urgency they were added with meanwhile. */
-  readonly #working = new Map<Key, Urgency | undefined>();
-  readonly #takers = new Fifo<(key: Key | undefined) => void>();
+  readonly #working = new Map<Key, Priority | undefined>();
+  readonly #waiters = new Fifo<(key: Key | undefined) => void>();
   readonly #failures = new Map<Key, number>();
-  readonly #instants: Delays;
-  readonly #retries: Delays;
+  readonly #instants: DelayQueue;
+  readonly #retries: DelayQueue;
   #closed = false;
 
   constructor({ clock, random, metrics }: WorkQueueOptions) {
@@ -67,8 +67,8 @@ export class WorkQueue {
     this.#metrics = metrics;
     const wakeAfter = clock.wakeAfter.bind(clock);
     const wake = (key: Key): void => this.add(key, "fresh");
-    this.#instants = new Delays({ now: () => clock.now(), wakeAfter, wake });
-    this.#retries = new Delays({ now: () => clock.monotonic(), wakeAfter, wake });
+    this.#instants = new DelayQueue({ now: () => clock.now(), wakeAfter, wake });
+    this.#retries = new DelayQueue({ now: () => clock.monotonic(), wakeAfter, wake });
   }
 
   /** How many keys wait for a worker now. */
@@ -77,7 +77,7 @@ export class WorkQueue {
   }
 
   /** Asks for `key` to be worked on; a waiting key that becomes more urgent moves up. */
-  add(key: Key, urgency: Urgency): void {
+  add(key: Key, urgency: Priority): void {
     if (this.#closed) return;
     if (this.#working.has(key)) {
       this.#working.set(key, urgent(this.#working.get(key), urgency));
@@ -136,11 +136,11 @@ export class WorkQueue {
    * The next key, as soon as there is one; undefined once the queue is closed. Every key taken must
    * be given back with done.
    */
-  take(): Promise<Key | undefined> {
+  get(): Promise<Key | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
     const key = this.#next();
     if (key !== undefined) return Promise.resolve(key);
-    return new Promise((resolve) => this.#takers.push(resolve));
+    return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
   /** Work on `key` has ended; if it was added meanwhile it waits again. */
@@ -156,21 +156,21 @@ export class WorkQueue {
     this.#instants.drain();
     this.#retries.drain();
     this.#waiting.clear();
-    for (const urgency of urgencies) this.#lines[urgency].drain();
-    for (const resolve of this.#takers.drain()) resolve(undefined);
+    for (const urgency of priorities) this.#lanes[urgency].drain();
+    for (const resolve of this.#waiters.drain()) resolve(undefined);
   }
 
-  #enqueue(ticket: Ticket): void {
+  #enqueue(ticket: Item): void {
     this.#waiting.set(ticket.key, ticket);
-    this.#lines[ticket.urgency].push(ticket);
+    this.#lanes[ticket.urgency].push(ticket);
     this.#metrics?.added(this.depth);
-    const key = this.#takers.size === 0 ? undefined : this.#next();
-    if (key !== undefined) this.#takers.shift()?.(key);
+    const key = this.#waiters.size === 0 ? undefined : this.#next();
+    if (key !== undefined) this.#waiters.shift()?.(key);
   }
 
   #next(): Key | undefined {
-    for (const urgency of urgencies) {
-      const line = this.#lines[urgency];
+    for (const urgency of priorities) {
+      const line = this.#lanes[urgency];
       for (let ticket = line.shift(); ticket !== undefined; ticket = line.shift()) {
         if (this.#waiting.get(ticket.key) === ticket) return this.#startWork(ticket.key);
       }
@@ -191,6 +191,6 @@ export class WorkQueue {
   }
 }
 
-function urgent(standing: Urgency | undefined, added: Urgency): Urgency {
-  return urgencies.find((urgency) => urgency === standing || urgency === added) ?? added;
+function urgent(standing: Priority | undefined, added: Priority): Priority {
+  return priorities.find((urgency) => urgency === standing || urgency === added) ?? added;
 }

@@ -1,6 +1,6 @@
 import { type Key, keyOf } from "../api/object.ts";
 import { recordAt, stringAt, stringMapAt } from "../api/parse.ts";
-import type { Selection } from "./list-watch.ts";
+import type { ListOptions } from "./list-watch.ts";
 
 /**
  * Resource versions of one resource are comparable as whole numbers (Kubernetes API concepts,
@@ -29,7 +29,7 @@ export function rawVersion(raw: unknown): string | undefined {
  * label, and of the name.
  */
 export function selects(
-  { namespace, labelSelector, fieldSelector }: Selection,
+  { namespace, labelSelector, fieldSelector }: ListOptions,
   raw: unknown,
 ): boolean {
   const metadata = recordAt(raw, "metadata");

@@ -11,7 +11,7 @@ const believedLists = 3;
  * How far a kind has been followed; notices when the API server goes back (a restored etcd, a cache
  * that lags).
  */
-export class History {
+export class ResourceVersionTracker {
   readonly #plural: string;
   #resourceVersion: string | undefined;
   #earlierLists = 0;

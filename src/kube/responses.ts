@@ -1,21 +1,21 @@
 import { listAt, numberAt, recordAt, stringAt } from "../api/parse.ts";
 import { redact } from "./encode.ts";
 import { KubeError, type KubeErrorCode } from "./errors.ts";
-import type { Answer, Call } from "./transport.ts";
+import type { ApiResponse, ApiRequest } from "./transport.ts";
 
 /** The JSON of an answer; throws the KubeError that a refusal stands for. */
-export function bodyOf(call: Call, answer: Answer): unknown {
+export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
   if (answer.status >= 200 && answer.status < 300) return parseJson(call, answer.text);
   throw refusal(call, answer);
 }
 
 /** The KubeError of an ERROR event in a watch, whose object is a metav1.Status. */
-export function watchError(call: Call, status: unknown): KubeError {
+export function watchError(call: ApiRequest, status: unknown): KubeError {
   const code = numberAt(status, "code") ?? 500;
   return errorOf(call, { status: code, text: "" }, status);
 }
 
-function parseJson(call: Call, text: string): unknown {
+function parseJson(call: ApiRequest, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -26,7 +26,7 @@ function parseJson(call: Call, text: string): unknown {
   }
 }
 
-function refusal(call: Call, answer: Answer): KubeError {
+function refusal(call: ApiRequest, answer: ApiResponse): KubeError {
   let status: unknown;
   try {
     status = JSON.parse(answer.text);
@@ -36,7 +36,7 @@ function refusal(call: Call, answer: Answer): KubeError {
   return errorOf(call, answer, status);
 }
 
-function errorOf(call: Call, answer: Answer, status: unknown): KubeError {
+function errorOf(call: ApiRequest, answer: ApiResponse, status: unknown): KubeError {
   const reason = stringAt(status, "reason");
   const details = recordAt(status, "details");
   const causes = listAt(details, "causes").flatMap((cause) => stringAt(cause, "reason") ?? []);
@@ -66,7 +66,7 @@ const lacksPermission = /^[^"]*(?:"[^"]*" )?is forbidden: user "/i;
  * An admission policy may quote the object: what was sent whole is redacted, what was patched or
  * deleted is not repeated.
  */
-function sentenceOf({ method, body }: Call, status: unknown): string {
+function sentenceOf({ method, body }: ApiRequest, status: unknown): string {
   if (method === "PATCH" || method === "DELETE")
     return stringAt(status, "reason") ?? "no explanation";
   return redact(stringAt(status, "message") ?? "no explanation", body);

@@ -38,10 +38,10 @@ export interface ReadStore<T> {
 }
 
 /** How objects of which there are very many are held: as one text each. */
-export interface Packing<T> {
-  pack(entry: Entry<T>): string;
+export interface Codec<T> {
+  encode(entry: Entry<T>): string;
   /** The entry that was packed under this key. */
-  unpack(text: string, key: Key): Entry<T>;
+  decode(text: string, key: Key): Entry<T>;
 }
 
 const mostUnpacked = 1_000;
@@ -62,14 +62,14 @@ interface Index<T> {
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, Entry<T> | string>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
-  readonly #packing: Packing<T> | undefined;
+  readonly #packing: Codec<T> | undefined;
   /**
    * What was looked at last: a change and the pass that follows look at one object again and again,
    * and a few keys are used all the time.
    */
   readonly #unpacked = new Map<Key, Entry<T>>();
 
-  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, packing?: Packing<T>) {
+  constructor(indexers: Readonly<Record<string, Indexer<T>>> = {}, packing?: Codec<T>) {
     this.#indexes = new Map(
       Object.entries(indexers).map(([name, namesOf]) => [name, { namesOf, keys: new Map() }]),
     );
@@ -91,7 +91,7 @@ export class Store<T> implements ReadStore<T> {
   entry(key: Key): Entry<T> | undefined {
     const held = this.#entries.get(key);
     if (typeof held !== "string") return held;
-    return this.#unpacked.get(key) ?? this.#remember(key, this.#packing?.unpack(held, key));
+    return this.#unpacked.get(key) ?? this.#remember(key, this.#packing?.decode(held, key));
   }
 
   keys(): readonly Key[] {
@@ -125,7 +125,7 @@ export class Store<T> implements ReadStore<T> {
 
   set(key: Key, entry: Entry<T>): void {
     this.#unindex(key);
-    this.#entries.set(key, this.#packing?.pack(entry) ?? entry);
+    this.#entries.set(key, this.#packing?.encode(entry) ?? entry);
     if (this.#packing !== undefined) this.#remember(key, entry);
     for (const { namesOf, keys } of this.#indexes.values()) {
       for (const name of namesOf(entry.value)) {

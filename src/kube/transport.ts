@@ -4,10 +4,10 @@ import type { BodyLimiter } from "./body-limiter.ts";
 import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
-import { Gate } from "./adaptive-limiter.ts";
+import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 
 /** A request to the API server; `path` begins with `/api` or `/apis` and is encoded. */
-export interface Call {
+export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly accept?: string;
@@ -17,20 +17,20 @@ export interface Call {
    * About how many bytes the answer to a single request has; without it a POST or PUT brings back
    * what it sends, and another request little.
    */
-  readonly answerBytes?: number;
+  readonly responseBytes?: number;
   /** Ends a stream; single requests have a timeout of their own. */
   readonly signal?: AbortSignal;
 }
 
 /** A whole answer; the body is not parsed. */
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly retryAfterMs?: number;
   readonly text: string;
 }
 
 /** An answer whose body is still arriving. */
-export interface StreamedAnswer {
+export interface StreamingResponse {
   readonly status: number;
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
@@ -39,8 +39,8 @@ export interface StreamedAnswer {
  * The way to the API server. Throws KubeError `Network` or `Fenced`; any HTTP status is an answer.
  */
 export interface Transport {
-  request(call: Call): Promise<Answer>;
-  stream(call: Call): Promise<StreamedAnswer>;
+  request(call: ApiRequest): Promise<ApiResponse>;
+  stream(call: ApiRequest): Promise<StreamingResponse>;
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export interface TransportOptions {
   readonly timeoutMs: number;
   /** Milliseconds until the process may write no more; absent where nobody competes. */
   readonly fence?: () => number;
-  readonly onAnswer?: (seen: { readonly method: string; readonly code: string }) => void;
+  readonly onResponse?: (seen: { readonly method: string; readonly code: string }) => void;
   /**
    * Told how many single requests may be in flight now: fewer after the API server asked for less.
    */
@@ -84,17 +84,17 @@ export function createTransport(options: TransportOptions): Transport {
     ...shared,
     connections: options.connections,
     pipelining: 1,
-  }).compose(lastWord(options));
+  }).compose(leaderCheck(options));
   const watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
   const { connections: limit, clock, onLimit } = options;
-  const gate = new Gate<Answer>({
+  const gate = new AdaptiveLimiter<ApiResponse>({
     limit,
     clock,
-    asksToWait,
+    retryAfter: asksToWait,
     ...(onLimit === undefined ? {} : { onLimit }),
   });
 
-  async function send(call: Call): Promise<Answer> {
+  async function send(call: ApiRequest): Promise<ApiResponse> {
     const authorization = await credentials.authorization();
     // Asked after the credential, which may take its time.
     const allowedMs = timeAllowed(call, options);
@@ -123,9 +123,7 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     request: (call) =>
-      observed(call, () =>
-        gate.within(() => withinBudget(call, () => authorized(() => send(call)))),
-      ),
+      observed(call, () => gate.run(() => withinBudget(call, () => authorized(() => send(call))))),
     stream(call) {
       return observed(call, () =>
         authorized(async () => {
@@ -150,7 +148,7 @@ export function createTransport(options: TransportOptions): Transport {
     },
   };
 
-  function withinBudget<T>(call: Call, work: () => Promise<T>): Promise<T> {
+  function withinBudget<T>(call: ApiRequest, work: () => Promise<T>): Promise<T> {
     return options.bodies === undefined ? work() : options.bodies.within(bytesOf(call), work);
   }
 
@@ -165,23 +163,23 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   async function observed<T extends { readonly status: number }>(
-    call: Call,
+    call: ApiRequest,
     work: () => Promise<T>,
   ): Promise<T> {
     try {
       const answer = await work();
-      options.onAnswer?.({ method: call.method, code: String(answer.status) });
+      options.onResponse?.({ method: call.method, code: String(answer.status) });
       return answer;
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      options.onAnswer?.({ method: call.method, code: "<error>" });
+      options.onResponse?.({ method: call.method, code: "<error>" });
       throw networkError(call, error);
     }
   }
 }
 
 /** The bytes that a request and its answer take. */
-function bytesOf({ method, body, answerBytes }: Call): number {
+function bytesOf({ method, body, responseBytes: answerBytes }: ApiRequest): number {
   const sent = body === undefined ? 0 : bodySize(body);
   return sent + (answerBytes ?? (method === "POST" || method === "PUT" ? sent : 0));
 }
@@ -192,13 +190,16 @@ const overload = { defaultMs: 1_000, longestMs: 60_000 } as const;
  * An overloaded API server answers 429 and says how long to stay away (API Priority and Fairness;
  * RFC 6585, section 4).
  */
-function asksToWait({ status, retryAfterMs = overload.defaultMs }: Answer): number | undefined {
+function asksToWait({
+  status,
+  retryAfterMs = overload.defaultMs,
+}: ApiResponse): number | undefined {
   return status === 429 ? Math.min(retryAfterMs, overload.longestMs) : undefined;
 }
 
 /** Milliseconds that a request may take; throws `Fenced` when it must not be sent. */
 function timeAllowed(
-  { method, path }: Pick<Call, "path"> & { readonly method: string },
+  { method, path }: Pick<ApiRequest, "path"> & { readonly method: string },
   { fence, timeoutMs }: TransportOptions,
 ): number {
   if (fence === undefined || method === "GET") return timeoutMs;
@@ -216,7 +217,7 @@ function timeAllowed(
  * connection, and on an idle one for a turn of the event loop. A process that stood still meanwhile
  * holds no Lease when it goes on.
  */
-function lastWord(options: TransportOptions): Dispatcher.DispatcherComposeInterceptor {
+function leaderCheck(options: TransportOptions): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (request, handler) =>
     dispatch(request, {
       onRequestStart(...args) {
@@ -230,7 +231,7 @@ function lastWord(options: TransportOptions): Dispatcher.DispatcherComposeInterc
     });
 }
 
-function headersOf(call: Call, authorization: string | undefined): Record<string, string> {
+function headersOf(call: ApiRequest, authorization: string | undefined): Record<string, string> {
   return {
     accept: call.accept ?? "application/json",
     "user-agent": "latchkey",
@@ -239,7 +240,7 @@ function headersOf(call: Call, authorization: string | undefined): Record<string
   };
 }
 
-function networkError(call: Call, error: unknown): KubeError {
+function networkError(call: ApiRequest, error: unknown): KubeError {
   const code =
     error instanceof Error && "code" in error && typeof error.code === "string"
       ? error.code

@@ -1,5 +1,5 @@
 /** How a try to follow the API server ended; durations in milliseconds. */
-export interface FollowEnd {
+export interface WatchEnd {
   /**
    * Whether a watch was answered, and told something or lived for a while: what follows begins at
    * once.
@@ -28,7 +28,7 @@ const forgottenMs = 5_000;
  * Says how long to wait before the next try: not at all after progress, else longer each time, with
  * jitter of half.
  */
-export class RetryPace {
+export class WatchBackoff {
   readonly #random: () => number;
   #backoffMs = firstMs;
   #forgottenAt = -Infinity;
@@ -47,7 +47,7 @@ export class RetryPace {
   }
 
   /** Milliseconds until the next try. */
-  pauseMs({ isProgress, isForgotten, longestMs, leastMs, now }: FollowEnd): number {
+  pauseMs({ isProgress, isForgotten, longestMs, leastMs, now }: WatchEnd): number {
     const isListedAtOnce = isForgotten && now - this.#forgottenAt >= forgottenMs;
     if (isListedAtOnce) this.#forgottenAt = now;
     if (isProgress || isListedAtOnce) this.restart();

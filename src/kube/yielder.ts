@@ -12,7 +12,7 @@ const turnMs = 10;
  * of a process shares one: sixteen workers with a turn of 10 ms each would come one right after the
  * other.
  */
-export class Turns {
+export class Yielder {
   readonly #clock: Pick<Clock, "monotonic">;
   #began: number;
   #over: Promise<void> | undefined;
@@ -26,17 +26,17 @@ export class Turns {
    * To be awaited between two pieces of work: waits for the others when this turn has taken too
    * long.
    */
-  async rest(): Promise<void> {
+  async yieldIfDue(): Promise<void> {
     if (this.#over === undefined && this.#clock.monotonic() - this.#began < turnMs) return;
     this.#over ??= this.#giveWay();
     await this.#over;
   }
 
   /** Does one item after the other. The items may change meanwhile. */
-  async each<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+  async forEach<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
     for (const item of items) {
       work(item);
-      await this.rest();
+      await this.yieldIfDue();
     }
   }
 

@@ -121,7 +121,7 @@ export interface ControllerMetrics {
   /** A pass that took `seconds` ended. */
   ended(result: ReconcileResult, seconds: number): void;
   /** A pass threw what no failing machine explains: a bug. */
-  bug(): void;
+  unexpectedError(): void;
 }
 
 /** What a queue counts. */
@@ -241,7 +241,7 @@ export function createMetrics(): Metrics {
         reconcileSeconds.labels(name).observe(seconds);
         if (result === "error") errors.inc();
       },
-      bug: () => bugs.inc(),
+      unexpectedError: () => bugs.inc(),
     };
   }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type OwnedAccessKeySeen, parseOwnedAccessKey } from "../api/owned-access-key.ts";
+import { type ObservedAccessKey, parseOwnedAccessKey } from "../api/owned-access-key.ts";
 import { SecretText } from "../api/secret-text.ts";
 
 /** `sha256:<digest>`, or `sha256:<index>.<digest bound to the subject>`. */
@@ -22,7 +22,7 @@ export function digestBoundTo(plain: SecretText, subject: string): string {
  * plain key, or the one that `spec.key` holds. Throws a TypeError that names the missing field of
  * metadata.
  */
-export function slimOwnedAccessKey(raw: unknown): OwnedAccessKeySeen {
+export function accessKeyCacheEntry(raw: unknown): ObservedAccessKey {
   const { key, ...rest } = parseOwnedAccessKey(raw);
   return { ...rest, keyDigest: key === undefined ? undefined : storedDigest(key) };
 }

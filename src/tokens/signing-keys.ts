@@ -19,13 +19,13 @@ export interface SigningKey extends Es256Key {
 }
 
 /** The signing keys as the Secret holds them, exactly one of them signing. */
-export interface SigningKeysSeen {
+export interface ObservedSigningKeys {
   readonly keys: readonly SigningKey[];
   readonly signing: SigningKey;
 }
 
 /** A public key as it is published (RFC 7517 section 4). */
-export interface PublishedJwk {
+export interface Jwk {
   readonly kty: "EC";
   readonly crv: "P-256";
   readonly x: string;
@@ -52,7 +52,7 @@ export class SigningKeysError extends Error {
 const dataKey = "keys.json";
 
 /** The keys in the Secret that the API server sent; throws a SigningKeysError. */
-export function parseSigningKeys(raw: unknown): SigningKeysSeen {
+export function parseSigningKeys(raw: unknown): ObservedSigningKeys {
   const encoded = stringAt(recordAt(raw, "data"), dataKey);
   if (encoded === undefined) throw new SigningKeysError(`data key ${dataKey} is missing`);
   const keys = listAt(parseJson(encoded), "keys").map(parseKey);
@@ -91,12 +91,12 @@ export function newSigningKeys({
 }
 
 /** The kids of all keys, whatever their state. */
-export function knownKids({ keys }: SigningKeysSeen): ReadonlySet<string> {
+export function knownKids({ keys }: ObservedSigningKeys): ReadonlySet<string> {
   return new Set(keys.map(({ kid }) => kid));
 }
 
 /** The JWK Set to publish (RFC 7517 section 5): public members only. */
-export function publicJwks({ keys }: SigningKeysSeen): { readonly keys: readonly PublishedJwk[] } {
+export function publicJwks({ keys }: ObservedSigningKeys): { readonly keys: readonly Jwk[] } {
   return {
     keys: keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: "sig", alg: "ES256" })),
   };

@@ -19,8 +19,8 @@ import { resources } from "../api/resources.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { type CaFingerprints, formerCaText } from "../domain/webhook/ca-change.ts";
 import type {
-  CertificateLife,
-  CertificateLives,
+  CertificateValidity,
+  CertificateValidities,
   CertificateName,
 } from "../domain/webhook/certificate-plan.ts";
 import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
@@ -37,7 +37,7 @@ export interface KeyPair {
  * signed may still be in use.
  */
 export interface WebhookCertificates extends Readonly<Record<CertificateName, KeyPair>> {
-  readonly lives: CertificateLives;
+  readonly lives: CertificateValidities;
   /** DNS names of the certificate that is served. */
   readonly dnsNames: readonly string[];
   /** The first segment of the paths of admission; undefined where the Secret holds none. */
@@ -305,7 +305,7 @@ export function isSignedBy(
 export function lifeOf(
   name: string,
   { certificate }: Pick<KeyPair, "certificate">,
-): CertificateLife {
+): CertificateValidity {
   try {
     const { validFromDate, validToDate } = new X509Certificate(certificate);
     return { startsAt: validFromDate.getTime(), endsAt: validToDate.getTime() };

@@ -1,4 +1,4 @@
-import type { KeyBook } from "../authn/access-key-cache.ts";
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { scopedRequest } from "../authn/scoped-request.ts";
 import {
   type AccessReview,
@@ -7,9 +7,9 @@ import {
   soleExtra,
 } from "../api/access-review.ts";
 import { extras } from "../api/names.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { authorizeWithKey, type KeyVerdict } from "../domain/access-key/key-authorization.ts";
-import { isScoped, type KeyView } from "../domain/access-key/key-state.ts";
+import { isScoped, type ResolvedKey } from "../domain/access-key/key-state.ts";
 import type { Discovery } from "../kube/discovery.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -21,11 +21,11 @@ export type AccessReviewResult = "no-opinion" | "denied" | "not-ready";
 
 /** What SubjectAccessReviews are answered from. */
 export interface AccessReviewDeps {
-  readonly book: Pick<KeyBook, "byId" | "isProven" | "placeOf" | "roles">;
+  readonly book: Pick<AccessKeyCache, "byId" | "isProven" | "placeOf" | "roles">;
   readonly discovery: Pick<Discovery, "known" | "find">;
   readonly clock: Pick<Clock, "now">;
   /** Told of each key that was used. */
-  readonly onUse: (key: OwnedAccessKeySeen) => void;
+  readonly onUse: (key: ObservedAccessKey) => void;
   readonly onResult: (result: AccessReviewResult) => void;
 }
 
@@ -59,7 +59,7 @@ async function judge(
     onResult("not-ready");
     return { kind: "denied", reason: unprovenSentence };
   }
-  const usedKey = (): KeyView | undefined => book.byId(soleExtra(review, extras.keyId) ?? "");
+  const usedKey = (): ResolvedKey | undefined => book.byId(soleExtra(review, extras.keyId) ?? "");
   let view = usedKey();
   let request = scopedRequest(review.request, {
     book,

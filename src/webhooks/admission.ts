@@ -15,7 +15,7 @@ import { badReview, readJson } from "./review.ts";
 export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
 
 /** What a step says of a write: the object as it goes on, or why it goes no further. */
-export type Ruling =
+export type Decision =
   | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
   | {
       readonly kind: "refused";
@@ -25,7 +25,7 @@ export type Ruling =
     };
 
 /** One rule of admission; it sees the object as the steps before it left it. */
-export type AdmissionStep = (request: AdmissionRequest) => Ruling | Promise<Ruling>;
+export type AdmissionStep = (request: AdmissionRequest) => Decision | Promise<Decision>;
 
 /** What answering AdmissionReviews needs. */
 export interface AdmissionDeps {
@@ -111,12 +111,12 @@ export function admissionHandler({
 }
 
 /** Lets a write pass with its object as it is. */
-export function admitted({ object }: Pick<AdmissionRequest, "object">): Ruling {
+export function admitted({ object }: Pick<AdmissionRequest, "object">): Decision {
   return { kind: "admitted", object };
 }
 
 /** Refuses a write; the message names the field and the fix. */
-export function refused(code: RefusalCode, message: string): Ruling {
+export function refused(code: RefusalCode, message: string): Decision {
   return { kind: "refused", code, message };
 }
 
@@ -124,7 +124,7 @@ export function refused(code: RefusalCode, message: string): Ruling {
  * Refuses the value of a field the way the schema does (422): kubectl prints the field before the
  * message.
  */
-export function refusedField(cause: FieldProblem): Ruling {
+export function refusedField(cause: FieldProblem): Decision {
   return { kind: "refused", code: 422, message: `${cause.field}: ${cause.message}`, cause };
 }
 

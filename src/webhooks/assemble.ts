@@ -1,7 +1,7 @@
-import { createKeyBook, type KeyBook } from "../authn/access-key-cache.ts";
+import { createAccessKeyCache, type AccessKeyCache } from "../authn/access-key-cache.ts";
 import { group, webhookFieldManager } from "../api/names.ts";
 import type { KeyConfig } from "../domain/access-key/key-state.ts";
-import { stamped } from "../domain/requester/requester-annotations.ts";
+import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
 import { certificateProblemSentences } from "../domain/webhook/certificate-problem.ts";
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import type { Credentials } from "../kube/credentials.ts";
@@ -12,7 +12,7 @@ import { createClient } from "../kube/http-client.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { Recovery } from "../kube/recovery.ts";
 import { createTransport } from "../kube/transport.ts";
-import { Turns } from "../kube/yielder.ts";
+import { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ServerTls } from "../runtime/http-server.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -24,23 +24,23 @@ import { accessReviewHandler } from "./access-review.ts";
 import { admissionHandler, admitted } from "./admission.ts";
 import { type Certificates, createCertificates } from "./certificates.ts";
 import { base64Data } from "./data-admission.ts";
-import { apiServerName, refuseStrangers } from "./client-credentials.ts";
+import { apiServerName, requireApiServer } from "./client-credentials.ts";
 import {
-  attenuated,
+  enforceAttenuation,
   digestWarnings,
-  filledKey,
+  defaultKey,
   type KeyQuota,
   newKeyOnTakeOver,
-  soleHolder,
-  withinQuota,
+  rejectDuplicateKey,
+  enforceQuota,
 } from "./key-admission.ts";
-import { movedConnectorData } from "./connector-data.ts";
+import { extractConnectorData } from "./connector-data.ts";
 import { createConnectorKey } from "./connector-key.ts";
 import { KeyMismatches } from "./key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
-import { mayHoldOwners } from "./owner-admission.ts";
-import { createPublishedAuthority } from "./ca-bundle-injector.ts";
-import { withinScope } from "./scope-admission.ts";
+import { checkBlockOwnerDeletion } from "./owner-admission.ts";
+import { createCaBundleInjector } from "./ca-bundle-injector.ts";
+import { enforceScope } from "./scope-admission.ts";
 import { newScopeWarnings } from "./scope-warnings.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
@@ -69,7 +69,7 @@ export interface WebhookDeps {
 
 /** The webhook with its ways to the API server, without its servers. */
 export interface WebhookAssembly {
-  readonly book: KeyBook;
+  readonly book: AccessKeyCache;
   /** What kube-apiserver is answered. */
   readonly routes: readonly Route[];
   /** Whether a first path segment is the one below which admission is answered. */
@@ -102,10 +102,10 @@ export function assembleWebhook(
     clock,
     connections,
     timeoutMs: requestTimeoutMs,
-    onAnswer: (seen) => metrics.request({ ...seen, host }),
+    onResponse: (seen) => metrics.request({ ...seen, host }),
   });
   const client = createClient(transport, webhookFieldManager);
-  const turns = new Turns(clock);
+  const turns = new Yielder(clock);
   const following = {
     listWatch: createListWatch(transport, clock),
     clock,
@@ -115,7 +115,7 @@ export function assembleWebhook(
     watchTimes: provingWatchTimes,
     recovery: new Recovery(),
   };
-  const book = createKeyBook(following, options);
+  const book = createAccessKeyCache(following, options);
   metrics.watches(() => book.watches());
   metrics.cacheFresh("accesskeys", () => book.isProven());
   const discovery = createDiscovery({ transport, clock, log });
@@ -144,7 +144,7 @@ export function assembleWebhook(
     method: "POST",
     path,
     handler: timed(kind, handler),
-    ...(kind === "admission" ? { isHidden: true } : { refuses: refuseStrangers }),
+    ...(kind === "admission" ? { isHidden: true } : { refuses: requireApiServer }),
   });
   function timed(kind: ReviewKind, handler: Handler): Handler {
     return async (request, peer) => {
@@ -187,11 +187,11 @@ export function assembleWebhook(
         admissionHandler({
           ...admitting,
           steps: [
-            withinQuota(deciding),
+            enforceQuota(deciding),
             newKeyOnTakeOver,
-            soleHolder(deciding),
-            attenuated(deciding),
-            filledKey,
+            rejectDuplicateKey(deciding),
+            enforceAttenuation(deciding),
+            defaultKey,
           ],
           warningsOf: (request) => [...digestWarnings(request), ...scopeWarningsOf(request)],
         }),
@@ -206,7 +206,7 @@ export function assembleWebhook(
         "admission",
         admissionHandler({
           ...admitting,
-          steps: [(request) => admitted({ object: stamped(request) })],
+          steps: [(request) => admitted({ object: withRequesterAnnotations(request) })],
         }),
       ),
       route(
@@ -214,7 +214,7 @@ export function assembleWebhook(
         "admission",
         admissionHandler({
           ...admitting,
-          steps: [movedConnectorData({ client, key: connectorKey, book, clock, namespace })],
+          steps: [extractConnectorData({ client, key: connectorKey, book, clock, namespace })],
         }),
       ),
       route(
@@ -222,13 +222,13 @@ export function assembleWebhook(
         "admission",
         admissionHandler({
           ...admitting,
-          steps: [mayHoldOwners({ ...deciding, client, discovery })],
+          steps: [checkBlockOwnerDeletion({ ...deciding, client, discovery })],
         }),
       ),
       route(
         webhookPaths.scopeAdmission,
         "admission",
-        admissionHandler({ ...admitting, steps: [withinScope(deciding)] }),
+        admissionHandler({ ...admitting, steps: [enforceScope(deciding)] }),
       ),
     ],
     isAdmissionSegment: (segment) =>
@@ -238,7 +238,7 @@ export function assembleWebhook(
         [book, lastActivity, discovery, connectorKey].map((part) => part.run(signal)),
       )),
     async keepCertificates(signal, onTls) {
-      const published = createPublishedAuthority({ ...following, client, metrics });
+      const published = createCaBundleInjector({ ...following, client, metrics });
       const onChange = (made: WebhookCertificates): void => {
         if (admissionPath === undefined) admissionSegment = made.admissionSegment;
         onTls(tlsOf(made));

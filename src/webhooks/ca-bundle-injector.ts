@@ -5,12 +5,12 @@ import { apiVersionOf, resources } from "../api/resources.ts";
 import { admissionPath } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import { type Next, runLoop } from "../kube/loop.ts";
+import { type Result, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
 /** What publishing needs. */
-export interface PublishedAuthorityDeps extends InformerDeps {
+export interface CaBundleInjectorDeps extends InformerDeps {
   readonly client: Pick<Client, "replace">;
   readonly metrics: Pick<Metrics, "controller" | "queue">;
 }
@@ -19,16 +19,16 @@ export interface PublishedAuthorityDeps extends InformerDeps {
  * Keeps the authority of the webhook's certificates, and the path of admission, in its
  * MutatingWebhookConfigurations.
  */
-export interface PublishedAuthority {
+export interface CaBundleInjector {
   run(signal: AbortSignal): Promise<void>;
   /** What kube-apiserver shall trust and ask from now on. */
-  publish(wanted: Published): void;
+  publish(wanted: InjectedConfiguration): void;
   /** The CA bundles (PEM) that the configurations hold; undefined until all are listed. */
   bundles(): readonly string[] | undefined;
 }
 
 /** What is published. */
-export interface Published {
+export interface InjectedConfiguration {
   /** Certificates in PEM. */
   readonly authority: string;
   /** The first segment of the paths of admission. */
@@ -39,14 +39,14 @@ const name = "webhookconfiguration";
 const resource = resources.mutatingWebhookConfigurations;
 
 /** Follows Latchkey's configurations; one that is not there is not missed. */
-export function createPublishedAuthority(deps: PublishedAuthorityDeps): PublishedAuthority {
+export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInjector {
   const { clock, random, turns, log, metrics, client } = deps;
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
-  let wanted: Published | undefined;
+  let wanted: InjectedConfiguration | undefined;
   const follow = (configuration: string): Informer<Readonly<Record<string, unknown>>> =>
     new Informer<Readonly<Record<string, unknown>>>(
       {
-        selection: { resource, fieldSelector: `metadata.name=${configuration}` },
+        listOptions: { resource, fieldSelector: `metadata.name=${configuration}` },
         parse: (raw) => (isRecord(raw) ? raw : undefined),
         onChange: () => queue.add(configuration, "fresh"),
       },
@@ -56,13 +56,13 @@ export function createPublishedAuthority(deps: PublishedAuthorityDeps): Publishe
     webhookConfigurations.map((configuration) => [configuration, follow(configuration)]),
   );
 
-  async function reconcile(configuration: Key): Promise<Next> {
+  async function reconcile(configuration: Key): Promise<Result> {
     const informer = informers.get(configuration);
     const standing = informer?.store.get(keyOf({ name: configuration }));
     const manifest =
       standing === undefined || wanted === undefined ? undefined : withPublished(standing, wanted);
     if (manifest !== undefined) informer?.observe(await client.replace(resource, manifest));
-    return { kind: "wait-for-change" };
+    return { kind: "done" };
   }
 
   return {
@@ -109,7 +109,7 @@ function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly s
  */
 function withPublished(
   standing: Readonly<Record<string, unknown>>,
-  { authority, segment }: Published,
+  { authority, segment }: InjectedConfiguration,
 ): Manifest | undefined {
   const caBundle = Buffer.from(authority, "utf8").toString("base64");
   const webhooks = listAt(standing, "webhooks").filter(isRecord);

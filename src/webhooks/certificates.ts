@@ -18,11 +18,11 @@ import {
   certificateProblems,
   certificateProblemSentences,
 } from "../domain/webhook/certificate-problem.ts";
-import { nextLook } from "../domain/plan/next-look.ts";
+import { requeueAt } from "../domain/plan/next-look.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import { type Next, runLoop } from "../kube/loop.ts";
+import { type Result, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import {
@@ -100,7 +100,7 @@ export function createCertificates(
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
   const informer = new Informer<Seen>(
     {
-      selection: {
+      listOptions: {
         resource: resources.secrets,
         namespace,
         fieldSelector: `metadata.name=${place.name}`,
@@ -189,11 +189,11 @@ export function createCertificates(
     return problem === "secret-unreadable" ? { why: seen()?.why } : {};
   }
 
-  async function reconcile(): Promise<Next> {
+  async function reconcile(): Promise<Result> {
     const found = seen();
     if (found === undefined) return inUse === undefined ? makeUnlessHeld() : create(inUse);
     // What somebody has put there may be what is needed: it is reported, and left alone.
-    if (found.certificates === undefined || inUse === undefined) return { kind: "wait-for-change" };
+    if (found.certificates === undefined || inUse === undefined) return { kind: "done" };
     if (!compare()) return lookSoon();
     try {
       await writeDue(found, inUse);
@@ -205,7 +205,7 @@ export function createCertificates(
     }
     release(inUse);
     const { certificates = inUse } = seen() ?? {};
-    return nextLook(
+    return requeueAt(
       clock.now(),
       certificateNames.map((certificate) => renewalInstant(certificates.lives[certificate])),
     );
@@ -231,7 +231,7 @@ export function createCertificates(
    * Where a CA is published, another replica may have its certificates in memory, and puts them
    * back at once.
    */
-  async function makeUnlessHeld(): Promise<Next> {
+  async function makeUnlessHeld(): Promise<Result> {
     const bundles = deps.publishedBundles();
     if ((bundles === undefined || bundles.length > 0) && !isWaitOver()) return lookSoon();
     compare();
@@ -243,11 +243,11 @@ export function createCertificates(
     return clock.monotonic() - beganAt >= putBackMs;
   }
 
-  function lookSoon(): Next {
-    return { kind: "look-again", at: clock.now() + lookEveryMs };
+  function lookSoon(): Result {
+    return { kind: "requeue-at", at: clock.now() + lookEveryMs };
   }
 
-  async function create(made: WebhookCertificates): Promise<Next> {
+  async function create(made: WebhookCertificates): Promise<Result> {
     const former = formerCa({ current: fingerprintsOf(made), recorded: [], observed, confirmed });
     try {
       informer.observe(
@@ -264,7 +264,7 @@ export function createCertificates(
       // Another replica was first, and the watch tells of its certificates.
       if (!isKubeError(error, "AlreadyExists")) throw error;
     }
-    return { kind: "wait-for-change" };
+    return { kind: "done" };
   }
 
   async function writeDue(

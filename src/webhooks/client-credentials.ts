@@ -7,7 +7,7 @@ export const apiServerName = "latchkey:kube-apiserver";
  * Refuses every peer but kube-apiserver, by its client certificate: a peer that may ask can try
  * keys, or learn what they may do.
  */
-export function refuseStrangers({ clientName }: Peer): HttpResponse | undefined {
+export function requireApiServer({ clientName }: Peer): HttpResponse | undefined {
   if (clientName === apiServerName) return undefined;
   return plain(
     401,

@@ -1,4 +1,4 @@
-import type { KeyBook } from "../authn/access-key-cache.ts";
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { recordAt, stringMapAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { type ConnectorClaim, connectorClaim } from "../domain/access-key/connector-claim.ts";
@@ -23,7 +23,7 @@ import type { ConnectorKey } from "./connector-key.ts";
 export interface ConnectorDataDeps {
   readonly client: Pick<Client, "create">;
   readonly key: Pick<ConnectorKey, "current">;
-  readonly book: Pick<KeyBook, "claims">;
+  readonly book: Pick<AccessKeyCache, "claims">;
   readonly clock: Pick<Clock, "now">;
   readonly namespace: string;
 }
@@ -34,7 +34,7 @@ export interface ConnectorDataDeps {
  * left out is kept, an empty text takes it away. Must run last: what it has written for a write
  * that is refused afterwards, the controller removes, and there is never much of it.
  */
-export function movedConnectorData({
+export function extractConnectorData({
   client,
   key,
   book,

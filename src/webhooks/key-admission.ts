@@ -1,4 +1,4 @@
-import type { KeyBook } from "../authn/access-key-cache.ts";
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { soleExtra } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { annotations, extras } from "../api/names.ts";
@@ -34,11 +34,11 @@ export interface KeyQuota {
  * That an object holds a key is said only to who may read that object: everybody else's object is
  * stored, and its status says DuplicateKey.
  */
-export function soleHolder({
+export function rejectDuplicateKey({
   book,
   client,
 }: {
-  readonly book: Pick<KeyBook, "ofIndex" | "byId">;
+  readonly book: Pick<AccessKeyCache, "ofIndex" | "byId">;
   readonly client: Pick<Client, "review">;
 }): AdmissionStep {
   return async (request) => {
@@ -80,7 +80,7 @@ export function soleHolder({
 function claimOf(
   { object, user }: AdmissionRequest,
   { keyDigest }: SentKey,
-  book: Pick<KeyBook, "byId">,
+  book: Pick<AccessKeyCache, "byId">,
 ): KeyClaim {
   const known = book.byId(stringAt(recordAt(object, "metadata"), "uid") ?? "")?.key.metadata;
   const youngest = {
@@ -110,11 +110,11 @@ async function mayRead(
  * Refuses a key of a requester that has as many as it may. Counted is what the webhook knows: what
  * arrives in one moment may be more.
  */
-export function withinQuota({
+export function enforceQuota({
   book,
   quota,
 }: {
-  readonly book: Pick<KeyBook, "countOf">;
+  readonly book: Pick<AccessKeyCache, "countOf">;
   readonly quota: KeyQuota;
 }): AdmissionStep {
   return (request) => {
@@ -144,11 +144,11 @@ export function digestWarnings({
  * Refuses a key that reaches beyond the one that its request was made with. What changes a key in
  * such a request, the policies refuse.
  */
-export function attenuated({
+export function enforceAttenuation({
   book,
   clock,
 }: {
-  readonly book: Pick<KeyBook, "byId" | "isProven">;
+  readonly book: Pick<AccessKeyCache, "byId" | "isProven">;
   readonly clock: Pick<Clock, "now">;
 }): AdmissionStep {
   return (request) => {
@@ -178,7 +178,7 @@ export const newKeyOnTakeOver: AdmissionStep = (request) => {
 };
 
 /** Fills in a key that was sent empty. */
-export const filledKey: AdmissionStep = (request) => {
+export const defaultKey: AdmissionStep = (request) => {
   const { object, oldObject } = request;
   const key = missingKey(object, oldObject);
   return key === undefined ? admitted(request) : { kind: "admitted", object: withKey(object, key) };

@@ -7,7 +7,7 @@ import type { Clock } from "../runtime/clock.ts";
 
 /** What Events about mismatches are recorded with. */
 export interface KeyMismatchDeps {
-  readonly events: Pick<EventRecorder, "tell">;
+  readonly events: Pick<EventRecorder, "record">;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
@@ -32,15 +32,15 @@ export class KeyMismatches {
     for (const { metadata, spec, keyDigest } of sameIndex) {
       const subject = boundSubjectOf(spec);
       if (subject === undefined || keyDigest === undefined || !isBoundDigest(keyDigest)) continue;
-      if (!this.#budget.spend(requesterNameOf({ metadata, spec, keyDigest }))) continue;
+      if (!this.#budget.tryTake(requesterNameOf({ metadata, spec, keyDigest }))) continue;
       const quoted = JSON.stringify(subject);
       const note = `A client presented a key whose SHA-256 begins like spec.key, but the digest in spec.key is not bound to ${quoted}. Set spec.key to a digest of the key that is bound to ${quoted}.`;
       const about = {
         resource: resources.ownedAccessKeys,
         subject: { name: metadata.name, uid: metadata.uid },
-        occasion: `generation ${metadata.generation}`,
+        deduplicationKey: `generation ${metadata.generation}`,
       };
-      void this.#deps.events.tell({ ...about, type: "Warning", reason: "KeyMismatch", note });
+      void this.#deps.events.record({ ...about, type: "Warning", reason: "KeyMismatch", note });
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { ReviewedResource } from "../api/access-review.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
-import { type HeldOwner, newlyHeldOwners } from "../domain/webhook/owner-references.ts";
+import { type BlockedOwner, newlyBlockedOwners } from "../domain/webhook/owner-references.ts";
 import type { Client } from "../kube/client.ts";
 import type { Discovery, ServedKind } from "../kube/discovery.ts";
 import { isAllowed } from "./access-question.ts";
@@ -20,9 +20,9 @@ const mostOwners = 16;
  * Lets an object hold back an owner only if whoever says so may delete that owner (specification,
  * Errors: 422).
  */
-export function mayHoldOwners(deps: OwnerAdmissionDeps): AdmissionStep {
+export function checkBlockOwnerDeletion(deps: OwnerAdmissionDeps): AdmissionStep {
   return async (request) => {
-    const owners = newlyHeldOwners(request.object, request.oldObject);
+    const owners = newlyBlockedOwners(request.object, request.oldObject);
     if (owners.length > mostOwners)
       return refused(
         422,
@@ -41,7 +41,7 @@ export function mayHoldOwners(deps: OwnerAdmissionDeps): AdmissionStep {
 }
 
 async function problemOf(
-  owner: HeldOwner,
+  owner: BlockedOwner,
   request: AdmissionRequest,
   deps: OwnerAdmissionDeps,
 ): Promise<string | undefined> {
@@ -56,7 +56,11 @@ async function problemOf(
   return `${needed}: ask for that verb, or leave blockOwnerDeletion out`;
 }
 
-function deletionOf({ name }: HeldOwner, served: ServedKind, namespace: string): ReviewedResource {
+function deletionOf(
+  { name }: BlockedOwner,
+  served: ServedKind,
+  namespace: string,
+): ReviewedResource {
   return {
     kind: "resource",
     verb: "delete",
@@ -69,7 +73,7 @@ function deletionOf({ name }: HeldOwner, served: ServedKind, namespace: string):
 }
 
 function mayDelete(
-  { name }: HeldOwner,
+  { name }: BlockedOwner,
   {
     served,
     request,

@@ -1,4 +1,4 @@
-import type { KeyBook } from "../authn/access-key-cache.ts";
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { type ReviewedResource, soleExtra } from "../api/access-review.ts";
 import type { AdmissionUser } from "../api/admission-review.ts";
 import { extras } from "../api/names.ts";
@@ -10,7 +10,7 @@ import { unprovenSentence } from "./review.ts";
 
 /** What the scope of a key is asked with. */
 export interface ScopeAdmissionDeps {
-  readonly book: Pick<KeyBook, "byId" | "isProven" | "placeOf" | "roles">;
+  readonly book: Pick<AccessKeyCache, "byId" | "isProven" | "placeOf" | "roles">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -19,7 +19,7 @@ export interface ScopeAdmissionDeps {
  * made with: where no authorizer of Latchkey's is asked, policies ask about such verbs in the name
  * of the user alone.
  */
-export function withinScope(deps: ScopeAdmissionDeps): AdmissionStep {
+export function enforceScope(deps: ScopeAdmissionDeps): AdmissionStep {
   return (request) => {
     const denied = neededVerbs(request)
       .map((needed) => scopeProblem(request.user, needed, deps))

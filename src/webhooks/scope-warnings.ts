@@ -1,4 +1,4 @@
-import type { KeyBook } from "../authn/access-key-cache.ts";
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import type { AdmissionRequest } from "../api/admission-review.ts";
 import { recordAt } from "../api/parse.ts";
 import { parseScopeLimit } from "../api/scope.ts";
@@ -8,7 +8,7 @@ import type { Discovery } from "../kube/discovery.ts";
 
 /** What a scope's words are looked up in. */
 export interface ScopeWarningDeps {
-  readonly book: Pick<KeyBook, "roles" | "isProven">;
+  readonly book: Pick<AccessKeyCache, "roles" | "isProven">;
   readonly discovery: Pick<Discovery, "known">;
 }
 

@@ -1,5 +1,5 @@
-import type { KeyBook } from "../authn/access-key-cache.ts";
-import type { OwnedAccessKeySeen } from "../api/owned-access-key.ts";
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { parseTokenReview, tokenReviewVersion } from "../api/token-review.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { authenticate, type UserInfo } from "../domain/access-key/authentication.ts";
@@ -15,12 +15,12 @@ export type TokenReviewResult = "authenticated" | "garbage" | "unknown" | "refus
 
 /** What TokenReviews are answered from. */
 export interface TokenReviewDeps {
-  readonly book: Pick<KeyBook, "present" | "sharingIndex" | "isProven" | "isFollowing">;
+  readonly book: Pick<AccessKeyCache, "lookup" | "withIndexOf" | "isProven" | "isWatchOpen">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
   /** Told of each key that was let in. */
-  readonly onUse: (key: OwnedAccessKeySeen) => void;
+  readonly onUse: (key: ObservedAccessKey) => void;
   /** Told of the objects whose digests begin like that of a key that no object holds. */
-  readonly onMismatch: (sharingIndex: readonly OwnedAccessKeySeen[]) => void;
+  readonly onMismatch: (sharingIndex: readonly ObservedAccessKey[]) => void;
   readonly onResult: (result: TokenReviewResult) => void;
 }
 
@@ -50,15 +50,15 @@ const catchUpMs = 100;
 async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
   const { book, clock, onUse, onMismatch, onResult } = deps;
   if (!book.isProven()) return notReady(deps);
-  let view = book.present(token);
+  let view = book.lookup(token);
   if (view === "unknown") {
     await sleep(catchUpMs, { clock });
-    view = book.present(token);
+    view = book.lookup(token);
   }
-  if (view === "unknown" && !book.isFollowing()) return notReady(deps);
+  if (view === "unknown" && !book.isWatchOpen()) return notReady(deps);
   if (typeof view === "string") {
     onResult(view);
-    if (view === "unknown") onMismatch(book.sharingIndex(token));
+    if (view === "unknown") onMismatch(book.withIndexOf(token));
     return { authenticated: false };
   }
   const authentication = authenticate(view, clock.now());

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createKeyBook, type KeyBook } from "../../src/authn/access-key-cache.ts";
+import { createAccessKeyCache, type AccessKeyCache } from "../../src/authn/access-key-cache.ts";
 import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { provingWatchTimes } from "../../src/kube/freshness.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
@@ -30,7 +30,7 @@ function key(name: string, spec: object, metadata: object = {}): RawObject {
 }
 
 interface Told {
-  readonly book: KeyBook;
+  readonly book: AccessKeyCache;
   readonly listWatch: ToldListWatch;
   readonly stop: AbortController;
   readonly clock: TestClock;
@@ -45,12 +45,12 @@ async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Pro
   const deps = {
     listWatch,
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
     watchTimes: provingWatchTimes,
   };
-  const book = createKeyBook(deps, {
+  const book = createAccessKeyCache(deps, {
     maximumKeyTtl: 0,
     namespace: "latchkey-system",
     prefixes: { user: "", team: "" },
@@ -61,8 +61,8 @@ async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Pro
   return { book, listWatch, stop, clock };
 }
 
-const present = (book: KeyBook, text = plain): unknown => {
-  const found = book.present(new SecretText(text));
+const present = (book: AccessKeyCache, text = plain): unknown => {
+  const found = book.lookup(new SecretText(text));
   return typeof found === "string" ? found : found.key.metadata.name;
 };
 
@@ -128,7 +128,7 @@ describe("a presented key of a bound digest is found", () => {
       ownedaccesskeys: [...copies, by("alice", "own", { key: bound("user:alice") }, 9)],
     });
     expect(present(book)).toBe("own");
-    expect(book.sharingIndex(new SecretText(plain)).map(({ metadata }) => metadata.name)).toEqual([
+    expect(book.withIndexOf(new SecretText(plain)).map(({ metadata }) => metadata.name)).toEqual([
       "copy",
       "own",
       "plain",
@@ -167,7 +167,7 @@ describe("a presented key of a bound digest is found", () => {
       ],
     });
     expect(present(book)).toBe("own");
-    expect(book.sharingIndex(new SecretText(plain))).toHaveLength(5);
+    expect(book.withIndexOf(new SecretText(plain))).toHaveLength(5);
     expect(book.byId("uid-fifth")?.duplicate).toEqual({ kind: "crowded-out" });
     expect([book.countOf("eve"), book.countOf("alice"), book.countOf("bob")]).toEqual([10, 1, 0]);
     stop.abort();
@@ -226,11 +226,11 @@ test("nothing counts before everything is listed", () => {
   const deps = {
     listWatch: new ToldListWatch({}),
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
   };
-  const book = createKeyBook(deps, {
+  const book = createAccessKeyCache(deps, {
     maximumKeyTtl: 0,
     namespace: "latchkey-system",
     prefixes: { user: "", team: "" },

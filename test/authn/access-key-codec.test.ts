@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { keyPacking } from "../../src/authn/access-key-codec.ts";
+import { accessKeyCodec } from "../../src/authn/access-key-codec.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 
 test("an entry comes back with uid and resourceVersion", () => {
@@ -17,5 +17,5 @@ test("an entry comes back with uid and resourceVersion", () => {
     conditions: [],
   } as const;
   const entry = { uid: value.metadata.uid, resourceVersion: value.metadata.resourceVersion, value };
-  expect(keyPacking.unpack(keyPacking.pack(entry), "one")).toEqual(entry);
+  expect(accessKeyCodec.decode(accessKeyCodec.encode(entry), "one")).toEqual(entry);
 });

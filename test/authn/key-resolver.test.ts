@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createKeyViews } from "../../src/authn/key-resolver.ts";
+import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { annotations } from "../../src/api/names.ts";
-import { lineageOf } from "../../src/domain/access-key/key-state.ts";
+import { ancestorsOf } from "../../src/domain/access-key/key-state.ts";
 import { asked, policies } from "../controllers/requester-sightings.ts";
 import { told } from "../controllers/told-controller.ts";
 import type { RawObject } from "../controllers/told-list-watch.ts";
@@ -9,7 +9,7 @@ import type { RawObject } from "../controllers/told-list-watch.ts";
 const config = { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } };
 
 /** A key that was asked for with another. */
-function askedWith(name: string, other: string): RawObject {
+function parentKey(name: string, other: string): RawObject {
   return asked(name, {
     metadata: {
       annotations: { [annotations.requester]: "ann", [annotations.requesterKeyId]: `uid-${other}` },
@@ -19,20 +19,20 @@ function askedWith(name: string, other: string): RawObject {
 
 async function lineage(name: string, keys: readonly RawObject[]) {
   const { informers } = await told({ ...policies, ownedaccesskeys: keys });
-  const view = createKeyViews({
+  const view = createKeyResolver({
     keys: informers.stores.keys,
     policies: informers.stores.requesterPolicies,
     config,
   }).byId(`uid-${name}`);
-  const views = view === undefined ? [] : lineageOf(view);
+  const views = view === undefined ? [] : ancestorsOf(view);
   return [
     ...views.map(({ key }) => key.metadata.name),
-    ...(views.at(-1)?.askedWith === "gone" ? ["gone"] : []),
+    ...(views.at(-1)?.parentKey === "gone" ? ["gone"] : []),
   ];
 }
 
 test("a key is seen with the keys that it was asked for with", async () => {
-  const keys = [askedWith("c", "b"), askedWith("b", "a"), asked("a")];
+  const keys = [parentKey("c", "b"), parentKey("b", "a"), asked("a")];
   expect(await lineage("c", keys)).toEqual(["c", "b", "a"]);
   expect(await lineage("a", keys)).toEqual(["a"]);
   expect(await lineage("c", keys.slice(0, 2))).toEqual(["c", "b", "gone"]);
@@ -42,9 +42,9 @@ test("a key is seen with the keys that it was asked for with", async () => {
 test("more generations than there ever should be end in a key that is gone", async () => {
   const names = Array.from({ length: 12 }, (_, index) => `k${index}`);
   const keys = names.map((name, index) =>
-    index === 0 ? asked(name) : askedWith(name, `k${index - 1}`),
+    index === 0 ? asked(name) : parentKey(name, `k${index - 1}`),
   );
   expect(await lineage("k7", keys)).toEqual(["k7", "k6", "k5", "k4", "k3", "k2", "k1", "k0"]);
   expect((await lineage("k8", keys)).at(-1)).toBe("gone");
-  expect((await lineage("k", [askedWith("k", "k")])).at(-1)).toBe("gone");
+  expect((await lineage("k", [parentKey("k", "k")])).at(-1)).toBe("gone");
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
 import type { Patch } from "../../src/kube/client.ts";
 import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { LastActivity } from "../../src/authn/last-activity.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -18,7 +18,7 @@ function recording({
   const [clock, stop, log] = [new TestClock(), new AbortController(), recordingLog()];
   const patches: Patch["body"][] = [];
   const left = [...answers];
-  let key: OwnedAccessKeySeen | undefined = viewWith().key;
+  let key: ObservedAccessKey | undefined = viewWith().key;
   const see = (lastActivity: string | undefined, resourceVersion = "8"): void => {
     if (key !== undefined)
       key = {
@@ -43,7 +43,7 @@ function recording({
     random: () => 0.5,
     log,
     metrics: createMetrics(),
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
   });
   const running = lastActivity.run(stop.signal);
   return {

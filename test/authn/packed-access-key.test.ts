@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { packKey, unpackKey } from "../../src/authn/packed-access-key.ts";
-import { slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
+import { encodeAccessKey, decodeAccessKey } from "../../src/authn/packed-access-key.ts";
+import { accessKeyCacheEntry } from "../../src/tokens/access-key.ts";
 
 const text = fc.string({ maxLength: 8 });
 const condition = fc.record(
@@ -54,8 +54,8 @@ const status = fc.record(
 test("a key is unpacked as it was packed", () => {
   fc.assert(
     fc.property(fc.record({ metadata, spec, status }, { requiredKeys: ["metadata"] }), (raw) => {
-      const seen = slimOwnedAccessKey(JSON.parse(JSON.stringify(raw)));
-      expect(unpackKey(packKey(seen))).toEqual(seen);
+      const seen = accessKeyCacheEntry(JSON.parse(JSON.stringify(raw)));
+      expect(decodeAccessKey(encodeAccessKey(seen))).toEqual(seen);
     }),
   );
 });
@@ -73,6 +73,6 @@ test("what Latchkey writes takes half as much as the object", () => {
     metadata: { name: "k", uid: "u", resourceVersion: "1", creationTimestamp: "t" },
     status: { conditions: [standing, standing, standing, standing] },
   };
-  const seen = slimOwnedAccessKey(raw);
-  expect(packKey(seen).length).toBeLessThan(JSON.stringify(seen).length / 2);
+  const seen = accessKeyCacheEntry(raw);
+  expect(encodeAccessKey(seen).length).toBeLessThan(JSON.stringify(seen).length / 2);
 });

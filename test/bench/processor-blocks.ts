@@ -2,8 +2,9 @@ import { appendFileSync } from "node:fs";
 
 /**
  * Loaded into the measured process by `--import`: appends to the file that BLOCKS_FILE names how
- * many milliseconds of processor time the longest turn of the event loop took so far. Unlike the
- * delay of a timer, this is no time for which the thread waited for a core.
+ * many milliseconds of processor time the longest turn of the event loop took so far, beginning
+ * with the first one after the program is loaded. Unlike the delay of a timer, this is no time for
+ * which the thread waited for a core.
  */
 const file = process.env["BLOCKS_FILE"];
 const spent = (): number => {
@@ -12,12 +13,12 @@ const spent = (): number => {
 };
 
 if (file !== undefined) {
-  let before = spent();
+  let before: number | undefined;
   let longest = 0;
   setInterval(() => {
-    const now = spent();
-    if (now - before > longest) {
-      longest = now - before;
+    const took = spent() - (before ?? Infinity);
+    if (took > longest) {
+      longest = took;
       appendFileSync(file, `${longest}\n`);
     }
     // What the probe itself took is no part of the next turn.

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
-import type { RoleBindingSeen, RoleSeen } from "../../src/api/role.ts";
+import type { ObservedRoleBinding, ObservedRole } from "../../src/api/role.ts";
 import { apiVersionOf, resources } from "../../src/api/resources.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { eventually } from "./eventually.ts";
@@ -193,7 +193,7 @@ async function restore(
   { roles, bindings }: Derived,
   withOwner: boolean,
 ): Promise<void> {
-  const metadataOf = ({ metadata, ownerReferences }: RoleSeen | RoleBindingSeen) => {
+  const metadataOf = ({ metadata, ownerReferences }: ObservedRole | ObservedRoleBinding) => {
     const { name, labels, annotations: given } = metadata;
     return { name, labels, annotations: given, ...(withOwner && { ownerReferences }) };
   };

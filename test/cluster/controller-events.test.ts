@@ -65,7 +65,7 @@ function linesAbout(target: string): readonly string[] {
 }
 
 describe.concurrent("the Events of a SharedSecret", () => {
-  it("tell a change of state once, and its end", async () => {
+  it("record-event a change of state once, and its end", async () => {
     const { source } = await makeSynced();
     await letIn(source.namespace);
     const about = `SharedSecret ${source.name}`;

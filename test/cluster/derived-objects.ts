@@ -3,16 +3,16 @@ import { listAt, parseMetadata } from "../../src/api/parse.ts";
 import {
   parseRole,
   parseRoleBinding,
-  type RoleBindingSeen,
-  type RoleSeen,
+  type ObservedRoleBinding,
+  type ObservedRole,
 } from "../../src/api/role.ts";
 import { arrange } from "./policy-request.ts";
 import { rbacPath, type Place } from "./shared-secret-requests.ts";
 
 /** What is derived from SharedSecrets in a namespace. */
 export interface Derived {
-  readonly roles: readonly RoleSeen[];
-  readonly bindings: readonly RoleBindingSeen[];
+  readonly roles: readonly ObservedRole[];
+  readonly bindings: readonly ObservedRoleBinding[];
 }
 
 /** The Roles and RoleBindings of a namespace whose names begin as derived ones do. */

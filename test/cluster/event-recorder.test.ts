@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import { loadCredentials } from "../../src/kube/credentials.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import type { EventNotice } from "../../src/kube/event-recorder.ts";
+import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { createClient } from "../../src/kube/http-client.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Transport } from "../../src/kube/transport.ts";
@@ -33,7 +33,7 @@ const notice = {
   type: "Warning",
   reason: "Conflict",
   note: "ä".repeat(2000),
-  occasion: "1",
+  deduplicationKey: "1",
 } as const;
 
 async function eventsAbout(namespace: string, uid: string): Promise<unknown> {
@@ -46,9 +46,9 @@ async function eventsAbout(namespace: string, uid: string): Promise<unknown> {
 
 test("an Event is told once, and kubectl finds it beside its object", async () => {
   const subject = { namespace: await makeNamespace(), name: "db", uid: unique("uid") };
-  const about: EventNotice = { ...notice, resource: resources.sharedSecrets, subject };
-  await recorder.tell(about);
-  await recorder.tell(about);
+  const about: RecordedEvent = { ...notice, resource: resources.sharedSecrets, subject };
+  await recorder.record(about);
+  await recorder.record(about);
   expect(log.lines).toEqual([]);
   expect(await eventsAbout(subject.namespace, subject.uid)).toMatchObject([
     {
@@ -62,7 +62,7 @@ test("an Event is told once, and kubectl finds it beside its object", async () =
 
 test("an Event of a cluster-scoped object is told in default", async () => {
   const subject = { name: `${"k".repeat(200)}.${"x".repeat(40)}`, uid: unique("uid") };
-  await recorder.tell({
+  await recorder.record({
     ...notice,
     type: "Normal",
     reason: "Expired",

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
 import { type Resource, resources } from "../../src/api/resources.ts";
-import { carryOut } from "../../src/controllers/apply-plan.ts";
+import { applyPlan } from "../../src/controllers/apply-plan.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
@@ -44,14 +44,14 @@ const remove = (name: string): Write => ({
   resourceVersion: "1",
 });
 const tell: Write = {
-  do: "tell",
-  notice: {
+  do: "record-event",
+  event: {
     resource: secrets,
     subject: { ...ref("a"), uid: "u" },
     type: "Warning",
     reason: "Failed",
     note: "",
-    occasion: "",
+    deduplicationKey: "",
   },
 };
 
@@ -65,7 +65,7 @@ function around(answer?: (request: Request) => unknown) {
   const deps = {
     client,
     observe: (_: unknown, raw: unknown) => void observed.push(raw),
-    tell: async ({ reason }: { reason: string }) => void told.push(reason),
+    recordEvent: async ({ reason }: { reason: string }) => void told.push(reason),
     refresh: async ({ plural }: Resource, found: ObjectRef) =>
       void refreshed.push(`${plural} ${keyOf(found)}`),
   };
@@ -74,7 +74,7 @@ function around(answer?: (request: Request) => unknown) {
     observed,
     told,
     refreshed,
-    carry: (...steps: readonly (readonly Write[])[]) => carryOut({ steps }, deps),
+    carry: (...steps: readonly (readonly Write[])[]) => applyPlan({ steps }, deps),
   };
 }
 
@@ -168,7 +168,7 @@ describe("what is held of an object is doubted, and the object is read", () => {
 });
 
 describe("a probe", () => {
-  const probe: Write = { do: "probe", resource: secrets, object: manifest("a") };
+  const probe: Write = { do: "dry-run-create", resource: secrets, object: manifest("a") };
   const full = refusal("Forbidden", { explanation: "exceeded quota: few" });
 
   test.for<[string, unknown]>([

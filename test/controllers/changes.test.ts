@@ -4,8 +4,8 @@ import { createChanges, type Queues } from "../../src/controllers/changes.ts";
 import { TargetFailures } from "../../src/controllers/target-failures.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
-import { type Urgency, WorkQueue } from "../../src/kube/queue.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { type Priority, WorkQueue } from "../../src/kube/queue.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import type { TestClock } from "../runtime/test-clock.ts";
 import { asked } from "./requester-sightings.ts";
@@ -29,7 +29,7 @@ class HeardQueue extends WorkQueue {
     return this.waiting;
   }
 
-  override add(key: string, urgency: Urgency): void {
+  override add(key: string, urgency: Priority): void {
     this.#heard(`${key} ${urgency}`);
   }
 
@@ -49,7 +49,7 @@ async function around(listed: Parameters<typeof told>[0]) {
     sharedSecret: (change) => handlers.sharedSecret(change),
     namespace: (change) => handlers.namespace(change),
     copy: (change) => handlers.copy(change),
-    stranger: (change) => handlers.stranger(change),
+    unmanagedSecret: (change) => handlers.unmanagedSecret(change),
     role: (change) => handlers.role(change),
     grant: (change) => handlers.grant(change),
     key: (change) => handlers.key(change),
@@ -84,7 +84,7 @@ async function around(listed: Parameters<typeof told>[0]) {
     deletions: { forget: (uid) => void forgotten.push(uid) },
     copyFailures,
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
   });
   handlers = changes.handlers;
   const news = (): readonly string[] => {
@@ -259,7 +259,7 @@ describe("a derived Role or RoleBinding", () => {
       ["source team/latchkey-a-0123456789abcdef fresh"],
     ],
     [
-      "of a stranger that is owned by a SharedSecret asks as any stranger does",
+      "of a stranger that is owned by a SharedSecret asks as any unmanaged does",
       {
         ownerReferences: [
           { apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "gone" },
@@ -533,9 +533,9 @@ describe("what was refused in a namespace", () => {
       ],
     });
     for (const name of ["a", "b"])
-      found.copyFailures.note(`pay/${name}`, refused("exceeded quota: few"));
-    found.copyFailures.note("pay/c", refused("denied by policy"));
-    found.copyFailures.note("play/d", refused("exceeded quota: few"));
+      found.copyFailures.record(`pay/${name}`, refused("exceeded quota: few"));
+    found.copyFailures.record("pay/c", refused("denied by policy"));
+    found.copyFailures.record("play/d", refused("exceeded quota: few"));
     return found;
   }
 

@@ -52,10 +52,10 @@ async function passOver(
     namespace: ownNamespace,
     stores: informers.stores,
     observe: () => {},
-    tell: async () => {},
+    recordEvent: async () => {},
     refresh: async () => {},
   });
-  return { next: next.kind, lines: client.lines };
+  return { result: next.kind, lines: client.lines };
 }
 
 const place = `${ownNamespace}/${name}`;
@@ -131,7 +131,7 @@ test.each<[string, Parameters<typeof told>[0], Parameters<typeof passOver>[1], r
 });
 
 test("a Secret that no key claims is looked at again when its time is over", async () => {
-  expect(await passOver({ secrets: [secret()] })).toEqual({ next: "look-again", lines: [] });
+  expect(await passOver({ secrets: [secret()] })).toEqual({ result: "requeue-at", lines: [] });
   expect((await passOver({ secrets: [secret()] }, later)).lines).toEqual([
     `delete secrets ${place}`,
   ]);

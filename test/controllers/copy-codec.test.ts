@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
-import { type CopySeen, copyOfText } from "../../src/domain/sync/copy.ts";
-import { packCopy, unpackCopy } from "../../src/controllers/copy-codec.ts";
+import { type ObservedCopy, copyOfText } from "../../src/domain/sync/copy.ts";
+import { encodeCopy, decodeCopy } from "../../src/controllers/copy-codec.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { target } from "../domain/sync-sightings.ts";
 
@@ -20,7 +20,7 @@ const deletions = sometimes<Pick<Metadata, "deletionTimestamp">>(
 );
 const written = copyOfText({ namespace: "team", name: "db" }, target);
 
-const copies: fc.Arbitrary<CopySeen> = fc
+const copies: fc.Arbitrary<ObservedCopy> = fc
   .record({
     metadata: fc.record({
       uid: text,
@@ -45,7 +45,7 @@ const copies: fc.Arbitrary<CopySeen> = fc
     ),
     labels: strangers,
     annotations: strangers,
-    owners: sometimes<CopySeen["ownerReferences"]>(
+    owners: sometimes<ObservedCopy["ownerReferences"]>(
       [],
       fc.constant([{ apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "y", controller: true }]),
     ),
@@ -79,7 +79,7 @@ const copies: fc.Arbitrary<CopySeen> = fc
 test("what is unpacked is what was packed, whatever somebody put on the copy", () => {
   fc.assert(
     fc.property(copies, (copy) => {
-      expect(unpackCopy(packCopy(copy), target)).toStrictEqual(copy);
+      expect(decodeCopy(encodeCopy(copy), target)).toStrictEqual(copy);
     }),
     { numRuns: 2_000 },
   );
@@ -97,7 +97,7 @@ test("a copy as Latchkey writes it takes its own words alone", () => {
     annotations: { [annotations.copyOf]: written },
   });
   const copy = { metadata, ownerReferences: [], type: "Opaque", immutable: false, digest: "d" };
-  expect(packCopy(copy)).toBe(
+  expect(encodeCopy(copy)).toBe(
     JSON.stringify(["u", "7", metadata.creationTimestamp, "uid-db", "team", "db", "Opaque", "d"]),
   );
 });

@@ -23,7 +23,7 @@ async function around(listed: Parameters<typeof told>[0], answer?: (request: Req
     stores: informers.stores,
     sourceData: new SourceData({ client, digestOf: informers.digestOf }),
     observe: () => {},
-    tell: async () => {},
+    recordEvent: async () => {},
     copyFailures,
     refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),
   };
@@ -41,15 +41,15 @@ async function around(listed: Parameters<typeof told>[0], answer?: (request: Req
 describe("a pass over a target", () => {
   test("creates a copy that is missing, and forgets why it failed before", async () => {
     const { client, copyFailures, failures, pass } = await around(wanted);
-    copyFailures.note("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
+    copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
     failures.length = 0;
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect([client.lines, failures]).toEqual([["create secrets pay/db"], ["pay/db: none"]]);
   });
 
   test("writes nothing where all is as it should be", async () => {
     const { client, pass } = await around({ ...wanted, secrets: [copied("db", "pay")] });
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe("a source whose data is too big to be held", () => {
     const { client, pass } = await around(listed, ({ verb }) =>
       verb === "get" ? source(big) : {},
     );
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["get sharedsecrets team/db", "create secrets pay/db"]);
     expect(encodeBody(client.requests[1]?.body)).toContain(big.password);
     const quiet = await around({ ...listed, secrets: [copied("db", "pay", { data: big })] });
@@ -94,7 +94,7 @@ describe("a source whose data is too big to be held", () => {
     ["is gone", refusal("NotFound", { objectName: "db" })],
   ])("is waited for where it %s, without a write", async ([, answer]) => {
     const { client, clock, pass } = await around(listed, () => answer);
-    expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
+    expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
@@ -106,7 +106,7 @@ describe("a source whose data is too big to be held", () => {
     });
     change = () =>
       listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { projects: "other", data: big }));
-    expect(await pass()).toMatchObject({ kind: "look-again" });
+    expect(await pass()).toMatchObject({ kind: "requeue-at" });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
@@ -122,7 +122,7 @@ describe("an orphan", () => {
     const { client, pass } = await around(orphan, ({ verb }) =>
       verb === "getMetadata" ? refusal("NotFound", { objectName: "db" }) : {},
     );
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/db", "delete secrets pay/db"]);
     expect(client.requests[1]?.body).toMatchObject({ uid: "uid-pay-db" });
   });
@@ -132,7 +132,7 @@ describe("an orphan", () => {
     ["the kind is not served", refusal("NotFound")],
   ])("stays while %s, and is asked about again", async ([, answer]) => {
     const { client, clock, pass } = await around(orphan, () => answer);
-    expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
+    expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toHaveLength(1);
   });
 
@@ -148,7 +148,7 @@ describe("a write that is refused", () => {
     const { clock, refreshed, failures, pass } = await around(wanted, () =>
       refusal("AlreadyExists"),
     );
-    expect(await pass()).toEqual({ kind: "look-again", at: clock.now() + 5000 });
+    expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect([refreshed, failures]).toEqual([["pay/db"], []]);
   });
 
@@ -163,8 +163,8 @@ describe("a write that is refused", () => {
     ],
   ])("because the namespace %s is left to its change", async ([, error]) => {
     const { copyFailures, failures, pass } = await around(wanted, () => error);
-    copyFailures.note("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(failures.at(-1)).toEqual("pay/db: none");
   });
 
@@ -174,7 +174,7 @@ describe("a write that is refused", () => {
       const { failures, client, pass } = await around(wanted, () =>
         refusal(code, { explanation: "exceeded quota" }),
       );
-      expect(await pass()).toEqual({ kind: "back-off" });
+      expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
       expect([failures, client.lines]).toEqual([
         [`pay/db: ${code} exceeded quota`],
         ["create secrets pay/db"],
@@ -210,7 +210,7 @@ describe("a write that is refused", () => {
 
     test("is said in the copy", async () => {
       const { client, pass } = await around(drifted, answering(false));
-      expect(await pass()).toEqual({ kind: "back-off" });
+      expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
       expect(client.lines).toEqual(["replace secrets pay/db", "patch secrets pay/db"]);
       expect(client.requests[1]?.body).toMatchObject({
         body: {
@@ -221,7 +221,7 @@ describe("a write that is refused", () => {
 
     test("is an outcome even where that is rejected, too", async () => {
       const { pass } = await around(drifted, answering(true));
-      expect(await pass()).toEqual({ kind: "back-off" });
+      expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
     });
   });
 

@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import { expect, test } from "vitest";
-import { createKeyViews } from "../../src/authn/key-resolver.ts";
+import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
@@ -29,13 +29,13 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
   const { informers, clock } = await told({ ...policies, ...listed });
   const client = new ScriptedClient();
   const { stores } = informers;
-  const keyViews = createKeyViews({
+  const keyViews = createKeyResolver({
     keys: stores.keys,
     policies: stores.requesterPolicies,
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
   });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileEndpointToken("t", {
+  const result = await reconcileEndpointToken("t", {
     ...releasing,
     ...allFailures(clock),
     client,
@@ -46,17 +46,17 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
     keyViews,
     tokenQuota,
     observe: () => {},
-    tell: async () => {},
+    recordEvent: async () => {},
     refresh: async () => {},
   });
   const status = recordAt(recordAt(client.requests[0]?.body, "body"), "status");
-  return { next, lines: client.lines, status };
+  return { result, lines: client.lines, status };
 }
 
 const token = { directclusterendpointtokens: [asked("t")] };
 
 test("a token that is gone asks for nothing", async () => {
-  expect(await passOver({})).toMatchObject({ next: { kind: "wait-for-change" }, lines: [] });
+  expect(await passOver({})).toMatchObject({ result: { kind: "done" }, lines: [] });
 });
 
 test("a token is minted once its requester is granted it, for its requester", async () => {
@@ -76,14 +76,14 @@ test("a token is minted once its requester is granted it, for its requester", as
 });
 
 test("a token waits for its grant, ten seconds without a word", async () => {
-  const { lines, next } = await passOver({ ...token, ...keys });
-  expect([lines, next]).toEqual([
+  const { lines, result } = await passOver({ ...token, ...keys });
+  expect([lines, result]).toEqual([
     [],
-    { kind: "look-again", at: Date.parse("2026-01-01T00:00:10Z") },
+    { kind: "requeue-at", at: Date.parse("2026-01-01T00:00:10Z") },
   ]);
 });
 
-test("a token waits for signing keys without a word: their arrival brings the next pass", async () => {
+test("a token waits for signing keys without a word: their arrival brings the result pass", async () => {
   const { lines, status } = await passOver({
     ...token,
     ...granted("directclusterendpointtokens", "t"),
@@ -101,7 +101,7 @@ test("a token is not minted while its requester has as many as the quota, delete
   );
   expect(waiting).toMatchObject({
     lines: ["patch directclusterendpointtokens t"],
-    next: { kind: "look-again", at: endsAt },
+    result: { kind: "requeue-at", at: endsAt },
   });
   expect(waiting.status["token"]).toBeUndefined();
   expect(waiting.status["conditions"]).toEqual(

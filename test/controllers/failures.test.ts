@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { accessFailureOf, notingFailures, type Try } from "../../src/controllers/failures.ts";
+import { accessFailureOf, recordingFailures, type Try } from "../../src/controllers/failures.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 import { RecordingFailures } from "./recording-failures.ts";
 import { refusal } from "./scripted-client.ts";
@@ -9,13 +9,11 @@ function around() {
   const failures = new RecordingFailures(clock);
   const reports: string[] = [];
   const attempt = (error: Error | undefined, rest: Partial<Try> = {}) =>
-    notingFailures(
+    recordingFailures(
       "ns/a",
       {
         apply: () =>
-          error === undefined
-            ? Promise.resolve({ kind: "wait-for-change" })
-            : Promise.reject(error),
+          error === undefined ? Promise.resolve({ kind: "done" }) : Promise.reject(error),
         report: async ({ reason, message }) => void reports.push(`${reason} ${message}`),
         ...rest,
       },
@@ -59,7 +57,7 @@ describe("one try after another", () => {
     const { clock, failures, reports, attempt } = around();
     await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
     clock.advance(20_000);
-    expect(await attempt(undefined)).toEqual({ kind: "wait-for-change" });
+    expect(await attempt(undefined)).toEqual({ kind: "done" });
     expect(failures.size).toBe(0);
     await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
     clock.advance(20_000);

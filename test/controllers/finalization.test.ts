@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
-import { afterPhase, observeRelease } from "../../src/controllers/finalization.ts";
+import { afterPhase, observeFinalization } from "../../src/controllers/finalization.ts";
 import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 import { refusal, ScriptedClient } from "./scripted-client.ts";
@@ -18,7 +18,10 @@ function around(answer: () => unknown, grantSettleTime = 2_000) {
   const [clock, client] = [new TestClock(), new ScriptedClient(answer)];
   const deps = { client, clock, deletions: new Deletions(clock), grantSettleTime };
   const observe = (grantsStand: boolean, seen = grantees) =>
-    observeRelease({ resource: resources.sharedSecrets, ref, grantsStand, grantees: seen }, deps);
+    observeFinalization(
+      { resource: resources.sharedSecrets, ref, grantsStand, grantees: seen },
+      deps,
+    );
   return { clock, client, deps, observe };
 }
 
@@ -27,14 +30,11 @@ test("an object goes after two settle times, and asks about sixteen of its grant
   const kept = await observe(true);
   expect([kept, afterPhase(kept, deps)]).toEqual([
     { kind: "keep-grants", until: 2_000 },
-    { kind: "look-again", at: clock.now() + 2_000 },
+    { kind: "requeue-at", at: clock.now() + 2_000 },
   ]);
   clock.advance(2_000);
   const revoking = await observe(true);
-  expect([revoking, afterPhase(revoking, deps)]).toEqual([
-    { kind: "revoke" },
-    { kind: "wait-for-change" },
-  ]);
+  expect([revoking, afterPhase(revoking, deps)]).toEqual([{ kind: "revoke" }, { kind: "done" }]);
   expect(await observe(false, [])).toEqual({ kind: "settle", until: 4_000 });
   clock.advance(2_000);
   expect(client.lines).toEqual([]);

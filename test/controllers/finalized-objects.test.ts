@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
-import { HeldObjects } from "../../src/controllers/finalized-objects.ts";
+import { FinalizedObjects } from "../../src/controllers/finalized-objects.ts";
 import { raw } from "./told-list-watch.ts";
 
 const answer = (uid: string, finalizers: readonly string[]) => raw({ name: uid, uid, finalizers });
 
 test("what was written with the finalizer on it is held, until a write takes it off", () => {
-  const held = new HeldObjects();
+  const held = new FinalizedObjects();
   held.note(answer("a", [cleanupFinalizer]));
   held.note(answer("b", ["another"]));
   expect(["a", "b", "c"].map((uid) => held.has(uid))).toEqual([true, false, false]);
@@ -15,7 +15,7 @@ test("what was written with the finalizer on it is held, until a write takes it 
 });
 
 test("only the last ten thousand are remembered", () => {
-  const held = new HeldObjects();
+  const held = new FinalizedObjects();
   for (let index = 0; index < 10_000; index += 1)
     held.note(answer(`u${index}`, [cleanupFinalizer]));
   held.note(answer("u0", [cleanupFinalizer]));

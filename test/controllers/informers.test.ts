@@ -3,12 +3,12 @@ import { keyIndexes } from "../../src/authn/key-resolver.ts";
 import { annotations, labels, ownObjects } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
-import { createInformers, stampedHash } from "../../src/controllers/informers.ts";
+import { createInformers, requesterHashOf } from "../../src/controllers/informers.ts";
 import { indexes } from "../../src/controllers/stores.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import type { ListWatch } from "../../src/kube/list-watch.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -23,7 +23,7 @@ test("every kind is waited for, and none any more once all are listed", async ()
   const deps = {
     listWatch: new ToldListWatch({}),
     clock: new TestClock(),
-    turns: new Turns(new TestClock()),
+    turns: new Yielder(new TestClock()),
     log: recordingLog(),
     random: () => 0,
   };
@@ -89,7 +89,7 @@ test("of a namespace and of a SharedSecret nothing is held that others put on it
 
 describe("of other Secrets nothing is held", () => {
   const around = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
-  const stranger = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
+  const unmanaged = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
     raw(
       {
         namespace: "pay",
@@ -105,10 +105,14 @@ describe("of other Secrets nothing is held", () => {
     const paused = { annotations: { theirs: "y", [annotations.disableSync]: "true" } };
     const { informers } = await told({
       ...around,
-      secrets: [stranger("db", paused), stranger("else"), raw({ namespace: "other", name: "db" })],
+      secrets: [
+        unmanaged("db", paused),
+        unmanaged("else"),
+        raw({ namespace: "other", name: "db" }),
+      ],
     });
-    expect(names(informers.stores.strangers.values())).toEqual(["db"]);
-    expect(informers.stores.strangers.get("pay/db")?.metadata).toMatchObject({
+    expect(names(informers.stores.unmanagedSecrets.values())).toEqual(["db"]);
+    expect(informers.stores.unmanagedSecrets.get("pay/db")?.metadata).toMatchObject({
       labels: {},
       annotations: { [annotations.disableSync]: "true" },
     });
@@ -120,13 +124,15 @@ describe("of other Secrets nothing is held", () => {
     });
     const { informers } = await told({
       secrets: [
-        stranger("lost", annotation("pay/lost")),
-        stranger("pasted", annotation("pay/lost")),
+        unmanaged("lost", annotation("pay/lost")),
+        unmanaged("pasted", annotation("pay/lost")),
       ],
     });
-    expect(names(informers.stores.strangers.values())).toEqual(["lost"]);
-    expect(names(informers.stores.strangers.by(indexes.sourceUid, "gone/db"))).toEqual(["lost"]);
-    expect(informers.stores.strangers.get("pay/lost")?.metadata).toMatchObject({
+    expect(names(informers.stores.unmanagedSecrets.values())).toEqual(["lost"]);
+    expect(names(informers.stores.unmanagedSecrets.by(indexes.sourceUid, "gone/db"))).toEqual([
+      "lost",
+    ]);
+    expect(informers.stores.unmanagedSecrets.get("pay/lost")?.metadata).toMatchObject({
       labels: {},
       annotations: { [annotations.copyOf]: "gone/db -> pay/lost" },
     });
@@ -135,9 +141,12 @@ describe("of other Secrets nothing is held", () => {
   test("and no data is held anywhere", async () => {
     const { informers } = await told({
       ...around,
-      secrets: [stranger("db"), copied("db", "play")],
+      secrets: [unmanaged("db"), copied("db", "play")],
     });
-    const held = [...informers.stores.strangers.values(), ...informers.stores.copies.values()];
+    const held = [
+      ...informers.stores.unmanagedSecrets.values(),
+      ...informers.stores.copies.values(),
+    ];
     expect(held).toHaveLength(2);
     expect(held.map((seen) => "data" in seen)).toEqual([false, false]);
   });
@@ -198,7 +207,7 @@ test("keys and tokens are found by the hash of their requester's name, which a s
   expect(names(informers.stores.tokens.by(indexes.requester, requesterHash("ann")))).toEqual(["t"]);
   const digest = informers.stores.keys.get("k")?.keyDigest ?? "";
   expect(names(informers.stores.keys.by(keyIndexes.keyIndex, digest.slice(0, 16)))).toEqual(["k"]);
-  expect(stampedHash(sightedMetadata())).toEqual([]);
+  expect(requesterHashOf(sightedMetadata())).toEqual([]);
 });
 
 describe("the answer to a write is taken in", () => {
@@ -254,7 +263,7 @@ test("it ends when told to, before Secrets of others are followed, too", async (
     {
       listWatch: { list, watch, get },
       clock: new TestClock(),
-      turns: new Turns(new TestClock()),
+      turns: new Yielder(new TestClock()),
       log: recordingLog(),
       random: () => 0,
     },

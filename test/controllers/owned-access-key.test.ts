@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createKeyViews } from "../../src/authn/key-resolver.ts";
+import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
 import { allFailures } from "./recording-failures.ts";
@@ -23,13 +23,13 @@ async function passOver(listed: Parameters<typeof told>[0], name = "k") {
   });
   const client = new ScriptedClient();
   const { stores } = informers;
-  const keyViews = createKeyViews({
+  const keyViews = createKeyResolver({
     keys: stores.keys,
     policies: stores.requesterPolicies,
     config,
   });
   const releasing = { deletions: new Deletions(clock), grantSettleTime: 2_000 };
-  const next = await reconcileOwnedAccessKey(name, {
+  const result = await reconcileOwnedAccessKey(name, {
     ...releasing,
     ...allFailures(clock),
     client,
@@ -38,18 +38,18 @@ async function passOver(listed: Parameters<typeof told>[0], name = "k") {
     stores,
     keyViews,
     observe: () => {},
-    tell: async () => {},
+    recordEvent: async () => {},
     refresh: async () => {},
   });
   return {
-    next,
+    result,
     written: JSON.stringify(client.requests.map(({ body }) => body)),
     lines: client.lines,
   };
 }
 
 test("a key that is gone asks for nothing", async () => {
-  expect(await passOver({})).toMatchObject({ next: { kind: "wait-for-change" }, lines: [] });
+  expect(await passOver({})).toMatchObject({ result: { kind: "done" }, lines: [] });
 });
 
 test("a key in order is Active", async () => {
@@ -60,10 +60,10 @@ test("a key in order is Active", async () => {
 });
 
 test("a key with a ttl is looked at again at its end, to the second", async () => {
-  const { next } = await passOver({
+  const { result } = await passOver({
     ownedaccesskeys: [asked("k", { spec: { ...plain, ttl: 60 } })],
   });
-  expect(next).toEqual({ kind: "look-again", at: Date.parse("2026-01-01T00:01:00Z") });
+  expect(result).toEqual({ kind: "requeue-at", at: Date.parse("2026-01-01T00:01:00Z") });
 });
 
 test("the younger of two with one key is the duplicate", async () => {

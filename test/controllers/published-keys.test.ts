@@ -4,7 +4,7 @@ import { type HttpResponse, routed } from "../../src/runtime/routes.ts";
 import { newSigningKeys, parseSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 
-const stranger = { clientName: undefined };
+const unmanaged = { clientName: undefined };
 const keys = parseSigningKeys(
   JSON.parse(encodeBody(newSigningKeys({ namespace: "latchkey-system", now: 0 }))),
 );
@@ -14,7 +14,7 @@ const get = (
 ): Promise<HttpResponse> | HttpResponse =>
   routed(publishedKeyRoutes("https://latchkey.example", () => seen))(
     { method: "GET", path, body: "" },
-    stranger,
+    unmanaged,
   );
 
 describe("the published keys", () => {
@@ -36,7 +36,7 @@ describe("the published keys", () => {
 
   test("are said to be missing while there are none", async () => {
     const handler = routed(publishedKeyRoutes("https://latchkey.example", () => undefined));
-    const response = await handler({ method: "GET", path: "/openid/v1/jwks", body: "" }, stranger);
+    const response = await handler({ method: "GET", path: "/openid/v1/jwks", body: "" }, unmanaged);
     expect(response.status).toBe(503);
   });
 });

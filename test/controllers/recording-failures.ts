@@ -1,6 +1,6 @@
 import type { Key } from "../../src/api/object.ts";
 import { Failures } from "../../src/controllers/failures.ts";
-import type { SaidFailure } from "../../src/domain/plan/failing.ts";
+import type { ReportedFailure } from "../../src/domain/plan/failing.ts";
 import type { TestClock } from "../runtime/test-clock.ts";
 
 /** Failures that record what is said, and at which instants another try is asked for. */
@@ -13,7 +13,7 @@ export class RecordingFailures extends Failures {
       clock,
       lookAgainAt: (key: Key, at: number) =>
         void lines.push(`${key} again in ${at - clock.now()} ms`),
-      onChange: (key: Key, said: SaidFailure | undefined) =>
+      onChange: (key: Key, said: ReportedFailure | undefined) =>
         void lines.push(
           `${key}: ${said === undefined ? "none" : `${said.reason} ${said.message}`}`,
         ),

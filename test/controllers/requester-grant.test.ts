@@ -45,7 +45,7 @@ async function passOver(
     stores: informers.stores,
     held: { has: () => isHeldByUs },
     observe: () => {},
-    tell: async () => {},
+    recordEvent: async () => {},
     refresh: async () => {},
   });
   return {
@@ -160,7 +160,7 @@ test("a grant of what is being deleted stays for the settle time, and is looked 
     ownedaccesskeys: [goingKey],
   });
   expect(client.lines).toEqual([]);
-  expect(next).toEqual({ kind: "look-again", at: Date.UTC(2026, 0, 1) + 1 + 2_000 + 100 });
+  expect(next).toEqual({ kind: "requeue-at", at: Date.UTC(2026, 0, 1) + 1 + 2_000 + 100 });
 });
 
 test("a grant of what is being deleted is taken back after the settle time, without a question", async () => {
@@ -169,7 +169,7 @@ test("a grant of what is being deleted is taken back after the settle time, with
     undefined,
     { isDue: true },
   );
-  expect([client.lines, next]).toEqual([revoked, { kind: "wait-for-change" }]);
+  expect([client.lines, next]).toEqual([revoked, { kind: "done" }]);
 });
 
 test("what is being deleted is granted to nobody anew, nor bound again", async () => {
@@ -190,13 +190,13 @@ test.for<[string, readonly RawObject[]]>([
     () => key({ resourceVersion: "9" }),
   );
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
-  expect(next).toMatchObject({ kind: "look-again" });
+  expect(next).toMatchObject({ kind: "requeue-at" });
 });
 
 test("a grant stands while the kind of what it names is not served, and is looked at again", async () => {
   const { client, next } = await passOver(granted("ownedaccesskeys", "k"), notServed);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
-  expect(next).toMatchObject({ kind: "look-again" });
+  expect(next).toMatchObject({ kind: "requeue-at" });
 });
 
 test("a name that somebody else holds is logged", async () => {

@@ -5,7 +5,7 @@ import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import type { Failure } from "../../src/domain/plan/failing.ts";
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { RecordingFailures } from "./recording-failures.ts";
 import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
 import { copied, offered, projectNamespace, told } from "./told-controller.ts";
@@ -25,12 +25,12 @@ async function around(
   const deps = {
     client,
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
     prefixes: { user: "", team: "" },
     stores: informers.stores,
     observe: () => {},
     refresh: async () => {},
-    tell: async () => {},
+    recordEvent: async () => {},
     failureAt: (target: string) => failures[target],
     waitingSince,
     sharedSecretFailures,
@@ -86,7 +86,7 @@ describe("a pass over a SharedSecret", () => {
       },
       { failures: { "c/db": { reason: "Forbidden", message: "exceeded quota" } } },
     );
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(status()).toMatchObject({
       sync: {
         desired: 3,
@@ -105,7 +105,7 @@ describe("a pass over a SharedSecret", () => {
   });
 
   test.for<[string, boolean, object]>([
-    ["is an outcome", false, { kind: "back-off" }],
+    ["is an outcome", false, { kind: "requeue-with-backoff" }],
     ["is a failure where Latchkey lacks the permission", true, { code: "Forbidden" }],
   ])(
     "tells in the status what the API server refused, and tries again: that %s",
@@ -136,18 +136,18 @@ describe("a pass over a SharedSecret", () => {
       sharedsecrets: [offered("db")],
     });
     const began = clock.now();
-    expect(await pass()).toEqual({ kind: "look-again", at: began + 1000 });
+    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 1000 });
     clock.advance(500);
-    expect(await pass()).toEqual({ kind: "look-again", at: began + 1000 });
+    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 1000 });
     expect([client.lines, waitingSince.get("uid-db")]).toEqual([[], began]);
     clock.advance(500);
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect([client.lines, waitingSince.get("uid-db")]).toEqual([
       ["patch sharedsecrets team/db"],
       began + 1000,
     ]);
     listWatch.tell("secrets", "ADDED", copied("db", "pay"));
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(waitingSince.size).toBe(0);
   });
 
@@ -184,14 +184,14 @@ describe("a pass over a SharedSecret", () => {
       { answer: ({ verb }) => (verb === "review" ? { status } : {}) },
     );
     const began = clock.now();
-    expect(await pass()).toEqual({ kind: "look-again", at: began + 2_000 });
+    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 2_000 });
     clock.advance(2_000);
     client.requests.splice(0);
-    expect(await pass()).toEqual({ kind: "look-again", at: began + 2_250 });
+    expect(await pass()).toEqual({ kind: "requeue-at", at: began + 2_250 });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
     status = { allowed: false };
     client.requests.splice(0);
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
@@ -200,7 +200,7 @@ describe("a pass over a SharedSecret", () => {
       namespaces: [raw({ name: "team", ...going })],
       sharedsecrets: [offered("db", opened)],
     });
-    expect(await pass()).toEqual({ kind: "wait-for-change" });
+    expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
@@ -233,7 +233,7 @@ describe("what is left of a SharedSecret that is gone", () => {
 
   test("is taken away, bindings first, once the API server itself says that it is gone", async () => {
     const { client, pass } = await around(left, { answer: goneAnswer });
-    expect(await pass("team/gone")).toEqual({ kind: "wait-for-change" });
+    expect(await pass("team/gone")).toEqual({ kind: "done" });
     expect(client.lines).toEqual([
       "getMetadata sharedsecrets team/gone",
       `delete rolebindings team/${leftover}`,
@@ -391,7 +391,7 @@ describe("Roles that cannot be written", () => {
             : {},
       },
     );
-    expect(await pass()).toEqual({ kind: "back-off" });
+    expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
     expect(parseConditions(status())).toContainEqual(
       expect.objectContaining({
         type: "Stalled",

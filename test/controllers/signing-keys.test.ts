@@ -16,7 +16,7 @@ async function around(listed: Parameters<typeof told>[0], client = new ScriptedC
     namespace: ownNamespace,
     stores: informers.stores,
     observe: () => {},
-    tell: async () => {},
+    recordEvent: async () => {},
     refresh: async () => {},
   };
   return { client, pass: () => reconcileSigningKeys(deps) };
@@ -26,7 +26,7 @@ const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNames
 
 test("signing keys are made where there are none", async () => {
   const { client, pass } = await around({});
-  expect(await pass()).toEqual({ kind: "wait-for-change" });
+  expect(await pass()).toEqual({ kind: "done" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);
 });
 

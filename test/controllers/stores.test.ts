@@ -123,14 +123,14 @@ describe("a target is seen", () => {
     const seen = observeTarget(target, stores);
     expect(seen).toMatchObject({
       copy: { metadata: { name: "db" } },
-      holderIsRuledOut: false,
+      ownerIsNotPermitted: false,
       isTerminating: false,
     });
-    expect([seen.holder, seen.candidates[0]]).toEqual([
+    expect([seen.owner, seen.candidates[0]]).toEqual([
       sourceOf(stores, "db"),
       sourceOf(stores, "db"),
     ]);
-    expect(seen).not.toHaveProperty("stranger");
+    expect(seen).not.toHaveProperty("unmanaged");
   });
 
   test("with a stranger, and the source that it says it comes from", async () => {
@@ -142,11 +142,11 @@ describe("a target is seen", () => {
     });
     const seen = observeTarget(target, stores);
     expect(seen).toMatchObject({
-      stranger: { metadata: { name: "db" } },
+      unmanaged: { metadata: { name: "db" } },
       candidates: [],
-      holderIsRuledOut: true,
+      ownerIsNotPermitted: true,
     });
-    expect(seen.holder).toBe(sourceOf(stores, "db"));
+    expect(seen.owner).toBe(sourceOf(stores, "db"));
     expect(seen).not.toHaveProperty("copy");
   });
 
@@ -157,8 +157,8 @@ describe("a target is seen", () => {
       sharedsecrets: [offered("db")],
       secrets: [foreign, copied("gone", "pay")],
     });
-    expect(observeTarget(target, stores)).not.toHaveProperty("holder");
-    expect(observeTarget({ namespace: "pay", name: "gone" }, stores)).not.toHaveProperty("holder");
+    expect(observeTarget(target, stores)).not.toHaveProperty("owner");
+    expect(observeTarget({ namespace: "pay", name: "gone" }, stores)).not.toHaveProperty("owner");
   });
 
   test("as terminating when its namespace is, or is not known", async () => {

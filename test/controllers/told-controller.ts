@@ -4,7 +4,7 @@ import {
   createInformers,
   type Informers,
 } from "../../src/controllers/informers.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { raw, type RawObject, ToldListWatch } from "./told-list-watch.ts";
@@ -23,7 +23,7 @@ export const deaf: ChangeHandlers = {
   sharedSecret: () => {},
   namespace: () => {},
   copy: () => {},
-  stranger: () => {},
+  unmanagedSecret: () => {},
   role: () => {},
   grant: () => {},
   key: () => {},
@@ -51,7 +51,7 @@ export async function told(
     new ToldListWatch(listed),
   ];
   const informers = createInformers(
-    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5 },
+    { listWatch, clock, turns: new Yielder(clock), log, random: () => 0.5 },
     { namespace: ownNamespace, requireSyncFrom, on: { ...deaf, ...on } },
   );
   void informers.run(stop.signal);

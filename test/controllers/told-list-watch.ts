@@ -1,6 +1,6 @@
 import { isRecord, stringAt } from "../../src/api/parse.ts";
 import type { ObjectRef } from "../../src/api/object.ts";
-import type { ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
+import type { ListWatch, ListOptions, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
 import { selects } from "../../src/kube/raw-object.ts";
 
 /** An object as the API server sends it. */
@@ -16,7 +16,7 @@ export interface RawObject {
 export class ToldListWatch implements ListWatch {
   readonly #listed: Readonly<Record<string, readonly RawObject[]>>;
   readonly #watches: {
-    readonly selection: Selection;
+    readonly selection: ListOptions;
     readonly onEvents: (events: readonly WatchEvent[]) => void;
   }[] = [];
 
@@ -26,7 +26,7 @@ export class ToldListWatch implements ListWatch {
   }
 
   async list(
-    selection: Selection,
+    selection: ListOptions,
     _signal: AbortSignal,
     onEvents: (events: readonly WatchEvent[]) => Promise<void>,
   ): Promise<string> {
@@ -41,7 +41,7 @@ export class ToldListWatch implements ListWatch {
   readonly reads: string[] = [];
 
   async get(
-    { resource, metadataOnly }: Selection,
+    { resource, metadataOnly }: ListOptions,
     { namespace, name }: ObjectRef,
   ): Promise<unknown> {
     this.reads.push(
@@ -53,7 +53,7 @@ export class ToldListWatch implements ListWatch {
   }
 
   watch(
-    selection: Selection,
+    selection: ListOptions,
     { signal, onOpen }: Pick<WatchStart, "signal" | "onOpen">,
     onEvents: (events: readonly WatchEvent[]) => void,
   ): Promise<void> {

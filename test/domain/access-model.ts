@@ -4,10 +4,10 @@ import { resources } from "../../src/api/resources.ts";
 import {
   parseRole,
   parseRoleBinding,
-  type RoleBindingSeen,
-  type RoleSeen,
+  type ObservedRoleBinding,
+  type ObservedRole,
 } from "../../src/api/role.ts";
-import type { AccessSeen } from "../../src/domain/shared-secret/access.ts";
+import type { ObservedAccess } from "../../src/domain/shared-secret/access.ts";
 import { subjectKey } from "../../src/domain/shared-secret/access-rules.ts";
 import {
   type DerivedRole,
@@ -36,8 +36,8 @@ export type Rights = ReadonlySet<string>;
  * Roles and RoleBindings of one namespace, with the refusals of the API server that matter here.
  */
 export class AccessModel {
-  readonly #roles = new Map<string, RoleSeen>();
-  readonly #bindings = new Map<string, RoleBindingSeen>();
+  readonly #roles = new Map<string, ObservedRole>();
+  readonly #bindings = new Map<string, ObservedRoleBinding>();
   #version = 1;
 
   /** Stores an object as the API server would. */
@@ -62,16 +62,17 @@ export class AccessModel {
     this.#bindings.delete(name);
   }
 
-  get roles(): readonly RoleSeen[] {
+  get roles(): readonly ObservedRole[] {
     return [...this.#roles.values()];
   }
 
-  get bindings(): readonly RoleBindingSeen[] {
+  get bindings(): readonly ObservedRoleBinding[] {
     return [...this.#bindings.values()];
   }
 
-  seen(): AccessSeen {
-    const own = (seen: RoleSeen | RoleBindingSeen): boolean => sourceUidOf(seen) === secret.uid;
+  seen(): ObservedAccess {
+    const own = (seen: ObservedRole | ObservedRoleBinding): boolean =>
+      sourceUidOf(seen) === secret.uid;
     const strangers = [...this.roles, ...this.bindings].filter(
       (seen) => sourceUidOf(seen) === undefined,
     );
@@ -79,9 +80,9 @@ export class AccessModel {
       secret,
       roles: this.roles.filter(own),
       bindings: this.bindings.filter(own),
-      leftoverRoles: this.roles.filter((role) => sourceUidOf(role) === "uid-0"),
-      leftoverBindings: this.bindings.filter((binding) => sourceUidOf(binding) === "uid-0"),
-      strangers: new Set(strangers.map(({ metadata }) => metadata.name)),
+      orphanedRoles: this.roles.filter((role) => sourceUidOf(role) === "uid-0"),
+      orphanedBindings: this.bindings.filter((binding) => sourceUidOf(binding) === "uid-0"),
+      unmanaged: new Set(strangers.map(({ metadata }) => metadata.name)),
     };
   }
 

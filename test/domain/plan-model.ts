@@ -39,13 +39,13 @@ export function applyAnnotations(metadata: Metadata, plan: Plan): Metadata {
   return { ...metadata, annotations: Object.fromEntries(merged) };
 }
 
-/** Type, reason and occasion of the Events that a plan tells. */
+/** Type, reason and deduplicationKey of the Events that a plan tells. */
 export function notesOf(plan: Plan): readonly string[] {
   return plan.steps
     .flat()
     .flatMap((write) =>
-      write.do === "tell"
-        ? [`${write.notice.type} ${write.notice.reason} ${write.notice.occasion}`]
+      write.do === "record-event"
+        ? [`${write.event.type} ${write.event.reason} ${write.event.deduplicationKey}`]
         : [],
     );
 }

@@ -4,7 +4,7 @@ import { isRecord, recordAt } from "../../src/api/parse.ts";
 import { type Secret, parseSecret } from "../../src/api/secret.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
-import type { TargetSeen } from "../../src/domain/sync/sync.ts";
+import type { ObservedTarget } from "../../src/domain/sync/sync.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { target } from "./sync-sightings.ts";
 
@@ -34,12 +34,12 @@ export class SecretPlace {
   }
 
   /** What the informers would hold of it. */
-  seen(): Pick<TargetSeen, "copy" | "stranger"> {
+  seen(): Pick<ObservedTarget, "copy" | "unmanaged"> {
     const secret = this.secret;
     if (secret === undefined) return {};
     const { data, ...rest } = secret;
     if (secret.metadata.labels[labels.sourceUid] === undefined)
-      return { stranger: { metadata: secret.metadata } };
+      return { unmanaged: { metadata: secret.metadata } };
     return { copy: { ...rest, digest: digestOf(data) } };
   }
 
@@ -52,7 +52,7 @@ export class SecretPlace {
     }
     if (standing === undefined) throw new Error("404: it is gone");
     switch (write.do) {
-      case "probe":
+      case "dry-run-create":
         return;
       case "replace":
         expectVersion(standing, write.object.metadata.resourceVersion);
@@ -69,7 +69,7 @@ export class SecretPlace {
         if (write.uid !== standing.metadata.uid) throw new Error("409: another uid");
         this.#standing = undefined;
         return;
-      case "tell":
+      case "record-event":
         throw new Error("a target tells nothing");
     }
   }

@@ -3,10 +3,10 @@ import type { Metadata } from "../../src/api/object.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import type { SharedSecret } from "../../src/api/shared-secret.ts";
 import {
-  type CopySeen,
+  type ObservedCopy,
   copyOfText,
   type Source,
-  type StrangerSeen,
+  type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
 import type { SyncOptions } from "../../src/domain/sync/sync-options.ts";
 import { sightedMetadata } from "./sightings.ts";
@@ -50,13 +50,13 @@ export function sightedSource({
 /**
  * What a copy of these tests may differ in; a label or annotation that is undefined is not there.
  */
-export interface CopyChanges extends Partial<Omit<CopySeen, "metadata">> {
+export interface CopyChanges extends Partial<Omit<ObservedCopy, "metadata">> {
   readonly labels?: Readonly<Record<string, string | undefined>>;
   readonly annotations?: Readonly<Record<string, string | undefined>>;
 }
 
 /** A current copy of `source` as {@link target}, but for the changes. */
-export function sightedCopy(source: Source, changes: CopyChanges = {}): CopySeen {
+export function sightedCopy(source: Source, changes: CopyChanges = {}): ObservedCopy {
   const { labels: labelChanges, annotations: annotationChanges, ...rest } = changes;
   return {
     metadata: sightedMetadata({
@@ -83,7 +83,7 @@ export function sightedCopy(source: Source, changes: CopyChanges = {}): CopySeen
 }
 
 /** A current copy that has lost its label, but for the changes. */
-export function sightedStranger(source: Source, changes: CopyChanges = {}): StrangerSeen {
+export function sightedStranger(source: Source, changes: CopyChanges = {}): UnmanagedSecret {
   const { metadata } = sightedCopy(source, {
     ...changes,
     labels: { [labels.sourceUid]: undefined, ...changes.labels },

@@ -70,16 +70,16 @@ export function putStanding(
   });
 }
 
-const holders = fc.constantFrom(undefined, live, older, misspelt, deleting, paused);
+const owners = fc.constantFrom(undefined, live, older, misspelt, deleting, paused);
 
 /** A target with what stands there and all that counts for it. */
 export const situations = fc.record({
   standing: fc.option(standingSecrets, { nil: undefined }),
   around: fc
-    .tuple(fc.subarray([older, live, paused, retyped], { maxLength: 2 }), holders, fc.boolean())
-    .map(([candidates, holder, isTerminating]) => ({
+    .tuple(fc.subarray([older, live, paused, retyped], { maxLength: 2 }), owners, fc.boolean())
+    .map(([candidates, owner, isTerminating]) => ({
       candidates,
-      ...(holder === undefined ? {} : { holder }),
+      ...(owner === undefined ? {} : { owner }),
       isTerminating,
     })),
 });

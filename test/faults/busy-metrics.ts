@@ -21,7 +21,7 @@ export function busyMetrics(onChange: () => void): BusyMetrics {
         working -= 1;
         onChange();
       },
-      bug: () => void (bugs += 1),
+      unexpectedError: () => void (bugs += 1),
     }),
     queue: (name) => ({
       added(depth) {

@@ -5,17 +5,21 @@ import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { parseScopeLimit } from "../../src/api/scope.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { parseAccessReview } from "../../src/api/access-review.ts";
-import { stamped } from "../../src/domain/requester/requester-annotations.ts";
+import { withRequesterAnnotations } from "../../src/domain/requester/requester-annotations.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
 import { admissionHandler, type AdmissionStep, admitted } from "../../src/webhooks/admission.ts";
 import { base64Data } from "../../src/webhooks/data-admission.ts";
-import { movedConnectorData } from "../../src/webhooks/connector-data.ts";
-import { attenuated, filledKey, soleHolder } from "../../src/webhooks/key-admission.ts";
-import { mayHoldOwners } from "../../src/webhooks/owner-admission.ts";
-import { withinScope } from "../../src/webhooks/scope-admission.ts";
+import { extractConnectorData } from "../../src/webhooks/connector-data.ts";
+import {
+  enforceAttenuation,
+  defaultKey,
+  rejectDuplicateKey,
+} from "../../src/webhooks/key-admission.ts";
+import { checkBlockOwnerDeletion } from "../../src/webhooks/owner-admission.ts";
+import { enforceScope } from "../../src/webhooks/scope-admission.ts";
 import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
@@ -168,11 +172,11 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
       clock,
       client: nobody,
     };
-    return [soleHolder(deps), attenuated(deps), filledKey];
+    return [rejectDuplicateKey(deps), enforceAttenuation(deps), defaultKey];
   },
-  stamp: () => [(request) => admitted({ object: stamped(request) })],
+  stamp: () => [(request) => admitted({ object: withRequesterAnnotations(request) })],
   connectorData: () => [
-    movedConnectorData({
+    extractConnectorData({
       client: nobody,
       key: { current: () => marks },
       book: { claims: () => false },
@@ -182,7 +186,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   ],
   data: () => [base64Data],
   scope: () => [
-    withinScope({
+    enforceScope({
       book: reviewing({
         view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
       }).book,
@@ -190,7 +194,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
     }),
   ],
   owners: () => [
-    mayHoldOwners({
+    checkBlockOwnerDeletion({
       client: nobody,
       discovery: nothing,
       book: reviewing({ view: viewWith() }).book,
@@ -255,7 +259,7 @@ export const reviewTargets: readonly Target[] = [
             : "unknown";
         const status = recordAt(
           answered(
-            await tokenReviewHandler({ ...deps, clock, book: { ...deps.book, present } })(
+            await tokenReviewHandler({ ...deps, clock, book: { ...deps.book, lookup: present } })(
               posted(body),
               stranger,
             ),

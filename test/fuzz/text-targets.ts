@@ -14,10 +14,10 @@ import { claimedSource, copyOfText } from "../../src/domain/sync/copy.ts";
 import { derivedRoles } from "../../src/domain/shared-secret/derived-role.ts";
 import { isSame, mergePatch } from "../../src/domain/plan/merge-patch.ts";
 import { fitsAny, syncOptionsOf } from "../../src/domain/sync/sync-options.ts";
-import { isPermitted, isRuledOut } from "../../src/domain/sync/sync-target.ts";
+import { isPermitted, isNotPermitted } from "../../src/domain/sync/sync-target.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import { createListWatch, splitLines } from "../../src/kube/list-watch.ts";
-import { slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
+import { accessKeyCacheEntry } from "../../src/tokens/access-key.ts";
 import { generateKey, presentedKey } from "../../src/tokens/presented-key.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
@@ -160,7 +160,7 @@ export const textTargets: readonly Target[] = [
         });
         assert.ok(
           !isPermitted(sightedSource({ options }), namespace) ||
-            !isRuledOut(sightedSource({ options }), namespace),
+            !isNotPermitted(sightedSource({ options }), namespace),
         );
       }),
   },
@@ -180,7 +180,7 @@ export const textTargets: readonly Target[] = [
         (text, user, boundTo, other) => {
           const presented = presentedKey(new SecretText(text));
           if (text.startsWith("sha256:")) assert.equal(presented, undefined);
-          const stored = (key: string) => slimOwnedAccessKey({ metadata, spec: { user, key } });
+          const stored = (key: string) => accessKeyCacheEntry({ metadata, spec: { user, key } });
           const [digest, bound] = [sha256(text), sha256(`${text}\nuser:${boundTo}`)];
           if (presented === undefined) return;
           assert.ok(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Gate } from "../../src/kube/adaptive-limiter.ts";
+import { AdaptiveLimiter } from "../../src/kube/adaptive-limiter.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 
 /**
@@ -9,16 +9,16 @@ import { settled, TestClock } from "../runtime/test-clock.ts";
 function visitors(limit: number, count: number) {
   const clock = new TestClock();
   const limits: number[] = [];
-  const gate = new Gate<number | undefined>({
+  const gate = new AdaptiveLimiter<number | undefined>({
     limit,
     clock,
-    asksToWait: (ms) => ms,
+    retryAfter: (ms) => ms,
     onLimit: (now) => limits.push(now),
   });
   const inside: number[] = [];
   const out = new Map<number, PromiseWithResolvers<number | undefined>>();
   const visits = Array.from({ length: count }, (_, visitor) =>
-    gate.within(() => {
+    gate.run(() => {
       inside.push(visitor);
       const leaving = Promise.withResolvers<number | undefined>();
       out.set(visitor, leaving);

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Delays } from "../../src/kube/delay-queue.ts";
+import { DelayQueue } from "../../src/kube/delay-queue.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 function makeDelays() {
   const clock = new TestClock(0);
   const woken: string[] = [];
-  const delays = new Delays({
+  const delays = new DelayQueue({
     now: () => clock.now(),
     wakeAfter: clock.wakeAfter.bind(clock),
     wake: (key) => void woken.push(key),

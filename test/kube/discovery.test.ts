@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { aggregatedDiscovery } from "../../src/api/discovery.ts";
 import { createDiscovery } from "../../src/kube/discovery.ts";
 import { KubeError } from "../../src/kube/errors.ts";
-import type { Call } from "../../src/kube/transport.ts";
+import type { ApiRequest } from "../../src/kube/transport.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 
@@ -57,7 +57,7 @@ function served({ fails = false } = {}) {
   const clock = new TestClock();
   const log = recordingLog();
   const transport = {
-    async request({ path, accept }: Call) {
+    async request({ path, accept }: ApiRequest) {
       asked.push(`${path} ${accept === aggregatedDiscovery ? "aggregated" : String(accept)}`);
       const text = JSON.stringify(documents.get(path));
       await standing.gate;

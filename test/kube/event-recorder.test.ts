@@ -5,17 +5,17 @@ import { resources } from "../../src/api/resources.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import type { EventNotice } from "../../src/kube/event-recorder.ts";
+import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
-const notice: EventNotice = {
+const notice: RecordedEvent = {
   resource: resources.sharedSecrets,
   subject: { namespace: "shop", name: "db", uid: "uid-1" },
   type: "Warning",
   reason: "Conflict",
   note: "Secret web/db was not made by Latchkey",
-  occasion: "1",
+  deduplicationKey: "1",
 };
 
 function recorder(failure?: unknown) {
@@ -41,9 +41,9 @@ function recorder(failure?: unknown) {
   };
 }
 
-async function told(...changes: Partial<EventNotice>[]): Promise<Manifest[]> {
+async function told(...changes: Partial<RecordedEvent>[]): Promise<Manifest[]> {
   const { events, recorder: teller } = recorder();
-  for (const change of changes) await teller.tell({ ...notice, ...change });
+  for (const change of changes) await teller.record({ ...notice, ...change });
   return events;
 }
 
@@ -95,12 +95,16 @@ test("an Event points at its object and takes nothing else of its metadata along
 });
 
 describe("the name", () => {
-  test.for<[string, Partial<EventNotice>, boolean]>([
+  test.for<[string, Partial<RecordedEvent>, boolean]>([
     ["is the same for the same telling in other words", { note: "other words" }, true],
     ["differs by reason", { reason: "Failed" }, false],
-    ["differs by occasion", { occasion: "2" }, false],
+    ["differs by deduplicationKey", { deduplicationKey: "2" }, false],
     ["differs by uid", { subject: { ...notice.subject, uid: "uid-9" } }, false],
-    ["does not mix up reason and occasion", { reason: "Conflict1", occasion: "" }, false],
+    [
+      "does not mix up reason and deduplicationKey",
+      { reason: "Conflict1", deduplicationKey: "" },
+      false,
+    ],
   ])("%s", async ([, change, same]) => {
     const [first, second] = await told({}, change);
     expect(first?.metadata.name === second?.metadata.name).toBe(same);
@@ -117,8 +121,8 @@ describe("the name", () => {
 test("a note is cut to 1,024 bytes between two characters", async () => {
   const events = await told(
     { note: "ä".repeat(600) },
-    { note: "x".repeat(1024), occasion: "2" },
-    { note: "😀".repeat(300), occasion: "3" },
+    { note: "x".repeat(1024), deduplicationKey: "2" },
+    { note: "😀".repeat(300), deduplicationKey: "3" },
   );
   const notes = events.map((event) => stringAt(event, "note") ?? "");
   expect(notes).toEqual([`${"ä".repeat(510)}…`, "x".repeat(1024), `${"😀".repeat(255)}…`]);
@@ -132,7 +136,7 @@ describe("no failure is thrown", () => {
     ["Network", 1],
   ])("%s gives %i warnings", async ([code, warnings]) => {
     const { log, recorder: teller } = recorder(new KubeError("canary", { code, status: 0 }));
-    await teller.tell(notice);
+    await teller.record(notice);
     expect(log.lines).toHaveLength(warnings);
     expect(JSON.stringify(log.lines)).not.toContain("canary");
     for (const { level, fields } of log.lines) {
@@ -150,10 +154,10 @@ describe("an object has a budget", () => {
     const tell = async (times: number, uid: string): Promise<number> => {
       const before = events.length;
       for (let count = 0; count < times; count++)
-        await teller.tell({
+        await teller.record({
           ...notice,
           subject: { ...notice.subject, uid },
-          occasion: `${uid} ${count}`,
+          deduplicationKey: `${uid} ${count}`,
         });
       return events.length - before;
     };
@@ -169,8 +173,8 @@ describe("an object has a budget", () => {
 
   test("that is forgotten for the object seen longest ago, after 4,096 others", async () => {
     const { events, recorder: teller } = recorder();
-    const tell = (uid: string, occasion: string): Promise<void> =>
-      teller.tell({ ...notice, subject: { ...notice.subject, uid }, occasion });
+    const tell = (uid: string, deduplicationKey: string): Promise<void> =>
+      teller.record({ ...notice, subject: { ...notice.subject, uid }, deduplicationKey });
     for (let count = 0; count < 26; count++) await tell("first", String(count));
     for (let count = 0; count < 4096; count++) await tell(`other-${count}`, "1");
     await tell("first", "again");

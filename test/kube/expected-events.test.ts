@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Echoes } from "../../src/kube/expected-events.ts";
+import { ExpectedEvents } from "../../src/kube/expected-events.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 function around({ heardAt = -Infinity } = {}) {
@@ -7,7 +7,11 @@ function around({ heardAt = -Infinity } = {}) {
   return {
     clock,
     missing,
-    echoes: new Echoes({ clock, heardAt: () => heardAt, onMissing: (key) => missing.push(key) }),
+    echoes: new ExpectedEvents({
+      clock,
+      heardAt: () => heardAt,
+      onMissing: (key) => missing.push(key),
+    }),
   };
 }
 

@@ -2,17 +2,17 @@ import { describe, expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import type { Client } from "../../src/kube/client.ts";
 import { createClient, type SizeOf } from "../../src/kube/http-client.ts";
-import type { Answer, Call } from "../../src/kube/transport.ts";
+import type { ApiResponse, ApiRequest } from "../../src/kube/transport.ts";
 
 const ref = { namespace: "ns", name: "one" };
 const object = { apiVersion: "v1", kind: "Secret", metadata: { ...ref, resourceVersion: "7" } };
 const base = "/api/v1/namespaces/ns/secrets";
 const writing = "fieldManager=tester&fieldValidation=Strict";
 
-function client(answer: Answer, sizeOf?: SizeOf) {
-  const calls: Call[] = [];
+function client(answer: ApiResponse, sizeOf?: SizeOf) {
+  const calls: ApiRequest[] = [];
   const transport = {
-    async request(call: Call) {
+    async request(call: ApiRequest) {
       calls.push(call);
       return answer;
     },
@@ -23,11 +23,11 @@ function client(answer: Answer, sizeOf?: SizeOf) {
 }
 
 describe("a call", () => {
-  test.for<[string, (client: Client) => Promise<unknown>, Call]>([
+  test.for<[string, (client: Client) => Promise<unknown>, ApiRequest]>([
     [
       "get reads one object",
       (to) => to.get(resources.secrets, ref),
-      { method: "GET", path: `${base}/one`, answerBytes: 0 },
+      { method: "GET", path: `${base}/one`, responseBytes: 0 },
     ],
     [
       "getMetadata reads its metadata alone",
@@ -56,7 +56,7 @@ describe("a call", () => {
         path: `${base}/one?${writing}`,
         body: { metadata: { resourceVersion: "7" } },
         contentType: "application/merge-patch+json",
-        answerBytes: 0,
+        responseBytes: 0,
       },
     ],
     [
@@ -71,7 +71,7 @@ describe("a call", () => {
         path: `${base}/one/status?${writing}`,
         body: { metadata: { resourceVersion: "7" } },
         contentType: "application/merge-patch+json",
-        answerBytes: 0,
+        responseBytes: 0,
       },
     ],
     [
@@ -103,7 +103,12 @@ describe("a call", () => {
     await to.patch(resources.secrets, ref, { body: { metadata: { resourceVersion: "7" } } });
     await to.getMetadata(resources.secrets, ref);
     await to.create(resources.secrets, object);
-    expect(calls.map(({ answerBytes }) => answerBytes)).toEqual([11, 11, undefined, undefined]);
+    expect(calls.map(({ responseBytes: answerBytes }) => answerBytes)).toEqual([
+      11,
+      11,
+      undefined,
+      undefined,
+    ]);
   });
 
   test("answers the object, and throws what a refusal stands for", async () => {

@@ -5,7 +5,7 @@ import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
 import { isProven, provingWatchTimes, relaxedWatchTimes } from "../../src/kube/freshness.ts";
 import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
 import { Recovery } from "../../src/kube/recovery.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";
@@ -56,13 +56,13 @@ async function following(
   const changes: string[] = [];
   const informer = new Informer<number>(
     {
-      selection: { resource: resources.secrets },
+      listOptions: { resource: resources.secrets },
       parse,
       onChange: ({ key, before, after }) =>
         void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
       ...options,
     },
-    { listWatch, clock, turns: new Turns(clock), log, random: () => 0.5, watchTimes, recovery },
+    { listWatch, clock, turns: new Yielder(clock), log, random: () => 0.5, watchTimes, recovery },
   );
   stops.push(stop);
   const ended = informer.run(stop.signal);
@@ -180,10 +180,10 @@ describe("after an interruption", () => {
 
   test("it follows only while a watch is open", async () => {
     const { listWatch, informer } = await following([listed(7)]);
-    expect(informer.isFollowing).toBe(true);
+    expect(informer.isWatchOpen).toBe(true);
     listWatch.end(failure("Network"));
     await settled();
-    expect(informer.isFollowing).toBe(false);
+    expect(informer.isWatchOpen).toBe(false);
   });
 
   test("in the first list it lists again, and is synced only then", async () => {
@@ -260,7 +260,7 @@ describe("for who decides by what is held", () => {
     await around.clock.run(29_999);
     expect(proven(around)).toBe(true);
     await around.clock.run(1);
-    expect([proven(around), around.informer.isFollowing]).toEqual([false, true]);
+    expect([proven(around), around.informer.isWatchOpen]).toEqual([false, true]);
   });
 
   test("attempts are at most a second apart, as often as they fail", async () => {
@@ -476,7 +476,7 @@ describe("an object that is read from the API server itself", () => {
 
   test("is not held where it is not selected any more", async () => {
     const { answer } = await refreshing("ns/a", {
-      selection: { resource: resources.secrets, labelSelector: "ours" },
+      listOptions: { resource: resources.secrets, labelSelector: "ours" },
     });
     expect(await answer(thing("a", 9, { size: 1 }))).toEqual(["ns/a: 1 -> -"]);
   });
@@ -653,14 +653,14 @@ describe("it ends when told to", () => {
     const listWatch = new ScriptedListWatch();
     const informer = new Informer<string>(
       {
-        selection: { resource: resources.secrets },
+        listOptions: { resource: resources.secrets },
         parse: (raw) => stringAt(recordAt(raw, "metadata"), "name"),
         onChange: () => {},
       },
       {
         listWatch,
         clock: new TestClock(),
-        turns: new Turns(new TestClock()),
+        turns: new Yielder(new TestClock()),
         log: recordingLog(),
         random: () => 0,
       },

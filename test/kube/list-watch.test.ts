@@ -4,15 +4,15 @@ import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import {
   createListWatch,
-  type Selection,
+  type ListOptions,
   splitLines,
   type WatchEvent,
 } from "../../src/kube/list-watch.ts";
-import type { Answer, Call, StreamedAnswer } from "../../src/kube/transport.ts";
+import type { ApiResponse, ApiRequest, StreamingResponse } from "../../src/kube/transport.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 
-const everything: Selection = { resource: resources.secrets };
-const labelled: Selection = {
+const everything: ListOptions = { resource: resources.secrets };
+const labelled: ListOptions = {
   resource: resources.secrets,
   namespace: "ns",
   labelSelector: "!a/b",
@@ -34,19 +34,19 @@ function over({
   answers = [],
   stream,
 }: {
-  answers?: readonly (string | Answer)[];
-  stream?: (call: Call) => Promise<StreamedAnswer>;
+  answers?: readonly (string | ApiResponse)[];
+  stream?: (call: ApiRequest) => Promise<StreamingResponse>;
 }) {
-  const calls: Call[] = [];
+  const calls: ApiRequest[] = [];
   const clock = new TestClock();
   const left = [...answers];
   const transport = {
-    async request(call: Call): Promise<Answer> {
+    async request(call: ApiRequest): Promise<ApiResponse> {
       calls.push(call);
       const answer = left.shift() ?? "";
       return typeof answer === "string" ? { status: 200, text: answer } : answer;
     },
-    stream(call: Call): Promise<StreamedAnswer> {
+    stream(call: ApiRequest): Promise<StreamingResponse> {
       calls.push(call);
       return stream?.(call) ?? Promise.reject(new Error("no stream"));
     },
@@ -56,7 +56,7 @@ function over({
 }
 
 function watching(
-  chunks: (call: Call) => AsyncIterable<Uint8Array>,
+  chunks: (call: ApiRequest) => AsyncIterable<Uint8Array>,
   status = 200,
   timeoutSeconds = 3_600,
 ) {
@@ -124,10 +124,10 @@ describe("a list", () => {
     answers = [],
     selection = everything,
   }: {
-    chunks?: (call: Call) => Promise<AsyncIterable<Uint8Array>>;
+    chunks?: (call: ApiRequest) => Promise<AsyncIterable<Uint8Array>>;
     status?: number;
-    answers?: readonly (string | Answer)[];
-    selection?: Selection;
+    answers?: readonly (string | ApiResponse)[];
+    selection?: ListOptions;
   }) {
     const around = over({
       answers,
@@ -274,7 +274,7 @@ describe("a list", () => {
 });
 
 describe("an object", () => {
-  test.for<[string, Answer, unknown]>([
+  test.for<[string, ApiResponse, unknown]>([
     ["is read as it is", { status: 200, text: '{"a":1}' }, { a: 1 }],
     [
       "is gone when a 404 names it",
@@ -353,7 +353,7 @@ describe("a watch", () => {
   /** Yields a line whenever told to, and fails as undici does when its signal aborts. */
   function talking() {
     let say: (() => void) | undefined;
-    async function* chunks({ signal }: Call): AsyncGenerator<Uint8Array> {
+    async function* chunks({ signal }: ApiRequest): AsyncGenerator<Uint8Array> {
       for (;;) {
         await new Promise<void>((resolve, reject) => {
           say = resolve;
@@ -397,7 +397,7 @@ describe("a watch", () => {
   });
 
   test("that is not answered is given up in time", async () => {
-    const unanswered = (call: Call): Promise<StreamedAnswer> =>
+    const unanswered = (call: ApiRequest): Promise<StreamingResponse> =>
       new Promise((_, reject) =>
         call.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
       );

@@ -1,26 +1,26 @@
 import { describe, expect, test } from "vitest";
 import { KubeError } from "../../src/kube/errors.ts";
 import { runLoop } from "../../src/kube/loop.ts";
-import type { Next } from "../../src/kube/loop.ts";
+import type { Result } from "../../src/kube/loop.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { ControllerMetrics } from "../../src/runtime/metrics.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
 
-const done: Next = { kind: "wait-for-change" };
+const done: Result = { kind: "done" };
 
 function recordingMetrics(): ControllerMetrics & { readonly counts: string[] } {
   const counts: string[] = [];
   return {
     counts,
     ended: (result, seconds) => void counts.push(`${result} ${seconds}`),
-    bug: () => void counts.push("bug"),
+    unexpectedError: () => void counts.push("bug"),
   };
 }
 
-function started(reconcile: (key: string) => Promise<Next>, workers = 2) {
+function started(reconcile: (key: string) => Promise<Result>, workers = 2) {
   const clock = new TestClock();
   const queue = new WorkQueue({ clock, random: () => 0 });
   const [log, metrics, stop] = [recordingLog(), recordingMetrics(), new AbortController()];
@@ -31,7 +31,7 @@ function started(reconcile: (key: string) => Promise<Next>, workers = 2) {
     workers,
     signal: stop.signal,
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
     log,
     metrics,
   });
@@ -56,7 +56,7 @@ test("a pass that wants to look again does so at exactly that instant", async ()
   const seen: number[] = [];
   const { clock, queue, metrics } = started(async () => {
     seen.push(clock.now());
-    return seen.length === 1 ? { kind: "look-again", at: clock.now() + 5000 } : done;
+    return seen.length === 1 ? { kind: "requeue-at", at: clock.now() + 5000 } : done;
   });
   queue.add("a", "fresh");
   await clock.run(60_000);
@@ -68,7 +68,7 @@ test("a pass that backs off is repeated ever more seldom, and is no error", asyn
   const seen: number[] = [];
   const { clock, queue, log, metrics } = started(async () => {
     seen.push(clock.now());
-    return seen.length < 4 ? { kind: "back-off" } : done;
+    return seen.length < 4 ? { kind: "requeue-with-backoff" } : done;
   });
   queue.add("a", "fresh");
   await clock.run(60_000);
@@ -209,18 +209,18 @@ test("a loop whose signal is aborted already ends at once", async () => {
     workers: 2,
     signal: stop.signal,
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
     log: recordingLog(),
     metrics: recordingMetrics(),
   };
   await runLoop({ ...options, reconcile: async () => done });
-  expect(await queue.take()).toBeUndefined();
+  expect(await queue.get()).toBeUndefined();
 });
 
 test("passes that wait for nothing let timers through", async () => {
   const queue = new WorkQueue({ clock: systemClock, random: () => 0 });
   const stop = new AbortController();
-  const reconcile = async (key: string): Promise<Next> => {
+  const reconcile = async (key: string): Promise<Result> => {
     queue.add(key, "bulk");
     return done;
   };
@@ -231,7 +231,7 @@ test("passes that wait for nothing let timers through", async () => {
     workers: 4,
     signal: stop.signal,
     clock: systemClock,
-    turns: new Turns(systemClock),
+    turns: new Yielder(systemClock),
     log: recordingLog(),
     metrics: recordingMetrics(),
   };

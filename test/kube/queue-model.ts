@@ -1,7 +1,7 @@
 import type { Key } from "../../src/api/object.ts";
-import type { Urgency } from "../../src/kube/queue.ts";
+import type { Priority } from "../../src/kube/queue.ts";
 
-function rank(urgency: Urgency | undefined): number {
+function rank(urgency: Priority | undefined): number {
   return urgency === undefined ? 3 : { fresh: 0, soon: 1, bulk: 2 }[urgency];
 }
 
@@ -10,13 +10,13 @@ function rank(urgency: Urgency | undefined): number {
  */
 export class QueueModel {
   now = 0;
-  waiting: { key: Key; urgency: Urgency }[] = [];
-  readonly working = new Map<Key, Urgency | undefined>();
+  waiting: { key: Key; urgency: Priority }[] = [];
+  readonly working = new Map<Key, Priority | undefined>();
   readonly instants = new Map<Key, number>();
   readonly retries = new Map<Key, number>();
   readonly failures = new Map<Key, number>();
 
-  add(key: Key, urgency: Urgency): void {
+  add(key: Key, urgency: Priority): void {
     if (this.working.has(key)) {
       if (rank(urgency) < rank(this.working.get(key))) this.working.set(key, urgency);
       return;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { WorkQueue } from "../../src/kube/queue.ts";
-import type { Urgency } from "../../src/kube/queue.ts";
+import type { Priority } from "../../src/kube/queue.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 import { QueueModel } from "./queue-model.ts";
 
@@ -14,13 +14,13 @@ function makeQueue(random = 0): { queue: WorkQueue; clock: TestClock } {
 
 async function takeAll(queue: WorkQueue): Promise<string[]> {
   const keys: string[] = [];
-  while (queue.depth > 0) keys.push((await queue.take()) ?? "closed");
+  while (queue.depth > 0) keys.push((await queue.get()) ?? "closed");
   return keys;
 }
 
 describe("as in the model, after any history", () => {
   const key = fc.constantFrom("a", "b", "c", "d");
-  const urgency = fc.constantFrom<Urgency>("fresh", "soon", "bulk");
+  const urgency = fc.constantFrom<Priority>("fresh", "soon", "bulk");
   const command = fc.oneof(
     fc.record({ do: fc.constant("add" as const), key, urgency }),
     fc.record({
@@ -64,7 +64,7 @@ describe("as in the model, after any history", () => {
     const [seen, expected]: [unknown[], unknown[]] = [[], []];
     for (const step of commands) {
       if (step.do === "take") {
-        if (model.waiting.length > 0) seen.push(await queue.take());
+        if (model.waiting.length > 0) seen.push(await queue.get());
         if (model.waiting.length > 0) expected.push(model.take());
       } else follow(step, { queue, model, clock });
       clock.advance(0);
@@ -128,7 +128,7 @@ describe("waiting and working", () => {
   test("a key that is added while it is worked on is handed out again only afterwards", async () => {
     const { queue } = makeQueue();
     queue.add("a", "fresh");
-    expect(await queue.take()).toBe("a");
+    expect(await queue.get()).toBe("a");
     queue.add("a", "bulk");
     queue.add("a", "fresh");
     expect(queue.depth).toBe(0);
@@ -139,7 +139,7 @@ describe("waiting and working", () => {
 
   test("takers are served in the order they came", async () => {
     const { queue } = makeQueue();
-    const taken = [queue.take(), queue.take()];
+    const taken = [queue.get(), queue.get()];
     queue.add("a", "bulk");
     queue.add("b", "bulk");
     expect(await Promise.all(taken)).toEqual(["a", "b"]);
@@ -147,14 +147,14 @@ describe("waiting and working", () => {
 
   test("closing sends every taker home, drops what waits and leaves no timer", async () => {
     const { queue, clock } = makeQueue();
-    const waiting = queue.take();
+    const waiting = queue.get();
     queue.addAt("later", start + 1000);
     queue.addAfterFailure("failed");
     queue.close();
     queue.add("a", "fresh");
     queue.addAt("a", start);
     queue.addAfterFailure("a");
-    expect([await waiting, await queue.take(), queue.depth, clock.pending]).toEqual([
+    expect([await waiting, await queue.get(), queue.depth, clock.pending]).toEqual([
       undefined,
       undefined,
       0,
@@ -177,7 +177,7 @@ describe("instants", () => {
     const { queue, clock } = makeQueue();
     for (const ms of [3000, 1000, 2000]) queue.addAt("a", start + ms);
     clock.advance(1000);
-    expect(await queue.take()).toBe("a");
+    expect(await queue.get()).toBe("a");
     queue.done("a");
     clock.advance(10_000);
     expect(queue.depth).toBe(0);
@@ -187,7 +187,7 @@ describe("instants", () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start + 3_600_000);
     queue.add("a", "fresh");
-    expect(await queue.take()).toBe("a");
+    expect(await queue.get()).toBe("a");
     expect(clock.pending).toBe(0);
     queue.addAt("a", start + 5000);
     queue.done("a");
@@ -237,7 +237,7 @@ describe("failures", () => {
       queue.addAfterFailure("a");
       const depth = queue.depth;
       while (queue.depth === depth) clock.advance(clock.untilNext ?? 0);
-      void queue.take();
+      void queue.get();
       queue.done("a");
       return clock.monotonic() - began;
     });
@@ -256,11 +256,11 @@ describe("failures", () => {
     const { queue, clock } = makeQueue();
     for (let count = 0; count < 14; count++) queue.addAfterFailure("a");
     clock.advance(5);
-    void queue.take();
+    void queue.get();
     queue.done("a");
     queue.retry("a");
     expect(queue.depth).toBe(1);
-    void queue.take();
+    void queue.get();
     queue.addAfterFailure("a");
     queue.done("a");
     clock.advance(639);

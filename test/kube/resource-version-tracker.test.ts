@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { History } from "../../src/kube/resource-version-tracker.ts";
+import { ResourceVersionTracker } from "../../src/kube/resource-version-tracker.ts";
 
-function followed(...versions: readonly string[]): History {
-  const history = new History("pods");
+function followed(...versions: readonly string[]): ResourceVersionTracker {
+  const history = new ResourceVersionTracker("pods");
   for (const version of versions) history.reached(version);
   return history;
 }

@@ -8,9 +8,9 @@ import {
   KubeError,
   type KubeErrorDetails,
 } from "../../src/kube/errors.ts";
-import type { Call } from "../../src/kube/transport.ts";
+import type { ApiRequest } from "../../src/kube/transport.ts";
 
-const get: Call = { method: "GET", path: "/api/v1/namespaces/ns/secrets/one" };
+const get: ApiRequest = { method: "GET", path: "/api/v1/namespaces/ns/secrets/one" };
 
 function refused(
   answer: { readonly status: number; readonly retryAfterMs?: number; readonly body?: unknown },
@@ -125,7 +125,7 @@ describe("a refusal", () => {
     });
   });
 
-  test.for<[string, Call["method"], string]>([
+  test.for<[string, ApiRequest["method"], string]>([
     ["repeats what was sent whole without its secrets", "PUT", "data: [secret] is bad"],
     ["repeats nothing of what was patched, because the object may be quoted", "PATCH", "Invalid"],
     ["repeats nothing of what was to be deleted", "DELETE", "Invalid"],

@@ -1,5 +1,5 @@
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
-import type { ListWatch, Selection, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
+import type { ListWatch, ListOptions, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
 
 /** A list as the API server would answer it, or the failure of the call. */
 export type ListAnswer =
@@ -34,7 +34,7 @@ export class ScriptedListWatch implements ListWatch {
   }
 
   async list(
-    _selection: Selection,
+    _selection: ListOptions,
     _signal: AbortSignal,
     onEvents: (events: readonly WatchEvent[]) => Promise<void>,
   ): Promise<string> {
@@ -47,7 +47,7 @@ export class ScriptedListWatch implements ListWatch {
   }
 
   /** Waits for {@link answerGet}. */
-  get(_selection: Selection, ref: ObjectRef): Promise<unknown> {
+  get(_selection: ListOptions, ref: ObjectRef): Promise<unknown> {
     this.calls.push(`get ${keyOf(ref)}`);
     this.#get = Promise.withResolvers<unknown>();
     return this.#get.promise;
@@ -63,7 +63,7 @@ export class ScriptedListWatch implements ListWatch {
   }
 
   watch(
-    _selection: Selection,
+    _selection: ListOptions,
     from: WatchStart,
     onEvents: (events: readonly WatchEvent[]) => void,
   ): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Packing, Store } from "../../src/kube/store.ts";
+import { type Codec, Store } from "../../src/kube/store.ts";
 
 interface Thing {
   readonly name: string;
@@ -9,9 +9,9 @@ interface Thing {
 
 const tagged = () => new Store<Thing>({ tag: ({ tags }) => tags });
 const packed = () => {
-  const packing: Packing<Thing> = {
-    pack: ({ uid, value }) => `${uid}:${value.tags.join()}`,
-    unpack(text, key) {
+  const packing: Codec<Thing> = {
+    encode: ({ uid, value }) => `${uid}:${value.tags.join()}`,
+    decode(text, key) {
       const [uid = "", tags = ""] = text.split(":");
       return {
         uid,

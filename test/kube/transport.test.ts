@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { BodyLimiter } from "../../src/kube/body-limiter.ts";
 import {
-  type Call,
+  type ApiRequest,
   createTransport,
   type Transport,
   type TransportOptions,
@@ -11,8 +11,8 @@ import { settled, TestClock } from "../runtime/test-clock.ts";
 import { type Arrival, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
 
 const token = "canary-token";
-const get: Call = { method: "GET", path: "/api/v1/secrets" };
-const post: Call = { method: "POST", path: "/api/v1/secrets", body: { a: 1 } };
+const get: ApiRequest = { method: "GET", path: "/api/v1/secrets" };
+const post: ApiRequest = { method: "POST", path: "/api/v1/secrets", body: { a: 1 } };
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -53,7 +53,7 @@ async function over(
     clock,
     connections: 3,
     timeoutMs: 30_000,
-    onAnswer,
+    onResponse: onAnswer,
     ...changes,
   });
   closing.push(
@@ -395,7 +395,7 @@ function allOf(error: unknown): string {
 }
 
 describe("bodies", () => {
-  const big = (characters: number): Call => ({
+  const big = (characters: number): ApiRequest => ({
     ...post,
     body: { a: new SecretText("x".repeat(characters)) },
   });
@@ -406,7 +406,7 @@ describe("bodies", () => {
     const sent = [
       one.transport.request(big(300_000)),
       other.transport.request(big(300_000)),
-      one.transport.request({ ...get, answerBytes: 300_000 }),
+      one.transport.request({ ...get, responseBytes: 300_000 }),
       other.transport.request(get),
       other.transport.request(post),
     ];

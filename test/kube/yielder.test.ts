@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 
 /** A clock that a look moves on by `stepMs`. */
 const stepping = (stepMs: number) => {
@@ -29,7 +29,7 @@ describe("items taken in turns", () => {
     { rule: "keep the turn while they are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
   ])("$rule", async ({ stepMs, seen }) => {
     const { order, other } = noting();
-    await new Turns(stepping(stepMs)).each(["a", "b", "c"], (item) => void order.push(item));
+    await new Yielder(stepping(stepMs)).forEach(["a", "b", "c"], (item) => void order.push(item));
     await other;
     expect(order).toEqual(seen);
   });
@@ -37,7 +37,7 @@ describe("items taken in turns", () => {
 
 test("all work of a process shares one turn", async () => {
   let now = 0;
-  const turns = new Turns({ monotonic: () => now });
+  const turns = new Yielder({ monotonic: () => now });
   const perTurn = [0];
   let stopped = false;
   const tick = (): void => {
@@ -49,7 +49,7 @@ test("all work of a process shares one turn", async () => {
     for (let piece = 0; piece < 40; piece++) {
       now += 1;
       perTurn.push((perTurn.pop() ?? 0) + 1);
-      await turns.rest();
+      await turns.yieldIfDue();
     }
   };
   await Promise.all([worker(), worker(), worker(), worker()]);

@@ -7,7 +7,7 @@ test("a controller counts its passes by result, their seconds, failures and bugs
   controller.ended("success", 0.02);
   controller.ended("requeue_after", 0.2);
   controller.ended("error", 2);
-  controller.bug();
+  controller.unexpectedError();
   const { text } = await metrics.render();
   expect(text).toContain(
     'controller_runtime_reconcile_total{controller="sharedsecret",result="success"} 1',
@@ -53,7 +53,7 @@ test("requests, leadership and the process are shown", async () => {
 });
 
 test("every metric of the table is in the output with its help, and two processes' metrics do not mix", async () => {
-  createMetrics().controller("other").bug();
+  createMetrics().controller("other").unexpectedError();
   const { text } = await createMetrics().render();
   for (const { name, help } of Object.values(metricTable))
     expect(text).toContain(`# HELP ${name} ${help}`);

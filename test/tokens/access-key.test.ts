@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { digestBoundTo, digestOf, slimOwnedAccessKey } from "../../src/tokens/access-key.ts";
+import { digestBoundTo, digestOf, accessKeyCacheEntry } from "../../src/tokens/access-key.ts";
 
 const metadata = {
   name: "k",
@@ -27,7 +27,7 @@ describe("the digest of a key", () => {
     ["an empty key", "", undefined],
     ["no key", undefined, undefined],
   ])("is what is held of %s", (_rule, key, digest) => {
-    const slim = slimOwnedAccessKey({ metadata, spec: { key } });
+    const slim = accessKeyCacheEntry({ metadata, spec: { key } });
     expect(slim.keyDigest).toBe(digest);
     expect(slim).not.toHaveProperty("key");
   });

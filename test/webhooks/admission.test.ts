@@ -4,13 +4,13 @@ import { describe, expect, test } from "vitest";
 import type { Metadata } from "../../src/api/object.ts";
 import { isRecord, recordAt, stringAt } from "../../src/api/parse.ts";
 import { annotations, extras } from "../../src/api/names.ts";
-import type { KeyView } from "../../src/domain/access-key/key-state.ts";
+import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import {
-  attenuated,
-  filledKey,
+  enforceAttenuation,
+  defaultKey,
   newKeyOnTakeOver,
-  soleHolder,
+  rejectDuplicateKey,
 } from "../../src/webhooks/key-admission.ts";
 import { born, sightedMetadata } from "../domain/sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
@@ -31,7 +31,7 @@ async function admitted(
     readonly isProven?: boolean;
     readonly oldObject?: object;
     readonly holder?: Metadata;
-    readonly asking?: KeyView;
+    readonly asking?: ResolvedKey;
     readonly keyIds?: readonly string[];
   } = {},
 ) {
@@ -51,7 +51,7 @@ async function admitted(
     clock: new TestClock(born),
   };
   const handler = admissionHandler({
-    steps: [newKeyOnTakeOver, soleHolder(deps), attenuated(deps), filledKey],
+    steps: [newKeyOnTakeOver, rejectDuplicateKey(deps), enforceAttenuation(deps), defaultKey],
     warningsOf: (sent) =>
       stringAt(recordAt(sent.object, "spec"), "parent") === undefined ? [] : ["spec.parent"],
     onResult: (result) => results.push(result),

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/api/object.ts";
 import { listAt, recordAt } from "../../src/api/parse.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { createPublishedAuthority } from "../../src/webhooks/ca-bundle-injector.ts";
+import { createCaBundleInjector } from "../../src/webhooks/ca-bundle-injector.ts";
 import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
 import { settled, TestClock } from "../runtime/test-clock.ts";
@@ -36,10 +36,10 @@ async function publishing(...configurations: readonly RawObject[]) {
       return raw(object.metadata, object);
     },
   };
-  const published = createPublishedAuthority({
+  const published = createCaBundleInjector({
     listWatch,
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
     client,

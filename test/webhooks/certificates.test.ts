@@ -3,7 +3,7 @@ import type { Manifest } from "../../src/api/object.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
-import { Turns } from "../../src/kube/yielder.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import {
   caFingerprints,
@@ -69,7 +69,7 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
   const deps = {
     listWatch,
     clock,
-    turns: new Turns(clock),
+    turns: new Yielder(clock),
     log,
     random: () => 0.5,
     client: { create: write("create"), replace: write("replace") },

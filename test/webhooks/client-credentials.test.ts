@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { gateOf, plain, routed } from "../../src/runtime/routes.ts";
-import { apiServerName, refuseStrangers } from "../../src/webhooks/client-credentials.ts";
+import { apiServerName, requireApiServer } from "../../src/webhooks/client-credentials.ts";
 import { posted } from "./reviewing.ts";
 
 test.each<[string | undefined, number]>([
@@ -16,7 +16,7 @@ test.each<[string | undefined, number]>([
       return plain(200, "secret");
     };
     const routes = [
-      { method: "POST", path: "/review", handler, refuses: refuseStrangers },
+      { method: "POST", path: "/review", handler, refuses: requireApiServer },
     ] as const;
     expect(gateOf(routes)(posted({}), { clientName })?.status ?? 200).toBe(status);
     expect(asked).toBe(0);

@@ -5,7 +5,7 @@ import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
-import { movedConnectorData } from "../../src/webhooks/connector-data.ts";
+import { extractConnectorData } from "../../src/webhooks/connector-data.ts";
 import { refusal, ScriptedClient } from "../controllers/scripted-client.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
@@ -23,7 +23,7 @@ function moving({
 }: { readonly isLoaded?: boolean; readonly isServing?: () => boolean } = {}) {
   const [clock, claimed] = [new TestClock(), new Set<string>()];
   const client = new ScriptedClient(() => (isServing() ? {} : refusal("Network")));
-  const step = movedConnectorData({
+  const step = extractConnectorData({
     client,
     key: { current: () => (isLoaded ? marks : undefined) },
     book: { claims: (secret) => claimed.has(secret) },

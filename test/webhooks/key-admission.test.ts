@@ -3,8 +3,12 @@ import { describe, expect, test } from "vitest";
 import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { KeyView } from "../../src/domain/access-key/key-state.ts";
-import { digestWarnings, soleHolder, withinQuota } from "../../src/webhooks/key-admission.ts";
+import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
+import {
+  digestWarnings,
+  rejectDuplicateKey,
+  enforceQuota,
+} from "../../src/webhooks/key-admission.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { viewWith } from "./reviewing.ts";
 
@@ -28,7 +32,7 @@ function held({
   user = "alice",
   requester = "alice",
   createdAt = "2026-01-01T00:00:00Z",
-}: Held = {}): KeyView {
+}: Held = {}): ResolvedKey {
   const view = viewWith({ user });
   const metadata = sightedMetadata({
     name,
@@ -62,7 +66,7 @@ function request(
  * What becomes of a request beside these objects, and whether the API server was asked who may read
  * them.
  */
-async function outcome(sent: AdmissionRequest, views: readonly KeyView[], mayRead = false) {
+async function outcome(sent: AdmissionRequest, views: readonly ResolvedKey[], mayRead = false) {
   const asked: unknown[] = [];
   const review = async (_resource: unknown, spec: unknown): Promise<unknown> => {
     asked.push(spec);
@@ -72,7 +76,7 @@ async function outcome(sent: AdmissionRequest, views: readonly KeyView[], mayRea
     ofIndex: (named: string) => (named === index ? views.map(({ key }) => key) : []),
     byId: (uid: string) => views.find(({ key }) => key.metadata.uid === uid),
   };
-  return { ruling: await soleHolder({ book, client: { review } })(sent), asked };
+  return { ruling: await rejectDuplicateKey({ book, client: { review } })(sent), asked };
 }
 
 const refusal = {
@@ -120,7 +124,7 @@ describe("that an object holds a key is told", () => {
 });
 
 describe("a bound digest", () => {
-  test.each<[string, object, KeyView, boolean]>([
+  test.each<[string, object, ResolvedKey, boolean]>([
     [
       "is another's when it is for the same user",
       { user: "alice", key: bound("user:alice") },
@@ -218,7 +222,7 @@ test("the fifth key of one index is refused to a requester, and to nobody else",
 
 describe("a requester with as many keys as its quota", () => {
   const step = (count: number) =>
-    withinQuota({
+    enforceQuota({
       book: { countOf: (name) => (name === "mallory" ? count : 0) },
       quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
     });
@@ -240,7 +244,7 @@ describe("a requester with as many keys as its quota", () => {
   });
 
   test("makes more when it is exempt", async () => {
-    const exempt = withinQuota({
+    const exempt = enforceQuota({
       book: { countOf: () => 9 },
       quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import type { EventNotice } from "../../src/kube/event-recorder.ts";
+import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { KeyMismatches } from "../../src/webhooks/key-mismatch.ts";
 import { sightedMetadata } from "../domain/sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
@@ -9,10 +9,10 @@ import { viewWith } from "./reviewing.ts";
 const index = "0123456789abcdef";
 const bound = `${index}.${"f".repeat(64)}`;
 
-function recorded(requester: string, count: number, keyDigest = bound): readonly EventNotice[] {
-  const told: EventNotice[] = [];
+function recorded(requester: string, count: number, keyDigest = bound): readonly RecordedEvent[] {
+  const told: RecordedEvent[] = [];
   const mismatches = new KeyMismatches({
-    events: { tell: async (notice) => void told.push(notice) },
+    events: { record: async (notice) => void told.push(notice) },
     clock: new TestClock(),
   });
   const key = (number: number) => ({
@@ -35,7 +35,7 @@ describe("a presented key that fits an index alone is told of", () => {
       type: "Warning",
       reason: "KeyMismatch",
       subject: { name: "k0", uid: "uid-0" },
-      occasion: "generation 3",
+      deduplicationKey: "generation 3",
       note: expect.stringContaining('"user:alice"'),
     });
     expect(JSON.stringify(told)).not.toContain(index);

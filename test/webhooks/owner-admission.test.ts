@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { mayHoldOwners } from "../../src/webhooks/owner-admission.ts";
+import { checkBlockOwnerDeletion } from "../../src/webhooks/owner-admission.ts";
 import { ScriptedClient } from "../controllers/scripted-client.ts";
 import { reviewing } from "./reviewing.ts";
 
@@ -19,7 +19,7 @@ function holding({ allowed = true }: { readonly allowed?: boolean } = {}) {
     asked.push(apiVersion);
     return apiVersion === "v1" ? { group: "", plural: "configmaps", namespaced: true } : undefined;
   };
-  const step = mayHoldOwners({ ...reviewing({}), client, discovery: { kindOf } });
+  const step = checkBlockOwnerDeletion({ ...reviewing({}), client, discovery: { kindOf } });
   const sent = async (owners: readonly object[]) =>
     step({
       uid: "r",

@@ -1,6 +1,6 @@
-import type { KeyBook } from "../../src/authn/access-key-cache.ts";
-import type { OwnedAccessKeySeen } from "../../src/api/owned-access-key.ts";
-import type { KeyView } from "../../src/domain/access-key/key-state.ts";
+import type { AccessKeyCache } from "../../src/authn/access-key-cache.ts";
+import type { ObservedAccessKey } from "../../src/api/owned-access-key.ts";
+import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { HttpRequest } from "../../src/runtime/routes.ts";
@@ -8,7 +8,7 @@ import { sightedMetadata } from "../domain/sightings.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 /** A key in order, with these terms. */
-export function viewWith(spec: Partial<OwnedAccessKeySeen["spec"]> = {}): KeyView {
+export function viewWith(spec: Partial<ObservedAccessKey["spec"]> = {}): ResolvedKey {
   return {
     key: {
       metadata: sightedMetadata(),
@@ -37,11 +37,11 @@ export function reviewing({
   found = view ?? "unknown",
   sharing = [],
 }: {
-  readonly view?: KeyView;
+  readonly view?: ResolvedKey;
   readonly isCold?: boolean;
   readonly isFollowing?: boolean;
-  readonly found?: ReturnType<KeyBook["present"]>;
-  readonly sharing?: readonly OwnedAccessKeySeen[];
+  readonly found?: ReturnType<AccessKeyCache["lookup"]>;
+  readonly sharing?: readonly ObservedAccessKey[];
 }) {
   const standing = { found };
   const [used, results, mismatched] = [
@@ -50,12 +50,12 @@ export function reviewing({
     new Array<string>(),
   ];
   const book: Pick<
-    KeyBook,
-    "present" | "sharingIndex" | "byId" | "isProven" | "isFollowing" | "placeOf" | "roles"
+    AccessKeyCache,
+    "lookup" | "withIndexOf" | "byId" | "isProven" | "isWatchOpen" | "placeOf" | "roles"
   > = {
-    present: () => standing.found,
-    sharingIndex: () => sharing,
-    isFollowing: () => isFollowing,
+    lookup: () => standing.found,
+    withIndexOf: () => sharing,
+    isWatchOpen: () => isFollowing,
     byId: (uid) => (uid === view?.key.metadata.uid ? view : undefined),
     isProven: () => !isCold,
     placeOf: (namespace) => ({
@@ -80,9 +80,9 @@ export function reviewing({
     used,
     results,
     mismatched,
-    onMismatch: (keys: readonly OwnedAccessKeySeen[]) =>
+    onMismatch: (keys: readonly ObservedAccessKey[]) =>
       void mismatched.push(...keys.map(({ metadata }) => metadata.uid)),
-    onUse: (key: OwnedAccessKeySeen) => void used.push(key.metadata.uid),
+    onUse: (key: ObservedAccessKey) => void used.push(key.metadata.uid),
     onResult: (result: string) => void results.push(result),
   };
 }

@@ -3,7 +3,7 @@ import { extras } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
-import { withinScope } from "../../src/webhooks/scope-admission.ts";
+import { enforceScope } from "../../src/webhooks/scope-admission.ts";
 import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
 
 const noScope: Scope = {
@@ -41,7 +41,7 @@ async function answered({
     object,
     oldObject: stored,
   };
-  const response = await admissionHandler({ steps: [withinScope(deps)], onResult: () => {} })(
+  const response = await admissionHandler({ steps: [enforceScope(deps)], onResult: () => {} })(
     posted({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
     stranger,
   );
@@ -63,7 +63,7 @@ test.each<[string, Parameters<typeof answered>[0], object]>([
   ["a change beyond the scope is refused", { view: viewWith({ scope: projects("pay") }) }, beyond],
   [
     "a change beyond the scope of the parent is refused",
-    { view: { ...viewWith(), askedWith: viewWith({ scope: projects("pay") }) } },
+    { view: { ...viewWith(), parentKey: viewWith({ scope: projects("pay") }) } },
     beyond,
   ],
   [

@@ -1,6 +1,11 @@
 import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
 import { timestamp } from "../plan/conditions.ts";
-import { parentInvalidReason, endOfAsked, type KeyView, limitsOf } from "./key-state.ts";
+import {
+  parentInvalidReason,
+  maximumChildExpiry,
+  type ResolvedKey,
+  effectiveScopes,
+} from "./key-state.ts";
 import { lifetimeOf } from "../lifetime.ts";
 import { narrows } from "../scope/narrows.ts";
 
@@ -11,13 +16,15 @@ import { narrows } from "../scope/narrows.ts";
  */
 export function attenuationProblem(
   terms: OwnedAccessKeyTerms,
-  asking: KeyView | "gone",
+  asking: ResolvedKey | "gone",
   now: number,
 ): string | undefined {
   const dead = parentInvalidReason(asking, now);
   if (asking === "gone" || dead !== undefined)
     return `${dead ?? "The parent access key was deleted"}; use a valid credential`;
-  if (!limitsOf(asking).every((limit) => narrows(terms.scope, limit, asking.config.namespace))) {
+  if (
+    !effectiveScopes(asking).every((limit) => narrows(terms.scope, limit, asking.config.namespace))
+  ) {
     return (
       "spec.scope is not within the scope of the access key that the request came with: " +
       "let each entry of it name what one entry of that scope names, or less, or use another credential"
@@ -28,10 +35,10 @@ export function attenuationProblem(
 
 function endProblem(
   { ttl = 0, ttlAfterLastActivity }: OwnedAccessKeyTerms,
-  asking: KeyView,
+  asking: ResolvedKey,
   now: number,
 ): string | undefined {
-  const latest = endOfAsked(asking, now);
+  const latest = maximumChildExpiry(asking, now);
   if (latest === Infinity) return undefined;
   const end =
     lifetimeOf({ createdAt: now, ttl, maximumTtl: asking.config.maximumKeyTtl })?.endsAt ??

@@ -2,7 +2,7 @@ import { extras } from "../../api/names.ts";
 import type { Reason } from "../../api/conditions.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
 import { identityOf } from "./key-identity.ts";
-import { keyState, type KeyView, limitsOf } from "./key-state.ts";
+import { keyState, type ResolvedKey, effectiveScopes } from "./key-state.ts";
 import { hashName } from "../names.ts";
 
 /** Who a request comes from (Kubernetes API reference, authentication.k8s.io/v1 UserInfo). */
@@ -21,14 +21,17 @@ export type Authentication =
  * Whom a key lets in at `now`, in milliseconds since the epoch: by the clock, whatever its status
  * says.
  */
-export function authenticate(view: KeyView, now: number): Authentication {
+export function authenticate(view: ResolvedKey, now: number): Authentication {
   const { metadata, spec } = view.key;
   if (metadata.deletionTimestamp !== undefined) return { kind: "refused", reason: "Deleted" };
   const { reason } = keyState(view, now);
   if (reason !== "Active") return { kind: "refused", reason };
   const identity = identityOf(spec, view.config.prefixes);
   if (identity.kind === "nobody") return { kind: "refused", reason: identity.reason };
-  const extra = { [extras.keyId]: [metadata.uid], [extras.scopeHash]: [scopeHash(limitsOf(view))] };
+  const extra = {
+    [extras.keyId]: [metadata.uid],
+    [extras.scopeHash]: [scopeHash(effectiveScopes(view))],
+  };
   return {
     kind: "authenticated",
     user: { username: identity.username, groups: identity.groups, extra },

@@ -2,13 +2,13 @@ import { annotations, apiVersion } from "../../api/names.ts";
 import type { Metadata, OwnerReference } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import { createdAt } from "../lifetime.ts";
-import { nothingToDo, type Plan, removal, type Write } from "../plan/plan.ts";
+import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 
 /** A Secret with the connector data of a key, without the data. */
-export interface ConnectorSecretSeen {
+export interface ObservedConnectorSecret {
   readonly metadata: Metadata;
   /** The key that the Secret belongs to for good; undefined until the controller has tied it. */
-  readonly tiedTo: Pick<OwnerReference, "name" | "uid"> | undefined;
+  readonly owner: Pick<OwnerReference, "name" | "uid"> | undefined;
 }
 
 /**
@@ -36,11 +36,11 @@ const unclaimedMs = 10 * 60 * 1000;
  * milliseconds since the epoch.
  */
 export function planConnectorSecret(
-  secret: ConnectorSecretSeen,
+  secret: ObservedConnectorSecret,
   claimants: readonly Metadata[],
   now: number,
 ): ConnectorDecision {
-  const { metadata, tiedTo } = secret;
+  const { metadata, owner: tiedTo } = secret;
   if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
   if (tiedTo === undefined)
     return planned(claimants.length > 0 ? tie(metadata, claimants) : whenUnclaimed(secret, now));
@@ -94,11 +94,11 @@ function tie(
   };
 }
 
-function whenUnclaimed(secret: ConnectorSecretSeen, now: number): Plan {
+function whenUnclaimed(secret: ObservedConnectorSecret, now: number): Plan {
   const due = createdAt(secret.metadata) + unclaimedMs;
-  return now < due ? { ...nothingToDo, next: { kind: "look-again", at: due } } : gone(secret);
+  return now < due ? { ...nothingToDo, result: { kind: "requeue-at", at: due } } : gone(secret);
 }
 
-function gone(secret: ConnectorSecretSeen): Plan {
-  return { ...nothingToDo, steps: [[removal(resources.secrets, secret)]] };
+function gone(secret: ObservedConnectorSecret): Plan {
+  return { ...nothingToDo, steps: [[deleteWrite(resources.secrets, secret)]] };
 }

@@ -1,10 +1,10 @@
 import type { Metadata } from "../../api/object.ts";
-import type { OwnedAccessKeySeen } from "../../api/owned-access-key.ts";
-import { stampOf } from "../../api/requester.ts";
+import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
+import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { boundSubjectOf, isBoundDigest } from "./key-digest.ts";
 
 /** What decides which of several objects holds a key. */
-export interface KeyClaim extends Pick<OwnedAccessKeySeen, "spec" | "keyDigest"> {
+export interface KeyClaim extends Pick<ObservedAccessKey, "spec" | "keyDigest"> {
   readonly metadata: Pick<Metadata, "name" | "uid" | "creationTimestamp" | "annotations">;
 }
 
@@ -26,7 +26,7 @@ export const mostOfOneIndex = 4;
  * because a digest that is not bound can be copied from a manifest; then the older
  * (creationTimestamp, then uid), whatever its state. Of each requester the 4 oldest count.
  */
-export function contenders<T extends KeyClaim>(sameIndex: readonly T[]): readonly T[] {
+export function oldestFirst<T extends KeyClaim>(sameIndex: readonly T[]): readonly T[] {
   const counts = new Map<string, number>();
   const counted = sameIndex.toSorted(byAge).filter((claim) => {
     const requester = requesterNameOf(claim);
@@ -42,7 +42,7 @@ export function contenders<T extends KeyClaim>(sameIndex: readonly T[]): readonl
  * index, with or without `own`.
  */
 export function duplicateOf(own: KeyClaim, sameIndex: readonly KeyClaim[]): Duplicate | undefined {
-  const ranked = contenders([
+  const ranked = oldestFirst([
     own,
     ...sameIndex.filter(({ metadata }) => metadata.uid !== own.metadata.uid),
   ]);
@@ -73,7 +73,7 @@ export function claimOutcome(
   sameIndex: readonly KeyClaim[],
   isSame: (claim: KeyClaim) => boolean,
 ): ClaimOutcome {
-  const ranked = contenders([
+  const ranked = oldestFirst([
     own,
     ...sameIndex.filter(({ metadata }) => metadata.uid !== own.metadata.uid),
   ]);
@@ -101,7 +101,7 @@ export function isSameKey(
 
 /** Who asked for the object, by its annotation; the empty text without one. */
 export function requesterNameOf({ metadata }: KeyClaim): string {
-  return stampOf(metadata)?.name ?? "";
+  return requesterAnnotationsOf(metadata)?.name ?? "";
 }
 
 function isBound({ keyDigest = "" }: Omit<KeyClaim, "metadata">): boolean {

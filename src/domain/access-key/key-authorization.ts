@@ -1,5 +1,5 @@
 import { authenticate } from "./authentication.ts";
-import { type KeyView, limitsOf } from "./key-state.ts";
+import { type ResolvedKey, effectiveScopes } from "./key-state.ts";
 import { allows } from "../scope/allows.ts";
 import type { ScopedRequest } from "../scope/request.ts";
 import type { ScopeRoles } from "../scope/roles.ts";
@@ -21,7 +21,7 @@ export interface KeyedRequest {
  * when there is no such key any more.
  */
 export function authorizeWithKey(
-  view: KeyView | undefined,
+  view: ResolvedKey | undefined,
   { request, roles }: KeyedRequest,
   now: number,
 ): KeyVerdict {
@@ -32,7 +32,7 @@ export function authorizeWithKey(
       `the access key of this request is not accepted any more (${authentication.reason})`,
     );
   const context = { roles, ownNamespace: view.config.namespace };
-  const verdicts = limitsOf(view).map((limit) => allows(limit, request, context));
+  const verdicts = effectiveScopes(view).map((limit) => allows(limit, request, context));
   return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };
 }
 

@@ -1,6 +1,6 @@
-import type { ConditionClaim, Reason } from "../../api/conditions.ts";
+import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
 import { labels } from "../../api/names.ts";
-import type { OwnedAccessKeySeen } from "../../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import type { Requester } from "../../api/requester.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
 import type { Prefixes } from "../shared-secret/access-rules.ts";
@@ -19,8 +19,8 @@ import {
 } from "../lifetime.ts";
 
 /** An OwnedAccessKey and what decides whether it works. */
-export interface KeyView {
-  readonly key: OwnedAccessKeySeen;
+export interface ResolvedKey {
+  readonly key: ObservedAccessKey;
   readonly requester: Requester;
   /** Why another object holds the same key, see {@link duplicateOf}; absent when none does. */
   readonly duplicate?: Duplicate | undefined;
@@ -29,7 +29,7 @@ export interface KeyView {
    * The key that its request came with, which it never outlives nor exceeds; absent when it came
    * with none.
    */
-  readonly askedWith?: KeyView | "gone";
+  readonly parentKey?: ResolvedKey | "gone";
 }
 
 /** What of the configuration decides whether a key works. */
@@ -49,12 +49,12 @@ export interface KeyState {
 }
 
 /** The life of a key (specification, Authentication 4); undefined when it has no end. */
-export function keyLifetime(view: KeyView): Lifetime | undefined {
+export function keyLifetime(view: ResolvedKey): Lifetime | undefined {
   return lifetimeSince(view, instantOf(view.key.lastActivity));
 }
 
 function lifetimeSince(
-  { key, config }: KeyView,
+  { key, config }: ResolvedKey,
   lastUse: number | undefined,
 ): Lifetime | undefined {
   const startsAt = lifetimeStart(key.metadata);
@@ -71,7 +71,7 @@ function lifetimeSince(
  * The state of a key at `now`, in milliseconds since the epoch; the first thing that is wrong is
  * the one that is said.
  */
-export function keyState(view: KeyView, now: number): KeyState {
+export function keyState(view: ResolvedKey, now: number): KeyState {
   const { spec, keyDigest } = view.key;
   const life = keyLifetime(view);
   if (isOver(life, now))
@@ -89,7 +89,7 @@ export function keyState(view: KeyView, now: number): KeyState {
   }
   if (view.duplicate !== undefined)
     return failed("DuplicateKey", duplicateMessage(view.duplicate, view.requester.name));
-  const parentInvalid = parentInvalidReason(view.askedWith, now);
+  const parentInvalid = parentInvalidReason(view.parentKey, now);
   if (parentInvalid !== undefined)
     return failed(
       "ParentKeyInvalid",
@@ -114,22 +114,24 @@ export function keyState(view: KeyView, now: number): KeyState {
  * whoever disables a key that leaked has disabled all of it.
  */
 export function parentInvalidReason(
-  askedWith: KeyView | "gone" | undefined,
+  parentKey: ResolvedKey | "gone" | undefined,
   now: number,
 ): string | undefined {
-  if (askedWith === undefined) return undefined;
-  if (askedWith === "gone" || askedWith.key.metadata.deletionTimestamp !== undefined)
+  if (parentKey === undefined) return undefined;
+  if (parentKey === "gone" || parentKey.key.metadata.deletionTimestamp !== undefined)
     return "The parent access key was deleted";
-  const { reason } = keyState(askedWith, now);
+  const { reason } = keyState(parentKey, now);
   return reason === "Active"
     ? undefined
-    : `The parent access key "${askedWith.key.metadata.name}" is ${reason}`;
+    : `The parent access key "${parentKey.key.metadata.name}" is ${reason}`;
 }
 
 /** A key and, behind it, those that it was asked for with, each with the next. */
-export function lineageOf(view: KeyView): readonly KeyView[] {
-  const { askedWith } = view;
-  return askedWith === undefined || askedWith === "gone" ? [view] : [view, ...lineageOf(askedWith)];
+export function ancestorsOf(view: ResolvedKey): readonly ResolvedKey[] {
+  const { parentKey } = view;
+  return parentKey === undefined || parentKey === "gone"
+    ? [view]
+    : [view, ...ancestorsOf(parentKey)];
 }
 
 /**
@@ -137,32 +139,34 @@ export function lineageOf(view: KeyView): readonly KeyView[] {
  * the epoch: the request is a use, so that an idle life counts from it. Infinity where neither the
  * key nor those behind it have an end.
  */
-export function endOfAsked(view: KeyView, askedAt: number): number {
-  return Math.min(...lineageOf(view).map((one) => lifetimeSince(one, askedAt)?.endsAt ?? Infinity));
+export function maximumChildExpiry(view: ResolvedKey, askedAt: number): number {
+  return Math.min(
+    ...ancestorsOf(view).map((one) => lifetimeSince(one, askedAt)?.endsAt ?? Infinity),
+  );
 }
 
 /**
  * What a key is limited to: its own scope and those of the keys it was asked for with, all at once.
  */
-export function limitsOf(view: KeyView): readonly ScopeLimit[] {
-  return lineageOf(view).map(({ key }) => key.spec.scope);
+export function effectiveScopes(view: ResolvedKey): readonly ScopeLimit[] {
+  return ancestorsOf(view).map(({ key }) => key.spec.scope);
 }
 
 /** Whether any scope limits a key. */
-export function isScoped(view: KeyView): boolean {
-  return limitsOf(view).some((limit) => limit !== "none");
+export function isScoped(view: ResolvedKey): boolean {
+  return effectiveScopes(view).some((limit) => limit !== "none");
 }
 
 /**
  * The conditions of a key at `now`, in milliseconds since the epoch; `unknownRoles` are those of
  * its scope that are not there.
  */
-export function keyClaims(
-  view: KeyView,
+export function keyConditions(
+  view: ResolvedKey,
   { now, unknownRoles }: { readonly now: number; readonly unknownRoles: readonly string[] },
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   const { ready, reason, message } = keyState(view, now);
-  const readiness = (): readonly ConditionClaim[] => {
+  const readiness = (): readonly ConditionUpdate[] => {
     if (!ready) return stalled(reason, message);
     // Of a key that is disabled, that is what counts.
     const lacksRoles = reason === "Active" && unknownRoles.length > 0;
@@ -182,7 +186,7 @@ function unknownRolesMessage(names: readonly string[]): string {
   return `spec.scope.roles names ${listed}, and no ClusterRole is labelled ${labels.scopeRole} with that name: such a role allows nothing. Label one, or name another.`;
 }
 
-function lifeClaims(life: Lifetime | undefined, now: number): readonly ConditionClaim[] {
+function lifeClaims(life: Lifetime | undefined, now: number): readonly ConditionUpdate[] {
   const message = endOf(life, now);
   if (isOver(life, now)) {
     return [
@@ -225,7 +229,7 @@ function endOf(life: Lifetime | undefined, now: number): string {
   return `Its life ${isOver(life, now) ? "ended" : "ends"} at ${timestamp(life.endsAt)}.`;
 }
 
-function clampOf({ config }: KeyView, life: Lifetime | undefined): string {
+function clampOf({ config }: ResolvedKey, life: Lifetime | undefined): string {
   return life?.clamped === true
     ? ` The configured maximum of ${config.maximumKeyTtl} seconds applies.`
     : "";

@@ -1,4 +1,4 @@
-import type { OwnedAccessKeySeen } from "../../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { timestamp } from "../plan/conditions.ts";
 import { instantOf } from "../lifetime.ts";
 
@@ -9,7 +9,7 @@ const longestMs = 10 * 60 * secondMs;
  * How long a recorded use stands for those that follow, in milliseconds: a twentieth of an idle
  * ttl, so that a key in use never ends, within 1 s and 10 min; 10 min where nothing hangs on it.
  */
-export function activityInterval({ spec }: Pick<OwnedAccessKeySeen, "spec">): number {
+export function activityInterval({ spec }: Pick<ObservedAccessKey, "spec">): number {
   if (!spec.ttlAfterLastActivity || spec.ttl === undefined || spec.ttl <= 0) return longestMs;
   return Math.min(Math.max((spec.ttl * secondMs) / 20, secondMs), longestMs);
 }
@@ -19,7 +19,7 @@ export function activityInterval({ spec }: Pick<OwnedAccessKeySeen, "spec">): nu
  * undefined when what stands will do. It is never moved back.
  */
 export function dueActivity(
-  key: Pick<OwnedAccessKeySeen, "spec" | "lastActivity">,
+  key: Pick<ObservedAccessKey, "spec" | "lastActivity">,
   usedAt: number,
 ): string | undefined {
   const standing = instantOf(key.lastActivity);

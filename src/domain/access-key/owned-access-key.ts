@@ -1,17 +1,17 @@
-import type { ConditionClaim } from "../../api/conditions.ts";
+import type { ConditionUpdate } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
-import type { OwnedAccessKeySeen } from "../../api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { resources } from "../../api/resources.ts";
 import { withApplyFailure } from "../plan/apply-failure.ts";
-import { settleConditions, timestamp } from "../plan/conditions.ts";
-import type { SaidFailure } from "../plan/failing.ts";
-import { annotationWrites, beginWrite, isHeld } from "../plan/finalizer.ts";
+import { mergeConditions, timestamp } from "../plan/conditions.ts";
+import type { ReportedFailure } from "../plan/failing.ts";
+import { annotationWrites, addFinalizerAndStart, hasFinalizer } from "../plan/finalizer.ts";
 import type { GrantState } from "../grants/granted-names.ts";
-import { keyClaims, type KeyConfig, keyLifetime, type KeyView } from "./key-state.ts";
+import { keyConditions, type KeyConfig, keyLifetime, type ResolvedKey } from "./key-state.ts";
 import { expiringFrom, isOver, type Lifetime } from "../lifetime.ts";
-import { nextLook } from "../plan/next-look.ts";
-import { notices } from "../plan/events.ts";
-import { nothingToDo, type Plan, removal, type Write } from "../plan/plan.ts";
+import { requeueAt } from "../plan/next-look.ts";
+import { conditionEvents } from "../plan/events.ts";
+import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 import { statusWrites } from "../plan/status-write.ts";
 
 /** What of the configuration bears on keys; seconds. */
@@ -21,13 +21,13 @@ export interface OwnedAccessKeyConfig extends KeyConfig {
 }
 
 /** An OwnedAccessKey and what bears on it. */
-export interface OwnedAccessKeyView extends KeyView {
+export interface ObservedOwnedAccessKey extends ResolvedKey {
   readonly grant: GrantState;
   readonly config: OwnedAccessKeyConfig;
   /** Roles that its scope names and that are not there. */
   readonly unknownRoles: readonly string[];
   /** What fails again and again when the key or the grant of its requester is written. */
-  readonly failure?: SaidFailure | undefined;
+  readonly failure?: ReportedFailure | undefined;
 }
 
 const resource = resources.ownedAccessKeys;
@@ -37,32 +37,36 @@ const secondMs = 1000;
  * Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now`
  * in milliseconds since the epoch.
  */
-export function planOwnedAccessKey(view: OwnedAccessKeyView, now: number): Plan {
+export function planOwnedAccessKey(view: ObservedOwnedAccessKey, now: number): Plan {
   const { metadata } = view.key;
-  if (!isHeld(metadata)) return { ...nothingToDo, steps: [[beginWrite(resource, metadata)]] };
+  if (!hasFinalizer(metadata))
+    return { ...nothingToDo, steps: [[addFinalizerAndStart(resource, metadata)]] };
   const life = keyLifetime(view);
   const due = dueAnnotations(view, life, now);
   const records = annotationWrites(resource, metadata, due);
   const { told, writes } = reportOf(view, life, now);
   const deleteAt = deletionInstant(view, life?.endsAt);
   if (records.length === 0 && writes.length === 0 && now >= (deleteAt ?? Infinity)) {
-    return { ...nothingToDo, steps: [[removal(resource, view.key)]] };
+    return { ...nothingToDo, steps: [[deleteWrite(resource, view.key)]] };
   }
   const isEnding = typeof due[annotations.expiredAt] === "string";
   if (!isEnding)
     return {
       steps: stepsOf(records, told, writes),
-      next: nextLook(now, [expiringFrom(life), life?.endsAt, deleteAt]),
+      result: requeueAt(now, [expiringFrom(life), life?.endsAt, deleteAt]),
     };
   // Thousands may end in one second: each says so by the first write about it, alone. What else is
   // due comes with the pass that this change brings.
-  if (writes.length > 0) return { steps: [writes], next: nextLook(now, [deleteAt]) };
+  if (writes.length > 0) return { steps: [writes], result: requeueAt(now, [deleteAt]) };
   // The record comes last: while it is missing, the Event may be.
-  return { steps: stepsOf(endNotices(view, life, now), records), next: nextLook(now, [deleteAt]) };
+  return {
+    steps: stepsOf(endNotices(view, life, now), records),
+    result: requeueAt(now, [deleteAt]),
+  };
 }
 
 /** What to tell while the plan of a key fails. */
-export function planKeyReport(view: OwnedAccessKeyView, now: number): Plan {
+export function planKeyReport(view: ObservedOwnedAccessKey, now: number): Plan {
   const { told, writes } = reportOf(view, keyLifetime(view), now);
   return { ...nothingToDo, steps: stepsOf(told, writes) };
 }
@@ -78,7 +82,7 @@ function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
 export function isEndUnrecorded({
   metadata,
   conditions,
-}: Pick<OwnedAccessKeySeen, "metadata" | "conditions">): boolean {
+}: Pick<ObservedAccessKey, "metadata" | "conditions">): boolean {
   return (
     metadata.annotations[annotations.expiredAt] === undefined &&
     conditions.some(({ type, status }) => type === "Expired" && status === "True")
@@ -87,7 +91,7 @@ export function isEndUnrecorded({
 
 /** The status of a key as it should be, and the Events of what changes in it. */
 function reportOf(
-  view: OwnedAccessKeyView,
+  view: ObservedOwnedAccessKey,
   life: Lifetime | undefined,
   now: number,
 ): { readonly told: readonly Write[]; readonly writes: readonly Write[] } {
@@ -99,29 +103,36 @@ function reportOf(
     // What others of Latchkey's processes write, such as lastActivity, stays as it stands.
     ...status,
     observedGeneration: generation,
-    conditions: settleConditions(conditions, claims, { generation, now }),
+    conditions: mergeConditions(conditions, claims, { generation, now }),
     expiresAt,
     keyID: metadata.uid,
   });
   return {
-    told: notices({ resource, metadata, standing: conditions, expiresAt }, claims, "Warning"),
+    told: conditionEvents(
+      { resource, metadata, standing: conditions, expiresAt },
+      claims,
+      "Warning",
+    ),
     writes,
   };
 }
 
-function claimsOf(view: OwnedAccessKeyView, now: number): readonly ConditionClaim[] {
-  return withApplyFailure(keyClaims(view, { now, unknownRoles: view.unknownRoles }), view.failure);
+function claimsOf(view: ObservedOwnedAccessKey, now: number): readonly ConditionUpdate[] {
+  return withApplyFailure(
+    keyConditions(view, { now, unknownRoles: view.unknownRoles }),
+    view.failure,
+  );
 }
 
 /** The Event of an end that was never recorded, whatever the status says of it by now. */
 function endNotices(
-  view: OwnedAccessKeyView,
+  view: ObservedOwnedAccessKey,
   life: Lifetime | undefined,
   now: number,
 ): readonly Write[] {
   const { metadata } = view.key;
   if (life === undefined || metadata.annotations[annotations.expiredAt] !== undefined) return [];
-  return notices(
+  return conditionEvents(
     { resource, metadata, standing: [], expiresAt: timestamp(life.endsAt) },
     claimsOf(view, now),
     "Warning",
@@ -133,7 +144,7 @@ function endNotices(
  * requester once nobody else is granted the object.
  */
 function dueAnnotations(
-  { key: { metadata }, grant }: OwnedAccessKeyView,
+  { key: { metadata }, grant }: ObservedOwnedAccessKey,
   life: Lifetime | undefined,
   now: number,
 ): Readonly<Record<string, string | null>> {
@@ -148,7 +159,7 @@ function dueAnnotations(
 }
 
 function deletionInstant(
-  { config }: OwnedAccessKeyView,
+  { config }: ObservedOwnedAccessKey,
   endsAt: number | undefined,
 ): number | undefined {
   const after = config.deleteExpiredKeysAfter;

@@ -1,28 +1,28 @@
-import type { ConditionClaim } from "../../api/conditions.ts";
+import type { ConditionUpdate } from "../../api/conditions.ts";
 import { resources } from "../../api/resources.ts";
 import type { Scope, ScopeLimit } from "../../api/scope.ts";
 import type { SecretText } from "../../api/secret-text.ts";
 import { withApplyFailure } from "../plan/apply-failure.ts";
-import { settleConditions, timestamp } from "../plan/conditions.ts";
-import { beginWrite, isHeld } from "../plan/finalizer.ts";
-import { limitsOf } from "../access-key/key-state.ts";
+import { mergeConditions, timestamp } from "../plan/conditions.ts";
+import { addFinalizerAndStart, hasFinalizer } from "../plan/finalizer.ts";
+import { effectiveScopes } from "../access-key/key-state.ts";
 import { createdAt } from "../lifetime.ts";
-import { nextLook } from "../plan/next-look.ts";
-import { notices } from "../plan/events.ts";
-import { nothingToDo, type Plan, removal } from "../plan/plan.ts";
+import { requeueAt } from "../plan/next-look.ts";
+import { conditionEvents } from "../plan/events.ts";
+import { nothingToDo, type Plan, deleteWrite } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";
 import { statusWrites } from "../plan/status-write.ts";
 import { type TokenClaims, tokenClaims } from "./token-claims.ts";
 import {
-  type EndpointTokenView,
-  expiredClaims,
-  mintedClaims,
-  refusedClaims,
-  type TokenLife,
-  tokenLife,
+  type ObservedEndpointToken,
+  expiredConditions,
+  mintedConditions,
+  refusedConditions,
+  type TokenLifetime,
+  tokenLifetime,
   tokenState,
-  tooManyClaims,
-  waitingClaims,
+  tooManyConditions,
+  waitingConditions,
 } from "./token-state.ts";
 
 /**
@@ -55,18 +55,18 @@ const leastWaitMs = 10_000;
  * Decides about a DirectClusterEndpointToken until its deletion: hold, then grant, then mint; erase
  * at its end, delete after; `now` in milliseconds since the epoch.
  */
-export function planEndpointToken(view: EndpointTokenView, now: number): EndpointTokenDecision {
+export function planEndpointToken(view: ObservedEndpointToken, now: number): EndpointTokenDecision {
   const { metadata } = view.token;
   if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
   const state = tokenState(view, now);
-  const life = tokenLife(view);
-  if (state.kind !== "expired" && !isHeld(metadata))
-    return planned({ ...nothingToDo, steps: [[beginWrite(resource, metadata)]] });
+  const life = tokenLifetime(view);
+  if (state.kind !== "expired" && !hasFinalizer(metadata))
+    return planned({ ...nothingToDo, steps: [[addFinalizerAndStart(resource, metadata)]] });
   switch (state.kind) {
     case "expired":
       return planned(planExpired(view, life, now));
     case "refused":
-      return planned(planStatus(view, { life, claims: refusedClaims(life, state) }, now));
+      return planned(planStatus(view, { life, claims: refusedConditions(life, state) }, now));
     case "minted":
       return planned(planMinted(view, undefined, now));
     case "wanted": {
@@ -85,7 +85,7 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
         claims,
         requester: state.requester.name,
         endsAt: life.endsAt,
-        otherwise: { steps: [], next: nextLook(now, [life.endsAt]) },
+        otherwise: { steps: [], result: requeueAt(now, [life.endsAt]) },
       };
     }
   }
@@ -96,13 +96,13 @@ export function planEndpointToken(view: EndpointTokenView, now: number): Endpoin
  * kept.
  */
 export function planMinted(
-  view: EndpointTokenView,
+  view: ObservedEndpointToken,
   minted: MintedToken | undefined,
   now: number,
 ): Plan {
   const { token, keyId } = view.token;
-  const life = tokenLife(view);
-  const claims = mintedClaims(life, view.config);
+  const life = tokenLifetime(view);
+  const claims = mintedConditions(life, view.config);
   return planStatus(
     view,
     { life, claims, token: minted?.token ?? token, keyID: minted?.kid ?? keyId },
@@ -114,28 +114,28 @@ export function planMinted(
  * What to tell while the plan of a token that is not being deleted fails: what can be told without
  * a mint.
  */
-export function planTokenReport(view: EndpointTokenView, now: number): Plan {
-  const life = tokenLife(view);
+export function planTokenReport(view: ObservedEndpointToken, now: number): Plan {
+  const life = tokenLifetime(view);
   const { steps } = planStatus(view, { life, ...standingOutcome(view, life, now) }, now);
   return { ...nothingToDo, steps };
 }
 
 function standingOutcome(
-  view: EndpointTokenView,
-  life: TokenLife,
+  view: ObservedEndpointToken,
+  life: TokenLifetime,
   now: number,
 ): Omit<Outcome, "life"> {
   const { token, keyId: keyID } = view.token;
   const state = tokenState(view, now);
   switch (state.kind) {
     case "expired":
-      return { claims: expiredClaims(life), keyID };
+      return { claims: expiredConditions(life), keyID };
     case "refused":
-      return { claims: refusedClaims(life, state) };
+      return { claims: refusedConditions(life, state) };
     case "minted":
-      return { claims: mintedClaims(life, view.config), token, keyID };
+      return { claims: mintedConditions(life, view.config), token, keyID };
     case "wanted":
-      return { claims: waitingClaims(life) };
+      return { claims: waitingConditions(life) };
   }
 }
 
@@ -154,47 +154,47 @@ export interface QuotaReached {
  * those has ended.
  */
 export function planTooMany(
-  view: EndpointTokenView,
+  view: ObservedEndpointToken,
   { requester, quota, nextEnd }: QuotaReached,
   now: number,
 ): Plan {
-  const life = tokenLife(view);
-  const plan = planStatus(view, { life, claims: tooManyClaims(life, requester, quota) }, now);
+  const life = tokenLifetime(view);
+  const plan = planStatus(view, { life, claims: tooManyConditions(life, requester, quota) }, now);
   // Many may wait for one end.
-  return { ...plan, next: nextLook(now, [Math.max(nextEnd, now + leastWaitMs), life.endsAt]) };
+  return { ...plan, result: requeueAt(now, [Math.max(nextEnd, now + leastWaitMs), life.endsAt]) };
 }
 
 function planned(plan: Plan): EndpointTokenDecision {
   return { kind: "plan", plan };
 }
 
-function planExpired(view: EndpointTokenView, life: TokenLife, now: number): Plan {
+function planExpired(view: ObservedEndpointToken, life: TokenLifetime, now: number): Plan {
   const plan = planStatus(
     view,
-    { life, claims: expiredClaims(life), keyID: view.token.keyId },
+    { life, claims: expiredConditions(life), keyID: view.token.keyId },
     now,
   );
   const due = now >= deletionInstant(view, life);
   return due && plan.steps.length === 0
-    ? { ...nothingToDo, steps: [[removal(resource, view.token)]] }
+    ? { ...nothingToDo, steps: [[deleteWrite(resource, view.token)]] }
     : plan;
 }
 
-function planWaiting(view: EndpointTokenView, life: TokenLife, now: number): Plan {
+function planWaiting(view: ObservedEndpointToken, life: TokenLifetime, now: number): Plan {
   const impatientAt = createdAt(view.token.metadata) + patienceMs;
-  if (now < impatientAt) return { steps: [], next: nextLook(now, [impatientAt, life.endsAt]) };
-  return planStatus(view, { life, claims: waitingClaims(life) }, now);
+  if (now < impatientAt) return { steps: [], result: requeueAt(now, [impatientAt, life.endsAt]) };
+  return planStatus(view, { life, claims: waitingConditions(life) }, now);
 }
 
 interface Outcome {
-  readonly life: TokenLife;
-  readonly claims: readonly ConditionClaim[];
+  readonly life: TokenLifetime;
+  readonly claims: readonly ConditionUpdate[];
   readonly token?: SecretText | undefined;
   readonly keyID?: string | undefined;
 }
 
 function planStatus(
-  view: EndpointTokenView,
+  view: ObservedEndpointToken,
   { life, claims: found, token, keyID }: Outcome,
   now: number,
 ): Plan {
@@ -204,15 +204,19 @@ function planStatus(
   const expiresAt = timestamp(life.endsAt);
   const writes = statusWrites(resource, view.token, {
     observedGeneration: generation,
-    conditions: settleConditions(conditions, claims, { generation, now }),
+    conditions: mergeConditions(conditions, claims, { generation, now }),
     expiresAt,
     keyID,
     token,
   });
-  const told = notices({ resource, metadata, standing: conditions, expiresAt }, claims, "Normal");
+  const told = conditionEvents(
+    { resource, metadata, standing: conditions, expiresAt },
+    claims,
+    "Normal",
+  );
   return {
     steps: [told, writes].filter((step) => step.length > 0),
-    next: nextLook(now, [life.endsAt, deletionInstant(view, life)]),
+    result: requeueAt(now, [life.endsAt, deletionInstant(view, life)]),
   };
 }
 
@@ -220,13 +224,13 @@ function planStatus(
  * The scopes of the key that it was asked for with; those that the token's own is within are left
  * out.
  */
-function scopesBehind({ askedWith, token }: EndpointTokenView): readonly Scope[] {
-  if (askedWith === undefined || askedWith === "gone") return [];
+function scopesBehind({ parentKey, token }: ObservedEndpointToken): readonly Scope[] {
+  if (parentKey === undefined || parentKey === "gone") return [];
   const isBeyond = (limit: ScopeLimit): limit is Scope =>
-    typeof limit !== "string" && !narrows(token.spec.limit, limit, askedWith.config.namespace);
-  return limitsOf(askedWith).filter(isBeyond);
+    typeof limit !== "string" && !narrows(token.spec.limit, limit, parentKey.config.namespace);
+  return effectiveScopes(parentKey).filter(isBeyond);
 }
 
-function deletionInstant({ config }: EndpointTokenView, life: TokenLife): number {
+function deletionInstant({ config }: ObservedEndpointToken, life: TokenLifetime): number {
   return life.endsAt + config.deleteExpiredTokensAfter * secondMs;
 }

@@ -1,6 +1,6 @@
 import type { EndpointToken } from "../../api/endpoint-token.ts";
 import { group } from "../../api/names.ts";
-import type { RequesterStamp } from "../../api/requester.ts";
+import type { RequesterAnnotations } from "../../api/requester.ts";
 import { type Scope, writeScope } from "../../api/scope.ts";
 import { isSystemName } from "../requester/requester.ts";
 
@@ -45,7 +45,7 @@ export interface TokenTerms {
 /** The claims of a token for this requester. */
 export function tokenClaims(
   { metadata, spec }: EndpointToken,
-  requester: RequesterStamp,
+  requester: RequesterAnnotations,
   terms: TokenTerms,
 ): TokenClaims {
   const mintedAt = seconds(terms.now);

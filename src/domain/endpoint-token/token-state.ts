@@ -1,11 +1,15 @@
-import type { ConditionClaim } from "../../api/conditions.ts";
+import type { ConditionUpdate } from "../../api/conditions.ts";
 import type { EndpointToken } from "../../api/endpoint-token.ts";
-import type { Requester, RequesterStamp } from "../../api/requester.ts";
-import { atWork, stalled, timestamp } from "../plan/conditions.ts";
-import type { SaidFailure } from "../plan/failing.ts";
+import type { Requester, RequesterAnnotations } from "../../api/requester.ts";
+import { reconciling, stalled, timestamp } from "../plan/conditions.ts";
+import type { ReportedFailure } from "../plan/failing.ts";
 import type { GrantState } from "../grants/granted-names.ts";
-import { parentInvalidReason, endOfAsked, type KeyView } from "../access-key/key-state.ts";
-import { clampedLife, createdAt, instantOf, lifetimeStart } from "../lifetime.ts";
+import {
+  parentInvalidReason,
+  maximumChildExpiry,
+  type ResolvedKey,
+} from "../access-key/key-state.ts";
+import { clampedLifetime, createdAt, instantOf, lifetimeStart } from "../lifetime.ts";
 import { isSystemName } from "../requester/requester.ts";
 
 /** What of the configuration bears on tokens; durations in seconds. */
@@ -18,7 +22,7 @@ export interface EndpointTokenConfig {
 }
 
 /** A DirectClusterEndpointToken and what bears on it. */
-export interface EndpointTokenView {
+export interface ObservedEndpointToken {
   readonly token: EndpointToken;
   readonly requester: Requester;
   readonly grant: GrantState;
@@ -29,13 +33,13 @@ export interface EndpointTokenView {
    * The key that its request came with, which it never outlives nor exceeds; absent when it came
    * with none.
    */
-  readonly askedWith?: KeyView | "gone";
+  readonly parentKey?: ResolvedKey | "gone";
   /** What fails again and again when the object or the grant that it waits for is written. */
-  readonly failure?: SaidFailure | undefined;
+  readonly failure?: ReportedFailure | undefined;
 }
 
 /** The life of a token; `endsAt` in milliseconds since the epoch, `asked` in seconds. */
-export interface TokenLife {
+export interface TokenLifetime {
   readonly endsAt: number;
   readonly asked: number;
   readonly clamped: boolean;
@@ -56,7 +60,7 @@ export type TokenState =
       readonly message: string;
     }
   | { readonly kind: "minted" }
-  | { readonly kind: "wanted"; readonly requester: RequesterStamp };
+  | { readonly kind: "wanted"; readonly requester: RequesterAnnotations };
 
 const defaultTtl = 3600;
 
@@ -65,17 +69,17 @@ const defaultTtl = 3600;
  * than the key that it was asked for with. One that has been declared over stays so when the
  * maximum grows.
  */
-export function tokenLife({ token, config, askedWith }: EndpointTokenView): TokenLife {
+export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToken): TokenLifetime {
   const { metadata, spec, conditions } = token;
   const asked = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
-  const { endsAt, clamped } = clampedLife(lifetimeStart(metadata), {
+  const { endsAt, clamped } = clampedLifetime(lifetimeStart(metadata), {
     ttl: asked,
     maximumTtl: config.maximumTokenTtl,
   });
   const keyEndsAt =
-    askedWith === undefined || askedWith === "gone"
+    parentKey === undefined || parentKey === "gone"
       ? Infinity
-      : endOfAsked(askedWith, createdAt(metadata));
+      : maximumChildExpiry(parentKey, createdAt(metadata));
   const declaredOver = conditions.some(
     ({ type, status }) => type === "Expired" && status === "True",
   );
@@ -89,9 +93,9 @@ export function tokenLife({ token, config, askedWith }: EndpointTokenView): Toke
 }
 
 /** The state of a token that is not being deleted, at `now` in milliseconds since the epoch. */
-export function tokenState(view: EndpointTokenView, now: number): TokenState {
+export function tokenState(view: ObservedEndpointToken, now: number): TokenState {
   const { token, requester, knownKids } = view;
-  const { endsAt } = tokenLife(view);
+  const { endsAt } = tokenLifetime(view);
   if (now >= endsAt) return { kind: "expired" };
   const standing =
     token.token !== undefined &&
@@ -107,7 +111,7 @@ export function tokenState(view: EndpointTokenView, now: number): TokenState {
   const unsupported = unsupportedBecause(requester);
   if (unsupported !== undefined)
     return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
-  const dead = parentInvalidReason(view.askedWith, now);
+  const dead = parentInvalidReason(view.parentKey, now);
   if (dead !== undefined)
     return {
       kind: "refused",
@@ -125,13 +129,13 @@ export function tokenState(view: EndpointTokenView, now: number): TokenState {
   return standing ? { kind: "minted" } : { kind: "wanted", requester };
 }
 
-function unsupportedBecause({ name }: RequesterStamp): string | undefined {
+function unsupportedBecause({ name }: RequesterAnnotations): string | undefined {
   if (!isSystemName(name)) return undefined;
   return `No token is issued to ${JSON.stringify(name)}: in another cluster the name would mean somebody else. Ask as a user of your own.`;
 }
 
 /** Conditions of a token that is over. */
-export function expiredClaims(life: TokenLife): readonly ConditionClaim[] {
+export function expiredConditions(life: TokenLifetime): readonly ConditionUpdate[] {
   const message = `The token's life ended at ${timestamp(life.endsAt)}. Create another one.`;
   return [
     ...stalled("Expired", message),
@@ -140,37 +144,37 @@ export function expiredClaims(life: TokenLife): readonly ConditionClaim[] {
 }
 
 /** Conditions of a token that is never issued. */
-export function refusedClaims(
-  life: TokenLife,
+export function refusedConditions(
+  life: TokenLifetime,
   { reason, message }: Extract<TokenState, { kind: "refused" }>,
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   return [...stalled(reason, message), notExpired(life)];
 }
 
 /** Conditions of a token whose grant does not come. */
-export function waitingClaims(life: TokenLife): readonly ConditionClaim[] {
+export function waitingConditions(life: TokenLifetime): readonly ConditionUpdate[] {
   const message =
     "The token is issued as soon as its requester alone is granted access to the object.";
-  return [...atWork("WaitingForGrant", message), notExpired(life)];
+  return [...reconciling("WaitingForGrant", message), notExpired(life)];
 }
 
 /** Conditions of a token whose requester has too many valid tokens. */
-export function tooManyClaims(
-  life: TokenLife,
+export function tooManyConditions(
+  life: TokenLifetime,
   requester: string,
   quota: number,
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   const message =
     `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; a deleted token counts until it expires.` +
     " The token is issued when one of them has expired.";
-  return [...atWork("TooManyTokens", message), notExpired(life)];
+  return [...reconciling("TooManyTokens", message), notExpired(life)];
 }
 
 /** Conditions of a token that is valid. */
-export function mintedClaims(
-  life: TokenLife,
+export function mintedConditions(
+  life: TokenLifetime,
   { maximumTokenTtl }: EndpointTokenConfig,
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   const clamped = life.clamped
     ? ` A ttl of ${life.asked} seconds is more than the configured maximum of ${maximumTokenTtl} seconds, which applies.`
     : "";
@@ -181,7 +185,7 @@ export function mintedClaims(
   return [{ type: "Ready", status: "True", reason: "Minted", message }, notExpired(life)];
 }
 
-function notExpired(life: TokenLife): ConditionClaim {
+function notExpired(life: TokenLifetime): ConditionUpdate {
   return {
     type: "Expired",
     status: "False",

@@ -1,8 +1,8 @@
 /** A ClusterRole never names more objects than this. */
-export const shardSize = 500;
+export const chunkSize = 500;
 
 /** What the shards name now, by number, and what they should name between them. */
-export interface Placement {
+export interface Assignment {
   readonly standing: ReadonlyMap<number, readonly string[]>;
   readonly wanted: Iterable<string>;
   /** Numbers that cannot be used. */
@@ -13,11 +13,11 @@ export interface Placement {
  * Names stay in the lowest shard that has them; new ones fill free places, lowest shard first.
  * Empty shards are left out.
  */
-export function placeNames({
+export function assignNames({
   standing,
   wanted,
   blocked,
-}: Placement): ReadonlyMap<number, ReadonlySet<string>> {
+}: Assignment): ReadonlyMap<number, ReadonlySet<string>> {
   const left = new Set(wanted);
   const shards = new Map<number, Set<string>>();
   for (const [number, names] of [...standing].sort(([one], [other]) => one - other)) {
@@ -34,14 +34,14 @@ export function placeNames({
 function takeOut(left: Set<string>, names: readonly string[]): Set<string> {
   const kept = new Set<string>();
   for (const name of names) {
-    if (kept.size < shardSize && left.delete(name)) kept.add(name);
+    if (kept.size < chunkSize && left.delete(name)) kept.add(name);
   }
   return kept;
 }
 
 function fill(shard: Set<string>, left: Set<string>): Set<string> {
   for (const name of left) {
-    if (shard.size >= shardSize) break;
+    if (shard.size >= chunkSize) break;
     shard.add(name);
     left.delete(name);
   }

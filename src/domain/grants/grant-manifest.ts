@@ -3,13 +3,13 @@ import type { Manifest, Metadata } from "../../api/object.ts";
 import type { GrantRole } from "../../api/requester-grant.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { PolicyRule } from "../../api/role.ts";
-import { grantedPlurals, grantedVerbs, shardPrefix } from "./granted-names.ts";
+import { grantedPlurals, grantedVerbs, chunkPrefix } from "./granted-names.ts";
 
 /**
  * One ClusterRole and ClusterRoleBinding of a requester; `names` are keys of granted objects, at
  * least one.
  */
-export interface GrantShard {
+export interface GrantChunk {
   readonly hash: string;
   readonly requester: string;
   readonly number: number;
@@ -17,14 +17,14 @@ export interface GrantShard {
 }
 
 /** Name of a shard's ClusterRole and ClusterRoleBinding. */
-export function shardName(hash: string, number: number): string {
-  return `${shardPrefix(hash)}${number}`;
+export function chunkName(hash: string, number: number): string {
+  return `${chunkPrefix(hash)}${number}`;
 }
 
 /** Number of the shard of this requester that has the name; undefined when none has. */
-export function shardNumber(hash: string, name: string): number | undefined {
+export function chunkNumber(hash: string, name: string): number | undefined {
   const number = Number(name.slice(name.lastIndexOf("-") + 1));
-  return Number.isSafeInteger(number) && number >= 0 && shardName(hash, number) === name
+  return Number.isSafeInteger(number) && number >= 0 && chunkName(hash, number) === name
     ? number
     : undefined;
 }
@@ -32,7 +32,7 @@ export function shardNumber(hash: string, name: string): number | undefined {
 /**
  * One rule for each kind that has names: a rule without names would open every object of its kind.
  */
-export function shardRules(
+export function chunkRules(
   names: ReadonlySet<string>,
 ): readonly Omit<PolicyRule, "nonResourceURLs">[] {
   return Object.values(grantedPlurals).flatMap((plural) => {
@@ -53,7 +53,7 @@ export function shardRules(
 }
 
 /** The ClusterRole of a shard; what others put on its metadata is kept when one stands. */
-export function shardRole(shard: GrantShard, standing?: GrantRole): Manifest {
+export function chunkRole(shard: GrantChunk, standing?: GrantRole): Manifest {
   return {
     apiVersion: apiVersionOf(resources.clusterRoles),
     kind: resources.clusterRoles.kind,
@@ -61,25 +61,25 @@ export function shardRole(shard: GrantShard, standing?: GrantRole): Manifest {
       ...(standing === undefined ? {} : kept(standing.metadata)),
       ...marks(shard, standing?.metadata),
     },
-    rules: shardRules(shard.names),
+    rules: chunkRules(shard.names),
   };
 }
 
 /** The ClusterRoleBinding of a shard. */
-export function shardBinding(shard: GrantShard): Manifest {
+export function chunkBinding(shard: GrantChunk): Manifest {
   const { group: apiGroup, kind } = resources.clusterRoles;
   return {
     apiVersion: apiVersionOf(resources.clusterRoleBindings),
     kind: resources.clusterRoleBindings.kind,
     metadata: marks(shard),
-    roleRef: { apiGroup, kind, name: shardName(shard.hash, shard.number) },
+    roleRef: { apiGroup, kind, name: chunkName(shard.hash, shard.number) },
     subjects: [{ kind: "User", apiGroup, name: shard.requester }],
   };
 }
 
 /** Whether Latchkey's label and annotation stand on a role or binding of the requester. */
 export function isMarkedFor(
-  { hash, requester }: Pick<GrantShard, "hash" | "requester">,
+  { hash, requester }: Pick<GrantChunk, "hash" | "requester">,
   metadata: Metadata,
 ): boolean {
   return (
@@ -97,11 +97,11 @@ function kept({
 }
 
 function marks(
-  { hash, requester, number }: GrantShard,
+  { hash, requester, number }: GrantChunk,
   standing?: Metadata,
 ): Pick<Metadata, "name" | "labels" | "annotations"> {
   return {
-    name: shardName(hash, number),
+    name: chunkName(hash, number),
     labels: { ...standing?.labels, [labels.requesterHash]: hash },
     annotations: { ...standing?.annotations, [annotations.requester]: requester },
   };

@@ -40,7 +40,7 @@ export function requesterHash(requester: string): string {
 }
 
 /** What the names of a requester's ClusterRoles and ClusterRoleBindings begin with. */
-export function shardPrefix(hash: string): string {
+export function chunkPrefix(hash: string): string {
   return `latchkey-requester-${hash}-`;
 }
 
@@ -94,7 +94,7 @@ const rbac = resources.clusterRoles.group;
  * What is near an object: its requester if known, roles (at least all that name it) and bindings
  * (at least those of the roles' names).
  */
-export interface GrantSurroundings {
+export interface ObservedGrant {
   readonly requester: string | undefined;
   readonly roles: readonly GrantRole[];
   readonly bindings: readonly GrantBinding[];
@@ -103,7 +103,7 @@ export interface GrantSurroundings {
 /** How the grants of one object stand; roles without Latchkey's name and label do not count. */
 export function grantState(
   object: GrantedObject,
-  { requester, roles, bindings }: GrantSurroundings,
+  { requester, roles, bindings }: ObservedGrant,
 ): GrantState {
   const key = grantKey(object);
   const naming = roles.filter(

@@ -1,15 +1,15 @@
 import type { GrantBinding, GrantedObject, GrantRole } from "../../api/requester-grant.ts";
 import { resources } from "../../api/resources.ts";
 import {
-  type GrantShard,
+  type GrantChunk,
   isMarkedFor,
-  shardBinding,
-  shardName,
-  shardNumber,
-  shardRole,
-  shardRules,
+  chunkBinding,
+  chunkName,
+  chunkNumber,
+  chunkRole,
+  chunkRules,
 } from "./grant-manifest.ts";
-import { placeNames } from "./grant-chunks.ts";
+import { assignNames } from "./grant-chunks.ts";
 import {
   grantKey,
   isGrantBinding,
@@ -19,11 +19,11 @@ import {
   namesInForce,
 } from "./granted-names.ts";
 import { isSame } from "../plan/merge-patch.ts";
-import { type Plan, removal, type Write } from "../plan/plan.ts";
+import { type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 import { isSystemName } from "../requester/requester.ts";
 
 /** What is there for one requester. */
-export interface RequesterGrantSeen {
+export interface ObservedRequesterGrants {
   /** {@link requesterHash} of the requester. */
   readonly hash: string;
   /** Undefined: nobody is known for the hash, what carries it is left over. */
@@ -53,7 +53,7 @@ export interface RequesterGrantPlan extends Plan {
  * last, a role before its binding. A role that loses and gains names does so in one write, after
  * those that only lose some.
  */
-export function planRequesterGrant(seen: RequesterGrantSeen): RequesterGrantPlan {
+export function planRequesterGrant(seen: ObservedRequesterGrants): RequesterGrantPlan {
   const strangers = [...seen.roles, ...seen.bindings].filter(
     (entry) => !isGrantOf(seen.hash, entry),
   );
@@ -67,45 +67,45 @@ export function planRequesterGrant(seen: RequesterGrantSeen): RequesterGrantPlan
     [
       ...bindings
         .filter((binding) => !sound.includes(binding))
-        .map((binding) => removal(resources.clusterRoleBindings, binding)),
+        .map((binding) => deleteWrite(resources.clusterRoleBindings, binding)),
       ...losing,
     ],
     trading,
     roles
       .filter(({ metadata }) => !shards.has(metadata.name))
-      .map((role) => removal(resources.clusterRoles, role)),
+      .map((role) => deleteWrite(resources.clusterRoles, role)),
     gaining,
     missingBindings(shards, sound),
   ];
   return {
     steps: steps.filter((step) => step.length > 0),
-    next: { kind: "wait-for-change" },
+    result: { kind: "done" },
     conflicts,
   };
 }
 
-type Shards = ReadonlyMap<string, GrantShard>;
+type Shards = ReadonlyMap<string, GrantChunk>;
 
 function wantedShards(
-  { hash, requester, wanted }: RequesterGrantSeen,
+  { hash, requester, wanted }: ObservedRequesterGrants,
   roles: readonly GrantRole[],
   conflicts: readonly string[],
 ): Shards {
   if (requester === undefined || isSystemName(requester)) return new Map();
   const numbered = roles.map((role) => ({
-    number: shardNumber(hash, role.metadata.name),
+    number: chunkNumber(hash, role.metadata.name),
     names: grantedNames(role),
   }));
-  const placed = placeNames({
+  const placed = assignNames({
     standing: new Map(
       numbered.flatMap(({ number, names }) => (number === undefined ? [] : [[number, names]])),
     ),
     wanted: wanted.map(grantKey),
-    blocked: new Set(conflicts.flatMap((name) => shardNumber(hash, name) ?? [])),
+    blocked: new Set(conflicts.flatMap((name) => chunkNumber(hash, name) ?? [])),
   });
   return new Map(
     [...placed].map(([number, names]) => [
-      shardName(hash, number),
+      chunkName(hash, number),
       { hash, requester, number, names },
     ]),
   );
@@ -124,19 +124,19 @@ function roleWrites(
   for (const [name, shard] of shards) {
     const role = byName.get(name);
     if (role === undefined) {
-      gaining.push({ do: "create", resource, object: shardRole(shard) });
+      gaining.push({ do: "create", resource, object: chunkRole(shard) });
     } else if (role.aggregated) {
       // Only who may do everything may change a role that has an aggregation rule, even to take the
       // rule away.
-      losing.push(removal(resource, role));
-      gaining.push({ do: "create", resource, object: shardRole(shard) });
+      losing.push(deleteWrite(resource, role));
+      gaining.push({ do: "create", resource, object: chunkRole(shard) });
     } else if (!isAsWanted(shard, role)) {
       const step = !grantsTooMuch(shard, role)
         ? gaining
         : grantsTooLittle(shard, role)
           ? trading
           : losing;
-      step.push({ do: "replace", resource, object: shardRole(shard, role) });
+      step.push({ do: "replace", resource, object: chunkRole(shard, role) });
     }
   }
   return [losing, trading, gaining];
@@ -148,25 +148,25 @@ function missingBindings(shards: Shards, sound: readonly GrantBinding[]): readon
   return missing.map(([, shard]) => ({
     do: "create",
     resource: resources.clusterRoleBindings,
-    object: shardBinding(shard),
+    object: chunkBinding(shard),
   }));
 }
 
-function isAsWanted(shard: GrantShard, { metadata, rules, aggregated }: GrantRole): boolean {
-  const written = shardRules(shard.names).map((rule) => ({ ...rule, nonResourceURLs: [] }));
+function isAsWanted(shard: GrantChunk, { metadata, rules, aggregated }: GrantRole): boolean {
+  const written = chunkRules(shard.names).map((rule) => ({ ...rule, nonResourceURLs: [] }));
   return !aggregated && isMarkedFor(shard, metadata) && isSame(rules, written);
 }
 
-function grantsTooMuch({ names }: GrantShard, role: GrantRole): boolean {
+function grantsTooMuch({ names }: GrantChunk, role: GrantRole): boolean {
   return !role.rules.every(isGrantRule) || grantedNames(role).some((name) => !names.has(name));
 }
 
-function grantsTooLittle({ names }: GrantShard, role: GrantRole): boolean {
+function grantsTooLittle({ names }: GrantChunk, role: GrantRole): boolean {
   const inForce = new Set(namesInForce(role));
   return [...names].some((name) => !inForce.has(name));
 }
 
-function isSound(shard: GrantShard | undefined, binding: GrantBinding): boolean {
+function isSound(shard: GrantChunk | undefined, binding: GrantBinding): boolean {
   return (
     shard !== undefined &&
     isMarkedFor(shard, binding.metadata) &&

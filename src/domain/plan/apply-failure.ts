@@ -1,11 +1,11 @@
-import type { ConditionClaim } from "../../api/conditions.ts";
-import { atWork, timestamp } from "./conditions.ts";
-import type { SaidFailure } from "./failing.ts";
+import type { ConditionUpdate } from "../../api/conditions.ts";
+import { reconciling, timestamp } from "./conditions.ts";
+import type { ReportedFailure } from "./failing.ts";
 
 const longestError = 512;
 
 /** That an object cannot be applied, for people: since when, why, and what to do. */
-export function applyFailureSentence({ message, since }: SaidFailure): string {
+export function applyFailureSentence({ message, since }: ReportedFailure): string {
   const error =
     message.length <= longestError ? message : `${message.slice(0, longestError - 3)}...`;
   return (
@@ -20,9 +20,9 @@ export function applyFailureSentence({ message, since }: SaidFailure): string {
  * reason, and the failure is said beside it.
  */
 export function withApplyFailure(
-  claims: readonly ConditionClaim[],
-  failure: SaidFailure | undefined,
-): readonly ConditionClaim[] {
+  claims: readonly ConditionUpdate[],
+  failure: ReportedFailure | undefined,
+): readonly ConditionUpdate[] {
   const ready = claims.find(({ type }) => type === "Ready");
   if (failure === undefined || ready === undefined) return claims;
   const message = `${ready.message} ${applyFailureSentence(failure)}`;
@@ -32,5 +32,5 @@ export function withApplyFailure(
       claim.type === "Ready" || claim.type === "Stalled" ? { ...claim, message } : claim,
     );
   const others = claims.filter(({ type }) => type !== "Ready" && type !== "Reconciling");
-  return [...atWork("ApplyFailed", message), ...others];
+  return [...reconciling("ApplyFailed", message), ...others];
 }

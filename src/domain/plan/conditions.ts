@@ -1,4 +1,4 @@
-import type { Condition, ConditionClaim } from "../../api/conditions.ts";
+import type { Condition, ConditionUpdate } from "../../api/conditions.ts";
 
 const longestMessage = 1024;
 
@@ -7,9 +7,9 @@ const longestMessage = 1024;
  * `lastTransitionTime` moves only when the status flips (Kubernetes API conventions, "Typical
  * status properties"). `now` is in milliseconds since the epoch.
  */
-export function settleConditions(
+export function mergeConditions(
   standing: readonly Condition[],
-  claims: readonly ConditionClaim[],
+  claims: readonly ConditionUpdate[],
   { generation, now }: { readonly generation: number; readonly now: number },
 ): readonly Condition[] {
   return claims
@@ -31,9 +31,9 @@ export function settleConditions(
  * Failed).
  */
 export function stalled(
-  reason: ConditionClaim["reason"],
+  reason: ConditionUpdate["reason"],
   message: string,
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   return [
     { type: "Ready", status: "False", reason, message },
     { type: "Stalled", status: "True", reason, message },
@@ -43,10 +43,10 @@ export function stalled(
 /**
  * Ready=False with Reconciling=True: time or Latchkey mends it (kstatus reads it as InProgress).
  */
-export function atWork(
-  reason: ConditionClaim["reason"],
+export function reconciling(
+  reason: ConditionUpdate["reason"],
   message: string,
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   return [
     { type: "Ready", status: "False", reason, message },
     { type: "Reconciling", status: "True", reason, message },

@@ -1,18 +1,18 @@
-import type { Condition, ConditionClaim, ConditionType } from "../../api/conditions.ts";
+import type { Condition, ConditionUpdate, ConditionType } from "../../api/conditions.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
-import type { Notice, Write } from "./plan.ts";
+import type { Event, Write } from "./plan.ts";
 
 /** What an Event would be about, and the conditions that stand before this pass. */
-export interface Telling {
+export interface EventContext {
   readonly resource: Resource;
   readonly metadata: Metadata;
   readonly standing: readonly Condition[];
 }
 
 /** A telling about an object whose life may end. */
-export interface LifeTelling extends Telling {
-  /** RFC 3339: the occasion of Events about the end of a life; undefined when it has none. */
+export interface LifetimeEventContext extends EventContext {
+  /** RFC 3339: the deduplicationKey of Events about the end of a life; undefined when it has none. */
   readonly expiresAt: string | undefined;
 }
 
@@ -20,19 +20,21 @@ export interface LifeTelling extends Telling {
  * An Event for a life that has ended, for an end that has come near, and for a change of health;
  * none for what stands already.
  */
-export function notices(
-  telling: LifeTelling,
-  claims: readonly ConditionClaim[],
-  expired: Notice["type"],
+export function conditionEvents(
+  telling: LifetimeEventContext,
+  claims: readonly ConditionUpdate[],
+  expired: Event["type"],
 ): readonly Write[] {
   const news = claims.filter((claim) => isNews(telling.standing, claim));
   const life = String(telling.expiresAt);
   const endings = news.flatMap((claim) => {
-    if (isTrue(claim, "Expired")) return tell(telling, claim, { type: expired, occasion: life });
-    if (isTrue(claim, "Expiring")) return tell(telling, claim, { type: "Normal", occasion: life });
+    if (isTrue(claim, "Expired"))
+      return tell(telling, claim, { type: expired, deduplicationKey: life });
+    if (isTrue(claim, "Expiring"))
+      return tell(telling, claim, { type: "Normal", deduplicationKey: life });
     return [];
   });
-  return [...endings, ...healthNotices(telling, claims, ["Ready"])];
+  return [...endings, ...healthEvents(telling, claims, ["Ready"])];
 }
 
 /**
@@ -40,18 +42,18 @@ export function notices(
  * again (Normal). `types` are the conditions that say so, the one that counts most first; that one
  * also says that all is well.
  */
-export function healthNotices(
-  telling: Telling,
-  claims: readonly ConditionClaim[],
+export function healthEvents(
+  telling: EventContext,
+  claims: readonly ConditionUpdate[],
   types: readonly ConditionType[],
 ): readonly Write[] {
   const [before, after] = [troubleIn(telling.standing, types), troubleIn(claims, types)];
   // A pass that is repeated because its status was not written is decided on the same times, and so
-  // is the same occasion.
+  // is the same deduplicationKey.
   const since = telling.standing.find(
     ({ type }) => type === (after ?? before)?.type,
   )?.lastTransitionTime;
-  const occasion = `generation ${telling.metadata.generation}${since === undefined ? "" : ` since ${since}`}`;
+  const deduplicationKey = `generation ${telling.metadata.generation}${since === undefined ? "" : ` since ${since}`}`;
   if (after === undefined) {
     const well =
       before === undefined
@@ -59,13 +61,13 @@ export function healthNotices(
         : claims.find(({ type, status }) => type === types[0] && status === "True");
     return well === undefined || isPassing(claims, types)
       ? []
-      : tell(telling, well, { type: "Normal", occasion });
+      : tell(telling, well, { type: "Normal", deduplicationKey });
   }
   const isSame = before?.type === after.type && before.reason === after.reason;
   // The end of a life is told once, with the condition Expired.
   return isSame || after.reason === "Expired"
     ? []
-    : tell(telling, after, { type: "Warning", occasion });
+    : tell(telling, after, { type: "Warning", deduplicationKey });
 }
 
 /** Reasons of a condition that is False for a while or on purpose. */
@@ -84,29 +86,37 @@ function troubleIn<T extends Pick<Condition, "type" | "status" | "reason">>(
   );
 }
 
-function isPassing(claims: readonly ConditionClaim[], types: readonly ConditionType[]): boolean {
+function isPassing(claims: readonly ConditionUpdate[], types: readonly ConditionType[]): boolean {
   return claims.some(
     ({ type, status, reason }) => types.includes(type) && status === "False" && passing.has(reason),
   );
 }
 
-function isNews(standing: readonly Condition[], { type, status, reason }: ConditionClaim): boolean {
+function isNews(
+  standing: readonly Condition[],
+  { type, status, reason }: ConditionUpdate,
+): boolean {
   return !standing.some(
     (condition) =>
       condition.type === type && condition.status === status && condition.reason === reason,
   );
 }
 
-function isTrue(claim: ConditionClaim, type: ConditionClaim["type"]): boolean {
+function isTrue(claim: ConditionUpdate, type: ConditionUpdate["type"]): boolean {
   return claim.type === type && claim.status === "True";
 }
 
 function tell(
-  { resource, metadata }: Telling,
-  { reason, message }: ConditionClaim,
-  { type, occasion }: Pick<Notice, "type" | "occasion">,
+  { resource, metadata }: EventContext,
+  { reason, message }: ConditionUpdate,
+  { type, deduplicationKey }: Pick<Event, "type" | "deduplicationKey">,
 ): readonly Write[] {
   const { namespace, name, uid } = metadata;
   const subject = { ...(namespace === undefined ? {} : { namespace }), name, uid };
-  return [{ do: "tell", notice: { resource, subject, type, reason, note: message, occasion } }];
+  return [
+    {
+      do: "record-event",
+      event: { resource, subject, type, reason, note: message, deduplicationKey },
+    },
+  ];
 }

@@ -7,7 +7,7 @@ export interface Failure {
 }
 
 /** What went wrong, and what kind of failure that is. */
-export interface FailureSeen extends Failure {
+export interface ObservedFailure extends Failure {
   /**
    * `refused`: somebody has to change something, which is said at once. `too-large`: the same, and
    * the API server cannot store it. `failed`: said once it has repeated for {@link patienceMs}.
@@ -16,7 +16,7 @@ export interface FailureSeen extends Failure {
 }
 
 /** A failure that is said of an object, in its status or in that of its source. */
-export interface SaidFailure extends FailureSeen {
+export interface ReportedFailure extends ObservedFailure {
   /**
    * When the first of the tries failed that have failed ever since, in milliseconds since the
    * epoch.
@@ -25,11 +25,11 @@ export interface SaidFailure extends FailureSeen {
 }
 
 /** Tries that have failed without a success in between; instants are monotonic milliseconds. */
-export interface Failing {
+export interface FailureHistory {
   readonly since: number;
   readonly sinceTime: number;
   /** What is said of it; absent while it may pass. */
-  readonly said?: { readonly failure: SaidFailure; readonly at: number };
+  readonly said?: { readonly failure: ReportedFailure; readonly at: number };
 }
 
 /** The clocks: monotonic milliseconds, and milliseconds since the epoch. */
@@ -51,11 +51,11 @@ const standsMs = { otherReason: 60_000, otherWords: 600_000 } as const;
  * Takes in one more failed try. What is said changes seldom: most sentences vary from try to try,
  * and every change is a write of a status.
  */
-export function failAgain(
-  before: Failing | undefined,
-  failure: FailureSeen,
+export function recordFailure(
+  before: FailureHistory | undefined,
+  failure: ObservedFailure,
   { monotonic, time }: Instant,
-): Failing {
+): FailureHistory {
   const { since, sinceTime, said } = before ?? {
     since: monotonic,
     sinceTime: time,
@@ -69,7 +69,7 @@ export function failAgain(
     : { since, sinceTime };
 }
 
-function standsFor(said: Failure, failure: FailureSeen): number {
+function standsFor(said: Failure, failure: ObservedFailure): number {
   if (said.reason !== failure.reason) return standsMs.otherReason;
   return said.message === failure.message ? Infinity : standsMs.otherWords;
 }

@@ -1,18 +1,18 @@
-import type { Condition, ConditionClaim } from "../../api/conditions.ts";
+import type { Condition, ConditionUpdate } from "../../api/conditions.ts";
 import { cleanupFinalizer } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import { withApplyFailure } from "./apply-failure.ts";
-import { settleConditions } from "./conditions.ts";
-import type { SaidFailure } from "./failing.ts";
-import { releaseWrite, isHeld } from "./finalizer.ts";
+import { mergeConditions } from "./conditions.ts";
+import type { ReportedFailure } from "./failing.ts";
+import { removeFinalizer, hasFinalizer } from "./finalizer.ts";
 import { nothingToDo, type Plan, type Write } from "./plan.ts";
 import { statusWrites } from "./status-write.ts";
 
 /**
  * What is known of an object that is being deleted; instants and spans are monotonic milliseconds.
  */
-export interface ReleaseSeen {
+export interface ObservedFinalization {
   /** Whether anybody is or may have been granted the object. */
   readonly hasGrantees: boolean;
   readonly now: number;
@@ -30,7 +30,7 @@ export interface ReleaseSeen {
 }
 
 /** Where an object is on its way out; `until` is a monotonic instant in milliseconds. */
-export type ReleasePhase =
+export type FinalizationPhase =
   /** Grants stay: kubectl reads, lists and watches after its DELETE. */
   | { readonly kind: "keep-grants"; readonly until: number }
   /** Grants stand and have to go. */
@@ -54,14 +54,14 @@ const longestReviewMs = 60_000;
  * settle time after that, once the API server no longer honours them. What nobody was granted goes
  * at once.
  */
-export function releasePhase({
+export function finalizationPhase({
   hasGrantees,
   now,
   seenAt,
   grantsGoneAt,
   settleMs,
   isStillHonoured,
-}: ReleaseSeen): ReleasePhase {
+}: ObservedFinalization): FinalizationPhase {
   if (!hasGrantees) return { kind: "release" };
   if (grantsGoneAt === undefined)
     return now < seenAt + settleMs
@@ -86,17 +86,17 @@ export interface Terminating {
  * Where an object is on its way out, `now` in milliseconds since the epoch, and what fails again
  * and again on that way.
  */
-export interface ReleaseAt {
-  readonly phase: ReleasePhase;
+export interface FinalizationAt {
+  readonly phase: FinalizationPhase;
   readonly now: number;
-  readonly failure?: SaidFailure | undefined;
+  readonly failure?: ReportedFailure | undefined;
 }
 
 /** What to tell while the end of an object fails again and again. */
-export function planStuck(
+export function planStuckFinalization(
   resource: Resource,
   object: Terminating,
-  { now, failure }: Omit<ReleaseAt, "phase">,
+  { now, failure }: Omit<FinalizationAt, "phase">,
 ): Plan {
   return {
     ...nothingToDo,
@@ -110,14 +110,14 @@ export function planStuck(
  * Lets an object go once its phase says so; until then, and while finalizers of others hold it, its
  * status says that it is going. `now` is in milliseconds since the epoch.
  */
-export function planRelease(
+export function planFinalization(
   resource: Resource,
   object: Terminating,
-  { phase, now, failure }: ReleaseAt,
+  { phase, now, failure }: FinalizationAt,
 ): Plan {
   const { metadata } = object;
-  const isDone = phase.kind === "release" || !isHeld(metadata);
-  const release = isDone && isHeld(metadata) ? [releaseWrite(resource, metadata)] : [];
+  const isDone = phase.kind === "release" || !hasFinalizer(metadata);
+  const release = isDone && hasFinalizer(metadata) ? [removeFinalizer(resource, metadata)] : [];
   // What no other finalizer holds is gone at once: its status is not worth a write.
   const stays = !isDone || metadata.finalizers.some((finalizer) => finalizer !== cleanupFinalizer);
   const status = stays ? terminatingStatus(resource, object, { isDone, now, failure }) : [];
@@ -127,7 +127,7 @@ export function planRelease(
 function terminatingStatus(
   resource: Resource,
   { metadata, status, conditions }: Terminating,
-  { isDone, now, failure }: Omit<ReleaseAt, "phase"> & { readonly isDone: boolean },
+  { isDone, now, failure }: Omit<FinalizationAt, "phase"> & { readonly isDone: boolean },
 ): readonly Write[] {
   const { generation } = metadata;
   // What is said to fail is not said to have finished before it has succeeded.
@@ -137,7 +137,7 @@ function terminatingStatus(
   );
   const replaced = new Set<string>([...claims.map(({ type }) => type), "Reconciling", "Stalled"]);
   const kept = conditions.filter(({ type }) => !replaced.has(type));
-  const settled = [...kept, ...settleConditions(conditions, claims, { generation, now })];
+  const settled = [...kept, ...mergeConditions(conditions, claims, { generation, now })];
   return statusWrites(
     resource,
     { metadata, status },
@@ -150,12 +150,12 @@ function terminatingStatus(
 }
 
 /** Conditions that promise something of an object in use. */
-const promises: readonly ConditionClaim["type"][] = ["Active", "Synced"];
+const promises: readonly ConditionUpdate["type"][] = ["Active", "Synced"];
 
 function terminatingClaims(
   conditions: readonly Condition[],
   isDone: boolean,
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   const message = isDone
     ? "The object is being deleted. Latchkey has finished; a finalizer of another controller remains."
     : "The object is being deleted. Latchkey takes back what it granted, then removes its finalizer.";
@@ -163,7 +163,7 @@ function terminatingClaims(
   const broken = promises.filter((type) => conditions.some((condition) => condition.type === type));
   return [
     { type: "Ready", status: "False", ...said },
-    ...broken.map((type): ConditionClaim => ({ type, status: "False", ...said })),
-    ...(isDone ? [] : [{ type: "Reconciling", status: "True", ...said } satisfies ConditionClaim]),
+    ...broken.map((type): ConditionUpdate => ({ type, status: "False", ...said })),
+    ...(isDone ? [] : [{ type: "Reconciling", status: "True", ...said } satisfies ConditionUpdate]),
   ];
 }

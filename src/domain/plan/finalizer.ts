@@ -5,17 +5,17 @@ import { createdAt, instantOf } from "../lifetime.ts";
 import type { Write } from "./plan.ts";
 
 /** Whether Latchkey's finalizer holds the object. */
-export function isHeld(metadata: Metadata): boolean {
+export function hasFinalizer(metadata: Metadata): boolean {
   return metadata.finalizers.includes(cleanupFinalizer);
 }
 
 /** Adds Latchkey's finalizer. */
-export function holdWrite(resource: Resource, metadata: Metadata): Write {
+export function addFinalizer(resource: Resource, metadata: Metadata): Write {
   return finalizerWrite(resource, metadata, [...metadata.finalizers, cleanupFinalizer]);
 }
 
 /** Lets the object go. */
-export function releaseWrite(resource: Resource, metadata: Metadata): Write {
+export function removeFinalizer(resource: Resource, metadata: Metadata): Write {
   return finalizerWrite(
     resource,
     metadata,
@@ -24,7 +24,7 @@ export function releaseWrite(resource: Resource, metadata: Metadata): Write {
 }
 
 /** Adds Latchkey's finalizer, and records when the lifetime began. */
-export function beginWrite(resource: Resource, metadata: Metadata): Write {
+export function addFinalizerAndStart(resource: Resource, metadata: Metadata): Write {
   return metadataWrite(resource, metadata, {
     finalizers: [...metadata.finalizers, cleanupFinalizer],
     annotations: startAnnotation(metadata),

@@ -2,15 +2,15 @@ import type { Manifest, Metadata, ObjectRef } from "../../api/object.ts";
 import type { Reason } from "../../api/conditions.ts";
 import type { Resource } from "../../api/resources.ts";
 
-/** An Event to be told once: the same `subject`, `reason` and `occasion` make the same Event. */
-export interface Notice {
+/** An Event to be told once: the same `subject`, `reason` and `deduplicationKey` make the same Event. */
+export interface Event {
   readonly resource: Resource;
   readonly subject: ObjectRef & { readonly uid: string };
   readonly type: "Normal" | "Warning";
   readonly reason: Reason;
   readonly note: string;
   /** What makes this telling different from the last one, such as the instant of expiry. */
-  readonly occasion: string;
+  readonly deduplicationKey: string;
 }
 
 /** One write to the API server, with what it was decided on. */
@@ -20,7 +20,7 @@ export type Write =
    * Asks whether the API server would take this in the place of what stands, before that is
    * deleted.
    */
-  | { readonly do: "probe"; readonly resource: Resource; readonly object: Manifest }
+  | { readonly do: "dry-run-create"; readonly resource: Resource; readonly object: Manifest }
   /** `object.metadata` carries the uid and resourceVersion that were seen. */
   | { readonly do: "replace"; readonly resource: Resource; readonly object: Manifest }
   | {
@@ -40,12 +40,12 @@ export type Write =
       readonly uid: string;
       readonly resourceVersion: string;
     }
-  | { readonly do: "tell"; readonly notice: Notice };
+  | { readonly do: "record-event"; readonly event: Event };
 
 /** When to look at the object again without a change; `at` is in milliseconds since the epoch. */
-export type Next =
-  | { readonly kind: "wait-for-change" }
-  | { readonly kind: "look-again"; readonly at: number };
+export type Result =
+  | { readonly kind: "done" }
+  | { readonly kind: "requeue-at"; readonly at: number };
 
 /**
  * What a pass does: the steps one after the other, the writes of a step in any order; a failed step
@@ -53,14 +53,17 @@ export type Next =
  */
 export interface Plan {
   readonly steps: readonly (readonly Write[])[];
-  readonly next: Next;
+  readonly result: Result;
 }
 
 /** Nothing to do until something changes. */
-export const nothingToDo: Plan = { steps: [], next: { kind: "wait-for-change" } };
+export const nothingToDo: Plan = { steps: [], result: { kind: "done" } };
 
 /** Deletes exactly the object that was seen. */
-export function removal(resource: Resource, { metadata }: { readonly metadata: Metadata }): Write {
+export function deleteWrite(
+  resource: Resource,
+  { metadata }: { readonly metadata: Metadata },
+): Write {
   return {
     do: "delete",
     resource,

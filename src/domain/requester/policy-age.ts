@@ -18,7 +18,7 @@ export function policiesAge(
 }
 
 /** The age of what stands longest; undefined when nothing does. */
-export function eldest(ages: readonly (PoliciesAge | undefined)[]): PoliciesAge | undefined {
+export function oldest(ages: readonly (PoliciesAge | undefined)[]): PoliciesAge | undefined {
   const instants = ages.flatMap((age) => (age === undefined ? [] : [age.installedAt]));
   return instants.length === 0 ? undefined : { installedAt: Math.min(...instants) };
 }

@@ -14,7 +14,7 @@ const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * whatever was sent, unless another user takes the object over: what the policy
  * `latchkey-requester-stamp` writes on servers that have MutatingAdmissionPolicy.
  */
-export function stamped(request: AdmissionRequest): AdmissionRequest["object"] {
+export function withRequesterAnnotations(request: AdmissionRequest): AdmissionRequest["object"] {
   const { object } = request;
   const metadata = recordAt(object, "metadata");
   const others = Object.entries(recordAt(metadata, "annotations")).filter(

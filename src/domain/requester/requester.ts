@@ -1,5 +1,5 @@
 import type { Metadata } from "../../api/object.ts";
-import { type Requester, stampOf } from "../../api/requester.ts";
+import { type Requester, requesterAnnotationsOf } from "../../api/requester.ts";
 import { timestamp } from "../plan/conditions.ts";
 import { createdAt } from "../lifetime.ts";
 import type { PoliciesAge } from "./policy-age.ts";
@@ -23,7 +23,7 @@ export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefine
         ` (${timestamp(policies.installedAt)}) were 10 seconds old`,
     );
   }
-  const stamp = stampOf(metadata);
+  const stamp = requesterAnnotationsOf(metadata);
   return stamp === undefined
     ? unknown("the object carries no requester")
     : { kind: "known", ...stamp };

@@ -1,7 +1,7 @@
 import { labels } from "../../api/names.ts";
 import type { Manifest, Metadata } from "../../api/object.ts";
 import { apiVersionOf, type Resource, resources } from "../../api/resources.ts";
-import type { RoleBindingSeen, RoleSeen, Subject } from "../../api/role.ts";
+import type { ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
 import { distinct, subjectKey } from "./access-rules.ts";
 import {
   bindingManifest,
@@ -10,19 +10,19 @@ import {
   isMarked,
   roleManifest,
 } from "./derived-role.ts";
-import { removal, type Write } from "../plan/plan.ts";
+import { deleteWrite, type Write } from "../plan/plan.ts";
 
 /** What stands in the namespace of a SharedSecret. */
-export interface AccessSeen {
+export interface ObservedAccess {
   readonly secret: Metadata;
   /** Derived from this very object. */
-  readonly roles: readonly RoleSeen[];
-  readonly bindings: readonly RoleBindingSeen[];
+  readonly roles: readonly ObservedRole[];
+  readonly bindings: readonly ObservedRoleBinding[];
   /** Derived from an object that is certainly gone; removed whatever they grant. */
-  readonly leftoverRoles: readonly RoleSeen[];
-  readonly leftoverBindings: readonly RoleBindingSeen[];
+  readonly orphanedRoles: readonly ObservedRole[];
+  readonly orphanedBindings: readonly ObservedRoleBinding[];
   /** Names of Roles and RoleBindings that somebody else holds. */
-  readonly strangers: ReadonlySet<string>;
+  readonly unmanaged: ReadonlySet<string>;
 }
 
 type Step = readonly Write[];
@@ -33,15 +33,15 @@ type Step = readonly Write[];
  * changed, so by these writes nobody ever holds what neither the state found nor the wanted one
  * grants, and whoever stays never loses access.
  */
-export function accessSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): readonly Step[] {
-  const possible = wanted.filter(({ name }) => !seen.strangers.has(name));
+export function accessSteps(seen: ObservedAccess, wanted: readonly DerivedRole[]): readonly Step[] {
+  const possible = wanted.filter(({ name }) => !seen.unmanaged.has(name));
   const everybody = keysOf(wanted.flatMap(({ subjects }) => subjects));
   const bindings = seen.bindings.map((binding) =>
     traded(seen, readBinding(seen, binding, { wanted, everybody })),
   );
   return [
     [
-      ...seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding)),
+      ...seen.orphanedBindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
       ...bindings.flatMap(({ cut }) => cut),
     ],
     possible.flatMap((role) => putRole(seen, role)),
@@ -56,7 +56,10 @@ export function accessSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): r
  * end: whoever the very Role of a binding is not wanted for is cut off at once, nobody gets
  * anything, and what is left over of objects that are gone goes.
  */
-export function narrowingSteps(seen: AccessSeen, wanted: readonly DerivedRole[]): readonly Step[] {
+export function narrowingSteps(
+  seen: ObservedAccess,
+  wanted: readonly DerivedRole[],
+): readonly Step[] {
   const cut = seen.bindings.flatMap((binding) => {
     const role = wanted.find(({ name }) => name === binding.metadata.name);
     const staying = keysOf(
@@ -65,28 +68,31 @@ export function narrowingSteps(seen: AccessSeen, wanted: readonly DerivedRole[])
         : [],
     );
     const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
-    if (left.length === 0) return [removal(resources.roleBindings, binding)];
+    if (left.length === 0) return [deleteWrite(resources.roleBindings, binding)];
     return left.length === binding.subjects.length ? [] : [narrowed(seen.secret, binding, left)];
   });
   return [
-    [...seen.leftoverBindings.map((binding) => removal(resources.roleBindings, binding)), ...cut],
-    seen.leftoverRoles.map((role) => removal(resources.roles, role)),
+    [
+      ...seen.orphanedBindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
+      ...cut,
+    ],
+    seen.orphanedRoles.map((role) => deleteWrite(resources.roles, role)),
   ].filter((step) => step.length > 0);
 }
 
 /** The writes that take everything back: bindings, then Roles. */
-export function revokeSteps(seen: Omit<AccessSeen, "strangers" | "secret">): readonly Step[] {
-  const bindings = [...seen.bindings, ...seen.leftoverBindings];
-  const roles = [...seen.roles, ...seen.leftoverRoles];
+export function revokeSteps(seen: Omit<ObservedAccess, "unmanaged" | "secret">): readonly Step[] {
+  const bindings = [...seen.bindings, ...seen.orphanedBindings];
+  const roles = [...seen.roles, ...seen.orphanedRoles];
   return [
-    bindings.map((binding) => removal(resources.roleBindings, binding)),
-    roles.map((role) => removal(resources.roles, role)),
+    bindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
+    roles.map((role) => deleteWrite(resources.roles, role)),
   ].filter((step) => step.length > 0);
 }
 
 /** A standing binding, what the first step does to it, and what is left of it afterwards. */
 interface Reading {
-  readonly binding: RoleBindingSeen;
+  readonly binding: ObservedRoleBinding;
   readonly role: DerivedRole | undefined;
   readonly cut: Step;
   /** Subjects after the first step; undefined: the binding is gone by then. */
@@ -94,8 +100,8 @@ interface Reading {
 }
 
 function readBinding(
-  seen: AccessSeen,
-  binding: RoleBindingSeen,
+  seen: ObservedAccess,
+  binding: ObservedRoleBinding,
   {
     wanted,
     everybody,
@@ -107,7 +113,12 @@ function readBinding(
   const stands = standsAsWritten(seen, binding.roleRef.name);
   const staying = stands ? everybody : keysOf(role?.subjects ?? []);
   const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
-  const gone = { binding, role, cut: [removal(resources.roleBindings, binding)], left: undefined };
+  const gone = {
+    binding,
+    role,
+    cut: [deleteWrite(resources.roleBindings, binding)],
+    left: undefined,
+  };
   if (!pointsHome(binding)) return gone;
   if (left.length === binding.subjects.length) return { binding, role, cut: [], left };
   // The API server refuses to update a binding whose Role is missing or grants what the writer does
@@ -120,7 +131,7 @@ function readBinding(
  * A binding that loses subjects gains the new ones in the same write: each costs the API server a
  * check of the writer's rights, for which it may wait 100 ms.
  */
-function traded(seen: AccessSeen, reading: Reading): Reading {
+function traded(seen: ObservedAccess, reading: Reading): Reading {
   const { binding, role, left, cut } = reading;
   if (cut.length === 0 || role === undefined || left === undefined) return reading;
   const both = distinct([...left, ...role.subjects]);
@@ -131,7 +142,7 @@ function traded(seen: AccessSeen, reading: Reading): Reading {
   };
 }
 
-function putRole(seen: AccessSeen, role: DerivedRole): Step {
+function putRole(seen: ObservedAccess, role: DerivedRole): Step {
   const standing = seen.roles.find(({ metadata }) => metadata.name === role.name);
   const manifest = roleManifest(seen.secret, role);
   if (standing === undefined)
@@ -140,7 +151,7 @@ function putRole(seen: AccessSeen, role: DerivedRole): Step {
   return [replacement(resources.roles, manifest, standing)];
 }
 
-function putBinding(seen: AccessSeen, role: DerivedRole, bindings: readonly Reading[]): Step {
+function putBinding(seen: ObservedAccess, role: DerivedRole, bindings: readonly Reading[]): Step {
   const standing = bindings.find(
     ({ binding, left }) => binding.metadata.name === role.name && left !== undefined,
   );
@@ -166,9 +177,9 @@ function putBinding(seen: AccessSeen, role: DerivedRole, bindings: readonly Read
  * Takes subjects out whose access now comes from another Role, and removes bindings that nothing
  * wants.
  */
-function trim(seen: AccessSeen, { binding, role, left }: Reading): Step {
+function trim(seen: ObservedAccess, { binding, role, left }: Reading): Step {
   if (left === undefined) return [];
-  if (role === undefined) return [removal(resources.roleBindings, binding)];
+  if (role === undefined) return [deleteWrite(resources.roleBindings, binding)];
   const wanted = keysOf(role.subjects);
   if (left.every((subject) => wanted.has(subjectKey(subject)))) return [];
   return [
@@ -176,16 +187,16 @@ function trim(seen: AccessSeen, { binding, role, left }: Reading): Step {
   ];
 }
 
-function obsoleteRoles(seen: AccessSeen, wanted: readonly DerivedRole[]): Step {
+function obsoleteRoles(seen: ObservedAccess, wanted: readonly DerivedRole[]): Step {
   const names = new Set(wanted.map(({ name }) => name));
   const obsolete = seen.roles.filter(({ metadata }) => !names.has(metadata.name));
-  return [...obsolete, ...seen.leftoverRoles].map((role) => removal(resources.roles, role));
+  return [...obsolete, ...seen.orphanedRoles].map((role) => deleteWrite(resources.roles, role));
 }
 
 /** A policy refuses what carries no label of Latchkey's: one that somebody took off comes back. */
 function narrowed(
   { uid }: Metadata,
-  binding: RoleBindingSeen,
+  binding: ObservedRoleBinding,
   subjects: readonly Subject[],
 ): Write {
   const { apiGroup, kind, name } = binding.roleRef;
@@ -206,11 +217,11 @@ function narrowed(
   return replacement(resources.roleBindings, manifest, binding);
 }
 
-function pointsHome({ roleRef, metadata }: RoleBindingSeen): boolean {
+function pointsHome({ roleRef, metadata }: ObservedRoleBinding): boolean {
   return roleRef.kind === resources.roles.kind && roleRef.name === metadata.name;
 }
 
-function standsAsWritten(seen: AccessSeen, name: string): boolean {
+function standsAsWritten(seen: ObservedAccess, name: string): boolean {
   const role = seen.roles.find(({ metadata }) => metadata.name === name);
   return role !== undefined && isAsWritten(seen.secret, role);
 }
@@ -223,7 +234,7 @@ function keysOf(subjects: readonly Subject[]): ReadonlySet<string> {
 function replacement(
   resource: Resource,
   manifest: Manifest,
-  { metadata: standing }: RoleSeen | RoleBindingSeen,
+  { metadata: standing }: ObservedRole | ObservedRoleBinding,
 ): Write {
   const { uid, resourceVersion, finalizers } = standing;
   const metadata = {

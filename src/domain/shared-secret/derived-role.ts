@@ -1,7 +1,7 @@
 import { annotations, apiVersion, group, labels } from "../../api/names.ts";
 import type { Manifest, ManifestMetadata, Metadata, OwnerReference } from "../../api/object.ts";
 import { apiVersionOf, resources } from "../../api/resources.ts";
-import type { PolicyRule, RoleBindingSeen, RoleSeen, Subject } from "../../api/role.ts";
+import type { PolicyRule, ObservedRoleBinding, ObservedRole, Subject } from "../../api/role.ts";
 import { distinct, type Grant, grantableVerbs, type Permission } from "./access-rules.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { hashName } from "../names.ts";
@@ -115,7 +115,7 @@ function ruleFor(name: string, { verbs, status }: Permission): Omit<PolicyRule, 
 /** Whether a Role still grants what its name stands for: nothing was edited, more or less. */
 export function isAsWritten(
   secret: { readonly name: string; readonly uid: string },
-  role: RoleSeen,
+  role: ObservedRole,
 ): boolean {
   const [rule] = role.rules;
   if (rule === undefined) return false;
@@ -128,7 +128,7 @@ export function isAsWritten(
 export function isMarked(
   secret: Metadata,
   role: DerivedRole,
-  seen: RoleSeen | RoleBindingSeen,
+  seen: ObservedRole | ObservedRoleBinding,
 ): boolean {
   const wanted = derivedMetadata(secret, role);
   const { labels: standingLabels, annotations: standing } = seen.metadata;
@@ -145,7 +145,7 @@ export function isMarked(
  * is Latchkey's by the form of its name and by a mark of Latchkey's: an owner reference alone is
  * what any tool puts on what goes with a SharedSecret.
  */
-export function sourceUidOf(seen: RoleSeen | RoleBindingSeen): string | undefined {
+export function sourceUidOf(seen: ObservedRole | ObservedRoleBinding): string | undefined {
   const { name, labels: standingLabels, annotations: standing } = seen.metadata;
   const isOurs =
     derivedForm.test(name) &&

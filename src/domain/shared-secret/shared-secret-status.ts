@@ -1,15 +1,15 @@
-import type { ConditionClaim, Reason } from "../../api/conditions.ts";
+import type { ConditionUpdate, Reason } from "../../api/conditions.ts";
 import { annotations } from "../../api/names.ts";
 import { keyOf } from "../../api/object.ts";
 import { applyFailureSentence } from "../plan/apply-failure.ts";
-import { atWork, stalled } from "../plan/conditions.ts";
+import { reconciling, stalled } from "../plan/conditions.ts";
 import type { Source } from "../sync/copy.ts";
 import type { DerivedRole } from "./derived-role.ts";
-import type { SaidFailure } from "../plan/failing.ts";
+import type { ReportedFailure } from "../plan/failing.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
 
 /** What a pass knows about a SharedSecret when it writes the status. */
-export interface Findings {
+export interface StatusInput {
   readonly source: Source;
   readonly wanted: readonly DerivedRole[];
   /** Access rules that cannot be granted, one sentence each. */
@@ -20,7 +20,7 @@ export interface Findings {
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
   /** What fails again and again, or is refused, when Roles and RoleBindings are written. */
-  readonly failure?: SaidFailure | undefined;
+  readonly failure?: ReportedFailure | undefined;
 }
 
 interface Problem {
@@ -31,14 +31,14 @@ interface Problem {
 /**
  * The conditions of a SharedSecret. Trouble at targets is in Ready's message and leaves Ready True.
  */
-export function sharedSecretClaims(found: Findings): readonly ConditionClaim[] {
+export function sharedSecretConditions(found: StatusInput): readonly ConditionUpdate[] {
   const access = accessProblem(found);
   const sync = found.source.options.problem;
   const problems = [access, sync].filter((problem) => problem !== undefined);
   return [accessClaim(found, access), syncClaim(found), ...readyClaims(found, problems)];
 }
 
-function accessProblem({ ruleProblems, nameConflicts, failure }: Findings): Problem | undefined {
+function accessProblem({ ruleProblems, nameConflicts, failure }: StatusInput): Problem | undefined {
   const conflicts = nameConflicts.map(
     (name) => `a Role or RoleBinding ${name} is not Latchkey's; delete it`,
   );
@@ -57,7 +57,7 @@ function accessProblem({ ruleProblems, nameConflicts, failure }: Findings): Prob
   return sentences.length === 0 ? undefined : { reason, message: sentences.join("; ") };
 }
 
-function writeProblem(failure: SaidFailure): Problem {
+function writeProblem(failure: ReportedFailure): Problem {
   switch (failure.kind) {
     case "refused":
       return {
@@ -74,7 +74,7 @@ function writeProblem(failure: SaidFailure): Problem {
   }
 }
 
-function accessClaim(found: Findings, problem: Problem | undefined): ConditionClaim {
+function accessClaim(found: StatusInput, problem: Problem | undefined): ConditionUpdate {
   if (problem !== undefined) return { type: "AccessApplied", status: "False", ...problem };
   return {
     type: "AccessApplied",
@@ -84,9 +84,9 @@ function accessClaim(found: Findings, problem: Problem | undefined): ConditionCl
   };
 }
 
-function syncClaim({ source, summary }: Findings): ConditionClaim {
+function syncClaim({ source, summary }: StatusInput): ConditionUpdate {
   const { options } = source;
-  const claim = (status: "True" | "False", reason: Reason, message: string): ConditionClaim => ({
+  const claim = (status: "True" | "False", reason: Reason, message: string): ConditionUpdate => ({
     type: "Synced",
     status,
     reason,
@@ -110,13 +110,13 @@ function syncClaim({ source, summary }: Findings): ConditionClaim {
   return claim("True", "Synced", syncSentence(source, summary));
 }
 
-function readyClaims(found: Findings, problems: readonly Problem[]): readonly ConditionClaim[] {
+function readyClaims(found: StatusInput, problems: readonly Problem[]): readonly ConditionUpdate[] {
   const { source, summary } = found;
   if (problems.length > 0) {
     const message = problems.map((problem) => problem.message).join("; ");
     const lasting = problems.find(({ reason }) => reason !== "ApplyFailed");
     return lasting === undefined
-      ? atWork("ApplyFailed", message)
+      ? reconciling("ApplyFailed", message)
       : stalled(lasting.reason, message);
   }
   const message = [
@@ -125,10 +125,10 @@ function readyClaims(found: Findings, problems: readonly Problem[]): readonly Co
   ].join("; ");
   if (summary.pending === 0 || source.options.paused)
     return [{ type: "Ready", status: "True", reason: "Ready", message }];
-  return atWork("Progressing", message);
+  return reconciling("Progressing", message);
 }
 
-function accessSentence({ wanted, emptyRules }: Findings): string {
+function accessSentence({ wanted, emptyRules }: StatusInput): string {
   const granted =
     wanted.length === 0
       ? "access is granted to nobody"
@@ -161,12 +161,12 @@ function syncSentence(source: Source, summary: SyncSummary): string {
 }
 
 /** The whole status of a SharedSecret but its conditions: numbers, never a value. */
-export function sharedSecretFigures({
+export function sharedSecretCounts({
   source,
   wanted,
   nameConflicts,
   summary,
-}: Findings): Readonly<Record<string, unknown>> {
+}: StatusInput): Readonly<Record<string, unknown>> {
   const applied = wanted.filter(({ name }) => !nameConflicts.includes(name)).length;
   const { desired, synced, conflicts, failed, failures } = summary;
   return {

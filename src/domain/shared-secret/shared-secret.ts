@@ -1,24 +1,28 @@
 import { resources } from "../../api/resources.ts";
 import { accessOf, type Prefixes } from "./access-rules.ts";
-import { type AccessSeen, accessSteps, narrowingSteps, revokeSteps } from "./access.ts";
-import { settleConditions } from "../plan/conditions.ts";
-import type { CopySeen, Source, StrangerSeen } from "../sync/copy.ts";
+import { type ObservedAccess, accessSteps, narrowingSteps, revokeSteps } from "./access.ts";
+import { mergeConditions } from "../plan/conditions.ts";
+import type { ObservedCopy, Source, UnmanagedSecret } from "../sync/copy.ts";
 import { type DerivedRole, derivedRoles } from "./derived-role.ts";
-import type { SaidFailure } from "../plan/failing.ts";
-import { holdWrite, isHeld } from "../plan/finalizer.ts";
+import type { ReportedFailure } from "../plan/failing.ts";
+import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
-import { healthNotices } from "../plan/events.ts";
-import { nothingToDo, type Plan, removal, type Write } from "../plan/plan.ts";
-import { planRelease, type ReleasePhase } from "../plan/finalization.ts";
-import { type Findings, sharedSecretClaims, sharedSecretFigures } from "./shared-secret-status.ts";
+import { healthEvents } from "../plan/events.ts";
+import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
+import { planFinalization, type FinalizationPhase } from "../plan/finalization.ts";
+import {
+  type StatusInput,
+  sharedSecretConditions,
+  sharedSecretCounts,
+} from "./shared-secret-status.ts";
 import { statusWrites } from "../plan/status-write.ts";
 import type { SyncSummary } from "../sync/sync-summary.ts";
-import { targetNotices } from "../sync/target-events.ts";
+import { targetEvents } from "../sync/target-events.ts";
 
 /** All that a pass over one SharedSecret looks at. */
-export interface SharedSecretSeen {
+export interface ObservedSharedSecret {
   readonly source: Source;
-  readonly access: Omit<AccessSeen, "secret">;
+  readonly access: Omit<ObservedAccess, "secret">;
   readonly prefixes: Prefixes;
   /** Whether its own namespace is going away: nothing can be created there any more. */
   readonly namespaceIsTerminating: boolean;
@@ -29,7 +33,7 @@ export interface SharedSecretSeen {
    */
   readonly waitingSince?: number;
   /** What fails again and again, or is refused, when this object is applied. */
-  readonly failure?: SaidFailure | undefined;
+  readonly failure?: ReportedFailure | undefined;
 }
 
 /**
@@ -49,20 +53,20 @@ export function isProgressDue(waitingSince: number, now: number): boolean {
  * What to do for a SharedSecret that is not being deleted; `now` is in milliseconds since the
  * epoch.
  */
-export function planSharedSecret(seen: SharedSecretSeen, now: number): Plan {
+export function planSharedSecret(seen: ObservedSharedSecret, now: number): Plan {
   const { metadata } = seen.source.secret;
   if (seen.namespaceIsTerminating) return nothingToDo;
-  if (!isHeld(metadata))
-    return { ...nothingToDo, steps: [[holdWrite(resources.sharedSecrets, metadata)]] };
+  if (!hasFinalizer(metadata))
+    return { ...nothingToDo, steps: [[addFinalizer(resources.sharedSecrets, metadata)]] };
   return planLife(seen, now);
 }
 
 /** All that a pass over a SharedSecret that is being deleted looks at. */
-export interface SharedSecretGoing extends Pick<
-  SharedSecretSeen,
+export interface DeletedSharedSecret extends Pick<
+  ObservedSharedSecret,
   "source" | "access" | "prefixes" | "failure"
 > {
-  readonly copies: readonly (CopySeen | StrangerSeen)[];
+  readonly copies: readonly (ObservedCopy | UnmanagedSecret)[];
 }
 
 /**
@@ -70,19 +74,19 @@ export interface SharedSecretGoing extends Pick<
  * when its phase says so.
  */
 export function planTermination(
-  seen: SharedSecretGoing,
-  at: { readonly phase: ReleasePhase; readonly now: number },
+  seen: DeletedSharedSecret,
+  at: { readonly phase: FinalizationPhase; readonly now: number },
 ): Plan {
   const { source, access, copies, failure } = seen;
   const { secret } = source;
-  const release = planRelease(resources.sharedSecrets, secret, { ...at, failure });
-  if (!isHeld(secret.metadata)) return release;
+  const release = planFinalization(resources.sharedSecrets, secret, { ...at, failure });
+  if (!hasFinalizer(secret.metadata)) return release;
   const isKept = at.phase.kind === "keep-grants";
   const steps = [
     ...(isKept
       ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(seen))
       : revokeSteps(access)),
-    copies.map((copy) => removal(resources.secrets, copy)),
+    copies.map((copy) => deleteWrite(resources.secrets, copy)),
     ...release.steps,
   ];
   return { ...release, steps: steps.filter((step) => step.length > 0) };
@@ -93,7 +97,7 @@ export function granteesOf({
   source,
   access,
   prefixes,
-}: Pick<SharedSecretSeen, "source" | "access" | "prefixes">): readonly FormerGrantee[] {
+}: Pick<ObservedSharedSecret, "source" | "access" | "prefixes">): readonly FormerGrantee[] {
   const { metadata } = source.secret;
   const named = wantedRoles({ source, prefixes }).map(({ name, permission, subjects }) => ({
     name,
@@ -105,7 +109,7 @@ export function granteesOf({
     return { name, subjects, verb: role?.rules[0]?.verbs[0] };
   });
   return [...named, ...bound].flatMap(({ name, verb = "get", subjects: [subject] }) =>
-    subject === undefined || access.strangers.has(name)
+    subject === undefined || access.unmanaged.has(name)
       ? []
       : [granteeOfRoleBinding({ ...metadata, name }, { subject, verb })],
   );
@@ -114,54 +118,60 @@ export function granteesOf({
 function wantedRoles({
   source,
   prefixes,
-}: Pick<SharedSecretSeen, "source" | "prefixes">): readonly DerivedRole[] {
+}: Pick<ObservedSharedSecret, "source" | "prefixes">): readonly DerivedRole[] {
   return derivedRoles(source.secret.metadata, accessOf(source.secret, prefixes).grants);
 }
 
 /**
  * What to tell while the plan of a SharedSecret fails, or its Roles and RoleBindings are refused.
  */
-export function planReport(seen: SharedSecretSeen, now: number): Plan {
+export function planReport(seen: ObservedSharedSecret, now: number): Plan {
   return { ...nothingToDo, steps: reportSteps(findingsOf(seen), now) };
 }
 
-function planLife(seen: SharedSecretSeen, now: number): Plan {
+function planLife(seen: ObservedSharedSecret, now: number): Plan {
   const { source, access, summary } = seen;
   const found = findingsOf(seen);
   const steps = accessSteps({ ...access, secret: source.secret.metadata }, found.wanted);
   const waiting = summary.pending > 0 && !source.options.paused;
   const since = seen.waitingSince ?? now;
   if (waiting && !isProgressDue(since, now))
-    return { steps, next: { kind: "look-again", at: since + patienceMs } };
+    return { steps, result: { kind: "requeue-at", at: since + patienceMs } };
   // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be
   // counted every second.
   return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };
 }
 
-function findingsOf({ source, access, prefixes, summary, failure }: SharedSecretSeen): Findings {
+function findingsOf({
+  source,
+  access,
+  prefixes,
+  summary,
+  failure,
+}: ObservedSharedSecret): StatusInput {
   const { grants, problems, emptyRules } = accessOf(source.secret, prefixes);
   const wanted = derivedRoles(source.secret.metadata, grants);
-  const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.strangers.has(name));
+  const nameConflicts = wanted.map(({ name }) => name).filter((name) => access.unmanaged.has(name));
   return { source, wanted, ruleProblems: problems, emptyRules, nameConflicts, summary, failure };
 }
 
-function reportSteps(found: Findings, now: number): readonly (readonly Write[])[] {
+function reportSteps(found: StatusInput, now: number): readonly (readonly Write[])[] {
   const { secret } = found.source;
   const { metadata } = secret;
-  const claims = sharedSecretClaims(found);
-  const conditions = settleConditions(secret.conditions, claims, {
+  const claims = sharedSecretConditions(found);
+  const conditions = mergeConditions(secret.conditions, claims, {
     generation: metadata.generation,
     now,
   });
   const status = {
     observedGeneration: metadata.generation,
-    ...sharedSecretFigures(found),
+    ...sharedSecretCounts(found),
     conditions,
   };
   const telling = { resource: resources.sharedSecrets, metadata, standing: secret.conditions };
   const tells = [
-    ...healthNotices(telling, claims, ["Ready", "Synced"]),
-    ...targetNotices(secret, found.summary),
+    ...healthEvents(telling, claims, ["Ready", "Synced"]),
+    ...targetEvents(secret, found.summary),
   ];
   return [tells, statusWrites(resources.sharedSecrets, secret, status)].filter(
     (step) => step.length > 0,

@@ -36,7 +36,7 @@ export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest
 }
 
 /** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */
-export interface CopySeen {
+export interface ObservedCopy {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
   readonly type: string;
@@ -45,7 +45,7 @@ export interface CopySeen {
 }
 
 /** A Secret without Latchkey's label. */
-export interface StrangerSeen {
+export interface UnmanagedSecret {
   readonly metadata: Metadata;
 }
 
@@ -64,7 +64,7 @@ export function claimedSource({ annotations: given, ...target }: Metadata): Obje
 }
 
 /** Whether a Secret carries the `copy-of` text of another Secret: it was pasted. */
-export function isPasted(metadata: Metadata): boolean {
+export function isCopiedByUser(metadata: Metadata): boolean {
   return (
     readCopyOf(metadata.annotations[annotations.copyOf]) !== undefined &&
     claimedSource(metadata) === undefined
@@ -82,7 +82,7 @@ function readCopyOf(
 }
 
 /** Whether a copy holds all that the source gives, under Latchkey's marks. */
-export function isCurrent(copy: CopySeen, source: Source): boolean {
+export function isCurrent(copy: ObservedCopy, source: Source): boolean {
   const { labels: standingLabels, annotations: standing } = copy.metadata;
   return (
     copy.digest === source.digest &&
@@ -100,7 +100,7 @@ export function isCurrent(copy: CopySeen, source: Source): boolean {
 export function copyManifest(
   { source, data }: { readonly source: Source; readonly data: SecretData },
   target: ObjectRef,
-  over?: CopySeen,
+  over?: ObservedCopy,
 ): Manifest {
   return {
     apiVersion: apiVersionOf(resources.secrets),
@@ -120,7 +120,10 @@ export function copyManifest(
   };
 }
 
-function standingMetadata({ metadata, ownerReferences }: CopySeen): Partial<Manifest["metadata"]> {
+function standingMetadata({
+  metadata,
+  ownerReferences,
+}: ObservedCopy): Partial<Manifest["metadata"]> {
   const { uid, resourceVersion, finalizers } = metadata;
   return {
     uid,

@@ -1,4 +1,4 @@
-import type { ResourceQuotaSeen } from "../../api/resource-quota.ts";
+import type { ObservedResourceQuota } from "../../api/resource-quota.ts";
 
 /**
  * How many more objects a changed quota may let in; Infinity where it says nothing of them any
@@ -18,8 +18,8 @@ const accessCounts = [
 
 /** What a change of a quota has made room for: 0 where a limit did not grow and no use fell. */
 export function quotaRelief(
-  before: ResourceQuotaSeen | undefined,
-  after: ResourceQuotaSeen | undefined,
+  before: ObservedResourceQuota | undefined,
+  after: ObservedResourceQuota | undefined,
 ): QuotaRelief {
   return {
     secrets: reliefOf(secretCounts, before, after),
@@ -29,8 +29,8 @@ export function quotaRelief(
 
 function reliefOf(
   counts: readonly string[],
-  before: ResourceQuotaSeen | undefined,
-  after: ResourceQuotaSeen | undefined,
+  before: ObservedResourceQuota | undefined,
+  after: ObservedResourceQuota | undefined,
 ): number {
   const isRelieved = counts.some((count) => roomOf(count, after) > roomOf(count, before));
   return isRelieved ? Math.max(0, Math.min(...counts.map((count) => roomOf(count, after)))) : 0;
@@ -40,7 +40,7 @@ function reliefOf(
  * How many more the quota lets in; Infinity where it does not count them, or in a form that is not
  * known.
  */
-function roomOf(count: string, quota: ResourceQuotaSeen | undefined): number {
+function roomOf(count: string, quota: ObservedResourceQuota | undefined): number {
   const hard = quota?.hard.get(count);
   if (hard === undefined) return Infinity;
   return numberOf(hard, Infinity) - numberOf(quota?.used.get(count) ?? "0", 0);

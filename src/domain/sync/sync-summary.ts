@@ -2,7 +2,7 @@ import { annotations, labels } from "../../api/names.ts";
 import { type Key, keyOf, type ObjectRef } from "../../api/object.ts";
 import type { Source } from "./copy.ts";
 import type { Failure } from "../plan/failing.ts";
-import type { Notice } from "../plan/plan.ts";
+import type { Event } from "../plan/plan.ts";
 import type { TargetState } from "./sync.ts";
 
 /** A project that a source names, by name or glob, without a namespace for its copies. */
@@ -15,7 +15,7 @@ export interface EmptyProject {
 }
 
 /** What an Event at a target regards: the Secret that stands there, or the namespace. */
-export type Regarding = Pick<Notice, "resource" | "subject">;
+export type Regarding = Pick<Event, "resource" | "subject">;
 
 /** One permitted target of a source, and how it stands. */
 export interface TargetReport {
@@ -24,7 +24,7 @@ export interface TargetReport {
   readonly state: TargetState;
   readonly failure?: Failure;
   /** A junior source that wants the same target. */
-  readonly rival?: ObjectRef;
+  readonly conflicting?: ObjectRef;
 }
 
 /** An entry of `status.sync.failures`. */
@@ -65,7 +65,7 @@ export function summarize(
   const judged = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
   const count = (kind: Verdict["kind"]): number =>
     judged.filter(({ verdict }) => verdict.kind === kind).length;
-  const rivals = reports.flatMap(({ rival }) => rival ?? []);
+  const rivals = reports.flatMap(({ conflicting: rival }) => rival ?? []);
   const [rival] = rivals;
   return {
     desired: reports.length - count("opted-out"),

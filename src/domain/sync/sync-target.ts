@@ -25,7 +25,7 @@ export function readNamespace(
 /**
  * Whether a namespace takes copies: a project namespace that asks for them and is not going away.
  */
-export function takesCopies(namespace: Metadata): boolean {
+export function acceptsCopies(namespace: Metadata): boolean {
   return (
     projectOf(namespace) !== undefined &&
     namespace.annotations[annotations.sync] === "enabled" &&
@@ -48,7 +48,7 @@ export function isPermitted(source: Source, namespace: Metadata): boolean {
  * want it, or the source does not name the project. A list of projects with a mistake in it may
  * have meant to.
  */
-export function isRuledOut(source: Source, namespace: Metadata): boolean {
+export function isNotPermitted(source: Source, namespace: Metadata): boolean {
   const named =
     source.options.projectsAreUnreadable === true ||
     namesProject(source, projectOf(namespace) ?? "");
@@ -58,7 +58,7 @@ export function isRuledOut(source: Source, namespace: Metadata): boolean {
 function isWelcome({ secret }: Source, namespace: Metadata): boolean {
   const from = namespace.annotations[annotations.syncFrom];
   return (
-    takesCopies(namespace) && (from === undefined || names(from, secret.metadata.namespace ?? ""))
+    acceptsCopies(namespace) && (from === undefined || names(from, secret.metadata.namespace ?? ""))
   );
 }
 
@@ -72,7 +72,7 @@ function names(text: string, namespace: string): boolean {
  * Whether a source asks for copies at all: it is not being deleted and its annotations can be
  * followed.
  */
-export function isOffered({ secret, options }: Source): boolean {
+export function isEligible({ secret, options }: Source): boolean {
   return (
     secret.metadata.deletionTimestamp === undefined &&
     options.problem === undefined &&
@@ -89,7 +89,7 @@ export function targetIn(
 }
 
 /** Sources in the order in which they may have a target: the older first, then by uid. */
-export function bySeniority(
+export function oldestFirst(
   one: { readonly metadata: Metadata },
   other: { readonly metadata: Metadata },
 ): number {

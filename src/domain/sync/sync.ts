@@ -3,30 +3,30 @@ import type { Metadata, ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import {
-  type CopySeen,
+  type ObservedCopy,
   claimedSource,
   copyManifest,
   isCurrent,
-  isPasted,
+  isCopiedByUser,
   type Source,
-  type StrangerSeen,
+  type UnmanagedSecret,
 } from "./copy.ts";
-import { removal, type Write } from "../plan/plan.ts";
-import { bySeniority } from "./sync-target.ts";
+import { deleteWrite, type Write } from "../plan/plan.ts";
+import { oldestFirst } from "./sync-target.ts";
 import { isPaused } from "./sync-options.ts";
 
 /** All that counts for one Secret in one project namespace. */
-export interface TargetSeen {
+export interface ObservedTarget {
   /** Sources that are offered and permitted here, the senior first. */
   readonly candidates: readonly Source[];
   /** The Secret that stands here, if it carries Latchkey's label. */
-  readonly copy?: CopySeen;
+  readonly copy?: ObservedCopy;
   /** The Secret that stands here, if it does not. */
-  readonly stranger?: StrangerSeen;
+  readonly unmanaged?: UnmanagedSecret;
   /** The SharedSecret whose uid the copy carries, if there is one. */
-  readonly holder?: Source;
+  readonly owner?: Source;
   /** Whether nothing that can be read lets the holder keep a copy here, were it only followed. */
-  readonly holderIsRuledOut?: boolean;
+  readonly ownerIsNotPermitted?: boolean;
   /** Whether the namespace is going away, and with it all that is inside. */
   readonly isTerminating: boolean;
 }
@@ -39,22 +39,22 @@ export type TargetState =
   | { readonly kind: "conflict"; readonly source: Source }
   | { readonly kind: "missing"; readonly source: Source }
   /** A copy by its own word: what else is inside is seen once the label is back. */
-  | { readonly kind: "unlabelled"; readonly source: Source; readonly stranger: StrangerSeen }
-  | { readonly kind: "differs"; readonly source: Source; readonly copy: CopySeen }
-  | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: CopySeen }
+  | { readonly kind: "unlabelled"; readonly source: Source; readonly unmanaged: UnmanagedSecret }
+  | { readonly kind: "differs"; readonly source: Source; readonly copy: ObservedCopy }
+  | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: ObservedCopy }
   /** The source lives but cannot be followed: the copy stays and says why. */
   | {
       readonly kind: "stuck";
-      readonly copy: CopySeen;
+      readonly copy: ObservedCopy;
       readonly source: ObjectRef;
       readonly why: string;
     }
   /** No agreement any more between a living source and the namespace. */
-  | { readonly kind: "withdrawn"; readonly copy: CopySeen | StrangerSeen }
+  | { readonly kind: "withdrawn"; readonly copy: ObservedCopy | UnmanagedSecret }
   /** The source is gone as far as can be seen; to be confirmed before the copy goes. */
   | {
       readonly kind: "orphaned";
-      readonly copy: CopySeen | StrangerSeen;
+      readonly copy: ObservedCopy | UnmanagedSecret;
       readonly source: ObjectRef;
     };
 
@@ -62,7 +62,7 @@ export type TargetState =
  * The state of one target. A Secret that Latchkey did not make and that did not ask is never
  * touched.
  */
-export function targetState(seen: TargetSeen): TargetState {
+export function targetState(seen: ObservedTarget): TargetState {
   if (seen.isTerminating) return { kind: "not-wanted" };
   const [source] = seen.candidates;
   if (source === undefined) return unwanted(seen);
@@ -71,32 +71,32 @@ export function targetState(seen: TargetSeen): TargetState {
 }
 
 function isKeptBySenior(
-  { copy, stranger, holder, holderIsRuledOut = false }: TargetSeen,
+  { copy, unmanaged, owner, ownerIsNotPermitted: holderIsRuledOut = false }: ObservedTarget,
   source: Source,
 ): boolean {
-  const standing = copy ?? stranger;
+  const standing = copy ?? unmanaged;
   if (
     standing === undefined ||
     holderIsRuledOut ||
-    holder?.options.problem === undefined ||
+    owner?.options.problem === undefined ||
     claimedSource(standing.metadata) === undefined
   )
     return false;
   return (
-    holder.secret.metadata.deletionTimestamp === undefined &&
-    bySeniority(holder.secret, source.secret) < 0
+    owner.secret.metadata.deletionTimestamp === undefined &&
+    oldestFirst(owner.secret, source.secret) < 0
   );
 }
 
-function wanted({ copy, stranger }: TargetSeen, source: Source): TargetState {
-  const standing = copy ?? stranger;
+function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetState {
+  const standing = copy ?? unmanaged;
   if (source.options.paused || (standing !== undefined && isPaused(standing.metadata)))
     return { kind: "paused" };
   if (standing === undefined) return { kind: "missing", source };
   if (copy === undefined)
     return claimedSource(standing.metadata) === undefined
       ? { kind: "conflict", source }
-      : { kind: "unlabelled", source, stranger: standing };
+      : { kind: "unlabelled", source, unmanaged: standing };
   if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
   if (isCurrent(copy, source)) return { kind: "current", source };
   const sealed = copy.immutable && copy.digest !== source.digest;
@@ -112,20 +112,27 @@ function wanted({ copy, stranger }: TargetSeen, source: Source): TargetState {
  */
 function isOurs(metadata: Metadata, source: Source): boolean {
   if (claimedSource(metadata) !== undefined) return true;
-  return !isPasted(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid;
+  return (
+    !isCopiedByUser(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid
+  );
 }
 
-function unwanted({ copy, stranger, holder, holderIsRuledOut = false }: TargetSeen): TargetState {
-  const standing = copy ?? stranger;
+function unwanted({
+  copy,
+  unmanaged,
+  owner,
+  ownerIsNotPermitted: holderIsRuledOut = false,
+}: ObservedTarget): TargetState {
+  const standing = copy ?? unmanaged;
   const claimed = standing === undefined ? undefined : claimedSource(standing.metadata);
   if (standing === undefined || claimed === undefined) return { kind: "not-wanted" };
-  if (holder === undefined) return { kind: "orphaned", copy: standing, source: claimed };
+  if (owner === undefined) return { kind: "orphaned", copy: standing, source: claimed };
   // The pass over a source that is being deleted takes its own copies away.
-  if (holder.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
-  if (holder.options.problem === undefined || holderIsRuledOut)
+  if (owner.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
+  if (owner.options.problem === undefined || holderIsRuledOut)
     return { kind: "withdrawn", copy: standing };
-  if (copy === undefined) return { kind: "unlabelled", source: holder, stranger: standing };
-  return { kind: "stuck", copy, source: claimed, why: holder.options.problem.message };
+  if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: standing };
+  return { kind: "stuck", copy, source: claimed, why: owner.options.problem.message };
 }
 
 /** The source whose data goes into the target, if any does. */
@@ -163,7 +170,7 @@ export function targetSteps(
     case "unlabelled":
       return [
         [
-          marking(state.stranger.metadata, {
+          marking(state.unmanaged.metadata, {
             labels: { [labels.sourceUid]: state.source.secret.metadata.uid },
           }),
         ],
@@ -184,8 +191,8 @@ export function targetSteps(
         object: copyManifest(filled(state, data), target),
       };
       return [
-        [{ do: "probe", ...create }],
-        [removal(resources.secrets, state.copy)],
+        [{ do: "dry-run-create", ...create }],
+        [deleteWrite(resources.secrets, state.copy)],
         [{ do: "create", ...create }],
       ];
     }
@@ -195,7 +202,7 @@ export function targetSteps(
         : [[marking(state.copy.metadata, { annotations: { [annotations.syncError]: state.why } })]];
     case "withdrawn":
     case "orphaned":
-      return [[removal(resources.secrets, state.copy)]];
+      return [[deleteWrite(resources.secrets, state.copy)]];
   }
 }
 

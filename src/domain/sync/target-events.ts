@@ -10,7 +10,7 @@ const reasonOf = { conflict: "Conflict", failed: "Failed" } as const;
  * not read the SharedSecret. What the status does not list is not told, so that a restart tells
  * nothing again.
  */
-export function targetNotices(
+export function targetEvents(
   { metadata, status }: SharedSecret,
   { failures }: Pick<SyncSummary, "failures">,
 ): readonly Write[] {
@@ -22,13 +22,13 @@ export function targetNotices(
   return failures
     .filter(({ namespace, name, reason }) => !told.has(keyOf(namespace, name, reason)))
     .map(({ kind, namespace, name, message, regarding }: TargetFailure) => ({
-      do: "tell",
-      notice: {
+      do: "record-event",
+      event: {
         ...regarding,
         type: "Warning",
         reason: reasonOf[kind],
         note: `SharedSecret ${metadata.namespace ?? ""}/${metadata.name} is not synced to Secret ${namespace}/${name}: ${message}`,
-        occasion: `${metadata.uid} ${metadata.resourceVersion}`,
+        deduplicationKey: `${metadata.uid} ${metadata.resourceVersion}`,
       },
     }));
 }

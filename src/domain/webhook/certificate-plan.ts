@@ -1,5 +1,5 @@
 /** The life of a certificate; instants in milliseconds since the epoch. */
-export interface CertificateLife {
+export interface CertificateValidity {
   readonly startsAt: number;
   readonly endsAt: number;
 }
@@ -14,18 +14,21 @@ export const certificateNames = ["authority", "serving", "client"] as const;
 export type CertificateName = (typeof certificateNames)[number];
 
 /** Lives of all of them. */
-export type CertificateLives = Readonly<Record<CertificateName, CertificateLife>>;
+export type CertificateValidities = Readonly<Record<CertificateName, CertificateValidity>>;
 
 /**
  * When a certificate is made anew: when a third of its life is left, as cert-manager does, so that
  * somebody who has to carry a client certificate to a control plane has months for it.
  */
-export function renewalInstant({ startsAt, endsAt }: CertificateLife): number {
+export function renewalInstant({ startsAt, endsAt }: CertificateValidity): number {
   return endsAt - (endsAt - startsAt) / 3;
 }
 
 /** Certificates that are due at `now`; a new authority signs all of them anew. */
-export function dueCertificates(lives: CertificateLives, now: number): readonly CertificateName[] {
+export function dueCertificates(
+  lives: CertificateValidities,
+  now: number,
+): readonly CertificateName[] {
   const due = certificateNames.filter((name) => now >= renewalInstant(lives[name]));
   return due.includes("authority") ? certificateNames : due;
 }

@@ -5,7 +5,7 @@ import { isRecord, isTrueAt, listAt, recordAt, stringAt } from "../../api/parse.
  * An owner that an object holds back from going (Kubernetes API reference, OwnerReference), and
  * where it stands in the list.
  */
-export interface HeldOwner extends Pick<OwnerReference, "apiVersion" | "kind" | "name" | "uid"> {
+export interface BlockedOwner extends Pick<OwnerReference, "apiVersion" | "kind" | "name" | "uid"> {
   readonly index: number;
 }
 
@@ -13,12 +13,12 @@ export interface HeldOwner extends Pick<OwnerReference, "apiVersion" | "kind" | 
  * The owners that a write begins to hold back: `blockOwnerDeletion` is true where it was not
  * before.
  */
-export function newlyHeldOwners(object: unknown, stored: unknown): readonly HeldOwner[] {
+export function newlyBlockedOwners(object: unknown, stored: unknown): readonly BlockedOwner[] {
   const before = new Set(heldOwners(stored).map(({ uid }) => uid));
   return heldOwners(object).filter(({ uid }) => !before.has(uid));
 }
 
-function heldOwners(object: unknown): readonly HeldOwner[] {
+function heldOwners(object: unknown): readonly BlockedOwner[] {
   return listAt(recordAt(object, "metadata"), "ownerReferences").flatMap((reference, index) => {
     if (!isRecord(reference) || !isTrueAt(reference, "blockOwnerDeletion")) return [];
     const text = (field: string): string => stringAt(reference, field) ?? "";

@@ -64,7 +64,7 @@ describe("a request with a key makes no key", () => {
   });
 
   test("beyond any of the keys behind it", () => {
-    const asking = { ...viewWith(), askedWith: viewWith({ scope: scope("web"), ttl: 60 }) };
+    const asking = { ...viewWith(), parentKey: viewWith({ scope: scope("web"), ttl: 60 }) };
     expect(attenuationProblem(terms({ ttl: 60 }), asking, born)).toMatch(/^spec\.scope/);
     expect(attenuationProblem(terms({ scope: scope("web") }), asking, born)).toMatch(/^spec\.ttl/);
     expect(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { OwnedAccessKeySeen } from "../../../src/api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import { authenticate } from "../../../src/domain/access-key/authentication.ts";
-import type { KeyView } from "../../../src/domain/access-key/key-state.ts";
+import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { born, sightedMetadata } from "../sightings.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
@@ -14,16 +14,16 @@ const emptyScope = {
   rules: [],
 };
 
-interface Rest extends Omit<Partial<KeyView>, "key"> {
-  readonly key?: Partial<OwnedAccessKeySeen>;
+interface Rest extends Omit<Partial<ResolvedKey>, "key"> {
+  readonly key?: Partial<ObservedAccessKey>;
   /** Alice unless told. */
   readonly owner?: { readonly user?: string };
 }
 
 function viewOf(
-  spec: Partial<OwnedAccessKeySeen["spec"]> = {},
+  spec: Partial<ObservedAccessKey["spec"]> = {},
   { key, owner = { user: "alice" }, ...others }: Rest = {},
-): KeyView {
+): ResolvedKey {
   return {
     key: {
       metadata: sightedMetadata(),
@@ -46,7 +46,7 @@ function viewOf(
   };
 }
 
-function scopeHashOf(view: KeyView): string | undefined {
+function scopeHashOf(view: ResolvedKey): string | undefined {
   const authentication = authenticate(view, born);
   return authentication.kind === "authenticated"
     ? authentication.user.extra["management.service/scope-hash"]?.[0]
@@ -80,7 +80,7 @@ test("another scope is another extra, so that no decision on the former one coun
 });
 
 describe("a key lets nobody in", () => {
-  test.each<[string, KeyView, number, string]>([
+  test.each<[string, ResolvedKey, number, string]>([
     ["that is disabled", viewOf({ disabled: true }), born, "Disabled"],
     ["at the instant of its end", viewOf({ ttl: 60 }), born + 60_000, "Expired"],
     [
@@ -144,13 +144,13 @@ describe("a key lets nobody in", () => {
     ["whose scope cannot be read", viewOf({ scope: "unreadable" }), born, "InvalidScope"],
     [
       "that was asked for with a key that is gone",
-      viewOf({}, { askedWith: "gone" }),
+      viewOf({}, { parentKey: "gone" }),
       born,
       "ParentKeyInvalid",
     ],
     [
       "that was asked for with a key that is disabled",
-      viewOf({}, { askedWith: viewOf({ disabled: true }) }),
+      viewOf({}, { parentKey: viewOf({ disabled: true }) }),
       born,
       "ParentKeyInvalid",
     ],
@@ -159,7 +159,7 @@ describe("a key lets nobody in", () => {
       viewOf(
         {},
         {
-          askedWith: viewOf(
+          parentKey: viewOf(
             {},
             {
               key: {
@@ -174,13 +174,13 @@ describe("a key lets nobody in", () => {
     ],
     [
       "at the end of the key that it was asked for with",
-      viewOf({}, { askedWith: viewOf({ ttl: 60 }) }),
+      viewOf({}, { parentKey: viewOf({ ttl: 60 }) }),
       born + 60_000,
       "ParentKeyInvalid",
     ],
     [
       "at the end of the key before that",
-      viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) }),
+      viewOf({}, { parentKey: viewOf({}, { parentKey: viewOf({ ttl: 60 }) }) }),
       born + 60_000,
       "ParentKeyInvalid",
     ],
@@ -189,7 +189,7 @@ describe("a key lets nobody in", () => {
   });
 
   test("a millisecond later than one that was asked for with a key and still does", () => {
-    const view = viewOf({}, { askedWith: viewOf({}, { askedWith: viewOf({ ttl: 60 }) }) });
+    const view = viewOf({}, { parentKey: viewOf({}, { parentKey: viewOf({ ttl: 60 }) }) });
     expect(authenticate(view, born + 59_999).kind).toBe("authenticated");
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { claimText, connectorClaim } from "../../../src/domain/access-key/connector-claim.ts";
 import {
-  type ConnectorSecretSeen,
+  type ObservedConnectorSecret,
   disclaimWrite,
   planConnectorSecret,
 } from "../../../src/domain/access-key/connector-data.ts";
@@ -15,7 +15,7 @@ const key = (uid: string, creationTimestamp = "2026-01-01T00:00:00Z") =>
 const seen = (
   tiedTo?: string,
   changes: Parameters<typeof sightedMetadata>[0] = {},
-): ConnectorSecretSeen => ({
+): ObservedConnectorSecret => ({
   metadata: sightedMetadata({
     namespace: "latchkey-system",
     name,
@@ -23,7 +23,7 @@ const seen = (
     finalizers: [],
     ...changes,
   }),
-  tiedTo: tiedTo === undefined ? undefined : { name: `key-${tiedTo}`, uid: tiedTo },
+  owner: tiedTo === undefined ? undefined : { name: `key-${tiedTo}`, uid: tiedTo },
 });
 const deletes = [
   [expect.objectContaining({ do: "delete", uid: "uid-secret", resourceVersion: "7" })],
@@ -55,7 +55,11 @@ describe("a Secret of connector data", () => {
   });
 
   test.each<[string, number, object]>([
-    ["waits", 10 * minute - 1, { steps: [], next: { kind: "look-again", at: born + 10 * minute } }],
+    [
+      "waits",
+      10 * minute - 1,
+      { steps: [], result: { kind: "requeue-at", at: born + 10 * minute } },
+    ],
     ["goes", 10 * minute, { steps: deletes }],
   ])("that no key claims %s ten minutes after it was made", (_what, age, plan) => {
     expect(planConnectorSecret(seen(), [], born + age)).toMatchObject({ kind: "plan", plan });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ScopeLimit } from "../../../src/api/scope.ts";
 import { authorizeWithKey } from "../../../src/domain/access-key/key-authorization.ts";
-import type { KeyView } from "../../../src/domain/access-key/key-state.ts";
+import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { resourceRequest } from "../scope/requests.ts";
 import { born, sightedMetadata } from "../sightings.ts";
 
@@ -19,9 +19,9 @@ function viewOf({
   disabled = false,
   ...behind
 }: { readonly scope?: ScopeLimit; readonly disabled?: boolean } & Pick<
-  KeyView,
-  "askedWith"
-> = {}): KeyView {
+  ResolvedKey,
+  "parentKey"
+> = {}): ResolvedKey {
   return {
     ...behind,
     key: {
@@ -51,7 +51,7 @@ describe("the authorizer has no opinion", () => {
 });
 
 describe("the authorizer denies", () => {
-  test.each<[string, KeyView | undefined, RegExp]>([
+  test.each<[string, ResolvedKey | undefined, RegExp]>([
     [
       "what is beyond the scope",
       viewOf({ scope: projects("pay") }),
@@ -59,17 +59,17 @@ describe("the authorizer denies", () => {
     ],
     [
       "what is beyond the scope of the key that it was asked for with",
-      viewOf({ scope: projects("web"), askedWith: viewOf({ scope: projects("pay") }) }),
+      viewOf({ scope: projects("web"), parentKey: viewOf({ scope: projects("pay") }) }),
       /the scope of this credential does not allow/,
     ],
     [
       "what is beyond that of the key before",
-      viewOf({ askedWith: viewOf({ askedWith: viewOf({ scope: projects("pay") }) }) }),
+      viewOf({ parentKey: viewOf({ parentKey: viewOf({ scope: projects("pay") }) }) }),
       /the scope of this credential does not allow/,
     ],
     [
       "everything when the key that it was asked for with is disabled",
-      viewOf({ askedWith: viewOf({ disabled: true }) }),
+      viewOf({ parentKey: viewOf({ disabled: true }) }),
       /ParentKeyInvalid/,
     ],
     ["everything to a key that is gone", undefined, /does not exist any more/],

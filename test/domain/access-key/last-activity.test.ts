@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { OwnedAccessKeySeen } from "../../../src/api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import { activityInterval, dueActivity } from "../../../src/domain/access-key/last-activity.ts";
 
-type Used = Pick<OwnedAccessKeySeen, "spec" | "lastActivity">;
+type Used = Pick<ObservedAccessKey, "spec" | "lastActivity">;
 
 const base = { disabled: false, groups: [], scope: "none" } as const;
 const idle = (ttl: number, lastActivity?: string): Used => ({

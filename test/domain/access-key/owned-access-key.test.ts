@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { parseConditions } from "../../../src/api/parse.ts";
-import type { OwnedAccessKeySeen } from "../../../src/api/owned-access-key.ts";
+import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import {
-  type OwnedAccessKeyView,
+  type ObservedOwnedAccessKey,
   planKeyReport,
   planOwnedAccessKey,
 } from "../../../src/domain/access-key/owned-access-key.ts";
@@ -18,12 +18,12 @@ const recorded = sightedMetadata({
   annotations: { [annotations.createdAt]: "2026-01-01T00:00:00Z" },
 });
 
-interface Changes extends Partial<Omit<OwnedAccessKeyView, "key" | "config">> {
-  readonly key?: Partial<OwnedAccessKeySeen>;
-  readonly spec?: Partial<OwnedAccessKeySeen["spec"]>;
+interface Changes extends Partial<Omit<ObservedOwnedAccessKey, "key" | "config">> {
+  readonly key?: Partial<ObservedAccessKey>;
+  readonly spec?: Partial<ObservedAccessKey["spec"]>;
   /** Whose the key is; alice's if not said. */
   readonly owner?: { readonly user?: string; readonly team?: string; readonly subject?: string };
-  readonly config?: Partial<OwnedAccessKeyView["config"]>;
+  readonly config?: Partial<ObservedOwnedAccessKey["config"]>;
 }
 
 function viewOf({
@@ -32,7 +32,7 @@ function viewOf({
   owner = { user: "alice" },
   config = {},
   ...rest
-}: Changes = {}): OwnedAccessKeyView {
+}: Changes = {}): ObservedOwnedAccessKey {
   return {
     key: {
       metadata: recorded,
@@ -64,7 +64,7 @@ function viewOf({
 }
 
 /** The view after the plan's writes of annotations and status were carried out. */
-function after(view: OwnedAccessKeyView, plan: Plan): OwnedAccessKeyView {
+function after(view: ObservedOwnedAccessKey, plan: Plan): ObservedOwnedAccessKey {
   const status = applyStatus(view.key.status, plan);
   return {
     ...view,
@@ -78,12 +78,12 @@ function after(view: OwnedAccessKeyView, plan: Plan): OwnedAccessKeyView {
 }
 
 /** The view after its pass, and after the one that follows an end. */
-function settledAt(view: OwnedAccessKeyView, now: number): OwnedAccessKeyView {
+function settledAt(view: ObservedOwnedAccessKey, now: number): ObservedOwnedAccessKey {
   const first = after(view, planOwnedAccessKey(view, now));
   return after(first, planOwnedAccessKey(first, now));
 }
 
-function conditionsOf(view: OwnedAccessKeyView, now: number): Record<string, string> {
+function conditionsOf(view: ObservedOwnedAccessKey, now: number): Record<string, string> {
   const { conditions } = after(view, planOwnedAccessKey(view, now)).key;
   return Object.fromEntries(
     conditions.map(({ type, status, reason }) => [type, `${status}/${reason}`]),
@@ -141,7 +141,7 @@ describe("the conditions of a key", () => {
     ["say MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
     [
       "say ParentKeyInvalid",
-      { askedWith: "gone" },
+      { parentKey: "gone" },
       born,
       { ...lasting, ...failed("ParentKeyInvalid") },
     ],
@@ -159,7 +159,7 @@ describe("the conditions of a key", () => {
     ],
     [
       "put a failure before a role that is not there",
-      { unknownRoles: ["viewer"], askedWith: "gone" },
+      { unknownRoles: ["viewer"], parentKey: "gone" },
       born,
       { ...lasting, ...failed("ParentKeyInvalid") },
     ],
@@ -221,7 +221,7 @@ describe("the conditions of a key", () => {
     ],
     [
       "says what became of the key that it was asked for with",
-      { askedWith: viewOf({ spec: { disabled: true } }) },
+      { parentKey: viewOf({ spec: { disabled: true } }) },
       'The parent access key "one" is Disabled, so this key is rejected too. Create the key again with a valid credential.',
     ],
     [
@@ -250,7 +250,10 @@ describe("what is told while a key cannot be applied", () => {
 
   test("is its status and the Event of it, once", () => {
     const plan = planKeyReport(held, born);
-    expect(plan.steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+    expect(plan.steps.map((step) => step.map((write) => write.do))).toEqual([
+      ["record-event"],
+      ["patch"],
+    ]);
     expect(notesOf(plan)).toEqual(["Warning ApplyFailed generation 3"]);
     expect(planKeyReport(after(held, plan), born + 60_000).steps).toEqual([]);
   });
@@ -333,9 +336,9 @@ describe("the status of a key", () => {
           expect(conditionsOf(view, born + age)["Expired"]).toBe(
             over ? "True/Expired" : "False/NotExpired",
           );
-          const { next } = planOwnedAccessKey(settledAt(view, born + age), born + age);
+          const { result: next } = planOwnedAccessKey(settledAt(view, born + age), born + age);
           const wakesInTime =
-            next.kind === "look-again" && next.at > born + age && next.at <= born + ttl * 1000;
+            next.kind === "requeue-at" && next.at > born + age && next.at <= born + ttl * 1000;
           expect(wakesInTime).toBe(!over);
         },
       ),
@@ -343,7 +346,7 @@ describe("the status of a key", () => {
   });
 });
 
-function views(): fc.Arbitrary<OwnedAccessKeyView> {
+function views(): fc.Arbitrary<ObservedOwnedAccessKey> {
   return fc
     .record({
       ttl: fc.constantFrom(0, 5, 10 * day),
@@ -371,7 +374,7 @@ describe("the records of a key", () => {
       ...changes,
       key: { ...changes.key, metadata: sightedMetadata({ annotations: given }) },
     });
-  const recordsOf = (view: OwnedAccessKeyView, now: number) =>
+  const recordsOf = (view: ObservedOwnedAccessKey, now: number) =>
     settledAt(view, now).key.metadata.annotations;
   const [createdAt, expiredAt, former] = [
     annotations.createdAt,
@@ -381,7 +384,7 @@ describe("the records of a key", () => {
   const [start, earlier] = ["2026-01-01T00:00:00Z", "2025-12-31T23:00:00Z"];
   const taken = { granted: true, named: true, namedByOthers: true };
 
-  test.each<[string, OwnedAccessKeyView, number, Readonly<Record<string, string>>]>([
+  test.each<[string, ObservedOwnedAccessKey, number, Readonly<Record<string, string>>]>([
     ["say when its lifetime began", withAnnotations({}), born, { [createdAt]: start }],
     [
       "keep an earlier beginning",
@@ -485,7 +488,7 @@ describe("the records of a key", () => {
     ]);
   });
 
-  test.each<[string, OwnedAccessKeyView, string | undefined]>([
+  test.each<[string, ObservedOwnedAccessKey, string | undefined]>([
     [
       "counts from the earlier beginning",
       withAnnotations({ [createdAt]: earlier }, { spec: { ttl: 5400 } }),
@@ -534,16 +537,16 @@ describe("the records of a key", () => {
 
 describe("Events about a key", () => {
   /** Of a pass and the one that follows an end. */
-  const allNotesOf = (view: OwnedAccessKeyView, now: number) => {
+  const allNotesOf = (view: ObservedOwnedAccessKey, now: number) => {
     const first = planOwnedAccessKey(view, now);
     return [...notesOf(first), ...notesOf(planOwnedAccessKey(after(view, first), now))];
   };
 
   test.each<[string, Changes, number, readonly string[]]>([
-    ["tell nothing of a key that works", {}, born, []],
-    ["tell nothing of a disabled key", { spec: { disabled: true } }, born, []],
+    ["record-event nothing of a key that works", {}, born, []],
+    ["record-event nothing of a disabled key", { spec: { disabled: true } }, born, []],
     [
-      "warn of the end, on the occasion of that end",
+      "warn of the end, on the deduplicationKey of that end",
       { spec: { ttl: 5 } },
       born + 5_000,
       ["Warning Expired 2026-01-01T00:00:05Z"],
@@ -555,7 +558,7 @@ describe("Events about a key", () => {
       ["Normal Expiring 2026-01-11T00:00:00Z"],
     ],
     [
-      "warn of another failure, on the occasion of the generation",
+      "warn of another failure, on the deduplicationKey of the generation",
       { duplicate: held },
       born,
       ["Warning DuplicateKey generation 3"],
@@ -566,7 +569,10 @@ describe("Events about a key", () => {
 
   test("come before the status that stops them", () => {
     const { steps } = planOwnedAccessKey(viewOf({ duplicate: held }), born);
-    expect(steps.map((step) => step.map((write) => write.do))).toEqual([["tell"], ["patch"]]);
+    expect(steps.map((step) => step.map((write) => write.do))).toEqual([
+      ["record-event"],
+      ["patch"],
+    ]);
   });
 
   test("of the end come after its status, which is written first and alone, and before the record that stops them", () => {
@@ -574,11 +580,11 @@ describe("Events about a key", () => {
     const first = planOwnedAccessKey(view, born + 5_000);
     expect(first).toMatchObject({
       steps: [[{ do: "patch", subresource: "status" }]],
-      next: { kind: "wait-for-change" },
+      result: { kind: "done" },
     });
     const { steps } = planOwnedAccessKey(after(view, first), born + 5_000);
     expect(steps).toMatchObject([
-      [{ do: "tell" }],
+      [{ do: "record-event" }],
       [
         {
           do: "patch",
@@ -621,7 +627,7 @@ describe("Events about a key", () => {
     ["a failure", { duplicate: held }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
     ["its end", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
     ["a pause", { spec: { disabled: true } }, []],
-  ])("tell once that a key works again after %s", (_rule, changes, notes) => {
+  ])("record-event once that a key works again after %s", (_rule, changes, notes) => {
     const first = viewOf(changes);
     const now = changes.spec?.ttl === undefined ? born : born + 10_000;
     const troubled = settledAt(first, now);
@@ -664,19 +670,19 @@ describe("the stay of a key", () => {
       "is for ever by default",
       { spec: { ttl: 5 } },
       born + 1e9,
-      { steps: [], next: { kind: "wait-for-change" } },
+      { steps: [], result: { kind: "done" } },
     ],
     [
       "without an end is for ever, opted in or not",
       { config: { deleteExpiredKeysAfter: 60 } },
       born + 1e9,
-      { steps: [], next: { kind: "wait-for-change" } },
+      { steps: [], result: { kind: "done" } },
     ],
     [
       "lasts for the opted time after the end",
       opted,
       born + 64_999,
-      { steps: [], next: { kind: "look-again", at: born + 65_000 } },
+      { steps: [], result: { kind: "requeue-at", at: born + 65_000 } },
     ],
     [
       "is ended then, if it is still the same object",

@@ -15,7 +15,7 @@ import {
 } from "../../../src/domain/endpoint-token/endpoint-token.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { tokenClaims } from "../../../src/domain/endpoint-token/token-claims.ts";
-import type { EndpointTokenView } from "../../../src/domain/endpoint-token/token-state.ts";
+import type { ObservedEndpointToken } from "../../../src/domain/endpoint-token/token-state.ts";
 import { viewWith } from "../../webhooks/reviewing.ts";
 import { applyStatus, notesOf, statusPatch } from "../plan-model.ts";
 import { born, goingMetadata, sightedMetadata } from "../sightings.ts";
@@ -31,12 +31,12 @@ const minted = { token: new SecretText("the-token"), kid: "kid-1" };
 const granted = { granted: true, named: true, namedByOthers: false };
 const hour = 3_600_000;
 
-interface Changes extends Partial<Omit<EndpointTokenView, "token" | "config">> {
+interface Changes extends Partial<Omit<ObservedEndpointToken, "token" | "config">> {
   readonly token?: Partial<EndpointToken>;
-  readonly config?: Partial<EndpointTokenView["config"]>;
+  readonly config?: Partial<ObservedEndpointToken["config"]>;
 }
 
-function viewOf({ token = {}, config = {}, ...rest }: Changes = {}): EndpointTokenView {
+function viewOf({ token = {}, config = {}, ...rest }: Changes = {}): ObservedEndpointToken {
   return {
     token: {
       metadata: sightedMetadata(),
@@ -63,7 +63,7 @@ function viewOf({ token = {}, config = {}, ...rest }: Changes = {}): EndpointTok
 }
 
 /** The view after the plan's status write was carried out. */
-function after(view: EndpointTokenView, plan: Plan): EndpointTokenView {
+function after(view: ObservedEndpointToken, plan: Plan): ObservedEndpointToken {
   const status = applyStatus(view.token.status, plan);
   const token = status["token"] instanceof SecretText ? status["token"] : undefined;
   const seen = {
@@ -77,7 +77,7 @@ function after(view: EndpointTokenView, plan: Plan): EndpointTokenView {
 }
 
 /** The view with the token that this pass minted. */
-function mintedView(changes: Changes = {}): EndpointTokenView {
+function mintedView(changes: Changes = {}): ObservedEndpointToken {
   const view = viewOf(changes);
   return after(view, planMinted(view, minted, born));
 }
@@ -93,7 +93,7 @@ function summary(conditions: readonly Condition[]): Record<string, string> {
   );
 }
 
-function messageOf(view: EndpointTokenView, type = "Ready"): string | undefined {
+function messageOf(view: ObservedEndpointToken, type = "Ready"): string | undefined {
   return view.token.conditions.find((condition) => condition.type === type)?.message;
 }
 
@@ -111,7 +111,7 @@ describe("what is told while a token cannot be applied", () => {
     Reconciling: "True/ApplyFailed",
   };
 
-  test.each<[string, EndpointTokenView, number, Record<string, string>]>([
+  test.each<[string, ObservedEndpointToken, number, Record<string, string>]>([
     ["why it waits for its grant", viewOf({ failure, grant: waiting }), born, lacking],
     ["why it is not minted", viewOf({ failure }), born, lacking],
     ["that a token that is there is not all there is", { ...mintedView(), failure }, born, lacking],
@@ -165,8 +165,8 @@ describe("a token of a requester with too many", () => {
       Reconciling: "True/TooManyTokens",
       Expired: "False/NotExpired",
     });
-    expect([plan.next, token.token]).toEqual([
-      { kind: "look-again", at: born + 60_000 },
+    expect([plan.result, token.token]).toEqual([
+      { kind: "requeue-at", at: born + 60_000 },
       undefined,
     ]);
     expect(messageOf(after(viewOf(), plan))).toBe(
@@ -178,8 +178,8 @@ describe("a token of a requester with too many", () => {
     ["not at once, of which many may wait for one end", born + 1, born + 10_000],
     ["at its own end at the latest", born + 2 * hour, born + hour],
   ])("is looked at again %s", (_rule, nextEnd, at) => {
-    expect(planTooMany(viewOf(), { ...reached, nextEnd }, born).next).toEqual({
-      kind: "look-again",
+    expect(planTooMany(viewOf(), { ...reached, nextEnd }, born).result).toEqual({
+      kind: "requeue-at",
       at,
     });
   });
@@ -253,7 +253,7 @@ describe("the order of a token's steps", () => {
     const [write] =
       decision.kind === "mint"
         ? []
-        : decision.plan.steps.flat().filter(({ do: what }) => what !== "tell");
+        : decision.plan.steps.flat().filter(({ do: what }) => what !== "record-event");
     const done = write?.do === "patch" ? (write.subresource ?? "hold") : "wait";
     expect(decision.kind === "mint" ? "mint" : done).toBe(step);
   });
@@ -262,7 +262,7 @@ describe("the order of a token's steps", () => {
     const missing = planEndpointToken({ ...mintedView(), knownKids: new Set() }, born);
     expect(missing).toMatchObject({
       kind: "mint",
-      otherwise: { steps: [], next: { kind: "look-again", at: born + hour } },
+      otherwise: { steps: [], result: { kind: "requeue-at", at: born + hour } },
     });
   });
 
@@ -270,7 +270,7 @@ describe("the order of a token's steps", () => {
     const waiting = viewOf({ grant: { granted: false, named: false, namedByOthers: false } });
     expect(planEndpointToken(waiting, born + 9_999)).toEqual({
       kind: "plan",
-      plan: { steps: [], next: { kind: "look-again", at: born + 10_000 } },
+      plan: { steps: [], result: { kind: "requeue-at", at: born + 10_000 } },
     });
     const late = planOf(planEndpointToken(waiting, born + 10_000));
     expect(summary(after(waiting, late).token.conditions)).toEqual({
@@ -330,17 +330,17 @@ describe("the claims of a token", () => {
   };
 
   test.each<[string, Changes, unknown]>([
-    ["no scope where the key has none", { askedWith: viewWith() }, "none"],
+    ["no scope where the key has none", { parentKey: viewWith() }, "none"],
     [
       "the scope of the key where the token asks for none",
-      { askedWith: viewWith({ scope: projects("web") }) },
+      { parentKey: viewWith({ scope: projects("web") }) },
       projects("web"),
     ],
     [
       "the token's own scope where it is narrower",
       {
         token: { spec: spec({ projects: [{ project: "web" }] }) },
-        askedWith: viewWith({ scope: projects("web", "pay") }),
+        parentKey: viewWith({ scope: projects("web", "pay") }),
       },
       projects("web"),
     ],
@@ -348,16 +348,16 @@ describe("the claims of a token", () => {
       "both scopes where neither is within the other",
       {
         token: { spec: spec({ projects: [{ project: "ops" }] }) },
-        askedWith: viewWith({ scope: projects("web") }),
+        parentKey: viewWith({ scope: projects("web") }),
       },
       [projects("ops"), projects("web")],
     ],
     [
       "the scopes of all keys behind it",
       {
-        askedWith: {
+        parentKey: {
           ...viewWith({ scope: projects("web") }),
-          askedWith: viewWith({ scope: projects("pay") }),
+          parentKey: viewWith({ scope: projects("pay") }),
         },
       },
       [projects("web"), projects("pay")],
@@ -375,7 +375,7 @@ describe("the claims of a token", () => {
       born + 60_000,
     ],
   ])("end %s", (_rule, terms, endsAt) => {
-    expect(claimsOf({ askedWith: viewWith(terms) }, born)?.exp).toBe(endsAt / 1000);
+    expect(claimsOf({ parentKey: viewWith(terms) }, born)?.exp).toBe(endsAt / 1000);
   });
 
   test("end at creation plus the clamped ttl, whatever stands and whenever they are made", () => {
@@ -428,7 +428,7 @@ describe("the status of a token", () => {
     ["tells the end", {}, "The token is valid until 2026-01-01T01:00:00Z."],
     [
       "tells that the key's end is the token's",
-      { askedWith: viewWith({ ttl: 60 }) },
+      { parentKey: viewWith({ ttl: 60 }) },
       "The token is valid until 2026-01-01T00:01:00Z. It ends with the access key that it was asked for with.",
     ],
     [
@@ -443,7 +443,7 @@ describe("the status of a token", () => {
   test("is written once, and looked at again at the end", () => {
     expect(planOf(planEndpointToken(mintedView(), born))).toEqual({
       steps: [],
-      next: { kind: "look-again", at: born + hour },
+      result: { kind: "requeue-at", at: born + hour },
     });
   });
 
@@ -459,7 +459,7 @@ describe("the status of a token", () => {
       Stalled: "True/Expired",
     });
     expect(notesOf(plan)).toEqual(["Normal Expired 2026-01-01T01:00:00Z"]);
-    expect(plan.next).toEqual({ kind: "look-again", at: born + hour + 60_000 });
+    expect(plan.result).toEqual({ kind: "requeue-at", at: born + hour + 60_000 });
   });
 
   test.each<[string, Requester, string, string, Changes?]>([
@@ -469,14 +469,14 @@ describe("the status of a token", () => {
       { ...alice, keyId: "k" },
       "ParentKeyInvalid",
       'The parent access key "one" is Disabled',
-      { askedWith: viewWith({ disabled: true }) },
+      { parentKey: viewWith({ disabled: true }) },
     ],
     [
       "whoever came with a key that is gone",
       { ...alice, keyId: "k" },
       "ParentKeyInvalid",
       "The parent access key was deleted. Create the token again",
-      { askedWith: "gone" },
+      { parentKey: "gone" },
     ],
     [
       "whoever names a scope that cannot be read",
@@ -502,7 +502,7 @@ describe("the status of a token", () => {
     });
     expect(messageOf(after(view, plan))).toContain(message);
     expect(notesOf(plan)).toEqual([`Warning ${reason} generation 3 since 2026-01-01T00:00:00Z`]);
-    expect(plan.next).toEqual({ kind: "look-again", at: born + hour });
+    expect(plan.result).toEqual({ kind: "requeue-at", at: born + hour });
   });
 
   test("stays Expired when the maximum grows or the clock goes back", () => {

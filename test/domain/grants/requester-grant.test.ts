@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isRecord, listAt, stringsAt } from "../../../src/api/parse.ts";
 import type { GrantBinding, GrantedObject, GrantRole } from "../../../src/api/requester-grant.ts";
-import { shardNumber } from "../../../src/domain/grants/grant-manifest.ts";
+import { chunkNumber } from "../../../src/domain/grants/grant-manifest.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { GrantModel } from "../grant-model.ts";
@@ -42,9 +42,9 @@ function stranger<T extends GrantRole | GrantBinding>(entry: T): T {
 function told(plan: Plan): readonly string[] {
   return plan.steps.flatMap((step, index) =>
     step.map((write) => {
-      if (write.do === "patch" || write.do === "tell") return write.do;
+      if (write.do === "patch" || write.do === "record-event") return write.do;
       const name = write.do === "delete" ? write.ref.name : write.object.metadata.name;
-      return `${index}: ${write.do} ${write.resource.kind.replace("Cluster", "")} ${shardNumber(hash, name)}`;
+      return `${index}: ${write.do} ${write.resource.kind.replace("Cluster", "")} ${chunkNumber(hash, name)}`;
     }),
   );
 }
@@ -288,7 +288,7 @@ describe("shards of a grant", () => {
     [`latchkey-requester-other-1`, undefined],
     ["1", undefined],
   ])("have numbers: %s", (name, number) => {
-    expect(shardNumber(hash, name)).toBe(number);
+    expect(chunkNumber(hash, name)).toBe(number);
   });
 });
 

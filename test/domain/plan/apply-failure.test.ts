@@ -1,32 +1,32 @@
 import { describe, expect, test } from "vitest";
-import type { ConditionClaim } from "../../../src/api/conditions.ts";
+import type { ConditionUpdate } from "../../../src/api/conditions.ts";
 import { applyFailureSentence, withApplyFailure } from "../../../src/domain/plan/apply-failure.ts";
-import { atWork, stalled } from "../../../src/domain/plan/conditions.ts";
-import type { SaidFailure } from "../../../src/domain/plan/failing.ts";
+import { reconciling, stalled } from "../../../src/domain/plan/conditions.ts";
+import type { ReportedFailure } from "../../../src/domain/plan/failing.ts";
 
-const failure: SaidFailure = {
+const failure: ReportedFailure = {
   kind: "failed",
   reason: "InternalError",
   message: "POST /x: 500 no room",
   since: Date.parse("2026-01-01T00:00:00Z"),
 };
-const ready: ConditionClaim = {
+const ready: ConditionUpdate = {
   type: "Ready",
   status: "True",
   reason: "Active",
   message: "The key is accepted.",
 };
-const active: ConditionClaim = {
+const active: ConditionUpdate = {
   type: "Active",
   status: "True",
   reason: "Active",
   message: "The key is accepted.",
 };
-const short = (claims: readonly ConditionClaim[]) =>
+const short = (claims: readonly ConditionUpdate[]) =>
   claims.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
 
 describe("a failure to apply an object", () => {
-  test.each<[string, readonly ConditionClaim[], readonly string[]]>([
+  test.each<[string, readonly ConditionUpdate[], readonly string[]]>([
     [
       "makes one that is ready not ready, with work to do",
       [ready, active],
@@ -34,7 +34,7 @@ describe("a failure to apply an object", () => {
     ],
     [
       "says why another waits",
-      atWork("WaitingForGrant", "Waiting."),
+      reconciling("WaitingForGrant", "Waiting."),
       ["Ready False ApplyFailed", "Reconciling True ApplyFailed"],
     ],
     [

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Condition, ConditionClaim } from "../../../src/api/conditions.ts";
-import { settleConditions, stalled, timestamp } from "../../../src/domain/plan/conditions.ts";
+import type { Condition, ConditionUpdate } from "../../../src/api/conditions.ts";
+import { mergeConditions, stalled, timestamp } from "../../../src/domain/plan/conditions.ts";
 import { born } from "../sightings.ts";
 
 const standing: Condition = {
@@ -13,7 +13,7 @@ const standing: Condition = {
   lastTransitionTime: "2025-01-01T00:00:00Z",
 };
 const at = { generation: 2, now: born };
-const claim = (type: ConditionClaim["type"], status: "True" | "False"): ConditionClaim => ({
+const claim = (type: ConditionUpdate["type"], status: "True" | "False"): ConditionUpdate => ({
   type,
   status,
   reason: "Failed",
@@ -22,7 +22,7 @@ const claim = (type: ConditionClaim["type"], status: "True" | "False"): Conditio
 
 describe("conditions", () => {
   test("keep the time of their last flip while the status stays, whatever else changes", () => {
-    expect(settleConditions([standing], [claim("Ready", "True")], at)).toEqual([
+    expect(mergeConditions([standing], [claim("Ready", "True")], at)).toEqual([
       {
         type: "Ready",
         status: "True",
@@ -35,7 +35,7 @@ describe("conditions", () => {
   });
 
   test("take the time of a flip, and of their first claim", () => {
-    const times = settleConditions(
+    const times = mergeConditions(
       [standing],
       [claim("Ready", "False"), claim("Synced", "True")],
       at,
@@ -44,7 +44,7 @@ describe("conditions", () => {
   });
 
   test("are those claimed and no others, sorted by type", () => {
-    const settled = settleConditions(
+    const settled = mergeConditions(
       [standing],
       [claim("Synced", "True"), claim("Active", "True"), claim("Expired", "True")],
       at,
@@ -53,13 +53,13 @@ describe("conditions", () => {
   });
 
   test("have messages of at most 1024 characters", () => {
-    const [long] = settleConditions(
+    const [long] = mergeConditions(
       [],
       [{ ...claim("Ready", "True"), message: "x".repeat(2000) }],
       at,
     );
     expect(long?.message).toBe(`${"x".repeat(1021)}...`);
-    const [fitting] = settleConditions(
+    const [fitting] = mergeConditions(
       [],
       [{ ...claim("Ready", "True"), message: "x".repeat(1024) }],
       at,
@@ -69,15 +69,15 @@ describe("conditions", () => {
 
   test("stay as they are when the same is claimed again", () => {
     const types = fc.uniqueArray(
-      fc.constantFrom<ConditionClaim["type"]>("Ready", "Synced", "Stalled", "Active"),
+      fc.constantFrom<ConditionUpdate["type"]>("Ready", "Synced", "Stalled", "Active"),
     );
     const claims = types.chain((some) =>
       fc.tuple(...some.map((type) => fc.constantFrom(claim(type, "True"), claim(type, "False")))),
     );
     fc.assert(
       fc.property(claims, fc.nat(), (some, later) => {
-        const first = settleConditions([], some, at);
-        expect(settleConditions(first, some, { ...at, now: at.now + later })).toEqual(first);
+        const first = mergeConditions([], some, at);
+        expect(mergeConditions(first, some, { ...at, now: at.now + later })).toEqual(first);
       }),
     );
   });

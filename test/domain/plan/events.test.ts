@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ConditionClaim } from "../../../src/api/conditions.ts";
+import type { ConditionUpdate } from "../../../src/api/conditions.ts";
 import { resources } from "../../../src/api/resources.ts";
-import { settleConditions } from "../../../src/domain/plan/conditions.ts";
-import { healthNotices } from "../../../src/domain/plan/events.ts";
+import { mergeConditions } from "../../../src/domain/plan/conditions.ts";
+import { healthEvents } from "../../../src/domain/plan/events.ts";
 import { born, sightedMetadata } from "../sightings.ts";
 
 const metadata = sightedMetadata({ namespace: "team" });
@@ -13,7 +13,7 @@ const syncs = ["Synced", "Conflict", "Failed", "Paused", "NoTargets", "Progressi
 function claimsOf(
   ready: (typeof outcomes)[number],
   synced: (typeof syncs)[number],
-): readonly ConditionClaim[] {
+): readonly ConditionUpdate[] {
   return [
     {
       type: "Ready",
@@ -40,13 +40,13 @@ test("a change of health is one Event, the same when it is told again before the
   });
   fc.assert(
     fc.property(states, (sequence) => {
-      let standing: ReturnType<typeof settleConditions> = [];
+      let standing: ReturnType<typeof mergeConditions> = [];
       let trouble: string | undefined;
       for (const [step, [ready, synced]] of sequence.entries()) {
         const claims = claimsOf(ready, synced);
         const telling = { resource: resources.sharedSecrets, metadata, standing };
-        const told = healthNotices(telling, claims, ["Ready", "Synced"]);
-        expect(healthNotices(telling, claims, ["Ready", "Synced"])).toEqual(told);
+        const told = healthEvents(telling, claims, ["Ready", "Synced"]);
+        expect(healthEvents(telling, claims, ["Ready", "Synced"])).toEqual(told);
         const now = [ready, synced].find(isTrouble);
         const isWell = ready === "Ready" && synced !== "Progressing";
         const expected =
@@ -57,11 +57,11 @@ test("a change of health is one Event, the same when it is told again before the
               : [];
         expect(
           told.map((write) =>
-            write.do === "tell" ? `${write.notice.type} ${write.notice.reason}` : write.do,
+            write.do === "record-event" ? `${write.event.type} ${write.event.reason}` : write.do,
           ),
         ).toEqual(expected);
-        standing = settleConditions(standing, claims, { generation: 3, now: born + step * 1000 });
-        expect(healthNotices({ ...telling, standing }, claims, ["Ready", "Synced"])).toEqual([]);
+        standing = mergeConditions(standing, claims, { generation: 3, now: born + step * 1000 });
+        expect(healthEvents({ ...telling, standing }, claims, ["Ready", "Synced"])).toEqual([]);
         trouble = now;
       }
     }),

@@ -1,15 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { failAgain, type Failing, type FailureSeen } from "../../../src/domain/plan/failing.ts";
+import {
+  recordFailure,
+  type FailureHistory,
+  type ObservedFailure,
+} from "../../../src/domain/plan/failing.ts";
 
-type Seen = readonly [atSeconds: number, failure: FailureSeen];
+type Seen = readonly [atSeconds: number, failure: ObservedFailure];
 
 const began = Date.parse("2026-01-01T00:00:00Z");
-const failed = (reason: string, message = "no"): FailureSeen => ({
+const failed = (reason: string, message = "no"): ObservedFailure => ({
   kind: "failed",
   reason,
   message,
 });
-const refused = (reason: string, message = "no"): FailureSeen => ({
+const refused = (reason: string, message = "no"): ObservedFailure => ({
   kind: "refused",
   reason,
   message,
@@ -17,9 +21,9 @@ const refused = (reason: string, message = "no"): FailureSeen => ({
 
 /** What is said after each of these tries, as `<reason> <message>`; `-` is nothing. */
 function said(tries: readonly Seen[]): readonly string[] {
-  let failing: Failing | undefined;
+  let failing: FailureHistory | undefined;
   return tries.map(([seconds, failure]) => {
-    failing = failAgain(failing, failure, {
+    failing = recordFailure(failing, failure, {
       monotonic: 5_000 + seconds * 1000,
       time: began + seconds * 1000,
     });
@@ -101,15 +105,15 @@ describe("what is said of tries that fail", () => {
 
   test("names the instant of the first of them, whatever is said", () => {
     const at = (seconds: number) => ({ monotonic: seconds * 1000, time: began + seconds * 1000 });
-    const first = failAgain(undefined, failed("A"), at(0));
-    const later = failAgain(failAgain(first, failed("A"), at(30)), failed("B"), at(200));
+    const first = recordFailure(undefined, failed("A"), at(0));
+    const later = recordFailure(recordFailure(first, failed("A"), at(30)), failed("B"), at(200));
     expect(later.said?.failure).toEqual({ ...failed("B"), since: began });
   });
 
   test("is decided by the monotonic clock", () => {
-    const first = failAgain(undefined, failed("A"), { monotonic: 0, time: began });
+    const first = recordFailure(undefined, failed("A"), { monotonic: 0, time: began });
     expect(
-      failAgain(first, failed("A"), { monotonic: 1_000, time: began + 1e9 }).said,
+      recordFailure(first, failed("A"), { monotonic: 1_000, time: began + 1e9 }).said,
     ).toBeUndefined();
   });
 });

@@ -3,16 +3,16 @@ import { describe, expect, test } from "vitest";
 import { cleanupFinalizer } from "../../../src/api/names.ts";
 import { resources } from "../../../src/api/resources.ts";
 import {
-  planRelease,
-  planStuck,
-  releasePhase,
-  type ReleasePhase,
-  type ReleaseSeen,
+  planFinalization,
+  planStuckFinalization,
+  finalizationPhase,
+  type FinalizationPhase,
+  type ObservedFinalization,
 } from "../../../src/domain/plan/finalization.ts";
 import { statusPatch } from "../plan-model.ts";
 import { born, goingMetadata } from "../sightings.ts";
 
-const base: ReleaseSeen = {
+const base: ObservedFinalization = {
   hasGrantees: true,
   now: 0,
   seenAt: 0,
@@ -22,7 +22,7 @@ const base: ReleaseSeen = {
 };
 
 describe("an object that is being deleted", () => {
-  test.each<[string, Partial<ReleaseSeen>, ReleasePhase]>([
+  test.each<[string, Partial<ObservedFinalization>, FinalizationPhase]>([
     ["goes at once when nobody was granted it", { hasGrantees: false }, { kind: "release" }],
     ["keeps its grants first", { now: 1_999 }, { kind: "keep-grants", until: 2_000 }],
     ["loses them after the settle time", { now: 2_000 }, { kind: "revoke" }],
@@ -50,7 +50,7 @@ describe("an object that is being deleted", () => {
       { kind: "release" },
     ],
   ])("%s", (_rule, changes, phase) => {
-    expect(releasePhase({ ...base, ...changes })).toEqual(phase);
+    expect(finalizationPhase({ ...base, ...changes })).toEqual(phase);
   });
 
   const seen = fc.record({
@@ -65,7 +65,7 @@ describe("an object that is being deleted", () => {
   test("never goes while a grant stands, nor before the settle time after it, nor unasked", () => {
     fc.assert(
       fc.property(seen, (facts) => {
-        if (releasePhase(facts).kind !== "release") return;
+        if (finalizationPhase(facts).kind !== "release") return;
         expect(facts.grantsGoneAt).toBeDefined();
         expect(facts.now).toBeGreaterThanOrEqual((facts.grantsGoneAt ?? Infinity) + facts.settleMs);
         expect(facts.isStillHonoured).toBeDefined();
@@ -76,14 +76,16 @@ describe("an object that is being deleted", () => {
   test("goes in the end: what waits waits for an instant that comes, and not for ever", () => {
     fc.assert(
       fc.property(seen, (facts) => {
-        const phase = releasePhase(facts);
+        const phase = finalizationPhase(facts);
         expect("until" in phase ? phase.until : Infinity).toBeGreaterThan(facts.now);
         const gone = {
           ...facts,
           grantsGoneAt: facts.grantsGoneAt ?? facts.now,
           isStillHonoured: true,
         };
-        expect(releasePhase({ ...gone, now: gone.grantsGoneAt + gone.settleMs + 60_000 })).toEqual({
+        expect(
+          finalizationPhase({ ...gone, now: gone.grantsGoneAt + gone.settleMs + 60_000 }),
+        ).toEqual({
           kind: "release",
         });
       }),
@@ -110,9 +112,9 @@ describe("its status", () => {
   const waiting = { phase: { kind: "keep-grants", until: 9 }, now: born } as const;
 
   test("promises nothing any more, and keeps what is a fact", () => {
-    const { steps } = planRelease(resource, object, waiting);
+    const { steps } = planFinalization(resource, object, waiting);
     expect(steps).toHaveLength(1);
-    const patch = statusPatch(planRelease(resource, object, waiting));
+    const patch = statusPatch(planFinalization(resource, object, waiting));
     expect(patch).toMatchObject({
       observedGeneration: 3,
       conditions: [
@@ -126,11 +128,13 @@ describe("its status", () => {
   });
 
   test("is written once", () => {
-    const patch = statusPatch(planRelease(resource, object, waiting));
+    const patch = statusPatch(planFinalization(resource, object, waiting));
     const { conditions: told } = JSON.parse(JSON.stringify(patch));
     const again = { ...object, status: { ...object.status, ...patch }, conditions: told };
     for (const kind of ["revoke", "review"] as const)
-      expect(planRelease(resource, again, { phase: { kind }, now: born + 1 }).steps).toEqual([]);
+      expect(planFinalization(resource, again, { phase: { kind }, now: born + 1 }).steps).toEqual(
+        [],
+      );
   });
 
   test("says what fails on the way, until it has succeeded", () => {
@@ -140,7 +144,7 @@ describe("its status", () => {
       message: "DELETE /x: 500",
       since: born,
     } as const;
-    const patch = statusPatch(planStuck(resource, object, { now: born, failure }));
+    const patch = statusPatch(planStuckFinalization(resource, object, { now: born, failure }));
     const failed = {
       reason: "ApplyFailed",
       message: expect.stringMatching(/^The object is being deleted\..*DELETE \/x: 500/),
@@ -163,21 +167,25 @@ describe("its status", () => {
     // The last try that fails and the one after it say the same, though the phase says that all is
     // done.
     expect(
-      planRelease(resource, said, { phase: { kind: "release" }, now: born + 1, failure }).steps,
+      planFinalization(resource, said, { phase: { kind: "release" }, now: born + 1, failure })
+        .steps,
     ).toMatchObject([[{ body: { metadata: { finalizers: ["theirs"] } } }]]);
-    expect(planStuck(resource, said, { now: born + 1, failure }).steps).toEqual([]);
+    expect(planStuckFinalization(resource, said, { now: born + 1, failure }).steps).toEqual([]);
   });
 
   test("is not worth a write when the object goes with the finalizer", () => {
     expect(
-      planRelease(resource, object, { phase: { kind: "release" }, now: born }).steps,
+      planFinalization(resource, object, { phase: { kind: "release" }, now: born }).steps,
     ).toMatchObject([[{ do: "patch", body: { metadata: { finalizers: [] } } }]]);
   });
 
   test("is no matter of Latchkey's once nothing holds the object", () => {
     expect(
-      planRelease(resource, { ...object, metadata: { ...goingMetadata, finalizers: [] } }, waiting)
-        .steps,
+      planFinalization(
+        resource,
+        { ...object, metadata: { ...goingMetadata, finalizers: [] } },
+        waiting,
+      ).steps,
     ).toEqual([]);
   });
 
@@ -187,7 +195,7 @@ describe("its status", () => {
   ] as const)(
     "says while finalizers of others hold it (%s) that Latchkey has finished",
     ([finalizers, steps]) => {
-      const plan = planRelease(
+      const plan = planFinalization(
         resource,
         { ...object, metadata: { ...goingMetadata, finalizers } },
         { phase: { kind: "release" }, now: born },

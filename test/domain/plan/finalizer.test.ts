@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
 import { cleanupFinalizer } from "../../../src/api/names.ts";
 import { resources } from "../../../src/api/resources.ts";
-import { holdWrite, isHeld, releaseWrite } from "../../../src/domain/plan/finalizer.ts";
+import { addFinalizer, hasFinalizer, removeFinalizer } from "../../../src/domain/plan/finalizer.ts";
 import { sightedMetadata } from "../sightings.ts";
 
 const free = sightedMetadata({ finalizers: ["theirs"] });
 const held = sightedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
 
 test("an object is held by Latchkey's finalizer, not by others'", () => {
-  expect([isHeld(held), isHeld(free)]).toEqual([true, false]);
+  expect([hasFinalizer(held), hasFinalizer(free)]).toEqual([true, false]);
 });
 
 test.for([
   [
     "holding adds it behind those of others",
-    holdWrite(resources.sharedSecrets, free),
+    addFinalizer(resources.sharedSecrets, free),
     ["theirs", cleanupFinalizer],
   ],
   [
     "releasing takes it out and leaves the others",
-    releaseWrite(resources.sharedSecrets, held),
+    removeFinalizer(resources.sharedSecrets, held),
     ["theirs", "others"],
   ],
 ] as const)("%s, on the version that was seen", ([, write, finalizers]) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AdmissionRequest } from "../../../src/api/admission-review.ts";
-import { stamped } from "../../../src/domain/requester/requester-annotations.ts";
+import { withRequesterAnnotations } from "../../../src/domain/requester/requester-annotations.ts";
 
 const name = (suffix = "") => `management.service/requester${suffix}`;
 const alice = { username: "alice", uid: "4711", groups: ["devs", "ops"], extra: {} };
@@ -186,7 +186,7 @@ test.each<
     keyed("sha256:b", stamp),
   ],
 ])("%s", (_rule, user, object, oldObject, result) => {
-  expect(stamped({ uid: "r", user, isDryRun: false, namespace: "", object, oldObject })).toEqual(
-    result,
-  );
+  expect(
+    withRequesterAnnotations({ uid: "r", user, isDryRun: false, namespace: "", object, oldObject }),
+  ).toEqual(result);
 });

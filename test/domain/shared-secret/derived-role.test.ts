@@ -2,7 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, apiVersion, labels } from "../../../src/api/names.ts";
 import type { Metadata } from "../../../src/api/object.ts";
-import { parseRole, parseRoleBinding, type RoleSeen, type Subject } from "../../../src/api/role.ts";
+import {
+  parseRole,
+  parseRoleBinding,
+  type ObservedRole,
+  type Subject,
+} from "../../../src/api/role.ts";
 import type { Grant } from "../../../src/domain/shared-secret/access-rules.ts";
 import {
   bindingManifest,
@@ -155,7 +160,7 @@ describe("a Role stands as written", () => {
     name: derivedName(secret, { verbs: ["get"], status: true }),
   };
 
-  test.for<[string, RoleSeen, boolean]>([
+  test.for<[string, ObservedRole, boolean]>([
     ["when nobody touched it", written, true],
     ["with the status", parseRole(seen(roleManifest(secret, statusRole))), true],
     ["but not without rules", { ...written, rules: [] }, false],
@@ -217,25 +222,33 @@ describe("marks", () => {
 
   const owner = { apiVersion, kind: "SharedSecret", name: "database", uid: "uid-owner" };
   test.for<[string, typeof binding, string | undefined]>([
-    ["tell by the owner, before the label", { ...binding, ownerReferences: [owner] }, "uid-owner"],
-    ["tell by the label where there is no owner", { ...binding, ownerReferences: [] }, "uid-1"],
     [
-      "tell by the owner beside an annotation, where the label is lost",
+      "record-event by the owner, before the label",
+      { ...binding, ownerReferences: [owner] },
+      "uid-owner",
+    ],
+    [
+      "record-event by the label where there is no owner",
+      { ...binding, ownerReferences: [] },
+      "uid-1",
+    ],
+    [
+      "record-event by the owner beside an annotation, where the label is lost",
       { ...changed({ labels: {} }), ownerReferences: [owner] },
       "uid-owner",
     ],
     [
-      "tell nothing by the owner alone, which any tool may name",
+      "record-event nothing by the owner alone, which any tool may name",
       { ...changed({ labels: {}, annotations: {} }), ownerReferences: [owner] },
       undefined,
     ],
     [
-      "tell nothing under a name of another form",
+      "record-event nothing under a name of another form",
       { ...changed({ name: "latchkey-database" }), ownerReferences: [owner] },
       undefined,
     ],
     [
-      "tell nothing by owners of other kinds",
+      "record-event nothing by owners of other kinds",
       {
         ...changed({ labels: {} }),
         ownerReferences: [

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { resources } from "../../../src/api/resources.ts";
 import type { DerivedRole } from "../../../src/domain/shared-secret/derived-role.ts";
 import {
-  type Findings,
-  sharedSecretClaims,
-  sharedSecretFigures,
+  type StatusInput,
+  sharedSecretConditions,
+  sharedSecretCounts,
 } from "../../../src/domain/shared-secret/shared-secret-status.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { sightedSource, type SourceChanges } from "../sync-sightings.ts";
@@ -43,10 +43,10 @@ function found({
   source = silent,
   summary = {},
   ...rest
-}: Partial<Omit<Findings, "source" | "summary">> & {
+}: Partial<Omit<StatusInput, "source" | "summary">> & {
   source?: SourceChanges;
   summary?: Partial<SyncSummary>;
-}): Findings {
+}): StatusInput {
   return {
     source: sightedSource(source),
     wanted: [],
@@ -58,9 +58,9 @@ function found({
   };
 }
 
-function told(findings: Findings): Readonly<Record<string, string>> {
+function told(findings: StatusInput): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    sharedSecretClaims(findings).map(({ type, status, reason, message }) => [
+    sharedSecretConditions(findings).map(({ type, status, reason, message }) => [
       type,
       `${status} ${reason}: ${message}`,
     ]),
@@ -68,7 +68,7 @@ function told(findings: Findings): Readonly<Record<string, string>> {
 }
 
 describe("access", () => {
-  test.for<[string, Partial<Findings>, string]>([
+  test.for<[string, Partial<StatusInput>, string]>([
     ["is granted to nobody where nobody is named", {}, "True Applied: access is granted to nobody"],
     ["is granted by one Role", { wanted: [role] }, "True Applied: access is granted by 1 Role"],
     [
@@ -234,12 +234,12 @@ describe("the figures", () => {
       nameConflicts: ["taken"],
       summary: { desired: 3, synced: 1, conflicts: 1, failed: 1 },
     });
-    expect(sharedSecretFigures(findings)).toEqual({
+    expect(sharedSecretCounts(findings)).toEqual({
       keys: 1,
       access: { roles: 1, bindings: 1 },
       sync: { desired: 3, synced: 1, conflicts: 1, failed: 1 },
     });
-    expect(sharedSecretFigures(found({ summary: { failures } }))).toMatchObject({
+    expect(sharedSecretCounts(found({ summary: { failures } }))).toMatchObject({
       sync: { failures: [refusedEntry] },
     });
   });

@@ -4,7 +4,7 @@ import type { Condition } from "../../../src/api/conditions.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { parseConditions } from "../../../src/api/parse.ts";
 import { parseRole, parseRoleBinding } from "../../../src/api/role.ts";
-import type { AccessSeen } from "../../../src/domain/shared-secret/access.ts";
+import type { ObservedAccess } from "../../../src/domain/shared-secret/access.ts";
 import { accessOf } from "../../../src/domain/shared-secret/access-rules.ts";
 import {
   bindingManifest,
@@ -12,14 +12,14 @@ import {
   roleManifest,
 } from "../../../src/domain/shared-secret/derived-role.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
-import type { ReleasePhase } from "../../../src/domain/plan/finalization.ts";
+import type { FinalizationPhase } from "../../../src/domain/plan/finalization.ts";
 import {
   granteesOf,
   isProgressDue,
   planSharedSecret,
   planTermination,
-  type SharedSecretGoing,
-  type SharedSecretSeen,
+  type DeletedSharedSecret,
+  type ObservedSharedSecret,
 } from "../../../src/domain/shared-secret/shared-secret.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { notesOf, statusPatch } from "../plan-model.ts";
@@ -41,27 +41,27 @@ const settled: SyncSummary = {
   contested: { targets: 0 },
   emptyProjects: [],
 };
-const nothing: Omit<AccessSeen, "secret"> = {
+const nothing: Omit<ObservedAccess, "secret"> = {
   roles: [],
   bindings: [],
-  leftoverRoles: [],
-  leftoverBindings: [],
-  strangers: new Set(),
+  orphanedRoles: [],
+  orphanedBindings: [],
+  unmanaged: new Set(),
 };
 const prefixes = { user: "", team: "" };
 const waiting = { desired: 1, pending: 1 };
 
-type Changes = Partial<Omit<SharedSecretSeen, "source" | "summary">> & {
+type Changes = Partial<Omit<ObservedSharedSecret, "source" | "summary">> & {
   readonly source?: SourceChanges;
   readonly summary?: Partial<SyncSummary>;
 };
 
-function seen({ source, summary, ...rest }: Changes = {}): SharedSecretSeen {
+function seen({ source, summary, ...rest }: Changes = {}): ObservedSharedSecret {
   const base = { access: nothing, prefixes, namespaceIsTerminating: false };
   return { ...base, source: sightedSource(source), summary: { ...settled, ...summary }, ...rest };
 }
 
-function derived(): Omit<AccessSeen, "secret"> {
+function derived(): Omit<ObservedAccess, "secret"> {
   const { secret } = sightedSource({ secret: { owner: { user: "ann" } } });
   const raw = (manifest: object & { readonly metadata: object }) => ({
     ...manifest,
@@ -87,7 +87,7 @@ function outline({ steps }: Plan): readonly string[] {
     step
       .map(
         (write) =>
-          `${write.do} ${write.do === "tell" ? write.notice.reason : write.resource.plural}${write.do === "patch" ? ` ${write.subresource ?? "metadata"}` : ""}`,
+          `${write.do} ${write.do === "record-event" ? write.event.reason : write.resource.plural}${write.do === "patch" ? ` ${write.subresource ?? "metadata"}` : ""}`,
       )
       .join(", "),
   );
@@ -105,7 +105,7 @@ describe("before anything else", () => {
     expect(plan.steps[0]?.[0]).toMatchObject({
       body: { metadata: { resourceVersion: "7", finalizers: ["theirs", cleanupFinalizer] } },
     });
-    expect(plan.next).toEqual({ kind: "wait-for-change" });
+    expect(plan.result).toEqual({ kind: "done" });
   });
 
   test("nothing is done in a namespace that goes away", () => {
@@ -120,14 +120,14 @@ describe("before anything else", () => {
 });
 
 describe("a SharedSecret that is being deleted", () => {
-  const at = (kind: ReleasePhase["kind"]) => ({
+  const at = (kind: FinalizationPhase["kind"]) => ({
     phase: kind === "keep-grants" || kind === "settle" ? { kind, until: 9 } : { kind },
     now: born,
   });
   const going = (
-    changes: Changes & { readonly copies?: SharedSecretGoing["copies"] } = {},
+    changes: Changes & { readonly copies?: DeletedSharedSecret["copies"] } = {},
     finalizers = [cleanupFinalizer],
-  ): SharedSecretGoing => {
+  ): DeletedSharedSecret => {
     const { copies = [], source = {}, ...rest } = changes;
     return {
       ...seen({
@@ -147,7 +147,7 @@ describe("a SharedSecret that is being deleted", () => {
 
   test("keeps its grants first, says that it is going, and takes its copies away", () => {
     const plan = planTermination(
-      going({ source: owned, access: { ...derived(), leftoverRoles: [left] }, copies }),
+      going({ source: owned, access: { ...derived(), orphanedRoles: [left] }, copies }),
       at("keep-grants"),
     );
     expect(outline(plan)).toEqual([
@@ -216,7 +216,7 @@ describe("a SharedSecret that is being deleted", () => {
 
   test("takes its grants back after the settle time, bindings first", () => {
     const plan = planTermination(
-      going({ source: owned, access: { ...derived(), leftoverRoles: [left] } }),
+      going({ source: owned, access: { ...derived(), orphanedRoles: [left] } }),
       at("revoke"),
     );
     expect(outline(plan)).toEqual([
@@ -257,7 +257,7 @@ describe("a SharedSecret that is being deleted", () => {
     expect(planTermination({ ...going(), source: told }, at("release")).steps).toEqual([]);
   });
 
-  test("asks about one of each binding, of its spec or standing, but of no stranger's", () => {
+  test("asks about one of each binding, of its spec or standing, but of no unmanaged's", () => {
     const access = derived();
     const names = access.bindings.map(({ metadata }) => metadata.name);
     expect(granteesOf(going({ source: owned, access: nothing }))).toMatchObject([
@@ -269,7 +269,7 @@ describe("a SharedSecret that is being deleted", () => {
     ]);
     expect(granteesOf(going({ access })).map(({ subject }) => subject.name)).toEqual(["ann"]);
     expect(
-      granteesOf(going({ source: owned, access: { ...nothing, strangers: new Set(names) } })),
+      granteesOf(going({ source: owned, access: { ...nothing, unmanaged: new Set(names) } })),
     ).toEqual([]);
     expect(granteesOf(going())).toEqual([]);
   });
@@ -300,7 +300,7 @@ describe("a pass", () => {
     });
     expect(planSharedSecret(again, born + 60_000)).toEqual({
       steps: [],
-      next: { kind: "wait-for-change" },
+      result: { kind: "done" },
     });
   });
 
@@ -309,11 +309,11 @@ describe("a pass", () => {
     const plan = planSharedSecret(
       seen({
         source: { secret: { owner: { user: "ann" } } },
-        access: { ...nothing, strangers: new Set([role?.metadata.name ?? ""]) },
+        access: { ...nothing, unmanaged: new Set([role?.metadata.name ?? ""]) },
       }),
       born,
     );
-    expect(outline(plan)).toEqual(["tell NameConflict", "patch sharedsecrets status"]);
+    expect(outline(plan)).toEqual(["record-event NameConflict", "patch sharedsecrets status"]);
     expect(statusPatch(plan)).toMatchObject({ access: { roles: 0, bindings: 0 } });
   });
 
@@ -326,7 +326,7 @@ describe("a pass", () => {
     expect(outline(plan)).toEqual([
       "create roles",
       "create rolebindings",
-      "tell InvalidAccessRule",
+      "record-event InvalidAccessRule",
       "patch sharedsecrets status",
     ]);
   });
@@ -339,40 +339,40 @@ describe("the status of a fan-out", () => {
       { summary: waiting },
       born,
       [],
-      { kind: "look-again", at: born + 1000 },
+      { kind: "requeue-at", at: born + 1000 },
     ],
     [
       "waits a second from the first pass",
       { summary: waiting, waitingSince: born },
       born + 999,
       [],
-      { kind: "look-again", at: born + 1000 },
+      { kind: "requeue-at", at: born + 1000 },
     ],
     [
       "tells of progress then, and waits for a target to change",
       { summary: waiting, waitingSince: born },
       born + 1000,
       ["patch sharedsecrets status"],
-      { kind: "wait-for-change" },
+      { kind: "done" },
     ],
     [
       "is written once all is written",
       { summary: { desired: 1, synced: 1 }, waitingSince: born },
       born + 5,
       ["patch sharedsecrets status"],
-      { kind: "wait-for-change" },
+      { kind: "done" },
     ],
     [
       "waits for nothing that pauses",
       { summary: waiting, source: { options: { paused: true } } },
       born,
       ["patch sharedsecrets status"],
-      { kind: "wait-for-change" },
+      { kind: "done" },
     ],
   ])("%s", ([, changes, now, steps, next]) => {
     const plan = planSharedSecret(seen(changes), now);
     expect(outline(plan)).toEqual(steps);
-    expect(plan.next).toEqual(next);
+    expect(plan.result).toEqual(next);
   });
 
   test("is due after exactly a second", () => {
@@ -489,15 +489,15 @@ describe("a target in trouble is told where it is", () => {
     planSharedSecret(seen({ summary, source }), born)
       .steps.flat()
       .flatMap((write) =>
-        write.do === "tell" && write.notice.resource !== resources.sharedSecrets
-          ? [write.notice]
+        write.do === "record-event" && write.event.resource !== resources.sharedSecrets
+          ? [write.event]
           : [],
       );
 
   test("with the names of both sides", () => {
     const note = "SharedSecret team/db is not synced to Secret pay/db: rename it";
     expect(told()).toEqual([
-      { ...regarding, type: "Warning", reason: "Conflict", note, occasion: "uid-db 7" },
+      { ...regarding, type: "Warning", reason: "Conflict", note, deduplicationKey: "uid-db 7" },
     ]);
   });
 

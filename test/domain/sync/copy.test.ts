@@ -7,7 +7,7 @@ import {
   copyManifest,
   copyOfText,
   isCurrent,
-  isPasted,
+  isCopiedByUser,
   sourceOf,
 } from "../../../src/domain/sync/copy.ts";
 import { sightedMetadata } from "../sightings.ts";
@@ -42,7 +42,7 @@ describe("what a Secret says it is a copy of", () => {
       annotations: text === undefined ? {} : { [annotations.copyOf]: text },
     });
     expect(claimedSource(metadata)).toEqual(claimed);
-    expect(isPasted(metadata)).toBe(pasted);
+    expect(isCopiedByUser(metadata)).toBe(pasted);
   });
 
   test("is read as it is written", () => {

@@ -46,7 +46,7 @@ describe("a target counts", () => {
     ],
     [
       "as pending while its label is to be put back",
-      report("db", { kind: "unlabelled", source: live, stranger: sightedCopy(live) }),
+      report("db", { kind: "unlabelled", source: live, unmanaged: sightedCopy(live) }),
       { pending: 1 },
     ],
     [
@@ -144,7 +144,7 @@ test("who else wants a target is counted, and the first one named", () => {
   const contested = summarize(
     live,
     [
-      report("a", { kind: "current", source: live }, { rival }),
+      report("a", { kind: "current", source: live }, { conflicting: rival }),
       report("b", { kind: "current", source: live }),
     ],
     [],

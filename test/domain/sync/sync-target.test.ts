@@ -3,13 +3,13 @@ import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import type { Metadata } from "../../../src/api/object.ts";
 import {
-  bySeniority,
-  isOffered,
+  oldestFirst,
+  isEligible,
   isPermitted,
-  isRuledOut,
+  isNotPermitted,
   projectOf,
   readNamespace,
-  takesCopies,
+  acceptsCopies,
   targetIn,
 } from "../../../src/domain/sync/sync-target.ts";
 import { sightedMetadata } from "../sightings.ts";
@@ -43,7 +43,7 @@ describe("a namespace takes copies", () => {
     ["but not when it says something else", namespace({ project: "web", sync: "true" }), false],
     ["but not while it goes away", namespace({ ...willing, going: true }), false],
   ])("%s", ([, given, expected]) => {
-    expect(takesCopies(given)).toBe(expected);
+    expect(acceptsCopies(given)).toBe(expected);
     expect(isPermitted(sightedSource(), given)).toBe(expected);
   });
 
@@ -76,7 +76,7 @@ describe("where sync-from is required, a namespace", () => {
   ])("%s", ([, from, expected]) => {
     const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
     expect(isPermitted(source, readNamespace(given, { requireSyncFrom: true }))).toBe(expected);
-    expect(isRuledOut(source, readNamespace(given, { requireSyncFrom: true }))).toBe(!expected);
+    expect(isNotPermitted(source, readNamespace(given, { requireSyncFrom: true }))).toBe(!expected);
     expect(readNamespace(given, { requireSyncFrom: false })).toBe(given);
   });
 });
@@ -100,7 +100,7 @@ describe("a copy of a source that cannot be followed is ruled out", () => {
       projects === "unreadable"
         ? ({ projects: [], projectsAreUnreadable: true } as const)
         : { projects };
-    expect(isRuledOut(sightedSource({ options }), given)).toBe(expected);
+    expect(isNotPermitted(sightedSource({ options }), given)).toBe(expected);
   });
 });
 
@@ -124,7 +124,7 @@ describe("a source is offered", () => {
       false,
     ],
   ])("%s", ([, changes, expected]) => {
-    expect(isOffered(sightedSource(changes))).toBe(expected);
+    expect(isEligible(sightedSource(changes))).toBe(expected);
   });
 });
 
@@ -142,7 +142,7 @@ describe("seniority", () => {
   });
   const wrap = (metadata: Partial<Metadata>) => ({ metadata: sightedMetadata(metadata) });
   const sign = (one: Partial<Metadata>, other: Partial<Metadata>) =>
-    Math.sign(bySeniority(wrap(one), wrap(other)));
+    Math.sign(oldestFirst(wrap(one), wrap(other)));
 
   test("puts the older first, then the smaller uid", () => {
     expect(

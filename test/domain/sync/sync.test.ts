@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
-import type { CopySeen, Source, StrangerSeen } from "../../../src/domain/sync/copy.ts";
+import type { ObservedCopy, Source, UnmanagedSecret } from "../../../src/domain/sync/copy.ts";
 import {
-  type TargetSeen,
+  type ObservedTarget,
   type TargetState,
   targetState,
   targetSteps,
@@ -57,20 +57,23 @@ const standings = {
   "a copy pasted from elsewhere": {
     copy: sightedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }),
   },
-  "a copy without its label": { stranger: sightedStranger(live) },
+  "a copy without its label": { unmanaged: sightedStranger(live) },
   "a copy without its label that pauses itself": {
-    stranger: sightedStranger(live, { annotations: pauses }),
+    unmanaged: sightedStranger(live, { annotations: pauses }),
   },
   "a pasted copy without its label": {
-    stranger: sightedStranger(live, { annotations: { [annotations.copyOf]: elsewhere } }),
+    unmanaged: sightedStranger(live, { annotations: { [annotations.copyOf]: elsewhere } }),
   },
-  "somebody else's Secret": { stranger: sightedStranger(live, { annotations: nothing }) },
-} as const satisfies Record<string, { readonly copy?: CopySeen; readonly stranger?: StrangerSeen }>;
+  "somebody else's Secret": { unmanaged: sightedStranger(live, { annotations: nothing }) },
+} as const satisfies Record<
+  string,
+  { readonly copy?: ObservedCopy; readonly unmanaged?: UnmanagedSecret }
+>;
 
 type Standing = keyof typeof standings;
 type Kind = TargetState["kind"];
 
-function stateAt(standing: Standing, around: Partial<TargetSeen>): TargetState {
+function stateAt(standing: Standing, around: Partial<ObservedTarget>): TargetState {
   return targetState({ candidates: [], isTerminating: false, ...standings[standing], ...around });
 }
 
@@ -95,20 +98,20 @@ describe("a target that one source wants", () => {
     ["a pasted copy without its label", "conflict"],
     ["somebody else's Secret", "conflict"],
   ])("and that holds %s is %s", ([standing, kind]) => {
-    expect(stateAt(standing, { candidates: [live], holder: live }).kind).toBe(kind);
+    expect(stateAt(standing, { candidates: [live], owner: live }).kind).toBe(kind);
     expect(stateAt(standing, { candidates: [live], isTerminating: true }).kind).toBe("not-wanted");
   });
 
   test.for(names(standings))(
     "and that holds %s is left alone while the source pauses",
     (standing) => {
-      expect(stateAt(standing, { candidates: [paused], holder: paused }).kind).toBe("paused");
+      expect(stateAt(standing, { candidates: [paused], owner: paused }).kind).toBe("paused");
     },
   );
 
   test("in another type is made anew, in one pass, if the API server would take it", () => {
-    const state = stateAt("a current copy", { candidates: [retyped], holder: retyped });
-    expect(verbs(state)).toEqual([["probe"], ["delete"], ["create"]]);
+    const state = stateAt("a current copy", { candidates: [retyped], owner: retyped });
+    expect(verbs(state)).toEqual([["dry-run-create"], ["delete"], ["create"]]);
     expect(targetSteps(target, state, retyped.data)[0]?.[0]).toMatchObject({
       object: { type: "kubernetes.io/tls" },
     });
@@ -125,7 +128,7 @@ describe("a target that one source wants", () => {
 
 describe("a target that two sources want", () => {
   test("is the senior's, whoever's copy stands there", () => {
-    const state = stateAt("a current copy", { candidates: [older, live], holder: live });
+    const state = stateAt("a current copy", { candidates: [older, live], owner: live });
     expect(state).toMatchObject({ kind: "differs", source: older });
   });
 
@@ -162,15 +165,15 @@ describe("a target that two sources want", () => {
       },
       "differs",
     ],
-  ])("is %s", ([, holder, kind]) => {
-    const copy = sightedCopy(holder);
-    expect(targetState({ candidates: [live], copy, holder, isTerminating: false }).kind).toBe(kind);
+  ])("is %s", ([, owner, kind]) => {
+    const copy = sightedCopy(owner);
+    expect(targetState({ candidates: [live], copy, owner, isTerminating: false }).kind).toBe(kind);
   });
 
   test("is relabelled for the senior that has a typo, not handed on", () => {
     const around = {
-      stranger: sightedStranger(seniorWithTypo),
-      holder: seniorWithTypo,
+      unmanaged: sightedStranger(seniorWithTypo),
+      owner: seniorWithTypo,
       isTerminating: false,
     };
     expect(targetState({ candidates: [live], ...around })).toMatchObject({
@@ -182,8 +185,8 @@ describe("a target that two sources want", () => {
   test("is not kept by a senior with a typo that is ruled out here", () => {
     const around = {
       copy: sightedCopy(seniorWithTypo),
-      holder: seniorWithTypo,
-      holderIsRuledOut: true,
+      owner: seniorWithTypo,
+      ownerIsNotPermitted: true,
       isTerminating: false,
     };
     expect(targetState({ candidates: [live], ...around }).kind).toBe("differs");
@@ -193,7 +196,7 @@ describe("a target that two sources want", () => {
   test("is not kept by a senior whose label somebody put on a Secret of their own", () => {
     const copy = sightedCopy(seniorWithTypo, { annotations: nothing });
     expect(
-      targetState({ candidates: [live], copy, holder: seniorWithTypo, isTerminating: false }).kind,
+      targetState({ candidates: [live], copy, owner: seniorWithTypo, isTerminating: false }).kind,
     ).toBe("conflict");
   });
 });
@@ -214,16 +217,16 @@ describe("a target that no source wants", () => {
     "somebody else's Secret",
     "a labelled Secret that names nobody",
   ];
-  const holders = [
-    { title: "lives", holder: live, kind: "withdrawn" },
-    { title: "pauses", holder: paused, kind: "withdrawn" },
-    { title: "cannot be followed", holder: misspelt, kind: "stuck" },
-    { title: "is being deleted", holder: deleting, kind: "not-wanted" },
-    { title: "is gone", holder: undefined, kind: "orphaned" },
+  const owners = [
+    { title: "lives", owner: live, kind: "withdrawn" },
+    { title: "pauses", owner: paused, kind: "withdrawn" },
+    { title: "cannot be followed", owner: misspelt, kind: "stuck" },
+    { title: "is being deleted", owner: deleting, kind: "not-wanted" },
+    { title: "is gone", owner: undefined, kind: "orphaned" },
   ] as const;
 
-  describe.each(holders)("and whose source $title", ({ holder, kind }) => {
-    const around = holder === undefined ? {} : { holder };
+  describe.each(owners)("and whose source $title", ({ owner, kind }) => {
+    const around = owner === undefined ? {} : { owner };
     test.for(ours)("holds %s", (standing) => {
       const expected =
         kind === "stuck" && standing === "a copy without its label" ? "unlabelled" : kind;
@@ -250,7 +253,7 @@ describe("a target that no source wants", () => {
   });
 
   test("says why it is stuck, once", () => {
-    const state = stateAt("a current copy", { holder: misspelt });
+    const state = stateAt("a current copy", { owner: misspelt });
     expect(targetSteps(target, state)).toMatchObject([
       [
         {
@@ -264,7 +267,7 @@ describe("a target that no source wants", () => {
     const told = targetState({
       candidates: [],
       copy: sightedCopy(live, { annotations: { [annotations.syncError]: "mend it" } }),
-      holder: misspelt,
+      owner: misspelt,
       isTerminating: false,
     });
     expect(targetSteps(target, told)).toEqual([]);
@@ -277,7 +280,7 @@ test("no copy is written without the data of its source", () => {
     "a copy of old data",
     "an immutable copy of old data",
   ] as const) {
-    const state = stateAt(standing, { candidates: [live], holder: live });
+    const state = stateAt(standing, { candidates: [live], owner: live });
     expect(writtenSource(state)).toBe(live);
     expect(() => targetSteps(target, state)).toThrow("the data of its source is not there");
   }
@@ -286,7 +289,7 @@ test("no copy is written without the data of its source", () => {
     "a copy without its label",
     "somebody else's Secret",
   ] as const) {
-    expect(writtenSource(stateAt(standing, { candidates: [live], holder: live }))).toBeUndefined();
+    expect(writtenSource(stateAt(standing, { candidates: [live], owner: live }))).toBeUndefined();
   }
 });
 
@@ -375,7 +378,10 @@ function placeWith(standing: StandingSecret | undefined): SecretPlace {
 }
 
 /** Carries out at most three passes and answers the state that the last one found. */
-function settle(place: SecretPlace, around: Omit<TargetSeen, "copy" | "stranger">): TargetState {
+function settle(
+  place: SecretPlace,
+  around: Omit<ObservedTarget, "copy" | "unmanaged">,
+): TargetState {
   for (let pass = 1; ; pass++) {
     const state = targetState({ ...around, ...place.seen() });
     const steps = targetSteps(target, state, writtenSource(state)?.data);

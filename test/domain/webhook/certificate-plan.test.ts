@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import {
-  type CertificateLives,
+  type CertificateValidities,
   dueCertificates,
   renewalInstant,
 } from "../../../src/domain/webhook/certificate-plan.ts";
 
-const lives: CertificateLives = {
+const lives: CertificateValidities = {
   authority: { startsAt: 0, endsAt: 3000 },
   serving: { startsAt: 0, endsAt: 300 },
   client: { startsAt: 60, endsAt: 360 },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newlyHeldOwners } from "../../../src/domain/webhook/owner-references.ts";
+import { newlyBlockedOwners } from "../../../src/domain/webhook/owner-references.ts";
 
 const owner = (uid: string, blockOwnerDeletion?: boolean) => ({
   apiVersion: "v1",
@@ -28,12 +28,12 @@ test.each<[string, unknown, unknown, readonly string[]]>([
     [],
   ],
 ])("%s", (_rule, object, stored, uids) => {
-  expect(newlyHeldOwners(object, stored).map(({ uid }) => uid)).toEqual(uids);
+  expect(newlyBlockedOwners(object, stored).map(({ uid }) => uid)).toEqual(uids);
 });
 
 test("any number of owners is read", () => {
   expect(
-    newlyHeldOwners(
+    newlyBlockedOwners(
       owned(...Array.from({ length: 20_000 }, (_, index) => owner(`${index}`, true))),
       undefined,
     ),
@@ -41,7 +41,7 @@ test("any number of owners is read", () => {
 });
 
 test("an owner is told with its place in the list", () => {
-  expect(newlyHeldOwners(owned(owner("a"), owner("b", true)), undefined)).toEqual([
+  expect(newlyBlockedOwners(owned(owner("a"), owner("b", true)), undefined)).toEqual([
     { index: 1, apiVersion: "v1", kind: "ConfigMap", name: "name-b", uid: "b" },
   ]);
 });
