@@ -20,7 +20,7 @@ export interface LastActivityDeps {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: Pick<Metrics, "controller" | "queue">;
-  readonly turns: Yielder;
+  readonly yielder: Yielder;
 }
 
 const name = "lastactivity";
@@ -62,7 +62,7 @@ export class LastActivity {
 
   /** Writes until the signal aborts, and then what is left, once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, turns, log, metrics } = this.#deps;
+    const { clock, yielder, log, metrics } = this.#deps;
     await runLoop({
       name,
       queue: this.#queue,
@@ -70,7 +70,7 @@ export class LastActivity {
       workers: writers,
       signal,
       clock,
-      turns,
+      yielder,
       log,
       metrics: metrics.controller(name),
     });
@@ -87,7 +87,7 @@ export class LastActivity {
       usedAt === undefined || key === undefined ? undefined : dueActivity(key, usedAt);
     if (key !== undefined && lastActivity !== undefined) await this.#patch(key, lastActivity);
     if (this.#uses.get(uid) === usedAt) this.#uses.delete(uid);
-    else this.#queue.add(uid, "fresh");
+    else this.#queue.add(uid, "high");
     return { kind: "done" };
   }
 

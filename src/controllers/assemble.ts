@@ -6,6 +6,7 @@ import { createClient, type SizeOf } from "../kube/http-client.ts";
 import { type ElectionEnd, LeaderElection, type LeaseTimes } from "../kube/leader-election.ts";
 import { createListWatch } from "../kube/list-watch.ts";
 import { createTransport, type Transport, type TransportOptions } from "../kube/transport.ts";
+import { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics, RequestPool } from "../runtime/metrics.ts";
@@ -53,6 +54,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
   const { credentials, clock, random, log, metrics } = deps;
   const host = new URL(credentials.server).host;
   const transports: Transport[] = [];
+  const yielder = new Yielder(clock);
   const open = (
     rest: Pick<TransportOptions, "bodies" | "connections" | "fence" | "onLimit"> & {
       readonly timeoutMs?: number;
@@ -61,6 +63,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
     const transport = createTransport({
       credentials,
       clock,
+      yielder,
       timeoutMs: requestTimeoutMs,
       onResponse: (seen) => metrics.request({ ...seen, host }),
       ...rest,
@@ -113,6 +116,7 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
     client: createClient(rest, fieldManager, sizeOf),
     copyClient: createClient(copies, fieldManager, sizeOf),
     listWatch: createListWatch(rest, clock),
+    yielder,
     events,
     clock,
     random,

@@ -59,7 +59,7 @@ export interface ChangeDeps {
   readonly deletions: Pick<Deletions, "forget">;
   readonly copyFailures: Pick<TargetFailures, "in" | "at">;
   readonly clock: Pick<Clock, "now">;
-  readonly turns: Yielder;
+  readonly yielder: Yielder;
 }
 
 interface Described {
@@ -84,7 +84,7 @@ export function createChanges({
   deletions,
   copyFailures,
   clock,
-  turns,
+  yielder,
 }: ChangeDeps): Changes {
   const addTarget = (target: ObjectRef, urgency: Priority): void =>
     queues.copy.add(keyOf(target), urgency);
@@ -96,7 +96,7 @@ export function createChanges({
   const requeueStatus = (target: ObjectRef): void => candidatesFor(target, stores).forEach(count);
 
   function onSecret({ key, before, after }: Change<ObservedCopy | UnmanagedSecret>): void {
-    queues.copy.add(key, "fresh");
+    queues.copy.add(key, "high");
     requeueStatus(refOf(key));
     for (const uid of new Set(
       [before, after].map((seen) => seen?.metadata.labels[labels.sourceUid]),
@@ -108,17 +108,17 @@ export function createChanges({
 
   const handlers: ChangeHandlers = {
     sharedSecret({ key, before, after }) {
-      queues.sharedSecret.add(key, "fresh");
+      queues.sharedSecret.add(key, "high");
       forgetGone(before?.secret, after?.secret);
       if (!concernsCopies(before, after)) return;
       for (const source of [before, after]) {
         if (source === undefined) continue;
         const targets = targetsOf(source, stores);
         const wanted = new Set(targets.map(keyOf));
-        for (const key of wanted) queues.copy.add(key, stores.copies.has(key) ? "bulk" : "soon");
+        for (const key of wanted) queues.copy.add(key, stores.copies.has(key) ? "low" : "normal");
         for (const target of targets) recountRivals(source, target);
         for (const key of copyKeysOf(source, stores))
-          queues.copy.add(key, wanted.has(key) ? "bulk" : "soon");
+          queues.copy.add(key, wanted.has(key) ? "low" : "normal");
       }
     },
     namespace({ before, after }) {
@@ -133,12 +133,12 @@ export function createChanges({
         if (states.some((namespace) => namesProject(source, projectOf(namespace) ?? "")))
           count(source);
         if (states.some((namespace) => isPermitted(source, namespace)))
-          addTarget(targetIn(name, source), "fresh");
+          addTarget(targetIn(name, source), "high");
       }
       for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name))
-        queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
+        queues.sharedSecret.add(keyOf(secret.metadata), "high");
       for (const store of [stores.copies, stores.unmanagedSecrets]) {
-        for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "fresh");
+        for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "high");
       }
     },
     copy: onSecret,
@@ -166,38 +166,38 @@ export function createChanges({
     },
     key({ key, before, after }) {
       // What follows an end does not hold up those that end now.
-      queues.key.add(key, after !== undefined && isEndUnrecorded(after) ? "soon" : "fresh");
+      queues.key.add(key, after !== undefined && isEndUnrecorded(after) ? "normal" : "high");
       forgetGone(before, after);
       const seen = [before, after].filter((state) => state !== undefined);
       for (const index of said(seen, ({ keyDigest }) => keyDigest && keyIndexOf(keyDigest))) {
         for (const twin of stores.keys.keysBy(keyIndexes.keyIndex, index))
-          queues.key.add(twin, "fresh");
+          queues.key.add(twin, "high");
       }
       for (const uid of said(seen, ({ metadata }) => metadata.uid)) addAskedWith(uid);
       for (const claim of said(
         seen,
         ({ metadata }) => connectorClaim(metadata.annotations)?.secret,
       ))
-        queues.connectorData.add(claim, "fresh");
+        queues.connectorData.add(claim, "high");
       addRequesters(before, after);
     },
     token({ key, before, after }) {
-      queues.token.add(key, "fresh");
+      queues.token.add(key, "high");
       forgetGone(before, after);
       addRequesters(before, after);
     },
     policy() {
-      for (const { queue, key } of allStamped()) queue.add(key, "bulk");
+      for (const { queue, key } of allStamped()) queue.add(key, "low");
     },
     signingKeys() {
-      queues.signingKeys.add(signingKeysKey, "fresh");
-      for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "bulk");
+      queues.signingKeys.add(signingKeysKey, "high");
+      for (const { metadata } of stores.tokens.values()) queues.token.add(keyOf(metadata), "low");
     },
-    connectorData: ({ key }) => queues.connectorData.add(refOf(key).name, "fresh"),
+    connectorData: ({ key }) => queues.connectorData.add(refOf(key).name, "high"),
     resourceQuota: ({ key, before, after }) =>
       refused.retryWithin(refOf(key).namespace ?? "", quotaRelief(before, after)),
     scopeRole() {
-      for (const key of stores.keys.keys()) queues.key.add(key, "bulk");
+      for (const key of stores.keys.keys()) queues.key.add(key, "low");
     },
   };
 
@@ -213,30 +213,29 @@ export function createChanges({
   }
 
   function enqueueRequested(hash: Key): void {
-    for (const key of stores.keys.keysBy(indexes.requester, hash)) queues.key.add(key, "bulk");
-    for (const key of stores.tokens.keysBy(indexes.requester, hash)) queues.token.add(key, "bulk");
+    for (const key of stores.keys.keysBy(indexes.requester, hash)) queues.key.add(key, "low");
+    for (const key of stores.tokens.keysBy(indexes.requester, hash)) queues.token.add(key, "low");
   }
 
   /** What was asked for with the key of this uid works no longer than the key does. */
   function addAskedWith(uid: string): void {
-    for (const key of stores.keys.keysBy(indexes.parentKey, uid)) queues.key.add(key, "fresh");
-    for (const key of stores.tokens.keysBy(indexes.parentKey, uid)) queues.token.add(key, "fresh");
+    for (const key of stores.keys.keysBy(indexes.parentKey, uid)) queues.key.add(key, "high");
+    for (const key of stores.tokens.keysBy(indexes.parentKey, uid)) queues.token.add(key, "high");
   }
 
   async function enqueueAll(): Promise<void> {
-    await turns.forEach(stores.sharedSecrets.values(), (source) => {
-      queues.sharedSecret.add(keyOf(source.secret.metadata), "bulk");
-      for (const target of targetsOf(source, stores)) addTarget(target, "bulk");
+    await yielder.forEach(stores.sharedSecrets.values(), (source) => {
+      queues.sharedSecret.add(keyOf(source.secret.metadata), "low");
+      for (const target of targetsOf(source, stores)) addTarget(target, "low");
     });
     for (const store of [stores.copies, stores.unmanagedSecrets])
-      await turns.forEach(store.keys(), (key) => queues.copy.add(key, "bulk"));
+      await yielder.forEach(store.keys(), (key) => queues.copy.add(key, "low"));
     for (const store of [stores.roles, stores.roleBindings])
-      await turns.forEach(store.values(), addOwners);
-    await turns.forEach(allStamped(), ({ queue, key }) => queue.add(key, "bulk"));
-    for (const key of stores.connectorData.keys())
-      queues.connectorData.add(refOf(key).name, "bulk");
+      await yielder.forEach(store.values(), addOwners);
+    await yielder.forEach(allStamped(), ({ queue, key }) => queue.add(key, "low"));
+    for (const key of stores.connectorData.keys()) queues.connectorData.add(refOf(key).name, "low");
     for (const claim of stores.keys.namesIn(indexes.connectorData))
-      queues.connectorData.add(claim, "bulk");
+      queues.connectorData.add(claim, "low");
     handlers.signingKeys();
   }
 
@@ -247,12 +246,12 @@ export function createChanges({
       uid === undefined
         ? stores.sharedSecrets.by(indexes.namespace, namespace)
         : stores.sharedSecrets.by(indexes.uid, uid);
-    for (const { secret } of owners) queues.sharedSecret.add(keyOf(secret.metadata), "fresh");
+    for (const { secret } of owners) queues.sharedSecret.add(keyOf(secret.metadata), "high");
     // Nobody's: any key of the namespace brings the pass that takes leftovers away.
     if (owners.length === 0 && uid !== undefined)
       queues.sharedSecret.add(
         keyOf({ namespace, name: given[annotations.source] ?? name }),
-        "fresh",
+        "high",
       );
   }
 
@@ -260,7 +259,7 @@ export function createChanges({
   function addGranted(granted: string): void {
     const { namespace: plural, name } = refOf(granted);
     const queue = plural === "ownedaccesskeys" ? queues.key : queues.token;
-    queue.add(name, "fresh");
+    queue.add(name, "high");
   }
 
   /** Who has taken an object over is granted it once the roles of others name it no more. */
@@ -318,7 +317,7 @@ export function createChanges({
       stores.keys.countBy(indexes.requester, hash) * grantDelayMs.each,
       grantDelayMs.most,
     );
-    if (delayMs < grantDelayMs.least) queues.grant.add(hash, "fresh");
+    if (delayMs < grantDelayMs.least) queues.grant.add(hash, "high");
     else queues.grant.addAt(hash, clock.now() + delayMs);
   }
 
@@ -350,7 +349,7 @@ export function createChanges({
   function recountRivals(source: Source, target: ObjectRef): void {
     for (const { secret } of candidatesFor(target, stores)) {
       if (secret.metadata.uid !== source.secret.metadata.uid)
-        queues.sharedSecret.add(keyOf(secret.metadata), "bulk");
+        queues.sharedSecret.add(keyOf(secret.metadata), "low");
     }
   }
 }

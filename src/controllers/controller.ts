@@ -10,7 +10,7 @@ import type { ListWatch } from "../kube/list-watch.ts";
 import { type Result, runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import { Recovery } from "../kube/recovery.ts";
-import { Yielder } from "../kube/yielder.ts";
+import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -52,6 +52,8 @@ export interface ControllerDeps {
   /** Writes copies alone. */
   readonly copyClient: Client;
   readonly listWatch: ListWatch;
+  /** Shared by all that would keep the event loop to itself. */
+  readonly yielder: Yielder;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly random: () => number;
@@ -76,10 +78,10 @@ export interface Controller {
 /** Builds the controller; nothing runs yet. */
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   let handlers: ChangeHandlers | undefined;
-  const turns = new Yielder(deps.clock);
+  const { yielder } = deps;
   const recovery = new Recovery();
   const informers = createInformers(
-    { ...deps, turns, recovery },
+    { ...deps, recovery },
     {
       ...options,
       on: countingObjects(
@@ -104,7 +106,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
         deletions,
         copyFailures: failures.copyFailures,
         clock: deps.clock,
-        turns,
+        yielder,
       });
       handlers = changes.handlers;
       const stopRetrying = recovery.onRecovered(() =>
@@ -112,7 +114,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
       );
       try {
         await changes.addEverything();
-        await runLoops({ options, deps, turns, informers, deletions, queues, failures, signal });
+        await runLoops({ options, deps, yielder, informers, deletions, queues, failures, signal });
       } finally {
         stopRetrying();
         handlers = undefined;
@@ -124,7 +126,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
 interface Leading {
   readonly options: ControllerOptions;
   readonly deps: ControllerDeps;
-  readonly turns: Yielder;
+  readonly yielder: Yielder;
   readonly informers: Informers;
   readonly deletions: Deletions;
   readonly queues: Queues;
@@ -135,7 +137,7 @@ interface Leading {
 async function runLoops({
   options,
   deps,
-  turns,
+  yielder,
   informers,
   deletions,
   queues,
@@ -147,7 +149,7 @@ async function runLoops({
   const held = new FinalizedObjects();
   const tokenQuota = new TokenQuota(options);
   // What is valid counts before anything is minted.
-  await turns.forEach(stores.tokens.values(), (token) => tokenQuota.note(token));
+  await yielder.forEach(stores.tokens.values(), (token) => tokenQuota.note(token));
   const observe = (resource: Resource, answer: unknown): void => {
     if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)
       held.note(answer);
@@ -158,12 +160,12 @@ async function runLoops({
     config: options,
     client,
     clock,
-    turns,
+    yielder,
     log,
     stores,
     deletions,
     ...failures,
-    keyViews: createKeyResolver({
+    keyResolver: createKeyResolver({
       keys: stores.keys,
       policies: stores.requesterPolicies,
       config: options,
@@ -197,7 +199,7 @@ async function runLoops({
       workers,
       signal,
       clock,
-      turns,
+      yielder,
       log,
       metrics: metrics.controller(name),
     });
@@ -235,7 +237,7 @@ function createFailures(
   const own = (queue: WorkQueue): Failures =>
     new Failures({
       ...again(queue),
-      onChange: (key, said) => (said === undefined ? queue.add(key, "fresh") : undefined),
+      onChange: (key, said) => (said === undefined ? queue.add(key, "high") : undefined),
     });
   return {
     copyFailures: new TargetFailures({

@@ -37,7 +37,7 @@ export interface EndpointTokenDeps
   readonly config: EndpointTokenConfig & TokenQuotaConfig;
   readonly namespace: string;
   readonly stores: Stores;
-  readonly keyViews: Pick<KeyResolver, "parentKey">;
+  readonly keyResolver: Pick<KeyResolver, "parentKey">;
   readonly tokenQuota: TokenQuota;
   readonly tokenFailures: Pick<Failures, "at" | "record" | "end">;
 }
@@ -47,7 +47,7 @@ export interface EndpointTokenDeps
  * farewell.
  */
 export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Result> {
-  const { stores, keyViews, config, namespace, clock, tokenFailures: failures } = deps;
+  const { stores, keyResolver, config, namespace, clock, tokenFailures: failures } = deps;
   const token = stores.tokens.get(name);
   if (token === undefined) {
     failures.end(name);
@@ -68,7 +68,7 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
     knownKids: kids,
     config,
     failure,
-    ...keyViews.parentKey(requester),
+    ...keyResolver.parentKey(requester),
   };
   const attempt = {
     async apply() {

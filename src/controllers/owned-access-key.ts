@@ -27,7 +27,7 @@ export interface OwnedAccessKeyDeps
   readonly clock: Clock;
   readonly config: OwnedAccessKeyConfig;
   readonly stores: Stores;
-  readonly keyViews: KeyResolver;
+  readonly keyResolver: KeyResolver;
   readonly keyFailures: Pick<Failures, "at" | "record" | "end">;
 }
 
@@ -36,13 +36,13 @@ export async function reconcileOwnedAccessKey(
   name: Key,
   deps: OwnedAccessKeyDeps,
 ): Promise<Result> {
-  const { stores, keyViews, config, clock, keyFailures: failures } = deps;
+  const { stores, keyResolver, config, clock, keyFailures: failures } = deps;
   const key = stores.keys.get(name);
   if (key === undefined) {
     failures.end(name);
     return { kind: "done" };
   }
-  const view = keyViews.viewOf(key);
+  const view = keyResolver.viewOf(key);
   const { requester } = view;
   const grant = observeGrant({ kind: "OwnedAccessKey", name }, requester, stores);
   const failure = failures.at(name) ?? grantFailure(key, { grant, requester }, deps);

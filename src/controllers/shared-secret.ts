@@ -42,7 +42,7 @@ import {
 export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {
   readonly client: Client;
   readonly clock: Clock;
-  readonly turns: Yielder;
+  readonly yielder: Yielder;
   readonly prefixes: Prefixes;
   readonly stores: Stores;
   /** Why the last write to a target was refused. */
@@ -163,10 +163,7 @@ function observe(
   };
 }
 
-function leftoverPlan({
-  orphanedRoles: orphanedRoles,
-  orphanedBindings: orphanedBindings,
-}: Omit<ObservedAccess, "secret">): Plan {
+function leftoverPlan({ orphanedRoles, orphanedBindings }: Omit<ObservedAccess, "secret">): Plan {
   const nothing = { roles: [], bindings: [], orphanedRoles, orphanedBindings };
   return { ...nothingToDo, steps: revokeSteps(nothing) };
 }
@@ -174,7 +171,7 @@ function leftoverPlan({
 /** Counts the targets in turns: what changes meanwhile brings another pass. */
 async function observeSync(source: Source, deps: SharedSecretDeps): Promise<SyncSummary> {
   const reports: TargetReport[] = [];
-  await deps.turns.forEach(targetsOf(source, deps.stores), (target) => {
+  await deps.yielder.forEach(targetsOf(source, deps.stores), (target) => {
     const seen = observeTarget(target, deps.stores);
     const failure = deps.failureAt(keyOf(target));
     const [, rival] = seen.candidates[0] === source ? seen.candidates : [];

@@ -42,7 +42,7 @@ export interface InformerOptions<T> {
 export interface InformerDeps {
   readonly listWatch: ListWatch;
   readonly clock: Clock;
-  readonly turns: Yielder;
+  readonly yielder: Yielder;
   readonly log: Logger;
   readonly random: () => number;
   /** Those of who repairs (`relaxedWatchTimes`) unless given. */
@@ -191,7 +191,7 @@ export class Informer<T> {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { listWatch, turns } = this.#deps;
+    const { listWatch, yielder } = this.#deps;
     const listed = new ListedObjects<T>({
       parse: (raw) => this.#parse(raw),
       heldVersion: (key) => this.#store.entry(key)?.resourceVersion,
@@ -203,15 +203,15 @@ export class Informer<T> {
       if (isFirst) for (const [key, entry] of listed.drain()) this.#put(key, entry);
     };
     const resourceVersion = await listWatch.list(this.#options.listOptions, signal, (events) =>
-      turns.forEach(events, take),
+      yielder.forEach(events, take),
     );
     this.#answered();
     const isReset = this.#history.listed(resourceVersion);
-    await turns.forEach(listed.drain(), ([key, entry]) => {
+    await yielder.forEach(listed.drain(), ([key, entry]) => {
       if (isReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion))
         this.#put(key, entry);
     });
-    await turns.forEach(this.#store.keys(), (key) => {
+    await yielder.forEach(this.#store.keys(), (key) => {
       const stays =
         listed.has(key) ||
         (!isReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));

@@ -26,7 +26,7 @@ export interface LoopOptions {
   readonly workers: number;
   readonly signal: AbortSignal;
   readonly clock: Pick<Clock, "monotonic">;
-  readonly turns: Yielder;
+  readonly yielder: Yielder;
   readonly log: Logger;
   readonly metrics: ControllerMetrics;
 }
@@ -44,12 +44,12 @@ export async function runLoop(options: LoopOptions): Promise<void> {
 }
 
 async function work(options: LoopOptions): Promise<void> {
-  const { queue, turns } = options;
+  const { queue, yielder } = options;
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     await pass(key, options);
     queue.done(key);
     // Passes that never wait for a request would run as one chain of promises.
-    await turns.yieldIfDue();
+    await yielder.yieldIfDue();
   }
 }
 

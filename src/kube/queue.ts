@@ -4,13 +4,13 @@ import type { QueueMetrics } from "../runtime/metrics.ts";
 import { DelayQueue } from "./delay-queue.ts";
 import { Fifo } from "./fifo.ts";
 
-/** From the most urgent to the least. */
-const priorities = ["fresh", "soon", "bulk"] as const;
+/** From the highest to the lowest. */
+const priorities = ["high", "normal", "low"] as const;
 
 /**
- * Fresh work (something changed, an instant has come) goes before what a change elsewhere brings
- * about: soon what is not there yet or has to go, in bulk what is there and may need a refresh
- * (first list, resync, fan-out).
+ * High: the object itself changed, or its instant has come. Normal: another change asks for what
+ * does not exist yet or has to be deleted. Low: what exists and may need an update (first list,
+ * resync, fan-out).
  */
 export type Priority = (typeof priorities)[number];
 
@@ -48,9 +48,9 @@ export class WorkQueue {
   readonly #random: () => number;
   readonly #metrics: QueueMetrics | undefined;
   readonly #lanes: Readonly<Record<Priority, Fifo<Item>>> = {
-    fresh: new Fifo(),
-    soon: new Fifo(),
-    bulk: new Fifo(),
+    high: new Fifo(),
+    normal: new Fifo(),
+    low: new Fifo(),
   };
   readonly #waiting = new Map<Key, Item>();
   /** Keys in work, with the urgency they were added with meanwhile. */
@@ -66,7 +66,7 @@ export class WorkQueue {
     this.#random = random;
     this.#metrics = metrics;
     const wakeAfter = clock.wakeAfter.bind(clock);
-    const wake = (key: Key): void => this.add(key, "fresh");
+    const wake = (key: Key): void => this.add(key, "high");
     this.#instants = new DelayQueue({ now: () => clock.now(), wakeAfter, wake });
     this.#retries = new DelayQueue({ now: () => clock.monotonic(), wakeAfter, wake });
   }
@@ -89,7 +89,7 @@ export class WorkQueue {
   }
 
   /**
-   * Adds `key` as fresh at `at`, in milliseconds since the epoch, never earlier; the earliest
+   * Adds `key` with high priority at `at`, in milliseconds since the epoch, never earlier; the earliest
    * instant of a key counts, until work on it begins.
    */
   addAt(key: Key, at: number): void {
@@ -113,7 +113,7 @@ export class WorkQueue {
   retryNow(): void {
     for (const key of this.#retries.drain()) {
       this.forget(key);
-      this.add(key, "soon");
+      this.add(key, "normal");
     }
   }
 
@@ -124,7 +124,7 @@ export class WorkQueue {
   retry(key: Key): void {
     const failures = this.#failures.get(key) ?? 0;
     if (failures > easedFailures) this.#failures.set(key, easedFailures);
-    this.add(key, "fresh");
+    this.add(key, "high");
   }
 
   /** The key succeeded: its next failure waits 5 ms again. */

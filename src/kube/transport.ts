@@ -5,6 +5,7 @@ import type { Credentials } from "./credentials.ts";
 import { bodySize, encodeBody } from "./encode.ts";
 import { KubeError } from "./errors.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
+import type { Yielder } from "./yielder.ts";
 
 /** A request to the API server; `path` begins with `/api` or `/apis` and is encoded. */
 export interface ApiRequest {
@@ -50,6 +51,8 @@ export interface TransportOptions {
   readonly clock: Clock;
   /** Bounds the bodies of single requests and their answers; transports may share one. */
   readonly bodies?: BodyLimiter;
+  /** Divides the event loop between big bodies that are encoded and everything else. */
+  readonly yielder?: Pick<Yielder, "run">;
   /** Connections for single requests, and so the most that are in flight. */
   readonly connections: number;
   /** Longest time a single request may take. */
@@ -69,6 +72,9 @@ export interface TransportOptions {
  * costs more than ten requests.
  */
 const idleConnectionMs = 5_000;
+
+/** It takes a millisecond or more to encode bodies of this size. */
+const bigBytes = 128 * 1024;
 
 /** A transport over keep-alive HTTP/1.1: one pool for requests and one for watches. */
 export function createTransport(options: TransportOptions): Transport {
@@ -105,7 +111,7 @@ export function createTransport(options: TransportOptions): Transport {
         method: call.method,
         path: prefix + call.path,
         headers: headersOf(call, authorization),
-        ...(call.body === undefined ? {} : { body: encodeBody(call.body) }),
+        ...(call.body === undefined ? {} : { body: await encoded(call.body) }),
         // Otherwise undici closes the connection after every DELETE that has a body.
         reset: false,
         signal: timeout.signal,
@@ -147,6 +153,14 @@ export function createTransport(options: TransportOptions): Transport {
       await Promise.all([requests.destroy(), watches.destroy()]);
     },
   };
+
+  /** What weighs little is not worth a wait. */
+  async function encoded(body: unknown): Promise<string> {
+    const { yielder } = options;
+    return yielder === undefined || bodySize(body) < bigBytes
+      ? encodeBody(body)
+      : yielder.run(() => encodeBody(body));
+  }
 
   function withinBudget<T>(call: ApiRequest, work: () => Promise<T>): Promise<T> {
     return options.bodies === undefined ? work() : options.bodies.within(bytesOf(call), work);

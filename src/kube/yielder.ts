@@ -27,9 +27,18 @@ export class Yielder {
    * long.
    */
   async yieldIfDue(): Promise<void> {
-    if (this.#over === undefined && this.#clock.monotonic() - this.#began < turnMs) return;
+    if (!this.#isDue()) return;
     this.#over ??= this.#giveWay();
     await this.#over;
+  }
+
+  /**
+   * Does a piece of work in a turn that has not taken too long: of many that wait, only as many
+   * come in one turn as fit into it.
+   */
+  async run<T>(work: () => T): Promise<T> {
+    while (this.#isDue()) await this.yieldIfDue();
+    return work();
   }
 
   /** Does one item after the other. The items may change meanwhile. */
@@ -38,6 +47,10 @@ export class Yielder {
       work(item);
       await this.yieldIfDue();
     }
+  }
+
+  #isDue(): boolean {
+    return this.#over !== undefined || this.#clock.monotonic() - this.#began >= turnMs;
   }
 
   async #giveWay(): Promise<void> {

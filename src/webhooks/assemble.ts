@@ -105,11 +105,11 @@ export function assembleWebhook(
     onResponse: (seen) => metrics.request({ ...seen, host }),
   });
   const client = createClient(transport, webhookFieldManager);
-  const turns = new Yielder(clock);
+  const yielder = new Yielder(clock);
   const following = {
     listWatch: createListWatch(transport, clock),
     clock,
-    turns,
+    yielder,
     log,
     random,
     watchTimes: provingWatchTimes,
@@ -120,7 +120,7 @@ export function assembleWebhook(
   metrics.cacheFresh("accesskeys", () => book.isProven());
   const discovery = createDiscovery({ transport, clock, log });
   const connectorKey = createConnectorKey({ client, namespace: options.namespace, clock, log });
-  const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, turns });
+  const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, yielder });
   const { namespace, serviceName, certificateNames, admissionPath } = options;
   let admissionSegment = admissionPath;
   let certificates: Certificates | undefined;

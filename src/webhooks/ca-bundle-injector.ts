@@ -40,7 +40,7 @@ const resource = resources.mutatingWebhookConfigurations;
 
 /** Follows Latchkey's configurations; one that is not there is not missed. */
 export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInjector {
-  const { clock, random, turns, log, metrics, client } = deps;
+  const { clock, random, yielder, log, metrics, client } = deps;
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
   let wanted: InjectedConfiguration | undefined;
   const follow = (configuration: string): Informer<Readonly<Record<string, unknown>>> =>
@@ -48,7 +48,7 @@ export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInje
       {
         listOptions: { resource, fieldSelector: `metadata.name=${configuration}` },
         parse: (raw) => (isRecord(raw) ? raw : undefined),
-        onChange: () => queue.add(configuration, "fresh"),
+        onChange: () => queue.add(configuration, "high"),
       },
       deps,
     );
@@ -76,14 +76,14 @@ export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInje
           workers: 1,
           signal,
           clock,
-          turns,
+          yielder,
           log,
           metrics: metrics.controller(name),
         }),
       ])),
     publish(published) {
       wanted = published;
-      for (const configuration of webhookConfigurations) queue.add(configuration, "fresh");
+      for (const configuration of webhookConfigurations) queue.add(configuration, "high");
     },
     bundles() {
       const all = [...informers.values()];

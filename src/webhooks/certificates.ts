@@ -94,7 +94,7 @@ export function createCertificates(
   deps: CertificatesDeps,
   options: CertificatesOptions,
 ): Certificates {
-  const { clock, random, turns, log, metrics, client } = deps;
+  const { clock, random, yielder, log, metrics, client } = deps;
   const { namespace } = options;
   const place = { namespace, name: ownObjects.webhookCertificates };
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
@@ -107,7 +107,7 @@ export function createCertificates(
       },
       parse: parseSeen,
       onChange({ before, after }) {
-        queue.add(name, "fresh");
+        queue.add(name, "high");
         if (after?.certificates !== undefined)
           takeOver(after.certificates, { before: recordOf(before), after: recordOf(after) });
         report();
@@ -303,7 +303,7 @@ export function createCertificates(
   return {
     async run(signal) {
       report();
-      void informer.synced.then(() => queue.add(name, "fresh"));
+      void informer.synced.then(() => queue.add(name, "high"));
       await Promise.all([
         informer.run(signal),
         runLoop({
@@ -313,7 +313,7 @@ export function createCertificates(
           workers: 1,
           signal,
           clock,
-          turns,
+          yielder,
           log,
           metrics: metrics.controller(name),
         }),
@@ -331,7 +331,7 @@ export function createCertificates(
       if (!isSignedBy(certificate, inUse)) return;
       [confirmed] = fingerprintsOf(inUse);
       report();
-      queue.add(name, "fresh");
+      queue.add(name, "high");
     },
     problems,
   };

@@ -45,7 +45,7 @@ async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Pro
   const deps = {
     listWatch,
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
     watchTimes: provingWatchTimes,
@@ -226,7 +226,7 @@ test("nothing counts before everything is listed", () => {
   const deps = {
     listWatch: new ToldListWatch({}),
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
   };

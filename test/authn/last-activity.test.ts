@@ -43,7 +43,7 @@ function recording({
     random: () => 0.5,
     log,
     metrics: createMetrics(),
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
   });
   const running = lastActivity.run(stop.signal);
   return {

@@ -84,7 +84,7 @@ async function around(listed: Parameters<typeof told>[0]) {
     deletions: { forget: (uid) => void forgotten.push(uid) },
     copyFailures,
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
   });
   handlers = changes.handlers;
   const news = (): readonly string[] => {
@@ -102,7 +102,7 @@ describe("a SharedSecret", () => {
   test("that is new asks for its own pass and for one over each target", async () => {
     const { listWatch, news } = await around({ namespaces: [pay] });
     listWatch.tell("sharedsecrets", "ADDED", db);
-    expect(news()).toEqual(["copy pay/db soon", "source team/db fresh"]);
+    expect(news()).toEqual(["copy pay/db normal", "source team/db high"]);
   });
 
   test("whose data changes asks for passes over its targets, and sooner over copies where it has none any more", async () => {
@@ -112,13 +112,13 @@ describe("a SharedSecret", () => {
       secrets: [copied("db", "pay"), copied("db", "left")],
     });
     listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { data: { password: "b3RoZXI=" } }));
-    expect(news()).toEqual(["copy left/db soon", "copy pay/db bulk", "source team/db fresh"]);
+    expect(news()).toEqual(["copy left/db normal", "copy pay/db low", "source team/db high"]);
   });
 
   test("whose status or texts change asks for its own pass alone", async () => {
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.tell("sharedsecrets", "MODIFIED", { ...offered("db"), status: { keys: 1 } });
-    expect(news()).toEqual(["source team/db fresh"]);
+    expect(news()).toEqual(["source team/db high"]);
   });
 
   test("that gets another name for its copies asks for passes over the old ones, too", async () => {
@@ -135,7 +135,7 @@ describe("a SharedSecret", () => {
         },
       }),
     );
-    expect(news()).toEqual(["copy pay/db soon", "copy pay/other soon", "source team/db fresh"]);
+    expect(news()).toEqual(["copy pay/db normal", "copy pay/other normal", "source team/db high"]);
   });
 
   test("that is being deleted, or is gone, asks for passes over its targets, and has rivals counted", async () => {
@@ -150,7 +150,7 @@ describe("a SharedSecret", () => {
       "MODIFIED",
       offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
     );
-    expect(news()).toEqual(["copy pay/db soon", "source team/db fresh", "source team/rival bulk"]);
+    expect(news()).toEqual(["copy pay/db normal", "source team/db high", "source team/rival low"]);
   });
 });
 
@@ -171,20 +171,16 @@ describe("a namespace", () => {
   test("that joins a project asks for passes over what may come, what stands there, and the sources", async () => {
     const { listWatch, news } = await around(inside);
     listWatch.tell("namespaces", "ADDED", projectNamespace("pay"));
-    expect(news()).toEqual([
-      "copy pay/db fresh",
-      "copy pay/gone fresh",
-      "source team/db in 100 ms",
-    ]);
+    expect(news()).toEqual(["copy pay/db high", "copy pay/gone high", "source team/db in 100 ms"]);
   });
 
   test("that changes project asks for passes over what was there and what may come", async () => {
     const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
     listWatch.tell("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
     expect(news()).toEqual([
-      "copy pay/db fresh",
-      "copy pay/gone fresh",
-      "copy pay/ops fresh",
+      "copy pay/db high",
+      "copy pay/gone high",
+      "copy pay/ops high",
       "source team/db in 100 ms",
       "source team/ops in 100 ms",
     ]);
@@ -206,7 +202,7 @@ describe("a namespace", () => {
       "MODIFIED",
       raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" }),
     );
-    expect(news()).toEqual(["source team/db fresh", "source team/ops fresh"]);
+    expect(news()).toEqual(["source team/db high", "source team/ops high"]);
   });
 });
 
@@ -214,27 +210,27 @@ describe("a Secret", () => {
   test("with Latchkey's label is looked at, at once, and counted a little later", async () => {
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.tell("secrets", "ADDED", copied("db", "pay"));
-    expect(news()).toEqual(["copy pay/db fresh", "source team/db in 100 ms"]);
+    expect(news()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
   });
 
   test("is counted later while copies wait for their turn", async () => {
     const { listWatch, copyQueue, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
     copyQueue.waiting = 1;
     listWatch.tell("secrets", "ADDED", copied("db", "pay"));
-    expect(news()).toEqual(["copy pay/db fresh", "source team/db in 1000 ms"]);
+    expect(news()).toEqual(["copy pay/db high", "source team/db in 1000 ms"]);
   });
 
   test("that nobody wants is looked at, and its holder counted", async () => {
     const { listWatch, news } = await around({ sharedsecrets: [db] });
     listWatch.tell("secrets", "ADDED", copied("db", "left"));
-    expect(news()).toEqual(["copy left/db fresh", "source team/db in 100 ms"]);
+    expect(news()).toEqual(["copy left/db high", "source team/db in 100 ms"]);
   });
 
   test("of others is looked at where a copy is wanted, and nowhere else", async () => {
     const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.tell("secrets", "ADDED", raw({ namespace: "pay", name: "db" }));
     listWatch.tell("secrets", "ADDED", raw({ namespace: "pay", name: "other" }));
-    expect(news()).toEqual(["copy pay/db fresh", "source team/db in 100 ms"]);
+    expect(news()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
   });
 });
 
@@ -246,17 +242,17 @@ describe("a derived Role or RoleBinding", () => {
     [
       "asks for the pass over its source",
       { labels: { [labels.sourceUid]: "uid-db" } },
-      ["source team/db fresh"],
+      ["source team/db high"],
     ],
     [
       "without a source asks for the pass that takes leftovers away",
       { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } },
-      ["source team/old fresh"],
+      ["source team/old high"],
     ],
     [
       "without a source or its name asks for a pass of the namespace",
       { labels: { [labels.sourceUid]: "gone" } },
-      ["source team/latchkey-a-0123456789abcdef fresh"],
+      ["source team/latchkey-a-0123456789abcdef high"],
     ],
     [
       "of a stranger that is owned by a SharedSecret asks as any unmanaged does",
@@ -265,12 +261,12 @@ describe("a derived Role or RoleBinding", () => {
           { apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "gone" },
         ],
       },
-      ["source team/db fresh"],
+      ["source team/db high"],
     ],
     [
       "of a stranger asks for passes over all whose name it may have taken",
       {},
-      ["source team/db fresh"],
+      ["source team/db high"],
     ],
   ])("%s", async ([, metadata, expected]) => {
     const { listWatch, news } = await around({ sharedsecrets: [db] });
@@ -289,9 +285,9 @@ describe("keys, tokens and grants", () => {
   test("a key asks for its pass, those of its twins, and its requester's grants", async () => {
     const { listWatch, news } = await around({ ownedaccesskeys: [key("a")] });
     listWatch.tell("ownedaccesskeys", "ADDED", key("b"));
-    expect(news()).toEqual([`grant ${hash} fresh`, "key a fresh", "key b fresh"]);
+    expect(news()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
     listWatch.tell("ownedaccesskeys", "DELETED", key("a"));
-    expect(news()).toEqual([`grant ${hash} fresh`, "key a fresh", "key b fresh"]);
+    expect(news()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
   });
 
   const changed: { what: string; before: object; after: object; grant: boolean }[] = [
@@ -322,7 +318,7 @@ describe("keys, tokens and grants", () => {
         "MODIFIED",
         raw({ name: "t", ...stamp, ...after }),
       );
-      expect(news()).toEqual([...(grant ? [`grant ${hash} fresh`] : []), "token t fresh"]);
+      expect(news()).toEqual([...(grant ? [`grant ${hash} high`] : []), "token t high"]);
     },
   );
 
@@ -341,25 +337,25 @@ describe("keys, tokens and grants", () => {
       clusterroles: [raw({ name }, { rules: [rule(["kept", "gone"])] })],
     });
     listWatch.tell("clusterroles", "MODIFIED", raw({ name }, { rules: [rule(["kept", "new"])] }));
-    expect(news()).toEqual([`grant ${hash} fresh`, "key gone fresh", "key new fresh"]);
+    expect(news()).toEqual([`grant ${hash} high`, "key gone high", "key new high"]);
     listWatch.tell(
       "clusterroles",
       "MODIFIED",
       raw({ name }, { rules: [rule(["kept"]), rule(["new"], ["*"])] }),
     );
-    expect(news()).toEqual([`grant ${hash} fresh`, "key new fresh"]);
+    expect(news()).toEqual([`grant ${hash} high`, "key new high"]);
   });
 
   test("a key without key or stamp asks for its own pass", async () => {
     const { listWatch, news } = await around({});
     listWatch.tell("ownedaccesskeys", "ADDED", raw({ name: "a" }));
-    expect(news()).toEqual(["key a fresh"]);
+    expect(news()).toEqual(["key a high"]);
   });
 
   test("a token asks for its pass and its requester's grants", async () => {
     const { listWatch, news } = await around({});
     listWatch.tell("directclusterendpointtokens", "ADDED", raw({ name: "t", ...stamp }));
-    expect(news()).toEqual([`grant ${hash} fresh`, "token t fresh"]);
+    expect(news()).toEqual([`grant ${hash} high`, "token t high"]);
   });
 
   test("a key of a requester who has many asks for the grants at a distance, so that what comes together is granted together", async () => {
@@ -368,7 +364,7 @@ describe("keys, tokens and grants", () => {
     listWatch.tell("ownedaccesskeys", "ADDED", raw({ name: "new", ...stamp }));
     expect(news()).toEqual([
       expect.stringMatching(`^grant ${hash} in 100\\.\\d+ ms$`),
-      "key new fresh",
+      "key new high",
     ]);
   });
 
@@ -379,13 +375,13 @@ describe("keys, tokens and grants", () => {
       { resources: ["directclusterendpointtokens"], resourceNames: ["t"] },
     ];
     const { listWatch, news } = await around({ clusterroles: [raw({ name }, { rules })] });
-    const expected = [`grant ${hash} fresh`, "key a fresh", "token t fresh"];
+    const expected = [`grant ${hash} high`, "key a high", "token t high"];
     listWatch.tell("clusterrolebindings", "ADDED", raw({ name }));
     expect(news()).toEqual(expected);
     listWatch.tell("clusterroles", "DELETED", raw({ name }, { rules }));
     expect(news()).toEqual(expected);
     listWatch.tell("clusterrolebindings", "MODIFIED", raw({ name }));
-    expect(news()).toEqual([`grant ${hash} fresh`]);
+    expect(news()).toEqual([`grant ${hash} high`]);
   });
 
   test("a policy of requesters asks for everything that is stamped", async () => {
@@ -394,13 +390,13 @@ describe("keys, tokens and grants", () => {
       directclusterendpointtokens: [raw({ name: "t", ...stamp })],
     });
     listWatch.tell("mutatingadmissionpolicies", "ADDED", raw({ name: "latchkey-requester-stamp" }));
-    expect(news()).toEqual([`grant ${hash} bulk`, "key a bulk", "token t bulk"]);
+    expect(news()).toEqual([`grant ${hash} low`, "key a low", "token t low"]);
   });
 
   test("signing keys ask for themselves and for every token", async () => {
     const { changes, news } = await around({ directclusterendpointtokens: [raw({ name: "t" })] });
     changes.handlers.signingKeys();
-    expect(news()).toEqual(["signing signing-keys fresh", "token t bulk"]);
+    expect(news()).toEqual(["signing signing-keys high", "token t low"]);
   });
 });
 
@@ -424,15 +420,15 @@ test("a new leader asks for everything there is", async () => {
   news();
   await changes.addEverything();
   expect(news()).toEqual([
-    "copy pay/db bulk",
-    "copy pay/gone bulk",
-    "copy pay/lost bulk",
-    `grant ${hash} bulk`,
-    "key a bulk",
-    "signing signing-keys fresh",
-    "source team/db bulk",
-    "source team/latchkey-a-0123456789abcdef fresh",
-    "token t bulk",
+    "copy pay/db low",
+    "copy pay/gone low",
+    "copy pay/lost low",
+    `grant ${hash} low`,
+    "key a low",
+    "signing signing-keys high",
+    "source team/db low",
+    "source team/latchkey-a-0123456789abcdef high",
+    "token t low",
   ]);
 });
 
@@ -447,11 +443,11 @@ test("a new leader asks for the keys of one requester after those of another, so
     ].map(([name = "", who = ""]) => raw({ name, ...by(who) })),
   });
   await changes.addEverything();
-  expect(heard().filter((line) => line.startsWith("key") && line.endsWith("bulk"))).toEqual([
-    "key a bulk",
-    "key c bulk",
-    "key b bulk",
-    "key d bulk",
+  expect(heard().filter((line) => line.startsWith("key") && line.endsWith("low"))).toEqual([
+    "key a low",
+    "key c low",
+    "key b low",
+    "key d low",
   ]);
 });
 
@@ -479,15 +475,15 @@ describe("what was asked for with a key", () => {
   test("is looked at when the key changes, and when it goes", async () => {
     const { listWatch, news } = await around(listed);
     listWatch.tell("ownedaccesskeys", "MODIFIED", asked("k", { spec: { disabled: true } }));
-    expect(news()).toEqual(["key child fresh", "key k fresh", "token token fresh"]);
+    expect(news()).toEqual(["key child high", "key k high", "token token high"]);
     listWatch.tell("ownedaccesskeys", "DELETED", asked("k"));
-    expect(news()).toEqual(expect.arrayContaining(["key child fresh", "token token fresh"]));
+    expect(news()).toEqual(expect.arrayContaining(["key child high", "token token high"]));
   });
 
   test("is not looked at when another one does", async () => {
     const { listWatch, news } = await around(listed);
     listWatch.tell("ownedaccesskeys", "MODIFIED", withKey("child"));
-    expect(news()).toEqual(["key child fresh"]);
+    expect(news()).toEqual(["key child high"]);
   });
 });
 
@@ -498,7 +494,7 @@ test("a bundle of permissions that comes or goes asks for passes over keys", asy
     "ADDED",
     raw({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }),
   );
-  expect(news()).toEqual(["key k bulk"]);
+  expect(news()).toEqual(["key k low"]);
 });
 
 describe("what was refused in a namespace", () => {
@@ -588,14 +584,14 @@ test("what follows the end of a key waits behind the keys that end now", async (
     ],
   };
   listWatch.tell("ownedaccesskeys", "ADDED", asked("k"));
-  expect(news()).toContain("key k fresh");
+  expect(news()).toContain("key k high");
   listWatch.tell("ownedaccesskeys", "MODIFIED", { ...asked("k"), status: ended });
-  expect(news()).toEqual(["key k soon"]);
+  expect(news()).toEqual(["key k normal"]);
   listWatch.tell("ownedaccesskeys", "MODIFIED", {
     ...asked("k", {
       metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:00Z" } },
     }),
     status: ended,
   });
-  expect(news()).toContain("key k fresh");
+  expect(news()).toContain("key k high");
 });

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createController } from "../../src/controllers/controller.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { recordingLog } from "../runtime/recording-log.ts";
@@ -52,6 +53,7 @@ function around(answer: (request: Request) => unknown = taken) {
     client,
     copyClient: client,
     listWatch,
+    yielder: new Yielder(clock),
     events,
     clock,
     random: () => 0.5,

@@ -29,7 +29,7 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
   const { informers, clock } = await told({ ...policies, ...listed });
   const client = new ScriptedClient();
   const { stores } = informers;
-  const keyViews = createKeyResolver({
+  const keyResolver = createKeyResolver({
     keys: stores.keys,
     policies: stores.requesterPolicies,
     config: { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } },
@@ -43,7 +43,7 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
     config,
     namespace: ownNamespace,
     stores,
-    keyViews,
+    keyResolver,
     tokenQuota,
     observe: () => {},
     recordEvent: async () => {},

@@ -23,7 +23,7 @@ test("every kind is waited for, and none any more once all are listed", async ()
   const deps = {
     listWatch: new ToldListWatch({}),
     clock: new TestClock(),
-    turns: new Yielder(new TestClock()),
+    yielder: new Yielder(new TestClock()),
     log: recordingLog(),
     random: () => 0,
   };
@@ -263,7 +263,7 @@ test("it ends when told to, before Secrets of others are followed, too", async (
     {
       listWatch: { list, watch, get },
       clock: new TestClock(),
-      turns: new Yielder(new TestClock()),
+      yielder: new Yielder(new TestClock()),
       log: recordingLog(),
       random: () => 0,
     },

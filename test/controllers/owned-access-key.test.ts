@@ -23,7 +23,7 @@ async function passOver(listed: Parameters<typeof told>[0], name = "k") {
   });
   const client = new ScriptedClient();
   const { stores } = informers;
-  const keyViews = createKeyResolver({
+  const keyResolver = createKeyResolver({
     keys: stores.keys,
     policies: stores.requesterPolicies,
     config,
@@ -36,7 +36,7 @@ async function passOver(listed: Parameters<typeof told>[0], name = "k") {
     clock,
     config,
     stores,
-    keyViews,
+    keyResolver,
     observe: () => {},
     recordEvent: async () => {},
     refresh: async () => {},

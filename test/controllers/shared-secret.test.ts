@@ -25,7 +25,7 @@ async function around(
   const deps = {
     client,
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
     prefixes: { user: "", team: "" },
     stores: informers.stores,
     observe: () => {},

@@ -51,7 +51,7 @@ export async function told(
     new ToldListWatch(listed),
   ];
   const informers = createInformers(
-    { listWatch, clock, turns: new Yielder(clock), log, random: () => 0.5 },
+    { listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5 },
     { namespace: ownNamespace, requireSyncFrom, on: { ...deaf, ...on } },
   );
   void informers.run(stop.signal);

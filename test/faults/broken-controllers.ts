@@ -12,6 +12,7 @@ import { isKubeError } from "../../src/kube/errors.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createClient } from "../../src/kube/http-client.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
+import { Yielder } from "../../src/kube/yielder.ts";
 import { createListWatch } from "../../src/kube/list-watch.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
@@ -47,6 +48,7 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
       client: broken,
       copyClient: broken,
       listWatch: createListWatch(transport, clock),
+      yielder: new Yielder(clock),
       events,
       clock,
       random,

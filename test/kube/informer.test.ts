@@ -62,7 +62,7 @@ async function following(
         void changes.push(`${key}: ${before ?? "-"} -> ${after ?? "-"}`),
       ...options,
     },
-    { listWatch, clock, turns: new Yielder(clock), log, random: () => 0.5, watchTimes, recovery },
+    { listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5, watchTimes, recovery },
   );
   stops.push(stop);
   const ended = informer.run(stop.signal);
@@ -660,7 +660,7 @@ describe("it ends when told to", () => {
       {
         listWatch,
         clock: new TestClock(),
-        turns: new Yielder(new TestClock()),
+        yielder: new Yielder(new TestClock()),
         log: recordingLog(),
         random: () => 0,
       },

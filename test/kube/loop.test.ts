@@ -31,7 +31,7 @@ function started(reconcile: (key: string) => Promise<Result>, workers = 2) {
     workers,
     signal: stop.signal,
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
     log,
     metrics,
   });
@@ -44,9 +44,9 @@ test("a pass that is content is not repeated until the key is added again", asyn
     seen.push(key);
     return done;
   });
-  queue.add("a", "fresh");
+  queue.add("a", "high");
   await clock.run(10_000);
-  queue.add("a", "fresh");
+  queue.add("a", "high");
   await settled();
   expect(seen).toEqual(["a", "a"]);
   expect(metrics.counts).toEqual(["success 0", "success 0"]);
@@ -58,7 +58,7 @@ test("a pass that wants to look again does so at exactly that instant", async ()
     seen.push(clock.now());
     return seen.length === 1 ? { kind: "requeue-at", at: clock.now() + 5000 } : done;
   });
-  queue.add("a", "fresh");
+  queue.add("a", "high");
   await clock.run(60_000);
   expect(seen.map((at) => at - (seen[0] ?? 0))).toEqual([0, 5000]);
   expect(metrics.counts).toEqual(["requeue_after 0", "success 0"]);
@@ -70,7 +70,7 @@ test("a pass that backs off is repeated ever more seldom, and is no error", asyn
     seen.push(clock.now());
     return seen.length < 4 ? { kind: "requeue-with-backoff" } : done;
   });
-  queue.add("a", "fresh");
+  queue.add("a", "high");
   await clock.run(60_000);
   expect(seen.map((at) => at - (seen[0] ?? 0))).toEqual([0, 5, 15, 35]);
   expect(metrics.counts).toEqual([
@@ -119,7 +119,7 @@ describe("a failure", () => {
       if (seen.length === 1) throw error;
       return done;
     });
-    queue.add("ns/a", "fresh");
+    queue.add("ns/a", "high");
     await clock.run(10_000);
     expect(seen).toEqual([0, wait]);
     expect(metrics.counts).toEqual([...counts, "success 0"]);
@@ -138,7 +138,7 @@ describe("a failure", () => {
       if (passes === 1) throw bug;
       return done;
     });
-    queue.add("a", "fresh");
+    queue.add("a", "high");
     await clock.run(5);
     expect(passes).toBe(2);
     expect(metrics.counts).toEqual(["error 0", "bug", "success 0"]);
@@ -158,8 +158,8 @@ describe("a failure", () => {
       if (key === "bad") throw new KubeError("no", { code: "Network", status: 0 });
       return done;
     }, 1);
-    queue.add("bad", "fresh");
-    queue.add("good", "fresh");
+    queue.add("bad", "high");
+    queue.add("good", "high");
     await clock.run(40);
     expect(seen).toEqual(["bad@0", "good@0", "bad@5", "bad@15", "bad@35"]);
   });
@@ -174,9 +174,9 @@ test("as many keys are worked on at a time as there are workers, and never one k
     now--;
     return done;
   }, 3);
-  for (const key of ["a", "b", "c", "d", "e"]) queue.add(key, "bulk");
+  for (const key of ["a", "b", "c", "d", "e"]) queue.add(key, "low");
   await settled();
-  queue.add("a", "fresh");
+  queue.add("a", "high");
   expect(now).toBe(3);
   await clock.run(100);
   expect([now, most]).toEqual([0, 3]);
@@ -189,8 +189,8 @@ test("it ends when told to, after the passes in flight and without beginning ano
     seen.push(key);
     return done;
   }, 1);
-  queue.add("a", "fresh");
-  queue.add("b", "fresh");
+  queue.add("a", "high");
+  queue.add("b", "high");
   await settled();
   stop.abort();
   await clock.run(100);
@@ -209,7 +209,7 @@ test("a loop whose signal is aborted already ends at once", async () => {
     workers: 2,
     signal: stop.signal,
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
     log: recordingLog(),
     metrics: recordingMetrics(),
   };
@@ -221,7 +221,7 @@ test("passes that wait for nothing let timers through", async () => {
   const queue = new WorkQueue({ clock: systemClock, random: () => 0 });
   const stop = new AbortController();
   const reconcile = async (key: string): Promise<Result> => {
-    queue.add(key, "bulk");
+    queue.add(key, "low");
     return done;
   };
   const options = {
@@ -231,11 +231,11 @@ test("passes that wait for nothing let timers through", async () => {
     workers: 4,
     signal: stop.signal,
     clock: systemClock,
-    turns: new Yielder(systemClock),
+    yielder: new Yielder(systemClock),
     log: recordingLog(),
     metrics: recordingMetrics(),
   };
-  for (let key = 0; key < 10; key++) queue.add(String(key), "bulk");
+  for (let key = 0; key < 10; key++) queue.add(String(key), "low");
   setTimeout(() => stop.abort(), 1);
   await runLoop(options);
   expect(options.metrics.counts.length).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import type { Key } from "../../src/api/object.ts";
 import type { Priority } from "../../src/kube/queue.ts";
 
 function rank(urgency: Priority | undefined): number {
-  return urgency === undefined ? 3 : { fresh: 0, soon: 1, bulk: 2 }[urgency];
+  return urgency === undefined ? 3 : { high: 0, normal: 1, low: 2 }[urgency];
 }
 
 /**
@@ -62,7 +62,7 @@ export class QueueModel {
     );
     for (const { map, key } of due.filter(({ at }) => at <= this.now).sort((a, b) => a.at - b.at)) {
       map.delete(key);
-      this.add(key, "fresh");
+      this.add(key, "high");
     }
   }
 

@@ -20,7 +20,7 @@ async function takeAll(queue: WorkQueue): Promise<string[]> {
 
 describe("as in the model, after any history", () => {
   const key = fc.constantFrom("a", "b", "c", "d");
-  const urgency = fc.constantFrom<Priority>("fresh", "soon", "bulk");
+  const urgency = fc.constantFrom<Priority>("high", "normal", "low");
   const command = fc.oneof(
     fc.record({ do: fc.constant("add" as const), key, urgency }),
     fc.record({
@@ -109,30 +109,30 @@ describe("as in the model, after any history", () => {
 describe("waiting and working", () => {
   test("a key waits once", async () => {
     const { queue } = makeQueue();
-    for (const key of ["a", "b", "a"]) queue.add(key, "bulk");
+    for (const key of ["a", "b", "a"]) queue.add(key, "low");
     expect(await takeAll(queue)).toEqual(["a", "b"]);
   });
 
-  test("fresh keys go before what is to be done soon or in bulk, and a key that becomes more urgent moves up", async () => {
+  test("keys of high priority go before normal and low ones, and a key whose priority rises moves up", async () => {
     const { queue } = makeQueue();
-    queue.add("a", "bulk");
-    queue.add("d", "bulk");
-    queue.add("d", "soon");
-    queue.add("b", "bulk");
-    queue.add("c", "fresh");
-    queue.add("b", "fresh");
-    queue.add("c", "bulk");
+    queue.add("a", "low");
+    queue.add("d", "low");
+    queue.add("d", "normal");
+    queue.add("b", "low");
+    queue.add("c", "high");
+    queue.add("b", "high");
+    queue.add("c", "low");
     expect(await takeAll(queue)).toEqual(["c", "b", "d", "a"]);
   });
 
   test("a key that is added while it is worked on is handed out again only afterwards", async () => {
     const { queue } = makeQueue();
-    queue.add("a", "fresh");
+    queue.add("a", "high");
     expect(await queue.get()).toBe("a");
-    queue.add("a", "bulk");
-    queue.add("a", "fresh");
+    queue.add("a", "low");
+    queue.add("a", "high");
     expect(queue.depth).toBe(0);
-    queue.add("b", "fresh");
+    queue.add("b", "high");
     queue.done("a");
     expect(await takeAll(queue)).toEqual(["b", "a"]);
   });
@@ -140,8 +140,8 @@ describe("waiting and working", () => {
   test("takers are served in the order they came", async () => {
     const { queue } = makeQueue();
     const taken = [queue.get(), queue.get()];
-    queue.add("a", "bulk");
-    queue.add("b", "bulk");
+    queue.add("a", "low");
+    queue.add("b", "low");
     expect(await Promise.all(taken)).toEqual(["a", "b"]);
   });
 
@@ -151,7 +151,7 @@ describe("waiting and working", () => {
     queue.addAt("later", start + 1000);
     queue.addAfterFailure("failed");
     queue.close();
-    queue.add("a", "fresh");
+    queue.add("a", "high");
     queue.addAt("a", start);
     queue.addAfterFailure("a");
     expect([await waiting, await queue.get(), queue.depth, clock.pending]).toEqual([
@@ -186,7 +186,7 @@ describe("instants", () => {
   test("work that begins makes an instant void: it says itself when to look again", async () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start + 3_600_000);
-    queue.add("a", "fresh");
+    queue.add("a", "high");
     expect(await queue.get()).toBe("a");
     expect(clock.pending).toBe(0);
     queue.addAt("a", start + 5000);
@@ -304,7 +304,7 @@ describe("failures", () => {
 test("a hundred thousand keys go through, all together and in order, from every side", async () => {
   const { queue, clock } = makeQueue();
   const keys = Array.from({ length: 100_000 }, (_, index) => `ns/${index}`);
-  for (const key of keys) queue.add(key, "bulk");
+  for (const key of keys) queue.add(key, "low");
   const first = await takeAll(queue);
   expect(first).toEqual(keys);
   for (const key of first) queue.done(key);

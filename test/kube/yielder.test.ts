@@ -37,7 +37,7 @@ describe("items taken in turns", () => {
 
 test("all work of a process shares one turn", async () => {
   let now = 0;
-  const turns = new Yielder({ monotonic: () => now });
+  const yielder = new Yielder({ monotonic: () => now });
   const perTurn = [0];
   let stopped = false;
   const tick = (): void => {
@@ -49,7 +49,7 @@ test("all work of a process shares one turn", async () => {
     for (let piece = 0; piece < 40; piece++) {
       now += 1;
       perTurn.push((perTurn.pop() ?? 0) + 1);
-      await turns.yieldIfDue();
+      await yielder.yieldIfDue();
     }
   };
   await Promise.all([worker(), worker(), worker(), worker()]);
@@ -57,4 +57,24 @@ test("all work of a process shares one turn", async () => {
   // Ten pieces of 1 ms, and one each of the workers that find the turn over.
   expect(Math.max(...perTurn)).toBeLessThanOrEqual(14);
   expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(160);
+});
+
+test("of work that waits for a turn, only as much comes at once as fits into one", async () => {
+  let now = 0;
+  const yielder = new Yielder({ monotonic: () => now });
+  const perTurn = [0];
+  let stopped = false;
+  const tick = (): void => {
+    perTurn.push(0);
+    if (!stopped) setImmediate(tick);
+  };
+  setImmediate(tick);
+  const work = (): void => {
+    now += 5;
+    perTurn.push((perTurn.pop() ?? 0) + 5);
+  };
+  await Promise.all(Array.from({ length: 16 }, () => yielder.run(work)));
+  stopped = true;
+  expect(Math.max(...perTurn)).toBe(10);
+  expect(perTurn.reduce((sum, ms) => sum + ms, 0)).toBe(80);
 });

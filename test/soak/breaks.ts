@@ -27,7 +27,7 @@ export class WatchBreaker {
   lastAt = -Infinity;
   readonly #proxy: FaultProxy;
   readonly #random: () => number;
-  readonly #turns = new Map<string, number>();
+  readonly #yielder = new Map<string, number>();
 
   constructor(proxy: FaultProxy, random: () => number) {
     this.#proxy = proxy;
@@ -56,7 +56,7 @@ export class WatchBreaker {
       )
       .at(0);
     if (one === undefined) return "nothing to break";
-    this.#turns.set(one.request.selection, this.count + 1);
+    this.#yielder.set(one.request.selection, this.count + 1);
     this.lastAt = performance.now();
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     for (const watch of all ? alive : [one]) strike(watch);
@@ -64,6 +64,6 @@ export class WatchBreaker {
   }
 
   #turnOf({ request }: OpenWatch): number {
-    return this.#turns.get(request.selection) ?? 0;
+    return this.#yielder.get(request.selection) ?? 0;
   }
 }

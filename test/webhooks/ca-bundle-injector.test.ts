@@ -39,7 +39,7 @@ async function publishing(...configurations: readonly RawObject[]) {
   const published = createCaBundleInjector({
     listWatch,
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
     log: recordingLog(),
     random: () => 0.5,
     client,

@@ -69,7 +69,7 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
   const deps = {
     listWatch,
     clock,
-    turns: new Yielder(clock),
+    yielder: new Yielder(clock),
     log,
     random: () => 0.5,
     client: { create: write("create"), replace: write("replace") },

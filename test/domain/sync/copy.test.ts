@@ -107,7 +107,7 @@ describe("a copy is written", () => {
     });
     const over = { ...standing, metadata: { ...standing.metadata, finalizers: ["theirs"] } };
     const manifest = copyManifest({ source, data }, target, over);
-    expect(manifest).toMatchObject({ immutable: true, data: data });
+    expect(manifest).toMatchObject({ immutable: true, data });
     expect(manifest.metadata).toEqual({
       ...target,
       uid: "uid-copy",
