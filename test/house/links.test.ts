@@ -1,0 +1,53 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+
+const repository = join(import.meta.dirname, "..", "..");
+const pages = execFileSync("git", ["ls-files", "-z", "*.md"], {
+  cwd: repository,
+  encoding: "utf8",
+})
+  .split("\0")
+  .filter((path) => path !== "" && existsSync(join(repository, path)))
+  .map((path) => ({ path, text: readFileSync(join(repository, path), "utf8") }));
+
+/** Relative links of a page, as paths from the repository's root with the heading behind `#`. */
+function linksOf({ path, text }: { path: string; text: string }): readonly string[] {
+  return [...withoutCode(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = ""]) => {
+    const [file = "", heading] = link.split("#");
+    const target = file === "" ? path : join(dirname(path), file);
+    return heading === undefined ? target : `${target}#${heading}`;
+  });
+}
+
+/** Anchors of headings, as GitHub makes them. */
+function anchorsOf(text: string): readonly string[] {
+  return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .trim()
+      .replaceAll(/\s/g, "-"),
+  );
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^ *```.*?^ *```/gms, "");
+}
+
+test("every relative link in Markdown leads to a file and to a heading that exist", () => {
+  const anchors = new Map(pages.map(({ path, text }) => [path, anchorsOf(text)]));
+  const isBroken = (link: string): boolean => {
+    const [file = "", heading] = link.split("#");
+    if (!existsSync(join(repository, file))) return true;
+    return heading !== undefined && !(anchors.get(file)?.includes(heading) ?? false);
+  };
+  const broken = pages.flatMap((page) =>
+    linksOf(page)
+      .filter(isBroken)
+      .map((link) => `${page.path}: ${link}`),
+  );
+  expect(pages.flatMap(linksOf).length).toBeGreaterThan(50);
+  expect(broken).toEqual([]);
+});
