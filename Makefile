@@ -2,7 +2,7 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test faults walks check format bench soak fuzz mutants generate build
+.PHONY: dev test faults walks check format bench soak fuzz mutants build
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
@@ -33,9 +33,6 @@ fuzz: node_modules/.package-lock.json ## what strangers write, at random: MINUTE
 
 mutants: node_modules/.package-lock.json ## every small change of the scope engine, and which of them no test notices
 	@$(run) mutants
-
-generate: node_modules/.package-lock.json ## types from the CRDs
-	@$(run) generate
 
 build: node_modules/.package-lock.json ## the bundle that goes into the image
 	@$(run) build

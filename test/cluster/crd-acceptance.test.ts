@@ -1,6 +1,4 @@
 import { describe, expect, test } from "vitest";
-import type { OwnedAccessKeySpec, Scope } from "../../src/api/generated/owned-access-key.ts";
-import type { SharedSecretSpec } from "../../src/api/generated/shared-secret.ts";
 import { isRecord } from "../../src/api/parse.ts";
 import { fieldsOf, schemaOf } from "../house/crd-schema.ts";
 import { dryApply, dryCreate, type KindName, kinds } from "./crd-requests.ts";
@@ -28,7 +26,7 @@ const fullScope = {
     },
   ],
   allowServiceCli: true,
-} satisfies Scope;
+};
 
 const fullSecret = {
   displayName: "Orders database",
@@ -38,7 +36,7 @@ const fullSecret = {
   access: [
     { name: "readers", verbs: ["get"], subresources: ["status"], users: ["bob"], teams: ["devs"] },
   ],
-} satisfies SharedSecretSpec;
+};
 
 const fullKey = {
   displayName: "CI pipeline",
@@ -72,7 +70,7 @@ const fullKey = {
     refreshToken: "refresh",
     lastRefresh: "2026-11-21T13:00:00.123456+02:00",
   },
-} satisfies OwnedAccessKeySpec;
+};
 
 const full: readonly { kind: KindName; spec: Readonly<Record<string, unknown>> }[] = [
   { kind: "SharedSecret", spec: fullSecret },

@@ -29,10 +29,10 @@ export function typeScriptIn(directory: string): readonly string[] {
   return entries.filter((path) => path.endsWith(".ts")).sort();
 }
 
-/** Every file of `src`, but for those that are generated. */
-export const sourceFiles: readonly SourceFile[] = typeScriptIn("src/")
-  .filter((path) => !path.startsWith("api/generated/"))
-  .map((path) => sourceFile(path, readFileSync(new URL(`src/${path}`, root), "utf8")));
+/** Every file of `src`. */
+export const sourceFiles: readonly SourceFile[] = typeScriptIn("src/").map((path) =>
+  sourceFile(path, readFileSync(new URL(`src/${path}`, root), "utf8")),
+);
 
 /** A text as a file of `src` of that path. */
 export function sourceFile(path: string, text: string): SourceFile {

@@ -1,24 +1,6 @@
-import { readFile, readdir } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { generateTypes, generatedDirectory } from "../../crds/generate.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { type Field, fieldsOf, plurals, schemaOf, versionOf } from "./crd-schema.ts";
-
-const files = await generateTypes();
-
-describe("the generated types", () => {
-  test.each(files)(
-    "$name is what the generator makes of its CustomResourceDefinition now",
-    async ({ name, text }) => {
-      const committed = await readFile(new URL(name, generatedDirectory), "utf8");
-      expect(committed, 'run "npm run generate" and commit src/api/generated').toBe(text);
-    },
-  );
-
-  test("there is one file for every kind and no other", async () => {
-    expect(await readdir(generatedDirectory)).toEqual(files.map(({ name }) => name).toSorted());
-  });
-});
 
 describe("the CustomResourceDefinitions", () => {
   test.each(plurals)("every field of %s has a description", async (plural) => {
