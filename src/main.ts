@@ -4,13 +4,15 @@ import { stringAt } from "./api/parse.ts";
 import { printTrustConfig } from "./cli/trust-config.ts";
 import { assembleController } from "./controllers/assemble.ts";
 import { publishedKeyRoutes } from "./controllers/published-keys.ts";
-import { CredentialsError, loadCredentials } from "./kube/credentials.ts";
+import { type Credentials, CredentialsError } from "./kube/credentials.ts";
 import { createClient } from "./kube/http-client.ts";
+import { loadCredentials } from "./kube/load-credentials.ts";
 import { createTransport } from "./kube/transport.ts";
 import { systemClock as clock } from "./runtime/clock.ts";
 import { ConfigError } from "./runtime/config-values.ts";
 import {
   readControllerConfig,
+  readPodApiServer,
   readTrustConfigOptions,
   readWebhookConfig,
 } from "./runtime/config.ts";
@@ -36,11 +38,17 @@ const closeGraceMs = 2_000;
 const leastDrainMs = 5_000;
 const requestTimeoutMs = 30_000;
 
+function credentialsFrom({
+  kubeconfig,
+}: Pick<ControllerConfig, "kubeconfig">): Promise<Credentials> {
+  return loadCredentials({ kubeconfig, pod: readPodApiServer() }, clock);
+}
+
 async function runController(config: ControllerConfig): Promise<number> {
   const log = createLogger({ level: config.logLevel });
   const metrics = createMetrics();
   const signal = shutdownSignal({ process, clock, log, exitHard: (code) => process.exit(code) });
-  const credentials = await loadCredentials(config.kubeconfig, clock);
+  const credentials = await credentialsFrom(config);
   const options = {
     ...config,
     prefixes: { user: config.userPrefix, team: config.teamPrefix },
@@ -94,7 +102,7 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
   const log = createLogger({ level: config.logLevel });
   const metrics = createMetrics();
   const signal = shutdownSignal({ process, clock, log, exitHard: (code) => process.exit(code) });
-  const credentials = await loadCredentials(config.kubeconfig, clock);
+  const credentials = await credentialsFrom(config);
   const options = { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } };
   const assembly = assembleWebhook(options, {
     credentials,
@@ -163,7 +171,7 @@ async function runWebhook(config: WebhookConfig): Promise<number> {
 
 async function runTrustConfig(argv: readonly string[]): Promise<number> {
   const options = readTrustConfigOptions(argv);
-  const credentials = await loadCredentials(options.kubeconfig, clock);
+  const credentials = await credentialsFrom(options);
   const transport = createTransport({
     credentials,
     clock,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
-import { loadCredentials } from "../../src/kube/credentials.ts";
+import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { createClient } from "../../src/kube/http-client.ts";
@@ -15,7 +15,7 @@ let transport: Transport;
 let recorder: EventRecorder;
 
 beforeAll(async () => {
-  const credentials = await loadCredentials(inject("controlPlane").adminKubeconfig, clock);
+  const credentials = await kubeconfigCredentials(inject("controlPlane").adminKubeconfig, clock);
   transport = createTransport({ credentials, clock, connections: 4, timeoutMs: 10_000 });
   const client = createClient(transport, "test");
   recorder = new EventRecorder({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import type { Client } from "../../src/kube/client.ts";
-import { loadCredentials } from "../../src/kube/credentials.ts";
+import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { createClient } from "../../src/kube/http-client.ts";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
 import { createTransport } from "../../src/kube/transport.ts";
@@ -17,7 +17,7 @@ let transport: Transport;
 let client: Client;
 
 beforeAll(async () => {
-  const credentials = await loadCredentials(inject("controlPlane").adminKubeconfig, clock);
+  const credentials = await kubeconfigCredentials(inject("controlPlane").adminKubeconfig, clock);
   transport = createTransport({ credentials, clock, connections: 4, timeoutMs: 10_000 });
   client = createClient(transport, "test");
 });

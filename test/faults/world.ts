@@ -2,7 +2,8 @@ import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "undici";
-import { type Credentials, loadCredentials } from "../../src/kube/credentials.ts";
+import type { Credentials } from "../../src/kube/credentials.ts";
+import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { findOrBuildControlPlane } from "../cluster/binaries.ts";
 import {
@@ -69,8 +70,8 @@ export async function startWorld(report: (line: string) => void): Promise<World>
   );
   if (controller === undefined || webhook === undefined) throw new Error("no logins");
   const credentials = {
-    "latchkey-controller": await loadCredentials(controller.kubeconfig, systemClock),
-    "latchkey-webhook": await loadCredentials(webhook.kubeconfig, systemClock),
+    "latchkey-controller": await kubeconfigCredentials(controller.kubeconfig, systemClock),
+    "latchkey-webhook": await kubeconfigCredentials(webhook.kubeconfig, systemClock),
   };
   const { server, tls } = credentials["latchkey-controller"];
   // One connection for many watches: most of a run's time would go into their handshakes.

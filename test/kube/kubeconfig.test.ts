@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { loadCredentials } from "../../src/kube/credentials.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { TestClock } from "../runtime/test-clock.ts";
 
 let directory = "";
@@ -10,7 +10,6 @@ beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "latchkey-credentials-"));
 });
 afterEach(() => {
-  vi.unstubAllEnvs();
   rmSync(directory, { recursive: true });
 });
 
@@ -49,13 +48,13 @@ function file(name: string, text: string): string {
 }
 
 test("the server is that of the current context, without a slash at the end", async () => {
-  const { server, tls } = await loadCredentials(kubeconfig(), new TestClock());
+  const { server, tls } = await kubeconfigCredentials(kubeconfig(), new TestClock());
   expect([server, tls]).toEqual(["https://example.com:6443/prefix", { rejectUnauthorized: true }]);
 });
 
 describe("a user", () => {
   test("with a token sends it", async () => {
-    const credentials = await loadCredentials(
+    const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { token: "one" } }),
       new TestClock(),
     );
@@ -68,7 +67,7 @@ describe("a user", () => {
       "certificate-authority-data": base64("CA"),
       "tls-server-name": "api.example.com",
     };
-    const credentials = await loadCredentials(kubeconfig({ user, cluster }), new TestClock());
+    const credentials = await kubeconfigCredentials(kubeconfig({ user, cluster }), new TestClock());
     expect(credentials.tls).toEqual({
       ca: "CA",
       cert: "CERT",
@@ -82,7 +81,7 @@ describe("a user", () => {
   test("with files sends what is in them, found beside the kubeconfig", async () => {
     file("client.crt", "CERT");
     file("client.key", "KEY");
-    const { tls } = await loadCredentials(
+    const { tls } = await kubeconfigCredentials(
       kubeconfig({ user: { "client-certificate": "client.crt", "client-key": "client.key" } }),
       new TestClock(),
     );
@@ -90,7 +89,7 @@ describe("a user", () => {
   });
 
   test("may trust any server, when the kubeconfig says so", async () => {
-    const { tls } = await loadCredentials(
+    const { tls } = await kubeconfigCredentials(
       kubeconfig({ cluster: { "insecure-skip-tls-verify": true } }),
       new TestClock(),
     );
@@ -101,7 +100,7 @@ describe("a user", () => {
 describe("a token in a file", () => {
   test("is read again after a minute, and not before", async () => {
     const clock = new TestClock();
-    const credentials = await loadCredentials(
+    const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { tokenFile: file("token", "one\n") } }),
       clock,
     );
@@ -114,7 +113,7 @@ describe("a token in a file", () => {
   });
 
   test("is read again at once after a 401", async () => {
-    const credentials = await loadCredentials(
+    const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { tokenFile: file("token", "one") } }),
       new TestClock(),
     );
@@ -125,7 +124,7 @@ describe("a token in a file", () => {
   });
 
   test("goes before a token in the kubeconfig, as with kubectl", async () => {
-    const credentials = await loadCredentials(
+    const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { token: "inline", tokenFile: file("token", "one") } }),
       new TestClock(),
     );
@@ -134,7 +133,7 @@ describe("a token in a file", () => {
 
   test("is found beside the kubeconfig, as with kubectl", async () => {
     file("token", "one");
-    const credentials = await loadCredentials(
+    const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { tokenFile: "token" } }),
       new TestClock(),
     );
@@ -142,7 +141,7 @@ describe("a token in a file", () => {
   });
 
   test("that is not there fails the request, not the process", async () => {
-    const credentials = await loadCredentials(
+    const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { tokenFile: join(directory, "none") } }),
       new TestClock(),
     );
@@ -150,30 +149,41 @@ describe("a token in a file", () => {
   });
 });
 
-describe("what is no way to an API server is told by name, with the fix", () => {
+describe("an error names the file, the cause and the fix", () => {
   test("a file that is not there", async () => {
-    await expect(loadCredentials(join(directory, "none"), new TestClock())).rejects.toThrow(
-      /none cannot be read: ENOENT; name a kubeconfig with --kubeconfig/,
+    await expect(kubeconfigCredentials(join(directory, "none"), new TestClock())).rejects.toThrow(
+      /none" cannot be read: ENOENT; set --kubeconfig or KUBECONFIG to a kubeconfig/,
     );
   });
 
   test("a file that is no YAML, without a word of it", async () => {
-    const loading = loadCredentials(file("kubeconfig", "users: [canary"), new TestClock());
-    await expect(loading).rejects.toThrow(/it is no valid kubeconfig/);
+    const loading = kubeconfigCredentials(file("kubeconfig", "users: [canary"), new TestClock());
+    await expect(loading).rejects.toThrow(/it is not a valid kubeconfig/);
     await expect(loading).rejects.not.toThrow(/canary/);
   });
 
   test("a context that is not there", async () => {
     await expect(
-      loadCredentials(kubeconfig({ context: "there" }), new TestClock()),
+      kubeconfigCredentials(kubeconfig({ context: "there" }), new TestClock()),
     ).rejects.toThrow("has no current context with a cluster");
   });
 
-  test("no file, and no pod", async () => {
-    vi.stubEnv("KUBERNETES_SERVICE_HOST", undefined);
-    vi.stubEnv("KUBERNETES_SERVICE_PORT", undefined);
-    await expect(loadCredentials(undefined, new TestClock())).rejects.toThrow(
-      "this is no pod, and no kubeconfig is named",
+  test("a file that the kubeconfig names", async () => {
+    const missing = join(directory, "client.crt");
+    const user = { "client-certificate": "client.crt", "client-key-data": base64("KEY") };
+    await expect(kubeconfigCredentials(kubeconfig({ user }), new TestClock())).rejects.toThrow(
+      `names "${missing}", which cannot be read: ENOENT`,
     );
+  });
+
+  test("a program that the kubeconfig names", async () => {
+    const exec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: join(directory, "login"),
+      interactiveMode: "Never",
+    };
+    await expect(
+      kubeconfigCredentials(kubeconfig({ user: { exec } }), new TestClock()),
+    ).rejects.toThrow(`names "${exec.command}", which cannot be started: ENOENT`);
   });
 });

@@ -1,0 +1,30 @@
+import type { Clock } from "../runtime/clock.ts";
+import { type Credentials, CredentialsError } from "./credentials.ts";
+import { podCredentials, type PodApiServer } from "./pod-credentials.ts";
+
+/** Where credentials come from: a kubeconfig goes before the pod. */
+export interface CredentialsSource {
+  /** Path of a kubeconfig. */
+  readonly kubeconfig: string | undefined;
+  /** The API server as the pod's environment names it; undefined outside of a pod. */
+  readonly pod: PodApiServer | undefined;
+}
+
+/**
+ * Credentials of the current context of a kubeconfig, or of the pod's ServiceAccount when no
+ * kubeconfig is set. Throws a CredentialsError.
+ */
+export async function loadCredentials(
+  { kubeconfig, pod }: CredentialsSource,
+  clock: Clock,
+): Promise<Credentials> {
+  if (kubeconfig !== undefined) {
+    // In a pod, two files are enough: the client library is 1.2 MB of code and loads slowly.
+    const { kubeconfigCredentials } = await import("./kubeconfig.ts");
+    return kubeconfigCredentials(kubeconfig, clock);
+  }
+  if (pod !== undefined) return podCredentials(pod, clock);
+  throw new CredentialsError(
+    "no kubeconfig is set and this is not a pod (KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set)",
+  );
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../runtime/clock.ts";
+import {
+  bearerFrom,
+  cachedAuthorization,
+  type Credentials,
+  CredentialsError,
+  errorCode,
+} from "./credentials.ts";
+
+/** The Service of the API server, as the kubelet tells every container. */
+export interface PodApiServer {
+  /** KUBERNETES_SERVICE_HOST. */
+  readonly host: string;
+  /** KUBERNETES_SERVICE_PORT. */
+  readonly port: string;
+}
+
+const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/**
+ * Credentials of the pod's ServiceAccount: `token` and `ca.crt` in its directory, as client-go's
+ * InClusterConfig reads them. Throws a CredentialsError when one cannot be read.
+ */
+export function podCredentials(
+  { host, port }: PodApiServer,
+  clock: Clock,
+  directory = serviceAccountDirectory,
+): Credentials {
+  const token = join(directory, "token");
+  readAtStart(token);
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    tls: { ca: readAtStart(join(directory, "ca.crt")), rejectUnauthorized: true },
+    // The kubelet replaces the file before the token in it expires.
+    ...cachedAuthorization(async () => bearerFrom(token), clock),
+  };
+}
+
+function readAtStart(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new CredentialsError(
+      `ServiceAccount file "${file}" cannot be read: ${errorCode(error) ?? String(error)}`,
+    );
+  }
+}
