@@ -10,7 +10,7 @@ export default defineConfig({
           name: "unit",
           sequence: { groupOrder: 0 },
           include: [
-            "test/{api,domain,tokens,kube,runtime,authn,controllers,webhooks,cli,house,bench,mutants,fuzz}/**/*.test.ts",
+            "test/{api,domain,tokens,kube,runtime,authn,controllers,webhooks,cli,support,house,bench,soak,mutants,fuzz}/**/*.test.ts",
           ],
           testTimeout: 60_000,
         },

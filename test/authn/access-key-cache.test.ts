@@ -5,9 +5,9 @@ import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { provingWatchTimes } from "../../src/kube/freshness.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 const plain = "a-plain-key-of-alice";
 const digest = `sha256:${createHash("sha256").update(plain).digest("hex")}`;

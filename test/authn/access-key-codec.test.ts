@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { accessKeyCodec } from "../../src/authn/access-key-codec.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
 
 test("an entry comes back with uid and resourceVersion", () => {
   const value = {

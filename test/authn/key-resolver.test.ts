@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { annotations } from "../../src/api/names.ts";
 import { ancestorsOf } from "../../src/domain/access-key/key-state.ts";
-import { asked, policies } from "../controllers/requester-sightings.ts";
-import { told } from "../controllers/told-controller.ts";
-import type { RawObject } from "../controllers/told-list-watch.ts";
+import { asked, policies } from "../support/requester-objects.ts";
+import { told } from "../support/fake-informers.ts";
+import type { RawObject } from "../support/fake-list-watch.ts";
 
 const config = { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } };
 

@@ -5,9 +5,9 @@ import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { LastActivity } from "../../src/authn/last-activity.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
-import { viewWith } from "../webhooks/reviewing.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
+import { viewWith } from "../support/review-fixture.ts";
 
 const failure = (code: KubeErrorCode): KubeError => new KubeError("x", { code, status: 0 });
 

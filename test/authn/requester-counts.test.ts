@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { RequesterCounts } from "../../src/authn/requester-counts.ts";
 import { annotations } from "../../src/api/names.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
 
 const of = (requester: string) =>
   sightedMetadata({ annotations: { [annotations.requester]: requester } });

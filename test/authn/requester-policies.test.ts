@@ -7,7 +7,7 @@ import {
   type PolicyStores,
 } from "../../src/authn/requester-policies.ts";
 import { Store } from "../../src/kube/store.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
 
 type Instants = readonly (string | undefined)[];
 

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { isTrueAt, listAt, recordAt } from "../../src/api/parse.ts";
 import { latencyRow } from "./latency.ts";
-import { home, parsed, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
+import { home, parsed, sharedSecretPath, sharedSecretRequest } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import { watchCollection } from "./sightings.ts";
 import type { Running, Stage } from "./stage.ts";

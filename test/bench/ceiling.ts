@@ -1,5 +1,12 @@
-import type { BareClient } from "./bare-client.ts";
-import { copyLikeBody, metadataOf, ownPath, parsed, secretPath, tokenRequest } from "./objects.ts";
+import type { BareClient } from "../support/bare-client.ts";
+import {
+  copyLikeBody,
+  metadataOf,
+  ownPath,
+  parsed,
+  secretPath,
+  tokenRequest,
+} from "../support/bench-objects.ts";
 import type { Stage } from "./stage.ts";
 
 const warmUp = 1000;

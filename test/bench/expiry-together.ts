@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { performance } from "node:perf_hooks";
 import { parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
 import { latencyRow } from "./latency.ts";
-import { keyRequest, metadataOf, ownPath, parsed } from "./objects.ts";
+import { keyRequest, metadataOf, ownPath, parsed } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import { watchCollection } from "./sightings.ts";

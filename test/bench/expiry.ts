@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
 import { latencyRow } from "./latency.ts";
-import { keyRequest, metadataOf, ownPath } from "./objects.ts";
+import { keyRequest, metadataOf, ownPath } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import { watchCollection } from "./sightings.ts";

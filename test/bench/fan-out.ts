@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { labels } from "../../src/api/names.ts";
 import { numberAt, recordAt } from "../../src/api/parse.ts";
-import type { Watch } from "./bare-client.ts";
+import type { Watch } from "../support/bare-client.ts";
 import { secretCeiling } from "./ceiling.ts";
 import {
   dataOf,
@@ -10,8 +10,8 @@ import {
   parsed,
   sharedSecretPath,
   sharedSecretRequest,
-} from "./objects.ts";
-import { median } from "./percentile.ts";
+} from "../support/bench-objects.ts";
+import { median } from "../support/percentile.ts";
 import type { Row, Usage } from "./report.ts";
 import type { Running, Stage } from "./stage.ts";
 

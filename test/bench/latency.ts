@@ -1,4 +1,4 @@
-import { percentile } from "./percentile.ts";
+import { percentile } from "../support/percentile.ts";
 import type { Row, Usage } from "./report.ts";
 
 /** The row of a latency: its 99th percentile, the median beside. */

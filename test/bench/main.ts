@@ -11,7 +11,12 @@ import { idleRows } from "./idle.ts";
 import { fillMany, seedMany, startOverMany } from "./many.ts";
 import { mintRounds } from "./mint.ts";
 import { newcomerRows } from "./newcomer.ts";
-import { home, namespaceRequest, sharedSecretPath, sharedSecretRequest } from "./objects.ts";
+import {
+  home,
+  namespaceRequest,
+  sharedSecretPath,
+  sharedSecretRequest,
+} from "../support/bench-objects.ts";
 import { repairRows } from "./repair.ts";
 import { ratioOf, type Row, table } from "./report.ts";
 import { reviewRows, seedScopedKeys } from "./reviews.ts";

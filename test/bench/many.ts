@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { peakMemory } from "./controller-readings.ts";
-import { foreignRequest, namespaceRequest, sharedSecretRequest } from "./objects.ts";
+import { foreignRequest, namespaceRequest, sharedSecretRequest } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import type { Running, Stage } from "./stage.ts";

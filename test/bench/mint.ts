@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { latencyRow } from "./latency.ts";
-import { metadataOf, ownPath, tokenRequest } from "./objects.ts";
+import { metadataOf, ownPath, tokenRequest } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import { watchCollection } from "./sightings.ts";
 import type { Running, Stage } from "./stage.ts";

@@ -7,7 +7,7 @@ import {
   namespaceRequest,
   sharedSecretPath,
   sharedSecretRequest,
-} from "./objects.ts";
+} from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import { copiesOnly, watchCollection } from "./sightings.ts";

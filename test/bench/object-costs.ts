@@ -6,7 +6,7 @@ import { sourceOf } from "../../src/domain/sync/copy.ts";
 import { dataValueProblem } from "../../src/domain/shared-secret/data-values.ts";
 import { encodeBody, redact } from "../../src/kube/encode.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
-import { median } from "./percentile.ts";
+import { median } from "../support/percentile.ts";
 import type { Row } from "./report.ts";
 
 /**

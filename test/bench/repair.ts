@@ -9,7 +9,7 @@ import {
   secretPath,
   sharedSecretPath,
   sharedSecretRequest,
-} from "./objects.ts";
+} from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import { copiesOnly, watchCollection, type Sighting } from "./sightings.ts";
 import type { Running, Stage } from "./stage.ts";

@@ -12,12 +12,19 @@ import {
   tlsOf,
   type WebhookCertificates,
 } from "../../src/tokens/webhook-certificates.ts";
-import { eventually } from "../cluster/eventually.ts";
-import { freePort } from "../cluster/free-port.ts";
-import { startTiedChild } from "../cluster/tied-child.ts";
-import { concurrency } from "./bare-client.ts";
-import { keyRequest, metadataOf, ownPath, parsed, plainKeyOf, secretPath } from "./objects.ts";
-import { percentile } from "./percentile.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import { startTiedChild } from "../support/tied-child.ts";
+import { concurrency } from "../support/bare-client.ts";
+import {
+  keyRequest,
+  metadataOf,
+  ownPath,
+  parsed,
+  plainKeyOf,
+  secretPath,
+} from "../support/bench-objects.ts";
+import { percentile } from "../support/percentile.ts";
 import type { Row, Usage } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import type { RunningWebhook, Stage } from "./stage.ts";

@@ -1,7 +1,7 @@
 import { labels } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { BareClient } from "./bare-client.ts";
-import { metadataOf, parsed } from "./objects.ts";
+import type { BareClient } from "../support/bare-client.ts";
+import { metadataOf, parsed } from "../support/bench-objects.ts";
 
 /** An event of a watch. */
 export interface Sighting {

@@ -2,17 +2,17 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { findOrBuildControlPlane } from "../cluster/binaries.ts";
-import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { type StartedControlPlane, startControlPlane } from "../support/control-plane.ts";
 import {
   type LatchkeyProcess,
   startController,
   startWebhook,
-} from "../cluster/latchkey-process.ts";
-import { imageNodeFlags } from "../cluster/image.ts";
-import { applyLatchkey, policiesCount, repository } from "../cluster/install.ts";
-import { kubectl } from "../cluster/kubectl.ts";
-import { type BareClient, bareClient } from "./bare-client.ts";
+} from "../support/latchkey-process.ts";
+import { imageNodeFlags } from "../support/image.ts";
+import { applyLatchkey, policiesCount, repository } from "../support/install.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { type BareClient, bareClient } from "../support/bare-client.ts";
 import { type Readings, readingsOf } from "./controller-readings.ts";
 
 /** A controller that runs. */

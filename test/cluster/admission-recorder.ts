@@ -3,10 +3,10 @@ import { createServer } from "node:https";
 import { join } from "node:path";
 import { load } from "js-yaml";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { eventually } from "./eventually.ts";
-import { repository } from "./install.ts";
-import type { ControlPlane } from "./control-plane-handle.ts";
-import { arrange, unique } from "./policy-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { repository } from "../support/install.ts";
+import type { ControlPlane } from "../support/control-plane-handle.ts";
+import { arrange, unique } from "../support/policy-request.ts";
 
 /**
  * A webhook in the place of a shipped one: it is asked under the same rules and conditions, allows

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { inject, describe, expect, it } from "vitest";
-import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane } from "./control-plane.ts";
-import { eventually } from "./eventually.ts";
-import { kubectl, tryKubectl } from "./kubectl.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { startControlPlane } from "../support/control-plane.ts";
+import { eventually } from "../support/eventually.ts";
+import { kubectl, tryKubectl } from "../support/kubectl.ts";
 
 const silent = () => {};
 const own = inject("controlPlane").kind === "own";

@@ -3,9 +3,9 @@ import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
 import type { ObservedRoleBinding, ObservedRole } from "../../src/api/role.ts";
 import { apiVersionOf, resources } from "../../src/api/resources.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { derivedIn, type Derived } from "./derived-objects.ts";
-import { arrange, makeNamespace, unique } from "./policy-request.ts";
+import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   base64,
   becomes,
@@ -20,7 +20,7 @@ import {
   remove,
   secretPath,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 

@@ -1,7 +1,14 @@
 import { beforeAll, afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, ask, bind, makeNamespace, patchTypes, type Caller } from "./policy-request.ts";
+import {
+  arrange,
+  ask,
+  bind,
+  makeNamespace,
+  patchTypes,
+  type Caller,
+} from "../support/policy-request.ts";
 import {
   base64,
   becomes,
@@ -11,7 +18,7 @@ import {
   makeSharedSecret,
   may,
   view,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 

@@ -3,7 +3,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
-import { arrange, makeNamespace } from "./policy-request.ts";
+import { arrange, makeNamespace } from "../support/policy-request.ts";
 import {
   becomes,
   becomesReady,
@@ -15,7 +15,7 @@ import {
   remove,
   view,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 

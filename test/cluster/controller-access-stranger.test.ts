@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "./eventually.ts";
-import { ask, bind, makeNamespace, unique, type Answer } from "./policy-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { ask, bind, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   becomesGone,
   becomesReady,
@@ -11,7 +11,7 @@ import {
   rbacPath,
   remove,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { tryKubectl } from "./kubectl.ts";
-import { ask, makeNamespace, type Caller } from "./policy-request.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { ask, makeNamespace, type Caller } from "../support/policy-request.ts";
 import {
   base64,
   becomes,
@@ -11,7 +11,7 @@ import {
   may,
   view,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 

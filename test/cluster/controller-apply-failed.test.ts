@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { isRefusedByDead, putDeadWebhook } from "./foreign-webhook.ts";
-import { eventsAbout, make, viewOf } from "./keys-and-tokens.ts";
-import { arrange, makeNamespace, unique } from "./policy-request.ts";
+import { eventsAbout, make, viewOf } from "../support/keys-and-tokens.ts";
+import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   becomes,
   becomesGone,
@@ -17,7 +17,7 @@ import {
   remove,
   secretPath,
   view,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import { becomesCurrent, dataOf, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);

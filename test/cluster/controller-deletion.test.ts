@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "./eventually.ts";
-import { make, type OwnKind } from "./keys-and-tokens.ts";
-import { tryKubectl } from "./kubectl.ts";
-import { ask, bind, makeNamespace, unique } from "./policy-request.ts";
-import { becomesGone, makeSharedSecret } from "./shared-secret-requests.ts";
+import { eventually } from "../support/eventually.ts";
+import { make, type OwnKind } from "../support/keys-and-tokens.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { ask, bind, makeNamespace, unique } from "../support/policy-request.ts";
+import { becomesGone, makeSharedSecret } from "../support/shared-secret-requests.ts";
 
 /** Whom Latchkey grants the objects of these tests; kubectl logs in with its own token. */
 const alice = { user: "alice" };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { canary, expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, ask, bind, makeNamespace, unique } from "./policy-request.ts";
+import { arrange, ask, bind, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   becomes,
   change,
@@ -14,7 +14,7 @@ import {
   secretPath,
   view,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);

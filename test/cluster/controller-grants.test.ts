@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt } from "../../src/api/parse.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   allowRequesters,
   changesIn,
@@ -13,9 +13,9 @@ import {
   viewOf,
   type Own,
   type OwnKind,
-} from "./keys-and-tokens.ts";
-import { arrange, ask, unique, type Answer, type Caller } from "./policy-request.ts";
-import { becomes, becomesGone, change, look, remove } from "./shared-secret-requests.ts";
+} from "../support/keys-and-tokens.ts";
+import { arrange, ask, unique, type Answer, type Caller } from "../support/policy-request.ts";
+import { becomes, becomesGone, change, look, remove } from "../support/shared-secret-requests.ts";
 
 const requesters = unique("requesters");
 const requester = (name: string): Caller => ({ user: unique(name), groups: [requesters] });

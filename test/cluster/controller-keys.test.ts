@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   eventsAbout,
   historyOf,
@@ -10,10 +10,10 @@ import {
   viewOf,
   type Own,
   type OwnView,
-} from "./keys-and-tokens.ts";
-import { kubectl } from "./kubectl.ts";
-import { arrange, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
-import { becomes, change, look, remove } from "./shared-secret-requests.ts";
+} from "../support/keys-and-tokens.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { arrange, ask, patchTypes, unique, type Caller } from "../support/policy-request.ts";
+import { becomes, change, look, remove } from "../support/shared-secret-requests.ts";
 
 afterAll(expectNoTrouble);
 

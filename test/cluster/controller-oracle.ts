@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, inject } from "vitest";
-import { latchkeyRecords, mutations, shortcomings } from "./audit-log.ts";
+import { latchkeyRecords, mutations, shortcomings } from "../support/audit-log.ts";
 
 /** Every secret value of these tests begins so; the base64 of it has a beginning of its own. */
 export const canary = "canary-";

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { canariesIn, expectNoTrouble } from "./controller-oracle.ts";
-import { kubectl } from "./kubectl.ts";
-import { arrange, makeNamespace, unique } from "./policy-request.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   becomes,
   becomesReady,
@@ -12,7 +12,7 @@ import {
   makeSharedSecret,
   makeTarget,
   view,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);

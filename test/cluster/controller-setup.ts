@@ -1,8 +1,8 @@
 import type { TestProject } from "vitest/node";
-import { findOrBuildControlPlane } from "./binaries.ts";
-import { asData, startControlPlane } from "./control-plane.ts";
-import { startController } from "./latchkey-process.ts";
-import { installLatchkey } from "./install-latchkey.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { asData, startControlPlane } from "../support/control-plane.ts";
+import { startController } from "../support/latchkey-process.ts";
+import { installLatchkey } from "../support/install-latchkey.ts";
 
 /** How tests reach the one controller of the run: plain data. */
 export interface ControllerHandle {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, cleanupFinalizer } from "../../src/api/names.ts";
 import { derivedIn, grantsOf } from "./derived-objects.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, makeNamespace, unique } from "./policy-request.ts";
+import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
 import {
   becomes,
   becomesReady,
@@ -16,7 +16,7 @@ import {
   secretPath,
   sharedSecretPath,
   view,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, stateOf, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);

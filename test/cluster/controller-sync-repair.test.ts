@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
-import { makeNamespace, patchTypes, unique, arrange } from "./policy-request.ts";
+import { makeNamespace, patchTypes, unique, arrange } from "../support/policy-request.ts";
 import {
   base64,
   becomes,
@@ -14,7 +14,7 @@ import {
   remove,
   secretPath,
   view,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import {
   afterAnotherPass,
   becomesCurrent,

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { expectNoTrouble, writesTo } from "./controller-oracle.ts";
-import { arrange, makeNamespace, unique, type Answer } from "./policy-request.ts";
+import { arrange, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   base64,
   becomes,
@@ -16,7 +16,7 @@ import {
   secretPath,
   view,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import {
   afterAnotherPass,
   becomesCurrent,

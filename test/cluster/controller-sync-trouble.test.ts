@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, describe, expect, inject, it } from "vitest";
 import { annotations, cleanupFinalizer } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { arrange, makeNamespace, patchTypes, unique } from "./policy-request.ts";
+import { arrange, makeNamespace, patchTypes, unique } from "../support/policy-request.ts";
 import {
   becomes,
   becomesGone,
@@ -15,7 +15,7 @@ import {
   secretPath,
   view,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import { becomesCurrent, dataOf, makeSecret, makeSynced, to } from "./sync-fixture.ts";
 
 afterAll(expectNoTrouble);

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { makeNamespace, unique } from "./policy-request.ts";
+import { makeNamespace, unique } from "../support/policy-request.ts";
 import {
   becomes,
   becomesGone,
@@ -12,7 +12,7 @@ import {
   makeTarget,
   secretPath,
   view,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import {
   afterAnotherPass,
   becomesCurrent,

@@ -4,8 +4,8 @@ import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { repository } from "./install.ts";
-import { eventually } from "./eventually.ts";
+import { repository } from "../support/install.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   allow,
   arrange,
@@ -17,7 +17,7 @@ import {
   type Answer,
   type Ask,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 import {
   base64,
   becomes,
@@ -28,7 +28,7 @@ import {
   secretPath,
   sharedSecretPath,
   view,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 import { to } from "./sync-fixture.ts";
 
 /**

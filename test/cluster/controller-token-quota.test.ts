@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { expectNoTrouble } from "./controller-oracle.ts";
 import { tokenQuota } from "./controller-setup.ts";
-import { eventually } from "./eventually.ts";
-import { allowRequesters, make, viewOf, type Own } from "./keys-and-tokens.ts";
-import { ask, unique } from "./policy-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { allowRequesters, make, viewOf, type Own } from "../support/keys-and-tokens.ts";
+import { ask, unique } from "../support/policy-request.ts";
 
 const kind = "DirectClusterEndpointToken";
 const requesters = unique("requesters");

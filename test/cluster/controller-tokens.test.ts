@@ -2,7 +2,7 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
 import { expectNoTrouble } from "./controller-oracle.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   allowRequesters,
   eventsAbout,
@@ -15,10 +15,10 @@ import {
   type Own,
   type OwnView,
   type WantedOwn,
-} from "./keys-and-tokens.ts";
-import { kubectl } from "./kubectl.ts";
-import { answered, ask, patchTypes, unique, type Caller } from "./policy-request.ts";
-import { becomes, becomesGone, look } from "./shared-secret-requests.ts";
+} from "../support/keys-and-tokens.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { answered, ask, patchTypes, unique, type Caller } from "../support/policy-request.ts";
+import { becomes, becomesGone, look } from "../support/shared-secret-requests.ts";
 
 const kind = "DirectClusterEndpointToken";
 const collection = "/apis/management.service/v1/directclusterendpointtokens";

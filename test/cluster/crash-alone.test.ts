@@ -2,15 +2,20 @@ import { decodeJwt, decodeProtectedHeader } from "jose";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { listAt, parseConditions, stringAt } from "../../src/api/parse.ts";
-import { latchkeyRecords, shortcomings } from "./audit-log.ts";
-import { patchTypes, type Answer, type Caller } from "./cluster-connection.ts";
-import type { LatchkeyProcess } from "./latchkey-process.ts";
+import { latchkeyRecords, shortcomings } from "../support/audit-log.ts";
+import { patchTypes, type Answer, type Caller } from "../support/cluster-connection.ts";
+import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "./crash-play.ts";
-import { requesters } from "./crash-scenario.ts";
-import { eventually } from "./eventually.ts";
-import { apply, applyLatchkey, policiesCount } from "./install.ts";
-import { kubectl } from "./kubectl.ts";
-import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
+import { requesters } from "../support/scenario.ts";
+import { eventually } from "../support/eventually.ts";
+import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
+import { kubectl } from "../support/kubectl.ts";
+import {
+  hasLoneClusters,
+  settled,
+  startLoneCluster,
+  type LoneCluster,
+} from "../support/lone-cluster.ts";
 
 const api = "/apis/management.service/v1";
 const alice: Caller = { user: "alice", groups: [requesters] };

@@ -4,14 +4,19 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { isRecord, listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
-import { patchTypes, type Answer, type Ask } from "./cluster-connection.ts";
-import type { LatchkeyProcess } from "./latchkey-process.ts";
+import { patchTypes, type Answer, type Ask } from "../support/cluster-connection.ts";
+import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "./crash-play.ts";
-import { requesters } from "./crash-scenario.ts";
-import { eventually } from "./eventually.ts";
-import { kubectl, tryKubectl } from "./kubectl.ts";
+import { requesters } from "../support/scenario.ts";
+import { eventually } from "../support/eventually.ts";
+import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { makeRefusingTargets } from "./refusing-targets.ts";
-import { hasLoneClusters, startLoneCluster, valuesOf, type LoneCluster } from "./lone-cluster.ts";
+import {
+  hasLoneClusters,
+  startLoneCluster,
+  valuesOf,
+  type LoneCluster,
+} from "../support/lone-cluster.ts";
 
 const api = `/apis/${apiVersion}`;
 const alice = { user: "alice", groups: [requesters] };

@@ -5,12 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, ownObjects } from "../../src/api/names.ts";
 import { recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { trustFlags } from "../../src/domain/webhook/trust-config.ts";
-import { patchTypes } from "./cluster-connection.ts";
-import { eventually } from "./eventually.ts";
-import { askAs } from "./key-request.ts";
-import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
-import { hasLoneClusters, type LoneCluster, startLoneCluster, valuesOf } from "./lone-cluster.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
+import { patchTypes } from "../support/cluster-connection.ts";
+import { eventually } from "../support/eventually.ts";
+import { askAs } from "../support/key-request.ts";
+import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import {
+  hasLoneClusters,
+  type LoneCluster,
+  startLoneCluster,
+  valuesOf,
+} from "../support/lone-cluster.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";

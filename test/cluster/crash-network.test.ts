@@ -4,12 +4,21 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { listAt, parseConditions, recordAt, stringAt } from "../../src/api/parse.ts";
-import { type Ask, patchTypes } from "./cluster-connection.ts";
-import { eventually } from "./eventually.ts";
-import { type LatchkeyProcess, startWebhook, type WebhookProcess } from "./latchkey-process.ts";
-import { hasLoneClusters, type LoneCluster, settled, startLoneCluster } from "./lone-cluster.ts";
-import { type ReviewClient, reviewClient } from "./review-client.ts";
-import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+import { type Ask, patchTypes } from "../support/cluster-connection.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  type LatchkeyProcess,
+  startWebhook,
+  type WebhookProcess,
+} from "../support/latchkey-process.ts";
+import {
+  hasLoneClusters,
+  type LoneCluster,
+  settled,
+  startLoneCluster,
+} from "../support/lone-cluster.ts";
+import { type ReviewClient, reviewClient } from "../support/review-client.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
 /** TARGETS=1000 ROUNDS=20 OUTAGE=60 is the whole proof; `make test` plays a small one. */
 const [targets, rounds, outageSeconds] = [

@@ -1,9 +1,9 @@
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
-import { admin } from "./cluster-connection.ts";
-import { requesters, scenario, type Deed, type Step } from "./crash-scenario.ts";
-import { eventually } from "./eventually.ts";
-import type { LoneCluster } from "./lone-cluster.ts";
-import { mayActAsAnybody } from "./may-act-as-anybody.ts";
+import { admin } from "../support/cluster-connection.ts";
+import { requesters, scenario, type Deed, type Step } from "../support/scenario.ts";
+import { eventually } from "../support/eventually.ts";
+import type { LoneCluster } from "../support/lone-cluster.ts";
+import { mayActAsAnybody } from "../support/may-act-as-anybody.ts";
 
 /** Lets the requesters of all scenarios create keys and tokens, the keys for whom they like. */
 export async function allowRequesters(cluster: LoneCluster): Promise<void> {

@@ -8,14 +8,19 @@ import {
   sentence,
   shortcomings,
   type AuditRecord,
-} from "./audit-log.ts";
-import { patchTypes } from "./cluster-connection.ts";
-import type { LatchkeyProcess } from "./latchkey-process.ts";
+} from "../support/audit-log.ts";
+import { patchTypes } from "../support/cluster-connection.ts";
+import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
-import { scenario } from "./crash-scenario.ts";
-import { reasonsOf } from "./crash-snapshot.ts";
-import { enforcesOwnerReferences } from "./program-flags.ts";
-import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
+import { scenario } from "../support/scenario.ts";
+import { reasonsOf } from "../support/snapshot.ts";
+import { enforcesOwnerReferences } from "../support/program-flags.ts";
+import {
+  hasLoneClusters,
+  settled,
+  startLoneCluster,
+  type LoneCluster,
+} from "../support/lone-cluster.ts";
 
 const p = "still";
 const collections = [

@@ -1,13 +1,18 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { seededRandom } from "../faults/seeded-random.ts";
-import { auditLength, latchkeyRecords, mutations, shortcomings } from "./audit-log.ts";
-import type { LatchkeyProcess } from "./latchkey-process.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { auditLength, latchkeyRecords, mutations, shortcomings } from "../support/audit-log.ts";
+import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters, play, playBeginning, playGrounds, shortLivesOver } from "./crash-play.ts";
-import { scenario } from "./crash-scenario.ts";
-import { reasonsOf, snapshotOf, type Snapshot } from "./crash-snapshot.ts";
-import { eventually } from "./eventually.ts";
-import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
+import { scenario } from "../support/scenario.ts";
+import { reasonsOf, snapshotOf, type Snapshot } from "../support/snapshot.ts";
+import { eventually } from "../support/eventually.ts";
+import {
+  hasLoneClusters,
+  settled,
+  startLoneCluster,
+  type LoneCluster,
+} from "../support/lone-cluster.ts";
 
 const seed = Number(process.env.LATCHKEY_TEST_SEED ?? Date.now() % 1_000_000);
 const kills = 20;

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { eventually } from "./eventually.ts";
-import { askAs } from "./key-request.ts";
-import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
-import { hasLoneClusters, type LoneCluster, startLoneCluster } from "./lone-cluster.ts";
-import { startTcpBalancer, type TcpBalancer } from "./tcp-balancer.ts";
-import type { Exit } from "./tied-child.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
+import { eventually } from "../support/eventually.ts";
+import { askAs } from "../support/key-request.ts";
+import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import { hasLoneClusters, type LoneCluster, startLoneCluster } from "../support/lone-cluster.ts";
+import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
+import type { Exit } from "../support/tied-child.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** RESTARTS=30 is the whole proof. */
 const restarts = Number(process.env.RESTARTS ?? 4);

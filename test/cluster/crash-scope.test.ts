@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion, labels } from "../../src/api/names.ts";
-import { applyLatchkey, policiesCount } from "./install.ts";
-import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
-import { hasLoneClusters, type LoneCluster, startLoneCluster } from "./lone-cluster.ts";
-import { patchTypes, unique, type Answer, type Ask, type Caller } from "./policy-request.ts";
-import { askWebhookAtAdmission, webhookHost } from "./trust.ts";
+import { applyLatchkey, policiesCount } from "../support/install.ts";
+import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import { hasLoneClusters, type LoneCluster, startLoneCluster } from "../support/lone-cluster.ts";
+import {
+  patchTypes,
+  unique,
+  type Answer,
+  type Ask,
+  type Caller,
+} from "../support/policy-request.ts";
+import { askWebhookAtAdmission, webhookHost } from "../support/trust.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 const [tenant, owner] = [unique("tenant"), "owner"];

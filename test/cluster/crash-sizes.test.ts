@@ -3,12 +3,17 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
-import { auditLength, latchkeyRecords, mutations } from "./audit-log.ts";
-import { admin, patchTypes } from "./cluster-connection.ts";
-import { eventually } from "./eventually.ts";
-import { imageNodeFlags } from "./image.ts";
-import type { LatchkeyProcess } from "./latchkey-process.ts";
-import { hasLoneClusters, settled, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
+import { auditLength, latchkeyRecords, mutations } from "../support/audit-log.ts";
+import { admin, patchTypes } from "../support/cluster-connection.ts";
+import { eventually } from "../support/eventually.ts";
+import { imageNodeFlags } from "../support/image.ts";
+import type { LatchkeyProcess } from "../support/latchkey-process.ts";
+import {
+  hasLoneClusters,
+  settled,
+  startLoneCluster,
+  type LoneCluster,
+} from "../support/lone-cluster.ts";
 
 /** Megabytes that V8 may use: less than the data of all SharedSecrets of this test. */
 const heapMB = 80;

@@ -8,11 +8,11 @@ import {
   type Answer,
   type Ask,
   type Connection,
-} from "./cluster-connection.ts";
-import type { AddedApiServer } from "./control-plane-start.ts";
-import { kubeconfigFor } from "./control-plane-handle.ts";
-import { eventually } from "./eventually.ts";
-import { hasLoneClusters, startLoneCluster, type LoneCluster } from "./lone-cluster.ts";
+} from "../support/cluster-connection.ts";
+import type { AddedApiServer } from "../support/control-plane-start.ts";
+import { kubeconfigFor } from "../support/control-plane-handle.ts";
+import { eventually } from "../support/eventually.ts";
+import { hasLoneClusters, startLoneCluster, type LoneCluster } from "../support/lone-cluster.ts";
 
 const namespace = "shared";
 /** Two dozen objects of each kind, so many of which go at a time. */

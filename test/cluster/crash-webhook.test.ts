@@ -17,13 +17,18 @@ import {
 } from "../../src/tokens/webhook-certificates.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
-import { admin, type Answer, patchTypes } from "./cluster-connection.ts";
-import { eventually } from "./eventually.ts";
-import { askAs } from "./key-request.ts";
-import { kubectl } from "./kubectl.ts";
-import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
-import { hasLoneClusters, type LoneCluster, startLoneCluster, valuesOf } from "./lone-cluster.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
+import { admin, type Answer, patchTypes } from "../support/cluster-connection.ts";
+import { eventually } from "../support/eventually.ts";
+import { askAs } from "../support/key-request.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import {
+  hasLoneClusters,
+  type LoneCluster,
+  startLoneCluster,
+  valuesOf,
+} from "../support/lone-cluster.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const namespace = "latchkey-system";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { isRecord } from "../../src/api/parse.ts";
-import { fieldsOf, schemaOf } from "../house/crd-schema.ts";
-import { dryApply, dryCreate, type KindName, kinds } from "./crd-requests.ts";
-import { admin, ask } from "./policy-request.ts";
+import { fieldsOf, schemaOf } from "../support/crd-schema.ts";
+import { dryApply, dryCreate, type KindName, kinds } from "../support/crd-requests.ts";
+import { admin, ask } from "../support/policy-request.ts";
 
 const fullScope = {
   roles: [{ role: "serviceCLI", projects: ["web"], virtualClusters: ["vc-1"] }],

@@ -1,6 +1,6 @@
 import { describe, expect, inject, test } from "vitest";
-import { collectionOf, type KindName, kinds, objectOf } from "./crd-requests.ts";
-import { kubectl } from "./kubectl.ts";
+import { collectionOf, type KindName, kinds, objectOf } from "../support/crd-requests.ts";
+import { kubectl } from "../support/kubectl.ts";
 import {
   admin,
   arrange,
@@ -9,7 +9,7 @@ import {
   patchTypes,
   replace,
   unique,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const canary = "canary-7d1f0e";
 const everyKind: readonly KindName[] = [

@@ -1,7 +1,7 @@
 import { describe, expect, inject, test } from "vitest";
-import { dryApply, dryCreate, type KindName } from "./crd-requests.ts";
-import { tryKubectl } from "./kubectl.ts";
-import { admin, ask } from "./policy-request.ts";
+import { dryApply, dryCreate, type KindName } from "../support/crd-requests.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { admin, ask } from "../support/policy-request.ts";
 
 /** Stands for a secret; it must never come back. */
 const canary = "canary-7d1f0e";

@@ -6,8 +6,8 @@ import {
   type ObservedRoleBinding,
   type ObservedRole,
 } from "../../src/api/role.ts";
-import { arrange } from "./policy-request.ts";
-import { rbacPath, type Place } from "./shared-secret-requests.ts";
+import { arrange } from "../support/policy-request.ts";
+import { rbacPath, type Place } from "../support/shared-secret-requests.ts";
 
 /** What is derived from SharedSecrets in a namespace. */
 export interface Derived {

@@ -7,8 +7,8 @@ import { createClient } from "../../src/kube/http-client.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { arrange, makeNamespace, unique } from "./policy-request.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { arrange, makeNamespace, unique } from "../support/policy-request.ts";
 
 const log = recordingLog();
 let transport: Transport;

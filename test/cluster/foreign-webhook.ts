@@ -1,5 +1,5 @@
-import { arrange, ask, admin, unique } from "./policy-request.ts";
-import { remove } from "./shared-secret-requests.ts";
+import { arrange, ask, admin, unique } from "../support/policy-request.ts";
+import { remove } from "../support/shared-secret-requests.ts";
 
 const configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 

@@ -1,8 +1,8 @@
 import type { TestProject } from "vitest/node";
-import { findOrBuildControlPlane } from "./binaries.ts";
-import type { ControlPlane } from "./control-plane-handle.ts";
-import { asData, startControlPlane } from "./control-plane.ts";
-import { installLatchkey } from "./install-latchkey.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import type { ControlPlane } from "../support/control-plane-handle.ts";
+import { asData, startControlPlane } from "../support/control-plane.ts";
+import { installLatchkey } from "../support/install-latchkey.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { describe, expect, inject, test } from "vitest";
 import { listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
-import { repository } from "./install.ts";
-import { kubectl } from "./kubectl.ts";
+import { repository } from "../support/install.ts";
+import { kubectl } from "../support/kubectl.ts";
 
 /** Everything that a directory of `config`, or another one, installs. */
 async function objectsOf(directory: string): Promise<readonly unknown[]> {

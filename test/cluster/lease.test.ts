@@ -8,9 +8,9 @@ import { LeaderElection } from "../../src/kube/leader-election.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Transport } from "../../src/kube/transport.ts";
 import { systemClock as clock } from "../../src/runtime/clock.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { eventually } from "./eventually.ts";
-import { unique } from "./policy-request.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { eventually } from "../support/eventually.ts";
+import { unique } from "../support/policy-request.ts";
 
 const times = { leaseDuration: 2000, renewDeadline: 1500, retryPeriod: 200 };
 let transport: Transport;

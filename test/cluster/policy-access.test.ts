@@ -8,7 +8,7 @@ import {
   patchTypes,
   unique,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const access = [{ users: [unique("reader")], verbs: ["get"] }];
 const stored = {

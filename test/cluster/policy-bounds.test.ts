@@ -3,7 +3,7 @@ import { load, loadAll } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion, group } from "../../src/api/names.ts";
 import { parseScope } from "../../src/api/scope.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   admin,
   type Answer,
@@ -14,7 +14,7 @@ import {
   makeNamespace,
   patchTypes,
   unique,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const api = `/apis/${apiVersion}`;
 const alice = { user: unique("alice") };

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion, cleanupFinalizer } from "../../src/api/names.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   allow,
   arrange,
@@ -10,7 +10,7 @@ import {
   unique,
   type Answer,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const updater: Caller = { user: unique("updater") };
 const remover: Caller = { user: unique("remover") };

@@ -7,7 +7,7 @@ import {
   patchTypes,
   unique,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const root: Caller = { user: "root", groups: ["system:masters"] };
 const withKey: Caller = { ...root, extra: { "management.service/key-id": ["k-17"] } };

@@ -11,7 +11,7 @@ import {
   type Answer,
   type Ask,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const body = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };

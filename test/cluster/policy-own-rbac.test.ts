@@ -9,7 +9,7 @@ import {
   patchTypes,
   unique,
   type Answer,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const controller = latchkeyAccount("latchkey-controller");
 const group = "rbac.authorization.k8s.io";

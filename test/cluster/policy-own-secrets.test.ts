@@ -8,7 +8,7 @@ import {
   makeNamespace,
   patchTypes,
   unique,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const controller = latchkeyAccount("latchkey-controller");
 const sourceUid = { "management.service/source-uid": "7d1f" };

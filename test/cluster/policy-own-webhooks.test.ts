@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { load } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { isRecord, listAt, recordAt } from "../../src/api/parse.ts";
-import { repository } from "./install.ts";
+import { repository } from "../support/install.ts";
 import {
   allow,
   answered,
@@ -12,7 +12,7 @@ import {
   latchkeyAccount,
   unique,
   type Answer,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,7 @@ import {
   patchTypes,
   unique,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const namespaces = "/api/v1/namespaces";
 const label = "management.service/project";

@@ -12,7 +12,7 @@ import {
   type Answer,
   type Ask,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const api = "/apis/management.service/v1";
 const key = (suffix: string) => `management.service/requester${suffix}`;

@@ -12,8 +12,8 @@ import {
   unique,
   type Answer,
   type Caller,
-} from "./policy-request.ts";
-import { sharedSecretPath } from "./shared-secret-requests.ts";
+} from "../support/policy-request.ts";
+import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 
 /** The admin of a namespace, who may share with these projects alone. */
 const tenant: Caller = { user: unique("tenant") };

@@ -11,8 +11,8 @@ import {
   patchTypes,
   unique,
   type Caller,
-} from "./policy-request.ts";
-import { sharedSecretPath } from "./shared-secret-requests.ts";
+} from "../support/policy-request.ts";
+import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 
 const [web, pay] = [unique("web"), unique("pay")];
 const many = Array.from({ length: 17 }, (_, index) => `${web}-${index}`);

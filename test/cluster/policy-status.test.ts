@@ -8,7 +8,7 @@ import {
   patchTypes,
   unique,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const api = "/apis/management.service/v1";
 const kinds = [

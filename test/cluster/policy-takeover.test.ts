@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   allow,
   answered,
@@ -10,7 +10,7 @@ import {
   unique,
   type Answer,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const kind = { apiVersion: "management.service/v1", kind: "OwnedAccessKey" };

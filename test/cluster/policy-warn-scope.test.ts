@@ -1,7 +1,7 @@
 import { describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { tryKubectl } from "./kubectl.ts";
-import { unique } from "./policy-request.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { unique } from "../support/policy-request.ts";
 
 const scopeOf = {
   OwnedAccessKey: (scope: unknown) => ({ user: "alice", key: "0123456789abcdef", scope }),

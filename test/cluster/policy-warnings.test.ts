@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion, group, labels } from "../../src/api/names.ts";
-import { tryKubectl } from "./kubectl.ts";
-import { allow, arrange, bind, unique } from "./policy-request.ts";
-import { sharedSecretPath } from "./shared-secret-requests.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { allow, arrange, bind, unique } from "../support/policy-request.ts";
+import { sharedSecretPath } from "../support/shared-secret-requests.ts";
 
 const controlPlane = inject("controlPlane");
 const namespace = unique("warnings");

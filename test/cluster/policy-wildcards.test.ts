@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from "vitest";
-import { arrange, ask, admin, patchTypes, unique } from "./policy-request.ts";
+import { arrange, ask, admin, patchTypes, unique } from "../support/policy-request.ts";
 
 const api = "/apis/management.service/v1";
 const kinds = [

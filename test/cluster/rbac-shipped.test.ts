@@ -2,9 +2,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadAll } from "js-yaml";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { eventually } from "./eventually.ts";
-import { repository } from "./install.ts";
-import { kubectl } from "./kubectl.ts";
+import { eventually } from "../support/eventually.ts";
+import { repository } from "../support/install.ts";
+import { kubectl } from "../support/kubectl.ts";
 import {
   arrange,
   ask,
@@ -13,7 +13,7 @@ import {
   makeNamespace,
   unique,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 interface Rule {
   apiGroups?: string[];

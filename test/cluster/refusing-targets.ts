@@ -4,9 +4,9 @@ import { createServer, type Server } from "node:https";
 import { join } from "node:path";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt, stringMapAt } from "../../src/api/parse.ts";
-import { eventually } from "./eventually.ts";
-import { freePort } from "./free-port.ts";
-import type { LoneCluster } from "./lone-cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/free-port.ts";
+import type { LoneCluster } from "../support/lone-cluster.ts";
 
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const base64 = (text: string) => Buffer.from(text).toString("base64");

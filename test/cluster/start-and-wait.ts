@@ -1,6 +1,6 @@
 /* Starts a control plane, prints its directory and waits to be killed: the parent in the test of what is left behind. */
-import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane } from "./control-plane.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { startControlPlane } from "../support/control-plane.ts";
 
 const { directory } = await startControlPlane(await findOrBuildControlPlane(() => {}));
 process.stdout.write(`${directory}\n`);

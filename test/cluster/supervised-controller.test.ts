@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { startController, type LatchkeyProcess } from "./latchkey-process.ts";
-import { eventually } from "./eventually.ts";
-import { tryKubectl } from "./kubectl.ts";
+import { startController, type LatchkeyProcess } from "../support/latchkey-process.ts";
+import { eventually } from "../support/eventually.ts";
+import { tryKubectl } from "../support/kubectl.ts";
 
 /**
  * Answers every request with its pid; what a controller does beyond that is not the supervisor's

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { canary } from "./controller-oracle.ts";
-import { arrange, makeNamespace, unique, type Answer } from "./policy-request.ts";
+import { arrange, makeNamespace, unique, type Answer } from "../support/policy-request.ts";
 import {
   base64,
   becomes,
@@ -13,7 +13,7 @@ import {
   makeTarget,
   secretPath,
   type Place,
-} from "./shared-secret-requests.ts";
+} from "../support/shared-secret-requests.ts";
 
 /** A SharedSecret with one copy. */
 export interface Synced {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { makeKey, worksAs } from "./key-request.ts";
-import { tryToMake } from "./keys-and-tokens.ts";
-import { ask, bind, makeNamespace, unique, type Caller } from "./policy-request.ts";
+import { makeKey, worksAs } from "../support/key-request.ts";
+import { tryToMake } from "../support/keys-and-tokens.ts";
+import { ask, bind, makeNamespace, unique, type Caller } from "../support/policy-request.ts";
 
 /** What `argocd cluster add` makes: cluster-admin, in kube-system. */
 const argocd: Caller = {

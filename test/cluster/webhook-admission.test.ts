@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
-import { eventually } from "./eventually.ts";
-import { makeKey, worksAs } from "./key-request.ts";
-import { allowRequesters, make, tryToMake } from "./keys-and-tokens.ts";
-import { kubectl } from "./kubectl.ts";
-import { arrange, ask, patchTypes, replace, unique } from "./policy-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeKey, worksAs } from "../support/key-request.ts";
+import { allowRequesters, make, tryToMake } from "../support/keys-and-tokens.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { arrange, ask, patchTypes, replace, unique } from "../support/policy-request.ts";
 
 const requesters = unique("requesters");
 const alice = { user: "alice", groups: [requesters] };

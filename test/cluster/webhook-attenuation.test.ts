@@ -3,12 +3,12 @@ import { decodeJwt } from "jose";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { labels } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { Answer } from "./cluster-connection.ts";
-import { collectionOf, objectOf } from "./crd-requests.ts";
-import { eventually } from "./eventually.ts";
-import { askWith, type KnownKey, makeKey, refusalOf, worksAs } from "./key-request.ts";
-import { pathOf, viewOf, type OwnKind } from "./keys-and-tokens.ts";
-import { arrange, bind, patchTypes, unique } from "./policy-request.ts";
+import type { Answer } from "../support/cluster-connection.ts";
+import { collectionOf, objectOf } from "../support/crd-requests.ts";
+import { eventually } from "../support/eventually.ts";
+import { askWith, type KnownKey, makeKey, refusalOf, worksAs } from "../support/key-request.ts";
+import { pathOf, viewOf, type OwnKind } from "../support/keys-and-tokens.ts";
+import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
 
 /** May do everything, so that every refusal is the key's. */
 const root = unique("root");

@@ -4,9 +4,9 @@ import { describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
-import { eventually } from "./eventually.ts";
-import { kubectl, tryKubectl } from "./kubectl.ts";
-import { arrange, ask, patchTypes, unique } from "./policy-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { kubectl, tryKubectl } from "../support/kubectl.ts";
+import { arrange, ask, patchTypes, unique } from "../support/policy-request.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
 import { becomesAsked, recordAdmission, type AdmissionRecorder } from "./admission-recorder.ts";
-import { tryKubectl, type KubectlResult } from "./kubectl.ts";
-import { arrange, ask, bind, unique } from "./policy-request.ts";
-import { base64, sharedSecretPath } from "./shared-secret-requests.ts";
+import { tryKubectl, type KubectlResult } from "../support/kubectl.ts";
+import { arrange, ask, bind, unique } from "../support/policy-request.ts";
+import { base64, sharedSecretPath } from "../support/shared-secret-requests.ts";
 
 const controlPlane = inject("controlPlane");
 const namespace = unique("data");

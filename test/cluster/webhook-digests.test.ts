@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { eventually } from "./eventually.ts";
-import { whoIs, worksAs } from "./key-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { whoIs, worksAs } from "../support/key-request.ts";
 import {
   allowRequesters,
   eventsAbout,
@@ -10,9 +10,17 @@ import {
   type Own,
   tryToMake,
   viewOf,
-} from "./keys-and-tokens.ts";
-import { tryKubectl } from "./kubectl.ts";
-import { allow, arrange, ask, type Caller, patchTypes, replace, unique } from "./policy-request.ts";
+} from "../support/keys-and-tokens.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import {
+  allow,
+  arrange,
+  ask,
+  type Caller,
+  patchTypes,
+  replace,
+  unique,
+} from "../support/policy-request.ts";
 import { quota } from "./webhook-setup.ts";
 
 const requesters = unique("requesters");

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { stringAt } from "../../src/api/parse.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import {
   type KnownKey,
   askWith,
@@ -10,9 +10,9 @@ import {
   refusalOf,
   whoIs,
   worksAs,
-} from "./key-request.ts";
-import { allowRequesters, make, viewOf } from "./keys-and-tokens.ts";
-import { arrange, bind, patchTypes, unique } from "./policy-request.ts";
+} from "../support/key-request.ts";
+import { allowRequesters, make, viewOf } from "../support/keys-and-tokens.ts";
+import { arrange, bind, patchTypes, unique } from "../support/policy-request.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { apiVersion } from "../../src/api/names.ts";
-import { eventually } from "./eventually.ts";
-import { type Answer, arrange, ask, bind, patchTypes, unique } from "./policy-request.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Answer, arrange, ask, bind, patchTypes, unique } from "../support/policy-request.ts";
 
 const namespace = unique("owners");
 const alice = { user: unique("alice") };

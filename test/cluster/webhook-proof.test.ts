@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { eventually } from "./eventually.ts";
-import { makeKey } from "./key-request.ts";
-import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
-import { arrange, patchTypes } from "./policy-request.ts";
-import { type ReviewClient, reviewClient } from "./review-client.ts";
-import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeKey } from "../support/key-request.ts";
+import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import { arrange, patchTypes } from "../support/policy-request.ts";
+import { type ReviewClient, reviewClient } from "../support/review-client.ts";
+import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
 const hasWebhook = inject("webhook") !== undefined;
 

@@ -1,10 +1,18 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
-import { collectionOf } from "./crd-requests.ts";
-import { eventually } from "./eventually.ts";
-import { type KnownKey, makeKey, whoIs, worksAs } from "./key-request.ts";
-import { allowRequesters, pathOf, viewOf } from "./keys-and-tokens.ts";
-import { admin, arrange, ask, bind, unique, type Answer, type Caller } from "./policy-request.ts";
+import { collectionOf } from "../support/crd-requests.ts";
+import { eventually } from "../support/eventually.ts";
+import { type KnownKey, makeKey, whoIs, worksAs } from "../support/key-request.ts";
+import { allowRequesters, pathOf, viewOf } from "../support/keys-and-tokens.ts";
+import {
+  admin,
+  arrange,
+  ask,
+  bind,
+  unique,
+  type Answer,
+  type Caller,
+} from "../support/policy-request.ts";
 
 const requesters = unique("requesters");
 /** Who has made the keys. */

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import { labels } from "../../src/api/names.ts";
-import { eventually } from "./eventually.ts";
-import { askWith, kubectlWith, makeKey, worksAs } from "./key-request.ts";
-import { tryKubectl } from "./kubectl.ts";
-import { arrange, ask, bind, unique } from "./policy-request.ts";
-import type { Answer, Ask } from "./cluster-connection.ts";
+import { eventually } from "../support/eventually.ts";
+import { askWith, kubectlWith, makeKey, worksAs } from "../support/key-request.ts";
+import { tryKubectl } from "../support/kubectl.ts";
+import { arrange, ask, bind, unique } from "../support/policy-request.ts";
+import type { Answer, Ask } from "../support/cluster-connection.ts";
 
 type Scope = Readonly<Record<string, unknown>>;
 

@@ -1,11 +1,11 @@
 import type { TestProject } from "vitest/node";
-import { findOrBuildControlPlane } from "./binaries.ts";
-import { asData, startControlPlane } from "./control-plane.ts";
-import { applyLatchkey, policiesCount } from "./install.ts";
-import { stampByWebhook } from "./install-latchkey.ts";
-import { startController, startWebhook } from "./latchkey-process.ts";
-import { bundleInto, hasLoneClusters } from "./lone-cluster.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { asData, startControlPlane } from "../support/control-plane.ts";
+import { applyLatchkey, policiesCount } from "../support/install.ts";
+import { stampByWebhook } from "../support/install-latchkey.ts";
+import { startController, startWebhook } from "../support/latchkey-process.ts";
+import { bundleInto, hasLoneClusters } from "../support/lone-cluster.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** How tests reach the webhook of the run: plain data. */
 export interface WebhookHandle {

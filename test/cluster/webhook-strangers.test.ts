@@ -4,12 +4,12 @@ import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { admissionPath, webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
-import { eventually } from "./eventually.ts";
-import { makeKey, worksAs } from "./key-request.ts";
-import { startWebhook } from "./latchkey-process.ts";
-import { arrange, unique } from "./policy-request.ts";
-import { type ReviewClient, reviewClient } from "./review-client.ts";
-import { admissionSegmentOf } from "./trust.ts";
+import { eventually } from "../support/eventually.ts";
+import { makeKey, worksAs } from "../support/key-request.ts";
+import { startWebhook } from "../support/latchkey-process.ts";
+import { arrange, unique } from "../support/policy-request.ts";
+import { type ReviewClient, reviewClient } from "../support/review-client.ts";
+import { admissionSegmentOf } from "../support/trust.ts";
 
 const secrets = "/api/v1/namespaces/latchkey-system/secrets";
 

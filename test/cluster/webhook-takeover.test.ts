@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, inject, it } from "vitest";
-import { eventually } from "./eventually.ts";
-import { kubectl } from "./kubectl.ts";
-import { whoIs, worksAs } from "./key-request.ts";
-import { allowRequesters, grantsOf, make } from "./keys-and-tokens.ts";
+import { eventually } from "../support/eventually.ts";
+import { kubectl } from "../support/kubectl.ts";
+import { whoIs, worksAs } from "../support/key-request.ts";
+import { allowRequesters, grantsOf, make } from "../support/keys-and-tokens.ts";
 import {
   admin,
   allow,
@@ -13,7 +13,7 @@ import {
   unique,
   type Answer,
   type Caller,
-} from "./policy-request.ts";
+} from "../support/policy-request.ts";
 
 const collection = "/apis/management.service/v1/ownedaccesskeys";
 const newKey = (): string => randomBytes(24).toString("base64url");

@@ -4,7 +4,7 @@ import { type Resource, resources } from "../../src/api/resources.ts";
 import { applyPlan } from "../../src/controllers/apply-plan.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
-import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
+import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
 
 const secrets = resources.secrets;
 const ref = (name: string) => ({ namespace: "ns", name });

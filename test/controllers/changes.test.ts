@@ -6,11 +6,11 @@ import { recordAt } from "../../src/api/parse.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { type Priority, WorkQueue } from "../../src/kube/queue.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import type { TestClock } from "../runtime/test-clock.ts";
-import { asked } from "./requester-sightings.ts";
-import { copied, deaf, offered, projectNamespace, told } from "./told-controller.ts";
-import { raw } from "./told-list-watch.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import type { TestClock } from "../support/test-clock.ts";
+import { asked } from "../support/requester-objects.ts";
+import { copied, deaf, offered, projectNamespace, told } from "../support/fake-informers.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 /** A queue that says what was put into it. */
 class HeardQueue extends WorkQueue {

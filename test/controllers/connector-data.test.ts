@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { annotations, components, labels } from "../../src/api/names.ts";
 import { reconcileConnectorData } from "../../src/controllers/connector-data.ts";
-import { asked } from "./requester-sightings.ts";
-import { refusal, ScriptedClient } from "./scripted-client.ts";
-import { ownNamespace, told } from "./told-controller.ts";
-import { raw, type RawObject } from "./told-list-watch.ts";
+import { asked } from "../support/requester-objects.ts";
+import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { ownNamespace, told } from "../support/fake-informers.ts";
+import { raw, type RawObject } from "../support/fake-list-watch.ts";
 
 const name = `latchkey-connector-${"0".repeat(32)}`;
 const claim = {

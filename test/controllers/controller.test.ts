@@ -3,11 +3,11 @@ import { createController } from "../../src/controllers/controller.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
-import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
-import { offered, ownNamespace, projectNamespace } from "./told-controller.ts";
-import { raw, ToldListWatch } from "./told-list-watch.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
+import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
+import { offered, ownNamespace, projectNamespace } from "../support/fake-informers.ts";
+import { raw, ToldListWatch } from "../support/fake-list-watch.ts";
 
 const stops: AbortController[] = [];
 afterEach(() => {

@@ -4,8 +4,8 @@ import { annotations, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import { type ObservedCopy, copyOfText } from "../../src/domain/sync/copy.ts";
 import { encodeCopy, decodeCopy } from "../../src/controllers/copy-codec.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
-import { target } from "../domain/sync-sightings.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
+import { target } from "../support/observed-copies.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
 const sometimes = <T>(usual: T, others: fc.Arbitrary<T>): fc.Arbitrary<T> =>

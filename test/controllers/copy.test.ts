@@ -5,9 +5,9 @@ import { reconcileCopy } from "../../src/controllers/copy.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
 import { RecordingFailures } from "./recording-failures.ts";
-import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
-import { copied, offered, projectNamespace, told } from "./told-controller.ts";
-import { raw } from "./told-list-watch.ts";
+import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
+import { copied, offered, projectNamespace, told } from "../support/fake-informers.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
 const orphan = { namespaces: [projectNamespace("pay")], secrets: [copied("db", "pay")] };

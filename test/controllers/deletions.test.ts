@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const grantee = (binding: string, name = "ann") =>
   granteeOfRoleBinding(

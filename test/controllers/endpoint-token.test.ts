@@ -9,10 +9,10 @@ import { TokenQuota } from "../../src/controllers/token-quota.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { allFailures } from "./recording-failures.ts";
-import { asked, granted, policies } from "./requester-sightings.ts";
-import { ScriptedClient } from "./scripted-client.ts";
-import { ownNamespace, told } from "./told-controller.ts";
-import { raw } from "./told-list-watch.ts";
+import { asked, granted, policies } from "../support/requester-objects.ts";
+import { ScriptedClient } from "../support/fake-client.ts";
+import { ownNamespace, told } from "../support/fake-informers.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
 const keys = { secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })] };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { accessFailureOf, recordingFailures, type Try } from "../../src/controllers/failures.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { RecordingFailures } from "./recording-failures.ts";
-import { refusal } from "./scripted-client.ts";
+import { refusal } from "../support/fake-client.ts";
 
 function around() {
   const clock = new TestClock();

@@ -3,8 +3,8 @@ import { resources } from "../../src/api/resources.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { afterPhase, observeFinalization } from "../../src/controllers/finalization.ts";
 import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
-import { TestClock } from "../runtime/test-clock.ts";
-import { refusal, ScriptedClient } from "./scripted-client.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { refusal, ScriptedClient } from "../support/fake-client.ts";
 
 const ref = { namespace: "team", name: "db", uid: "uid-db" };
 const grantees = Array.from({ length: 20 }, (_, index) =>

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import { FinalizedObjects } from "../../src/controllers/finalized-objects.ts";
-import { raw } from "./told-list-watch.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 const answer = (uid: string, finalizers: readonly string[]) => raw({ name: uid, uid, finalizers });
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { observeRequester } from "../../src/authn/requester-policies.ts";
 import { observeGrant } from "../../src/controllers/grants.ts";
-import { asked, granted, policies } from "./requester-sightings.ts";
-import { told } from "./told-controller.ts";
+import { asked, granted, policies } from "../support/requester-objects.ts";
+import { told } from "../support/fake-informers.ts";
 
 const object = { kind: "OwnedAccessKey", name: "k" } as const;
 

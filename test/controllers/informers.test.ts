@@ -10,11 +10,18 @@ import { encodeBody } from "../../src/kube/encode.ts";
 import type { ListWatch } from "../../src/kube/list-watch.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
-import { copied, deaf, offered, ownNamespace, projectNamespace, told } from "./told-controller.ts";
-import { raw, type RawObject, ToldListWatch } from "./told-list-watch.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
+import {
+  copied,
+  deaf,
+  offered,
+  ownNamespace,
+  projectNamespace,
+  told,
+} from "../support/fake-informers.ts";
+import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
 
 const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) =>
   [...values].map(({ metadata }) => metadata.name).toSorted();

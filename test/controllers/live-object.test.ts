@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { isSourceGone } from "../../src/controllers/live-object.ts";
-import { refusal, ScriptedClient } from "./scripted-client.ts";
-import { raw } from "./told-list-watch.ts";
+import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 const ref = { namespace: "team", name: "db" };
 const found = (uid: string) => raw({ ...ref, uid });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { countingObjects } from "../../src/controllers/object-counts.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { deaf, offered, told } from "./told-controller.ts";
-import { raw, type RawObject } from "./told-list-watch.ts";
+import { deaf, offered, told } from "../support/fake-informers.ts";
+import { raw, type RawObject } from "../support/fake-list-watch.ts";
 
 function withStatus(object: RawObject, status: object): RawObject {
   return raw(object.metadata, { ...object, metadata: {}, status });

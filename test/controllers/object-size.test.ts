@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import { sizeOfIn } from "../../src/controllers/object-size.ts";
-import { offered, told } from "./told-controller.ts";
+import { offered, told } from "../support/fake-informers.ts";
 
 test("a SharedSecret is as big as its data, one that is not held and a Secret may be as big as any object, other kinds are small", async () => {
   const { informers } = await told({

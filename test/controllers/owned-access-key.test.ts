@@ -3,9 +3,9 @@ import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
 import { allFailures } from "./recording-failures.ts";
-import { asked, granted, policies } from "./requester-sightings.ts";
-import { ScriptedClient } from "./scripted-client.ts";
-import { told } from "./told-controller.ts";
+import { asked, granted, policies } from "../support/requester-objects.ts";
+import { ScriptedClient } from "../support/fake-client.ts";
+import { told } from "../support/fake-informers.ts";
 
 const plain = { key: "canary-canary-canary", user: "ann" };
 const config = {

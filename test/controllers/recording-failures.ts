@@ -1,7 +1,7 @@
 import type { Key } from "../../src/api/object.ts";
 import { Failures } from "../../src/controllers/failures.ts";
 import type { ReportedFailure } from "../../src/domain/plan/failing.ts";
-import type { TestClock } from "../runtime/test-clock.ts";
+import type { TestClock } from "../support/test-clock.ts";
 
 /** Failures that record what is said, and at which instants another try is asked for. */
 export class RecordingFailures extends Failures {

@@ -4,11 +4,11 @@ import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { allFailures } from "./recording-failures.ts";
-import { asked, granted, policies } from "./requester-sightings.ts";
-import { TestClock } from "../runtime/test-clock.ts";
-import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
-import { told } from "./told-controller.ts";
-import { raw, type RawObject } from "./told-list-watch.ts";
+import { asked, granted, policies } from "../support/requester-objects.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
+import { told } from "../support/fake-informers.ts";
+import { raw, type RawObject } from "../support/fake-list-watch.ts";
 
 const hash = requesterHash("ann");
 const name = `latchkey-requester-${hash}-0`;

@@ -7,9 +7,9 @@ import type { Failure } from "../../src/domain/plan/failing.ts";
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { RecordingFailures } from "./recording-failures.ts";
-import { refusal, type Request, ScriptedClient } from "./scripted-client.ts";
-import { copied, offered, projectNamespace, told } from "./told-controller.ts";
-import { raw, type RawObject } from "./told-list-watch.ts";
+import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
+import { copied, offered, projectNamespace, told } from "../support/fake-informers.ts";
+import { raw, type RawObject } from "../support/fake-list-watch.ts";
 
 async function around(
   listed: Parameters<typeof told>[0],

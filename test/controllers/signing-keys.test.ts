@@ -4,9 +4,9 @@ import { recordAt } from "../../src/api/parse.ts";
 import { reconcileSigningKeys } from "../../src/controllers/signing-keys.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { refusal, ScriptedClient } from "./scripted-client.ts";
-import { ownNamespace, told } from "./told-controller.ts";
-import { raw } from "./told-list-watch.ts";
+import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { ownNamespace, told } from "../support/fake-informers.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 async function around(listed: Parameters<typeof told>[0], client = new ScriptedClient()) {
   const { informers, clock } = await told(listed);

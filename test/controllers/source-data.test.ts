@@ -3,8 +3,8 @@ import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
 import { type Source, sourceOf } from "../../src/domain/sync/copy.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
-import { refusal, ScriptedClient } from "./scripted-client.ts";
-import { raw } from "./told-list-watch.ts";
+import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 const digestOf = createDataDigest();
 const value = (word: string): string => Buffer.from(word.repeat(10_000)).toString("base64");

@@ -9,8 +9,8 @@ import {
   type Stores,
   targetsOf,
 } from "../../src/controllers/stores.ts";
-import { copied, offered, projectNamespace, told } from "./told-controller.ts";
-import { raw } from "./told-list-watch.ts";
+import { copied, offered, projectNamespace, told } from "../support/fake-informers.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 const target = { namespace: "pay", name: "db" };
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
 import { annotations } from "../../src/api/names.ts";
 import { TokenQuota } from "../../src/controllers/token-quota.ts";
-import { raw } from "./told-list-watch.ts";
+import { raw } from "../support/fake-list-watch.ts";
 
 const minute = 60_000;
 const quotaOf = (quotaTokens: number): TokenQuota =>

@@ -6,7 +6,7 @@ import { SecretText } from "../../src/api/secret-text.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
 import type { ObservedTarget } from "../../src/domain/sync/sync.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
-import { target } from "./sync-sightings.ts";
+import { target } from "../support/observed-copies.ts";
 
 /** The place of one Secret, with the refusals of the API server that matter here. */
 export class SecretPlace {

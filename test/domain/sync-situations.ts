@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { Source } from "../../src/domain/sync/copy.ts";
 import type { SecretPlace } from "./sync-model.ts";
-import { sightedSource } from "./sync-sightings.ts";
+import { sightedSource } from "../support/observed-copies.ts";
 
 /** The SharedSecret team/db, which wants the target. */
 export const live = sightedSource();

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { patchTypes } from "../cluster/cluster-connection.ts";
-import { type Deed, requesters, type Step } from "../cluster/crash-scenario.ts";
+import { patchTypes } from "../support/cluster-connection.ts";
+import { type Deed, requesters, type Step } from "../support/scenario.ts";
 import type { ProcessRun } from "./process-run.ts";
-import type { View } from "./visible.ts";
+import type { View } from "../support/visible-objects.ts";
 
 const api = `/apis/${apiVersion}`;
 const everyMs = 60;

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Instance } from "./instance.ts";
 import { leaseTimes } from "./lease-times.ts";
-import { type OpenWatch, subjectOf } from "./open-watch.ts";
-import type { NoAnswer, ProxyAnswer } from "./proxy.ts";
+import { type OpenWatch, subjectOf } from "../support/open-watch.ts";
+import type { NoAnswer, ProxyAnswer } from "../support/fault-proxy.ts";
 import type { Call, Run, Striking } from "./run.ts";
 
 /**

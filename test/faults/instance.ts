@@ -3,8 +3,8 @@ import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
 import { JumpClock } from "./jump-clock.ts";
 import type { Program, ProgramName, Running } from "./programs.ts";
-import { FaultProxy, type ProxyOptions } from "./proxy.ts";
-import type { World } from "./world.ts";
+import { FaultProxy, type ProxyOptions } from "../support/fault-proxy.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** How a process of a run is started. */
 export interface InstanceOptions {

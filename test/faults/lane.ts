@@ -2,9 +2,9 @@ import { components, labels } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
-import { admin } from "../cluster/cluster-connection.ts";
-import { isVisible, type View } from "./visible.ts";
-import type { World } from "./world.ts";
+import { admin } from "../support/cluster-connection.ts";
+import { isVisible, type View } from "../support/visible-objects.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 const leasesOf = (system: string) => `/apis/coordination.k8s.io/v1/namespaces/${system}/leases`;
 const secretsOf = (system: string) => `/api/v1/namespaces/${system}/secrets`;

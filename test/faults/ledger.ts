@@ -1,8 +1,8 @@
 import { annotations, components, labels } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
-import type { ApiRequest } from "./api-request.ts";
-import type { ProxyAnswer } from "./proxy.ts";
-import type { View } from "./visible.ts";
+import type { ApiRequest } from "../support/api-request.ts";
+import type { ProxyAnswer } from "../support/fault-proxy.ts";
+import type { View } from "../support/visible-objects.ts";
 
 /**
  * How often each object was created, updated and deleted; keys read `update secrets the-web/db`.

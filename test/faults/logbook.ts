@@ -1,8 +1,8 @@
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { ApiRequest } from "./api-request.ts";
+import type { ApiRequest } from "../support/api-request.ts";
 import { Ledger } from "./ledger.ts";
-import type { ProxyAnswer, ProxyEvents } from "./proxy.ts";
-import type { View } from "./visible.ts";
+import type { ProxyAnswer, ProxyEvents } from "../support/fault-proxy.ts";
+import type { View } from "../support/visible-objects.ts";
 
 /** A write that a process asked for; instants are milliseconds of `performance.now()`. */
 export interface AskedWrite {

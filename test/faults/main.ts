@@ -4,8 +4,8 @@ import { Lane } from "./lane.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { warmUp } from "./play.ts";
 import { scenarios } from "./scenarios.ts";
-import { shuffled } from "./seeded-random.ts";
-import { startWorld } from "./world.ts";
+import { shuffled } from "../support/seeded-random.ts";
+import { startWorld } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const { values } = parseArgs({

@@ -6,9 +6,9 @@ import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { type Expectation, judge } from "./oracles.ts";
 import { play, type PlayOptions, warmUp } from "./play.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
-import { shuffled } from "./seeded-random.ts";
-import { startWorld, type World } from "./world.ts";
-import { hasLoneClusters } from "../cluster/lone-cluster.ts";
+import { shuffled } from "../support/seeded-random.ts";
+import { startWorld, type World } from "../support/proxied-cluster.ts";
+import { hasLoneClusters } from "../support/lone-cluster.ts";
 
 // The same sample every time: a change is judged by itself. SEED= draws others, and make faults
 // plays them all.

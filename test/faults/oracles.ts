@@ -1,5 +1,5 @@
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { Snapshot } from "../cluster/crash-snapshot.ts";
+import type { Snapshot } from "../support/snapshot.ts";
 import type { Allowance, Fault } from "./faults.ts";
 import type { Counts } from "./ledger.ts";
 import type { Outcome } from "./play.ts";

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { assembleController } from "../../src/controllers/assemble.ts";
-import { snapshotOf, type Snapshot } from "../cluster/crash-snapshot.ts";
+import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
 import type { Fault, Moment } from "./faults.ts";
 import type { Lane } from "./lane.ts";
 import type { Counts } from "./ledger.ts";
 import { type Call, Run } from "./run.ts";
 import { type Change, isStep, type Scenario, signingKeys } from "./scenarios.ts";
-import type { View } from "./visible.ts";
+import type { View } from "../support/visible-objects.ts";
 import { performWithWebhook } from "./webhook-deeds.ts";
 import { webhookStateOf } from "./webhook-state.ts";
-import type { World } from "./world.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** What a fault does to a scenario, and when. */
 export interface Strike {

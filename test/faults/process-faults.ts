@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Fault } from "./faults.ts";
 import type { ProcessCall, ProcessRun } from "./process-run.ts";
-import type { ProxyAnswer } from "./proxy.ts";
+import type { ProxyAnswer } from "../support/fault-proxy.ts";
 import type { LeaseSeconds, Replica } from "./replica.ts";
 
 /** What may happen to a real process at a write. */

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Ask, Caller } from "../cluster/cluster-connection.ts";
-import { eventually } from "../cluster/eventually.ts";
-import type { ApiRequest } from "./api-request.ts";
+import type { Ask, Caller } from "../support/cluster-connection.ts";
+import { eventually } from "../support/eventually.ts";
+import type { ApiRequest } from "../support/api-request.ts";
 import { Logbook } from "./logbook.ts";
-import type { ProxyAnswer } from "./proxy.ts";
+import type { ProxyAnswer } from "../support/fault-proxy.ts";
 import { type LeaseSeconds, Replica } from "./replica.ts";
-import type { View } from "./visible.ts";
-import type { World } from "./world.ts";
+import type { View } from "../support/visible-objects.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** A write of a process that a fault may strike. */
 export interface ProcessCall {

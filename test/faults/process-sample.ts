@@ -4,7 +4,7 @@ import { type Expectation, expectationOf, judge, problemsOf } from "./oracles.ts
 import { type ProcessFault, processFaults } from "./process-faults.ts";
 import { inRealTime, playProcess } from "./process-play.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
-import { shuffled } from "./seeded-random.ts";
+import { shuffled } from "../support/seeded-random.ts";
 
 /** A fault at one write of a scenario. */
 interface ProcessCell {

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Snapshot } from "../cluster/crash-snapshot.ts";
-import { bundleInto, hasLoneClusters } from "../cluster/lone-cluster.ts";
+import type { Snapshot } from "../support/snapshot.ts";
+import { bundleInto, hasLoneClusters } from "../support/lone-cluster.ts";
 import { Lane } from "./lane.ts";
 import type { AskedWrite } from "./logbook.ts";
 import { warmUp } from "./play.ts";
 import { playSample } from "./process-sample.ts";
 import type { LeaseSeconds, Replica } from "./replica.ts";
 import { type HandOver, Pair } from "./two-controllers.ts";
-import { startWorld, type World } from "./world.ts";
+import { startWorld, type World } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED ?? 7);
 /** PROCESS_RUNS= asks for more of them. */

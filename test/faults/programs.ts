@@ -1,5 +1,6 @@
 import type { assembleController, AssemblyDeps } from "../../src/controllers/assemble.ts";
 import { assembleWebhook, type WebhookAssembly } from "../../src/webhooks/assemble.ts";
+import type { Account } from "../support/account-login.ts";
 import { leaseTimes } from "./lease-times.ts";
 
 /**
@@ -21,7 +22,7 @@ export interface Running {
 
 /** How a program is started. */
 export interface Program {
-  readonly account: "latchkey-controller" | "latchkey-webhook";
+  readonly account: Account;
   readonly leads: boolean;
   assemble(
     place: { readonly namespace: string; readonly identity: string },

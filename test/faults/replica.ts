@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { stringAt } from "../../src/api/parse.ts";
-import { type LatchkeyProcess, startController } from "../cluster/latchkey-process.ts";
-import { valuesOf } from "../cluster/lone-cluster.ts";
-import type { Exit } from "../cluster/tied-child.ts";
+import { type LatchkeyProcess, startController } from "../support/latchkey-process.ts";
+import { valuesOf } from "../support/lone-cluster.ts";
+import type { Exit } from "../support/tied-child.ts";
 import type { Logbook } from "./logbook.ts";
-import { FaultProxy, type Steering } from "./proxy.ts";
-import type { View } from "./visible.ts";
-import type { World } from "./world.ts";
+import { FaultProxy, type Steering } from "../support/fault-proxy.ts";
+import type { View } from "../support/visible-objects.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** Seconds of leader election, as the options of `latchkey controller` have them. */
 export interface LeaseSeconds {

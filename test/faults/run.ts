@@ -1,16 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { assembleController } from "../../src/controllers/assemble.ts";
 import { listAt } from "../../src/api/parse.ts";
-import type { Ask, Caller } from "../cluster/cluster-connection.ts";
-import { type ApiRequest, apiRequest } from "./api-request.ts";
+import type { Ask, Caller } from "../support/cluster-connection.ts";
+import { type ApiRequest, apiRequest } from "../support/api-request.ts";
 import { Instance } from "./instance.ts";
 import { Ledger } from "./ledger.ts";
-import type { OpenWatch } from "./open-watch.ts";
+import type { OpenWatch } from "../support/open-watch.ts";
 import { type Program, type ProgramName, programsWith } from "./programs.ts";
-import type { NoAnswer, ProxyAnswer, Steering } from "./proxy.ts";
-import { seededRandom } from "./seeded-random.ts";
-import { isVisible, type View } from "./visible.ts";
-import type { World } from "./world.ts";
+import type { NoAnswer, ProxyAnswer, Steering } from "../support/fault-proxy.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { isVisible, type View } from "../support/visible-objects.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** A write of a run that a fault may strike. */
 export interface Call {

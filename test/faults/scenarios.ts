@@ -1,8 +1,8 @@
 import { annotations, apiVersion, labels, ownObjects } from "../../src/api/names.ts";
-import { patchTypes, type Caller } from "../cluster/cluster-connection.ts";
-import { requesters, type Deed, type Step } from "../cluster/crash-scenario.ts";
+import { patchTypes, type Caller } from "../support/cluster-connection.ts";
+import { requesters, type Deed, type Step } from "../support/scenario.ts";
 import type { ProgramName } from "./programs.ts";
-import type { View } from "./visible.ts";
+import type { View } from "../support/visible-objects.ts";
 import type { Admission, Use } from "./webhook-deeds.ts";
 
 /**

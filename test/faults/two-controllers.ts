@@ -1,12 +1,12 @@
-import { eventually } from "../cluster/eventually.ts";
-import type { Snapshot } from "../cluster/crash-snapshot.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Snapshot } from "../support/snapshot.ts";
 import { ChangeStream, dataOf } from "./change-stream.ts";
 import type { Lane } from "./lane.ts";
 import type { AskedWrite } from "./logbook.ts";
 import { endStateOf } from "./play.ts";
 import { ProcessRun } from "./process-run.ts";
 import type { LeaseSeconds, Replica } from "./replica.ts";
-import type { View } from "./visible.ts";
+import type { View } from "../support/visible-objects.ts";
 
 /** What two controllers need. */
 export interface PairOptions {

@@ -1,4 +1,4 @@
-import type { Snapshot } from "../cluster/crash-snapshot.ts";
+import type { Snapshot } from "../support/snapshot.ts";
 import { difference } from "./oracles.ts";
 import {
   type Arrival,

@@ -3,7 +3,7 @@ import { Lane } from "./lane.ts";
 import { warmUp } from "./play.ts";
 import { walkKinds } from "./walk-values.ts";
 import { takeWalks, type Walked } from "./walks.ts";
-import { startWorld } from "./world.ts";
+import { startWorld } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const walks = Number(process.env.WALKS || 300);

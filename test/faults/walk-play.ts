@@ -1,9 +1,9 @@
 import { isRecord, recordAt } from "../../src/api/parse.ts";
-import { snapshotOf, type Snapshot } from "../cluster/crash-snapshot.ts";
+import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
 import type { Lane } from "./lane.ts";
 import type { PlayOptions } from "./play.ts";
 import { Run } from "./run.ts";
-import type { View } from "./visible.ts";
+import type { View } from "../support/visible-objects.ts";
 import { clockOf, passTo } from "./walk-clock.ts";
 import { Stage } from "./walk-stage.ts";
 import { firstNamespaces, type State } from "./walk-state.ts";

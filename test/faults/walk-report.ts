@@ -1,5 +1,5 @@
 import { isRecord, parseConditions, recordAt } from "../../src/api/parse.ts";
-import type { Answer } from "../cluster/cluster-connection.ts";
+import type { Answer } from "../support/cluster-connection.ts";
 
 /** What a status says of its object. */
 export interface Report {

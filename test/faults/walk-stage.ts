@@ -6,16 +6,16 @@ import {
   type Answer,
   type Ask,
   type Caller,
-} from "../cluster/cluster-connection.ts";
-import { requesters } from "../cluster/crash-scenario.ts";
+} from "../support/cluster-connection.ts";
+import { requesters } from "../support/scenario.ts";
 import type { Run } from "./run.ts";
-import type { View } from "./visible.ts";
+import type { View } from "../support/visible-objects.ts";
 import { clockOf, passTo } from "./walk-clock.ts";
 import { type Report, reportOf } from "./walk-report.ts";
 import { entriesOf, firstNamespaces, type State, wantedOf } from "./walk-state.ts";
 import { elders, requesterNames, type WalkKind } from "./walk-values.ts";
 import { type Deed, namespaceMetadata, type Walk, type Wanted } from "./walk-steps.ts";
-import type { World } from "./world.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** What a stage needs. */
 export interface StageOptions {

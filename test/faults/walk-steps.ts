@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { annotations, labels } from "../../src/api/names.ts";
-import { schemaOf } from "../house/crd-schema.ts";
+import { schemaOf } from "../support/crd-schema.ts";
 import { resources } from "../../src/api/resources.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { fieldsIn, type Place, rightValue, wrongValue } from "./walk-schema.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isRecord, recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
-import { type Field, fieldsOf, schemaOf } from "../house/crd-schema.ts";
+import { type Field, fieldsOf, schemaOf } from "../support/crd-schema.ts";
 import { walksOf } from "./walk-steps.ts";
 import { tables, walkKinds, type WalkKind } from "./walk-values.ts";
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasLoneClusters } from "../cluster/lone-cluster.ts";
+import { hasLoneClusters } from "../support/lone-cluster.ts";
 import { keepsBindings, keepsCopies, staysWrong } from "./broken-controllers.ts";
 import { Lane } from "./lane.ts";
 import { type PlayOptions, warmUp } from "./play.ts";
 import { Judge } from "./walk-judge.ts";
 import type { Deed, Walk, WalkStep } from "./walk-steps.ts";
 import { takeWalks, type Walked } from "./walks.ts";
-import { startWorld, type World } from "./world.ts";
+import { startWorld, type World } from "../support/proxied-cluster.ts";
 import { annotations } from "../../src/api/names.ts";
 
 // The same walks every time: a change is judged by itself. SEED= draws others, and make walks takes

@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import jsonPatch from "fast-json-patch";
 import { isTrueAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
-import { admin, type Answer, type Caller } from "../cluster/cluster-connection.ts";
+import { admin, type Answer, type Caller } from "../support/cluster-connection.ts";
 import type { Run } from "./run.ts";
-import type { World } from "./world.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** Somebody presents a key until its last use is recorded. */
 export interface Use {

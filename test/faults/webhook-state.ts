@@ -2,9 +2,9 @@ import { X509Certificate } from "node:crypto";
 import { components, labels, ownObjects } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
-import type { Snapshot } from "../cluster/crash-snapshot.ts";
-import type { View } from "./visible.ts";
-import type { World } from "./world.ts";
+import type { Snapshot } from "../support/snapshot.ts";
+import type { View } from "../support/visible-objects.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /**
  * What the webhook keeps in Latchkey's namespace, without what differs between runs: connector data

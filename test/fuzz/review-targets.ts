@@ -24,7 +24,7 @@ import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { roles } from "../domain/scope/verdict-of.ts";
-import { posted, reviewing, stranger, viewWith } from "../webhooks/reviewing.ts";
+import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
 import { bodyOf, hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 

@@ -20,9 +20,9 @@ import { createListWatch, splitLines } from "../../src/kube/list-watch.ts";
 import { accessKeyCacheEntry } from "../../src/tokens/access-key.ts";
 import { generateKey, presentedKey } from "../../src/tokens/presented-key.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
-import { sightedSource } from "../domain/sync-sightings.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
+import { sightedSource } from "../support/observed-copies.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 

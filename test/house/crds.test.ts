@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { type Field, fieldsOf, plurals, schemaOf, versionOf } from "./crd-schema.ts";
+import { type Field, fieldsOf, plurals, schemaOf, versionOf } from "../support/crd-schema.ts";
 
 describe("the CustomResourceDefinitions", () => {
   test.each(plurals)("every field of %s has a description", async (plural) => {

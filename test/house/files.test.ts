@@ -1,4 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join, matchesGlob } from "node:path";
 import { describe, expect, test } from "vitest";
+import { recordAt, stringsAt } from "../../src/api/parse.ts";
+import config from "../../vitest.config.ts";
 import { type SourceFile, sourceFile, sourceFiles, typeScriptIn } from "./source-files.ts";
 
 const longest = 450;
@@ -73,6 +77,53 @@ describe("files of test", () => {
 
   test("have names that say what is inside", () => {
     expect(tests.filter(isJunkDrawer)).toEqual([]);
+  });
+
+  test("belong to exactly one vitest project", () => {
+    const projects = (config.test?.projects ?? []).map((project) => {
+      const { name, include, exclude } = recordAt(project, "test");
+      return {
+        name,
+        include: stringsAt({ include }, "include"),
+        exclude: stringsAt({ exclude }, "exclude"),
+      };
+    });
+    const projectsOf = (path: string) =>
+      projects
+        .filter(
+          ({ include, exclude }) =>
+            include.some((glob) => matchesGlob(path, glob)) &&
+            !exclude.some((glob) => matchesGlob(path, glob)),
+        )
+        .map(({ name }) => name);
+    const placed = tests
+      .filter((path) => path.endsWith(".test.ts"))
+      .map((path) => ({ path, projects: projectsOf(`test/${path}`) }));
+    expect(placed).not.toEqual([]);
+    expect(placed.filter(({ projects }) => projects.length !== 1)).toEqual([]);
+    expect(projectsOf("test/elsewhere/some.test.ts")).toEqual([]);
+  });
+
+  test("are beside what they test, where they are not a mirror of src", () => {
+    const beside = tests.filter((path) => /^(?:support|soak)\/.*\.test\.ts$/.test(path));
+    expect(beside).not.toEqual([]);
+    expect(beside.filter((path) => !tests.includes(path.replace(/\.test\.ts$/, ".ts")))).toEqual(
+      [],
+    );
+  });
+
+  test("of support import nothing from the folder of one kind of test", () => {
+    const others = tests
+      .filter((path) => path.startsWith("support/"))
+      .map((path) => sourceFile(path, readFileSync(join(import.meta.dirname, "..", path), "utf8")))
+      .flatMap(({ path, imports }) =>
+        imports.flatMap((found) =>
+          found.kind === "ours" && !/^(?:support|\.\.\/src|\.\.\/crds)\//.test(found.path)
+            ? [`${path} imports ${found.path}`]
+            : [],
+        ),
+      );
+    expect(others).toEqual([]);
   });
 
   test("mirror src, test for file", () => {

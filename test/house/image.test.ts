@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { imageNodeFlags } from "../cluster/image.ts";
+import { imageNodeFlags } from "../support/image.ts";
 
 test("Node takes the flags that the image gives it: one that it does not know would keep it from starting", () => {
   const printed = execFileSync(process.execPath, [...imageNodeFlags(), "--print", "1 + 1"], {

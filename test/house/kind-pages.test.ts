@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
-import { fieldsOf, schemaOf } from "./crd-schema.ts";
+import { fieldsOf, schemaOf } from "../support/crd-schema.ts";
 
 const pages = [
   { page: "shared-secret.md", plural: "sharedsecrets" },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { AdaptiveLimiter } from "../../src/kube/adaptive-limiter.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 /**
  * Visitors that stay inside until they leave; one that leaves with a number asks everybody to wait

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { BodyLimiter } from "../../src/kube/body-limiter.ts";
-import { settled } from "../runtime/test-clock.ts";
+import { settled } from "../support/test-clock.ts";
 
 const kilobytes = 1024;
 const limit = 1000 * kilobytes;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DelayQueue } from "../../src/kube/delay-queue.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 function makeDelays() {
   const clock = new TestClock(0);

@@ -3,8 +3,8 @@ import { aggregatedDiscovery } from "../../src/api/discovery.ts";
 import { createDiscovery } from "../../src/kube/discovery.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { ApiRequest } from "../../src/kube/transport.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 const resource = (plural: string, kind: string, scope: "Cluster" | "Namespaced") => ({
   resource: plural,

@@ -6,8 +6,8 @@ import { KubeError } from "../../src/kube/errors.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const notice: RecordedEvent = {
   resource: resources.sharedSecrets,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ExpectedEvents } from "../../src/kube/expected-events.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 function around({ heardAt = -Infinity } = {}) {
   const [clock, missing] = [new TestClock(), new Array<string>()];

@@ -11,7 +11,7 @@ import {
   watchReadings,
   type WatchState,
 } from "../../src/kube/freshness.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const now = 100_000;
 const provenForMs = 30_000;

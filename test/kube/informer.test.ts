@@ -6,8 +6,8 @@ import { isProven, provingWatchTimes, relaxedWatchTimes } from "../../src/kube/f
 import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
 import { Recovery } from "../../src/kube/recovery.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";
 
 const secret = "canary";

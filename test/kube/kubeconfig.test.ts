@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 let directory = "";
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { LeaderElection } from "../../src/kube/leader-election.ts";
 import { microTime } from "../../src/kube/micro-time.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { OneLease } from "./one-lease.ts";
 
 const start = Date.UTC(2026, 0, 1);

@@ -9,7 +9,7 @@ import {
   type WatchEvent,
 } from "../../src/kube/list-watch.ts";
 import type { ApiResponse, ApiRequest, StreamingResponse } from "../../src/kube/transport.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 const everything: ListOptions = { resource: resources.secrets };
 const labelled: ListOptions = {

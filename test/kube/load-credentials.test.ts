@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { loadCredentials } from "../../src/kube/load-credentials.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "latchkey-load-"));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -6,8 +6,8 @@ import { WorkQueue } from "../../src/kube/queue.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { ControllerMetrics } from "../../src/runtime/metrics.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 const done: Result = { kind: "done" };
 

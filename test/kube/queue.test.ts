@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { WorkQueue } from "../../src/kube/queue.ts";
 import type { Priority } from "../../src/kube/queue.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { TestClock } from "../support/test-clock.ts";
 import { QueueModel } from "./queue-model.ts";
 
 const start = Date.UTC(2026, 0, 1);

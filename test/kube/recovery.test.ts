@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Recovery } from "../../src/kube/recovery.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 function pausing(ms: number) {
   const [recovery, clock, stop] = [new Recovery(), new TestClock(), new AbortController()];

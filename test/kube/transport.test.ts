@@ -7,7 +7,7 @@ import {
   type Transport,
   type TransportOptions,
 } from "../../src/kube/transport.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 import { type Arrival, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
 
 const token = "canary-token";

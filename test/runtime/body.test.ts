@@ -2,7 +2,7 @@ import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { bodyPatience, ByteBudget, hasBody, readBody } from "../../src/runtime/body.ts";
-import { settled, TestClock } from "./test-clock.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 function reading({
   most = 100,

@@ -5,8 +5,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import { followCertificateFiles } from "../../src/runtime/certificate-files.ts";
 import type { ServerTls } from "../../src/runtime/http-server.ts";
-import { recordingLog } from "./recording-log.ts";
-import { TestClock } from "./test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "certificates-"));
 afterEach(() => rmSync(directory, { recursive: true, force: true }));

@@ -14,8 +14,8 @@ import {
   tlsOf,
   type WebhookCertificates,
 } from "../../src/tokens/webhook-certificates.ts";
-import { recordingLog } from "./recording-log.ts";
-import { TestClock } from "./test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const log = recordingLog();
 const clock = new TestClock();

@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
 import { shutdownSignal } from "../../src/runtime/shutdown.ts";
-import { recordingLog } from "./recording-log.ts";
-import { TestClock } from "./test-clock.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 function started(): {
   process: EventEmitter;

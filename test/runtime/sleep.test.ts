@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sleep } from "../../src/runtime/sleep.ts";
-import { settled, TestClock } from "./test-clock.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 test("a sleeper wakes at its time, and leaves nothing behind", async () => {
   const clock = new TestClock();

@@ -1,5 +1,5 @@
-import type { OpenWatch } from "../faults/open-watch.ts";
-import type { FaultProxy } from "../faults/proxy.ts";
+import type { OpenWatch } from "../support/open-watch.ts";
+import type { FaultProxy } from "../support/fault-proxy.ts";
 import { pick } from "./slots.ts";
 
 /** A way in which a watch breaks, and whether that befalls all watches together. */

@@ -1,4 +1,4 @@
-import { admin, type Answer, type Ask, type Caller } from "../cluster/cluster-connection.ts";
+import { admin, type Answer, type Ask, type Caller } from "../support/cluster-connection.ts";
 import type { OwnSlot, SecretSlot } from "./slots.ts";
 
 /** Every sort of change, and how many of a hundred are of it. */

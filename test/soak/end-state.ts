@@ -1,4 +1,4 @@
-import type { World } from "../faults/world.ts";
+import type { World } from "../support/proxied-cluster.ts";
 import { grantsOf, keysOf, tokensOf } from "./own-end.ts";
 import { accessOf, copiesOf, statusesOf } from "./secrets-end.ts";
 import { see, type Seen, type Sentences } from "./seen.ts";

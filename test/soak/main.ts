@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { FaultProxy } from "../faults/proxy.ts";
-import { startWorld, type World } from "../faults/world.ts";
+import { FaultProxy } from "../support/fault-proxy.ts";
+import { startWorld, type World } from "../support/proxied-cluster.ts";
 import { prepareMarkers } from "./markers.ts";
 import { MemoryWatch } from "./memory.ts";
 import { createNamespace, homes, showsSecret, targets } from "./objects.ts";

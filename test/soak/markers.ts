@@ -1,8 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { listAt, numberAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
-import { ownPath, sharedSecretPath } from "../bench/objects.ts";
-import { admin } from "../cluster/cluster-connection.ts";
-import type { World } from "../faults/world.ts";
+import { ownPath, sharedSecretPath } from "../support/bench-objects.ts";
+import { admin } from "../support/cluster-connection.ts";
+import type { World } from "../support/proxied-cluster.ts";
 import {
   canary,
   copyPath,

@@ -1,5 +1,5 @@
-import { lowsOf, type Point, slopeOf } from "../bench/slope.ts";
-import { valuesOf } from "../cluster/lone-cluster.ts";
+import { lowsOf, type Point, slopeOf } from "../support/slope.ts";
+import { valuesOf } from "../support/lone-cluster.ts";
 
 /** What /metrics says of a controller's memory and mistakes. */
 export interface Sample {

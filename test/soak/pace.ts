@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { World } from "../faults/world.ts";
+import type { World } from "../support/proxied-cluster.ts";
 import type { Change } from "./change.ts";
 
 /** What became of the changes of one sort. */

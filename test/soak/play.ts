@@ -1,7 +1,7 @@
-import { eventually } from "../cluster/eventually.ts";
-import type { FaultProxy } from "../faults/proxy.ts";
-import { seededRandom } from "../faults/seeded-random.ts";
-import type { World } from "../faults/world.ts";
+import { eventually } from "../support/eventually.ts";
+import type { FaultProxy } from "../support/fault-proxy.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import type { World } from "../support/proxied-cluster.ts";
 import { WatchBreaker } from "./breaks.ts";
 import { sorts } from "./change.ts";
 import { differences } from "./end-state.ts";

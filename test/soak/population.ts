@@ -1,6 +1,6 @@
 import { annotations, labels } from "../../src/api/names.ts";
-import { ownPath, sharedSecretPath } from "../bench/objects.ts";
-import type { Ask } from "../cluster/cluster-connection.ts";
+import { ownPath, sharedSecretPath } from "../support/bench-objects.ts";
+import type { Ask } from "../support/cluster-connection.ts";
 import { type Change, changeBeside, changeOf, type Sort, sorts } from "./change.ts";
 import {
   canary,

@@ -1,6 +1,6 @@
 import { apiVersion, labels } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import type { World } from "../faults/world.ts";
+import type { World } from "../support/proxied-cluster.ts";
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;

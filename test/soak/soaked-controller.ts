@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { type LatchkeyProcess, startController } from "../cluster/latchkey-process.ts";
-import { imageNodeFlags } from "../cluster/image.ts";
-import { repository } from "../cluster/install.ts";
-import { settled } from "../cluster/lone-cluster.ts";
-import { describeExit, type Exit, logTail } from "../cluster/tied-child.ts";
-import type { FaultProxy } from "../faults/proxy.ts";
-import type { World } from "../faults/world.ts";
+import { type LatchkeyProcess, startController } from "../support/latchkey-process.ts";
+import { imageNodeFlags } from "../support/image.ts";
+import { repository } from "../support/install.ts";
+import { settled } from "../support/lone-cluster.ts";
+import { describeExit, type Exit, logTail } from "../support/tied-child.ts";
+import type { FaultProxy } from "../support/fault-proxy.ts";
+import type { World } from "../support/proxied-cluster.ts";
 import { removedAfter } from "./population.ts";
 
 const programIn = ({ controlPlane }: World): string => join(controlPlane.directory, "latchkey.mjs");

@@ -1,4 +1,4 @@
-import { percentile } from "../bench/percentile.ts";
+import { percentile } from "../support/percentile.ts";
 import type { Latency } from "./markers.ts";
 import type { MemoryReport, Sample } from "./memory.ts";
 import type { Outcome } from "./pace.ts";

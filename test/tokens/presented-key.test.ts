@@ -8,7 +8,7 @@ import {
   plainKey,
   presentedKey,
 } from "../../src/tokens/presented-key.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 const generated = (): string => SecretText.reveal(generateKey());

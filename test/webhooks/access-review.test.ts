@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
-import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
+import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
 
 const web = {
   roles: [],

@@ -12,9 +12,9 @@ import {
   newKeyOnTakeOver,
   rejectDuplicateKey,
 } from "../../src/webhooks/key-admission.ts";
-import { born, sightedMetadata } from "../domain/sightings.ts";
-import { TestClock } from "../runtime/test-clock.ts";
-import { posted, stranger, viewWith } from "./reviewing.ts";
+import { born, sightedMetadata } from "../support/observed-objects.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { posted, stranger, viewWith } from "../support/review-fixture.ts";
 
 const plain = "a-plain-key-of-alice";
 const digest = createHash("sha256").update(plain).digest("hex");

@@ -4,9 +4,9 @@ import { listAt, recordAt } from "../../src/api/parse.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createCaBundleInjector } from "../../src/webhooks/ca-bundle-injector.ts";
-import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
+import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { settled, TestClock } from "../support/test-clock.ts";
 
 const bundle = (pem: string): string => Buffer.from(pem).toString("base64");
 

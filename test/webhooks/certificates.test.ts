@@ -14,9 +14,9 @@ import {
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
 import { createCertificates } from "../../src/webhooks/certificates.ts";
-import { raw, type RawObject, ToldListWatch } from "../controllers/told-list-watch.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const namespace = "latchkey-system";
 const terms = { dnsNames: ["w.ns.svc"], clientName: "latchkey:kube-apiserver" };

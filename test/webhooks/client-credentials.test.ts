@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { gateOf, plain, routed } from "../../src/runtime/routes.ts";
 import { apiServerName, requireApiServer } from "../../src/webhooks/client-credentials.ts";
-import { posted } from "./reviewing.ts";
+import { posted } from "../support/review-fixture.ts";
 
 test.each<[string | undefined, number]>([
   [apiServerName, 200],

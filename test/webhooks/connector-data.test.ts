@@ -6,8 +6,8 @@ import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { extractConnectorData } from "../../src/webhooks/connector-data.ts";
-import { refusal, ScriptedClient } from "../controllers/scripted-client.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
 const keyWith = (connectorData?: string, given?: object) => ({

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
 import { createConnectorKey } from "../../src/webhooks/connector-key.ts";
-import { refusal, ScriptedClient } from "../controllers/scripted-client.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { recordingLog } from "../support/recording-log.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const keySecret: unknown = JSON.parse(encodeBody(connectorKeySecret("latchkey-system")));
 

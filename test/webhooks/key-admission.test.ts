@@ -9,8 +9,8 @@ import {
   rejectDuplicateKey,
   enforceQuota,
 } from "../../src/webhooks/key-admission.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
-import { viewWith } from "./reviewing.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
+import { viewWith } from "../support/review-fixture.ts";
 
 const plain = "a-plain-key-of-alice";
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

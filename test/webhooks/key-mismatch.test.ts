@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { KeyMismatches } from "../../src/webhooks/key-mismatch.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
-import { TestClock } from "../runtime/test-clock.ts";
-import { viewWith } from "./reviewing.ts";
+import { sightedMetadata } from "../support/observed-objects.ts";
+import { TestClock } from "../support/test-clock.ts";
+import { viewWith } from "../support/review-fixture.ts";
 
 const index = "0123456789abcdef";
 const bound = `${index}.${"f".repeat(64)}`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkBlockOwnerDeletion } from "../../src/webhooks/owner-admission.ts";
-import { ScriptedClient } from "../controllers/scripted-client.ts";
-import { reviewing } from "./reviewing.ts";
+import { ScriptedClient } from "../support/fake-client.ts";
+import { reviewing } from "../support/review-fixture.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
 const owner = (name: string, index: number, apiVersion = "v1") => ({

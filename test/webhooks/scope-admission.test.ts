@@ -4,7 +4,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { enforceScope } from "../../src/webhooks/scope-admission.ts";
-import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
+import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
 
 const noScope: Scope = {
   roles: [],

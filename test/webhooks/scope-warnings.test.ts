@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newScopeWarnings } from "../../src/webhooks/scope-warnings.ts";
-import { reviewing } from "./reviewing.ts";
+import { reviewing } from "../support/review-fixture.ts";
 
 const withScope = (scope: unknown) => ({ spec: { scope } });
 const nobody = withScope({ roles: [{ role: "nobody" }] });

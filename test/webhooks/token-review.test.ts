@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
-import { posted, reviewing, stranger, viewWith } from "./reviewing.ts";
+import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
 
 const review = {
   apiVersion: "authentication.k8s.io/v1",

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { attenuationProblem } from "../../../src/domain/access-key/attenuation.ts";
-import { viewWith } from "../../webhooks/reviewing.ts";
-import { born } from "../sightings.ts";
+import { viewWith } from "../../support/review-fixture.ts";
+import { born } from "../../support/observed-objects.ts";
 
 const scope = (...names: readonly string[]) =>
   parseScopeLimit({ projects: names.map((project) => ({ project })) });

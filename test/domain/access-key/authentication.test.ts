@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import { authenticate } from "../../../src/domain/access-key/authentication.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
-import { born, sightedMetadata } from "../sightings.ts";
+import { born, sightedMetadata } from "../../support/observed-objects.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
 const emptyScope = {

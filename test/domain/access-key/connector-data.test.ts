@@ -6,7 +6,7 @@ import {
   disclaimWrite,
   planConnectorSecret,
 } from "../../../src/domain/access-key/connector-data.ts";
-import { born, sightedMetadata } from "../sightings.ts";
+import { born, sightedMetadata } from "../../support/observed-objects.ts";
 
 const minute = 60_000;
 const name = `latchkey-connector-${"0".repeat(32)}`;

@@ -3,7 +3,7 @@ import type { ScopeLimit } from "../../../src/api/scope.ts";
 import { authorizeWithKey } from "../../../src/domain/access-key/key-authorization.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { resourceRequest } from "../scope/requests.ts";
-import { born, sightedMetadata } from "../sightings.ts";
+import { born, sightedMetadata } from "../../support/observed-objects.ts";
 
 const projects = (...names: readonly string[]): ScopeLimit => ({
   roles: [],

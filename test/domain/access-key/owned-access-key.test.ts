@@ -10,7 +10,7 @@ import {
 } from "../../../src/domain/access-key/owned-access-key.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { applyAnnotations, applyStatus, notesOf, statusPatch } from "../plan-model.ts";
-import { born, sightedMetadata } from "../sightings.ts";
+import { born, sightedMetadata } from "../../support/observed-objects.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
 const day = 86_400;

@@ -16,9 +16,9 @@ import {
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { tokenClaims } from "../../../src/domain/endpoint-token/token-claims.ts";
 import type { ObservedEndpointToken } from "../../../src/domain/endpoint-token/token-state.ts";
-import { viewWith } from "../../webhooks/reviewing.ts";
+import { viewWith } from "../../support/review-fixture.ts";
 import { applyStatus, notesOf, statusPatch } from "../plan-model.ts";
-import { born, goingMetadata, sightedMetadata } from "../sightings.ts";
+import { born, goingMetadata, sightedMetadata } from "../../support/observed-objects.ts";
 
 const alice = {
   kind: "known",

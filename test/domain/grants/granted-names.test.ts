@@ -6,7 +6,7 @@ import {
   grantedNames,
   requesterHash,
 } from "../../../src/domain/grants/granted-names.ts";
-import { sightedBinding, sightedRole } from "../sightings.ts";
+import { sightedBinding, sightedRole } from "../../support/observed-objects.ts";
 
 const object = { kind: "OwnedAccessKey", name: "one" } as const;
 const name = "ownedaccesskeys/one";

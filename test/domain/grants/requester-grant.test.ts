@@ -6,7 +6,7 @@ import { chunkNumber } from "../../../src/domain/grants/grant-manifest.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { GrantModel } from "../grant-model.ts";
-import { sightedBinding, sightedRole } from "../sightings.ts";
+import { sightedBinding, sightedRole } from "../../support/observed-objects.ts";
 
 const hash = requesterHash("alice");
 const shard = (number: number) => `latchkey-requester-${hash}-${number}`;

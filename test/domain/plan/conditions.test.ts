@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Condition, ConditionUpdate } from "../../../src/api/conditions.ts";
 import { mergeConditions, stalled, timestamp } from "../../../src/domain/plan/conditions.ts";
-import { born } from "../sightings.ts";
+import { born } from "../../support/observed-objects.ts";
 
 const standing: Condition = {
   type: "Ready",

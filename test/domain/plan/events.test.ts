@@ -4,7 +4,7 @@ import type { ConditionUpdate } from "../../../src/api/conditions.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { mergeConditions } from "../../../src/domain/plan/conditions.ts";
 import { healthEvents } from "../../../src/domain/plan/events.ts";
-import { born, sightedMetadata } from "../sightings.ts";
+import { born, sightedMetadata } from "../../support/observed-objects.ts";
 
 const metadata = sightedMetadata({ namespace: "team" });
 const outcomes = ["Ready", "TooLarge", "NameConflict", "Progressing"] as const;

@@ -10,7 +10,7 @@ import {
   type ObservedFinalization,
 } from "../../../src/domain/plan/finalization.ts";
 import { statusPatch } from "../plan-model.ts";
-import { born, goingMetadata } from "../sightings.ts";
+import { born, goingMetadata } from "../../support/observed-objects.ts";
 
 const base: ObservedFinalization = {
   hasGrantees: true,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { cleanupFinalizer } from "../../../src/api/names.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "../../../src/domain/plan/finalizer.ts";
-import { sightedMetadata } from "../sightings.ts";
+import { sightedMetadata } from "../../support/observed-objects.ts";
 
 const free = sightedMetadata({ finalizers: ["theirs"] });
 const held = sightedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });

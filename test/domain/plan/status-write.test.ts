@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resources } from "../../../src/api/resources.ts";
 import { statusWrites } from "../../../src/domain/plan/status-write.ts";
-import { sightedMetadata } from "../sightings.ts";
+import { sightedMetadata } from "../../support/observed-objects.ts";
 
 const metadata = sightedMetadata();
 const write = (

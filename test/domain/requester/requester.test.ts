@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { policiesAge } from "../../../src/domain/requester/policy-age.ts";
 import { isSystemName, requesterOf } from "../../../src/domain/requester/requester.ts";
-import { born, sightedMetadata } from "../sightings.ts";
+import { born, sightedMetadata } from "../../support/observed-objects.ts";
 
 const stamp = {
   [annotations.requester]: "alice",

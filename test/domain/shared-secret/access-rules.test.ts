@@ -7,7 +7,7 @@ import {
   type Prefixes,
   subjectKey,
 } from "../../../src/domain/shared-secret/access-rules.ts";
-import { sightedSource } from "../sync-sightings.ts";
+import { sightedSource } from "../../support/observed-copies.ts";
 
 const none: Prefixes = { user: "", team: "" };
 const all = ["delete", "get", "list", "patch", "update", "watch"];

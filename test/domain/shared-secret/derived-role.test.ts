@@ -19,7 +19,7 @@ import {
   roleManifest,
   sourceUidOf,
 } from "../../../src/domain/shared-secret/derived-role.ts";
-import { sightedMetadata } from "../sightings.ts";
+import { sightedMetadata } from "../../support/observed-objects.ts";
 
 const secret = sightedMetadata({ namespace: "team", name: "database", uid: "uid-1" });
 const user = (name: string): Subject => ({

@@ -7,7 +7,7 @@ import {
   sharedSecretCounts,
 } from "../../../src/domain/shared-secret/shared-secret-status.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
-import { sightedSource, type SourceChanges } from "../sync-sightings.ts";
+import { sightedSource, type SourceChanges } from "../../support/observed-copies.ts";
 
 const regarding = {
   resource: resources.namespaces,

@@ -23,13 +23,13 @@ import {
 } from "../../../src/domain/shared-secret/shared-secret.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { notesOf, statusPatch } from "../plan-model.ts";
-import { born, sightedMetadata } from "../sightings.ts";
+import { born, sightedMetadata } from "../../support/observed-objects.ts";
 import {
   sightedCopy,
   sightedSource,
   sightedStranger,
   type SourceChanges,
-} from "../sync-sightings.ts";
+} from "../../support/observed-copies.ts";
 
 const settled: SyncSummary = {
   desired: 0,

@@ -10,8 +10,13 @@ import {
   isCopiedByUser,
   sourceOf,
 } from "../../../src/domain/sync/copy.ts";
-import { sightedMetadata } from "../sightings.ts";
-import { type CopyChanges, sightedCopy, sightedSource, target } from "../sync-sightings.ts";
+import { sightedMetadata } from "../../support/observed-objects.ts";
+import {
+  type CopyChanges,
+  sightedCopy,
+  sightedSource,
+  target,
+} from "../../support/observed-copies.ts";
 
 const data = { password: new SecretText("bmV3") };
 const source = sightedSource({

@@ -9,7 +9,7 @@ import {
   largestSecret,
   syncOptionsOf,
 } from "../../../src/domain/sync/sync-options.ts";
-import { sightedMetadata } from "../sightings.ts";
+import { sightedMetadata } from "../../support/observed-objects.ts";
 
 const { disableSync, syncSecretName, syncSecretType, syncToProjects } = annotations;
 

@@ -5,7 +5,7 @@ import {
   summarize,
   type TargetReport,
 } from "../../../src/domain/sync/sync-summary.ts";
-import { sightedCopy } from "../sync-sightings.ts";
+import { sightedCopy } from "../../support/observed-copies.ts";
 import { live, older } from "../sync-situations.ts";
 
 const junior = older;

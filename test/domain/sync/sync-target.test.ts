@@ -12,8 +12,8 @@ import {
   acceptsCopies,
   targetIn,
 } from "../../../src/domain/sync/sync-target.ts";
-import { sightedMetadata } from "../sightings.ts";
-import { sightedSource, type SourceChanges } from "../sync-sightings.ts";
+import { sightedMetadata } from "../../support/observed-objects.ts";
+import { sightedSource, type SourceChanges } from "../../support/observed-copies.ts";
 
 function namespace(changes: {
   readonly project?: string;

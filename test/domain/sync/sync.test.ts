@@ -10,7 +10,7 @@ import {
   writtenSource,
 } from "../../../src/domain/sync/sync.ts";
 import { SecretPlace, digestOf } from "../sync-model.ts";
-import { sightedCopy, sightedStranger, target } from "../sync-sightings.ts";
+import { sightedCopy, sightedStranger, target } from "../../support/observed-copies.ts";
 import {
   deleting,
   elsewhere,

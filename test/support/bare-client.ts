@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import { type Caller, connect, type Connection } from "../cluster/cluster-connection.ts";
+import { type Caller, connect, type Connection } from "./cluster-connection.ts";
 
 /** Writers of the bare client, and of the controller. */
 export const concurrency = 16;

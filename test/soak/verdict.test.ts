@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Findings, mustsOf, summaryOf } from "../soak/verdict.ts";
+import { type Findings, mustsOf, summaryOf } from "./verdict.ts";
 
 const good: Findings = {
   seed: 1,

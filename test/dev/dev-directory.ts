@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ControlPlane } from "./control-plane-handle.ts";
-import { repository } from "./install.ts";
-import { writeKubeconfig } from "./kubeconfig.ts";
-import { takeLock, type HeldLock } from "./lock-file.ts";
+import type { ControlPlane } from "../support/control-plane-handle.ts";
+import { repository } from "../support/install.ts";
+import { writeKubeconfig } from "../support/kubeconfig.ts";
+import { takeLock, type HeldLock } from "../support/lock-file.ts";
 
 /** What `make dev` leaves in the checkout, ignored by git. */
 export const devDirectory = join(repository, ".dev");

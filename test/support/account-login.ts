@@ -3,6 +3,9 @@ import type { ControlPlane } from "./control-plane-handle.ts";
 import { writeKubeconfig, writePrivately } from "./kubeconfig.ts";
 import { kubectl } from "./kubectl.ts";
 
+/** A service account of latchkey-system that a process logs in as. */
+export type Account = "latchkey-controller" | "latchkey-webhook";
+
 /** A login as a service account that stays valid until it is closed. */
 export interface ServiceAccountLogin {
   /** Path of a kubeconfig whose user names a `tokenFile`. */

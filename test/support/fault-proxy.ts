@@ -5,7 +5,7 @@ import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { splitLines } from "../../src/kube/list-watch.ts";
 import { type ApiRequest, apiRequest } from "./api-request.ts";
 import { OpenWatch, type WatchLine } from "./open-watch.ts";
-import { isVisible, type View } from "./visible.ts";
+import { isVisible, type View } from "./visible-objects.ts";
 
 /** A whole answer on its way to the controller. */
 export interface ProxyAnswer {

@@ -1,15 +1,15 @@
-import { findOrBuildControlPlane } from "./binaries.ts";
-import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
-import { startController, startWebhook } from "./latchkey-process.ts";
+import { findOrBuildControlPlane } from "../support/binaries.ts";
+import { startControlPlane, type StartedControlPlane } from "../support/control-plane.ts";
+import { startController, startWebhook } from "../support/latchkey-process.ts";
 import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
-import { applyLatchkey, type Installation, policiesCount } from "./install.ts";
-import { stampByWebhook } from "./install-latchkey.ts";
-import { kubectl, type KubectlAccess } from "./kubectl.ts";
-import type { HeldLock } from "./lock-file.ts";
-import { describeExit, type Exit } from "./tied-child.ts";
-import { askWebhookAtAdmission, trustWebhook, webhookHost } from "./trust.ts";
+import { applyLatchkey, type Installation, policiesCount } from "../support/install.ts";
+import { stampByWebhook } from "../support/install-latchkey.ts";
+import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
+import type { HeldLock } from "../support/lock-file.ts";
+import { describeExit, type Exit } from "../support/tied-child.ts";
+import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** What was started, in this order; it is stopped in the opposite one. */
 const started: (() => Promise<unknown>)[] = [];

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { labels } from "../../src/api/names.ts";
-import { apply, repository } from "./install.ts";
-import { kubectl, type KubectlAccess } from "./kubectl.ts";
-import { eventually } from "./eventually.ts";
+import { apply, repository } from "../support/install.ts";
+import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
+import { eventually } from "../support/eventually.ts";
 
 /** The three kinds' part that says whether an object is as it should be. */
 interface Sample {

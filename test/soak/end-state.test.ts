@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../src/api/names.ts";
-import { differencesIn } from "../soak/end-state.ts";
-import type { Seen } from "../soak/seen.ts";
+import { differencesIn } from "./end-state.ts";
+import type { Seen } from "./seen.ts";
 
 const createdAt = (second: number) => ({
   creationTimestamp: `2026-01-01T00:00:0${second}Z`,

@@ -1,6 +1,6 @@
 import { annotations, cleanupFinalizer, labels, requesterPolicies } from "../../src/api/names.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
-import { raw, type RawObject } from "./told-list-watch.ts";
+import { raw, type RawObject } from "./fake-list-watch.ts";
 
 const installed = (...names: readonly string[]): readonly RawObject[] =>
   names.map((name) => raw({ name, creationTimestamp: "2025-01-01T00:00:00Z" }));

@@ -5,21 +5,13 @@ import { Pool } from "undici";
 import type { Credentials } from "../../src/kube/credentials.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { findOrBuildControlPlane } from "../cluster/binaries.ts";
-import {
-  admin,
-  connect,
-  send,
-  type Answer,
-  type Ask,
-  type Caller,
-} from "../cluster/cluster-connection.ts";
-import { accountKubeconfig } from "../cluster/account-login.ts";
-import { type StartedControlPlane, startControlPlane } from "../cluster/control-plane.ts";
-import { requesters } from "../cluster/crash-scenario.ts";
-import { mayActAsAnybody } from "../cluster/may-act-as-anybody.ts";
-import { installLatchkey } from "../cluster/install-latchkey.ts";
-import type { Program } from "./programs.ts";
+import { findOrBuildControlPlane } from "./binaries.ts";
+import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
+import { accountKubeconfig, type Account } from "./account-login.ts";
+import { type StartedControlPlane, startControlPlane } from "./control-plane.ts";
+import { requesters } from "./scenario.ts";
+import { mayActAsAnybody } from "./may-act-as-anybody.ts";
+import { installLatchkey } from "./install-latchkey.ts";
 
 /**
  * A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a
@@ -27,7 +19,7 @@ import type { Program } from "./programs.ts";
  */
 export interface World {
   readonly controlPlane: StartedControlPlane;
-  readonly credentials: Readonly<Record<Program["account"], Credentials>>;
+  readonly credentials: Readonly<Record<Account, Credentials>>;
   /** The way of all proxies to the API server. */
   readonly upstream: Pool;
   ask(caller: Caller, request: Ask): Promise<Answer>;

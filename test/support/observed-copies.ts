@@ -9,7 +9,7 @@ import {
   type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
 import type { SyncOptions } from "../../src/domain/sync/sync-options.ts";
-import { sightedMetadata } from "./sightings.ts";
+import { sightedMetadata } from "./observed-objects.ts";
 
 /** The Secret of these tests. */
 export const target = { namespace: "pay", name: "db" } as const;

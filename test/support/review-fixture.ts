@@ -4,8 +4,8 @@ import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { HttpRequest } from "../../src/runtime/routes.ts";
-import { sightedMetadata } from "../domain/sightings.ts";
-import { TestClock } from "../runtime/test-clock.ts";
+import { sightedMetadata } from "./observed-objects.ts";
+import { TestClock } from "./test-clock.ts";
 
 /** A key in order, with these terms. */
 export function viewWith(spec: Partial<ObservedAccessKey["spec"]> = {}): ResolvedKey {

@@ -5,9 +5,9 @@ import {
   type Informers,
 } from "../../src/controllers/informers.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { recordingLog } from "../runtime/recording-log.ts";
-import { settled, TestClock } from "../runtime/test-clock.ts";
-import { raw, type RawObject, ToldListWatch } from "./told-list-watch.ts";
+import { recordingLog } from "./recording-log.ts";
+import { settled, TestClock } from "./test-clock.ts";
+import { raw, type RawObject, ToldListWatch } from "./fake-list-watch.ts";
 
 /** Informers that have listed what they were told. */
 export interface Told {

@@ -1,7 +1,7 @@
 import { labels } from "../../src/api/names.ts";
-import type { ControlPlane } from "./control-plane-handle.ts";
+import type { ControlPlane } from "../support/control-plane-handle.ts";
 import { devPaths } from "./dev-directory.ts";
-import { kubectl } from "./kubectl.ts";
+import { kubectl } from "../support/kubectl.ts";
 
 const tables = [
   "get sharedsecrets --all-namespaces",
