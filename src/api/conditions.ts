@@ -16,62 +16,64 @@ export interface ConditionUpdate {
   readonly message: string;
 }
 
-/** Every condition type that Latchkey sets, and what it says. */
+/** Every condition type that Latchkey sets, with its meaning. */
 export const conditionTypes = {
-  Ready: "The object does what its spec says.",
-  Reconciling: "Latchkey still works on it; present only while true.",
-  Stalled: "Neither time nor Latchkey can mend it; present only while true.",
-  AccessApplied: "Every access rule has become a Role and a RoleBinding.",
-  Synced: "Every target holds the current data.",
-  Active: "The key would be accepted.",
-  Expired: "The life-time is over.",
-  Expiring: "The last tenth of a life longer than a day has begun.",
+  Ready: "The object matches its spec.",
+  Reconciling: "Latchkey is still working on the object; present only while True.",
+  Stalled:
+    "The object makes no progress and requires a change to the spec; present only while True.",
+  AccessApplied: "Every access rule is applied as a Role and a RoleBinding.",
+  Synced: "Every target has the current data.",
+  Active: "The key is accepted.",
+  Expired: "The lifetime has ended.",
+  Expiring: "Less than a tenth of a lifetime of more than one day remains.",
 } as const;
 
 /** Name of a condition type. */
 export type ConditionType = keyof typeof conditionTypes;
 
-/** Every reason that Latchkey gives, and what it says. */
+/** Every condition reason that Latchkey sets, with its meaning. */
 export const reasons = {
-  Ready: "All is as the spec says.",
-  Active: "The key would be accepted.",
+  Ready: "The object matches its spec.",
+  Active: "The key is accepted.",
   Disabled: "spec.disabled is true.",
-  Minted: "status.token holds a valid token.",
-  Applied: "Every access rule is in force.",
-  Synced: "Every target holds the current data.",
-  NotRequested: "No project is named to sync to.",
-  NoTargets: "No namespace of the named projects takes copies.",
+  Minted: "status.token contains a valid token.",
+  Applied: "Every access rule is applied.",
+  Synced: "Every target has the current data.",
+  NotRequested: "The object does not name a project to sync to.",
+  NoTargets: "No namespace of the named projects accepts copies.",
   Paused: "The disable-sync annotation pauses the sync.",
-  Progressing: "Work is left to do.",
+  Progressing: "The reconcile is not complete.",
   Terminating: "The object is being deleted.",
-  Conflict: "A target holds something that Latchkey did not make.",
-  Failed: "A target refused the write.",
-  WaitingForGrant: "The requester's grant comes before the token.",
-  TooManyTokens: "The requester has as many valid tokens as it may have.",
-  NotExpired: "The life-time is not over.",
-  NotExpiring: "The end of the life-time is not near.",
-  Expiring: "The end of the life-time is near.",
-  Expired: "The life-time is over.",
-  InvalidAccessRule: "An access rule cannot be granted as written.",
-  AccessRefused: "The API server refused a Role or RoleBinding.",
-  ApplyFailed:
-    "What Latchkey writes for the object has failed for 30 s or longer, whatever the API server's answer.",
-  NameConflict: "A Role or RoleBinding of a derived name is somebody else's.",
-  InvalidSyncOption: "A sync annotation cannot be followed as written.",
-  InvalidKey: "A Secret cannot hold one of the data keys.",
+  Conflict:
+    "A target Secret already exists and is not managed by Latchkey, or an older SharedSecret syncs to it.",
+  Failed: "The API server rejected the write of a target Secret.",
+  WaitingForGrant: "Waiting for the requester's RBAC grant.",
+  TooManyTokens: "The requester has reached the limit of valid tokens.",
+  NotExpired: "The lifetime has not ended.",
+  NotExpiring: "The lifetime does not end soon.",
+  Expiring: "The lifetime ends soon.",
+  Expired: "The lifetime has ended.",
+  InvalidAccessRule: "An access rule is invalid.",
+  AccessRefused: "The API server rejected a Role or RoleBinding.",
+  ApplyFailed: "Writes that apply the object have failed for 30 s or longer.",
+  NameConflict:
+    "A Role or RoleBinding with a derived name already exists and is not managed by Latchkey.",
+  InvalidSyncOption: "A sync annotation is invalid.",
+  InvalidKey: "A key of spec.data is not a valid Secret key.",
   TooLarge:
-    "The data does not fit into a Secret, or the subjects of an access rule into a RoleBinding.",
+    "The data is too large for a Secret, or the subjects of an access rule for a RoleBinding.",
   MissingKey: "spec.key is empty.",
   MissingSubject: "None of spec.user, spec.team and spec.subject is set.",
-  UnsupportedSubject: "No key can act as this user, subject or group.",
-  InvalidScope: "spec.scope cannot be read, or names a role that is not there.",
+  UnsupportedSubject: "A key must not act as this user, subject or group.",
+  InvalidScope: "spec.scope is invalid, or names a role that does not exist.",
   DuplicateKey:
-    "An older object holds the same key, or the requester has too many keys with one index.",
+    "An older object has the same key, or the requester has too many keys with one index.",
   KeyMismatch:
-    "A presented key has the index of spec.key, and its digest is another one; only in Events.",
-  ParentKeyInvalid: "The access key that the request was made with is not valid any more.",
-  UnknownRequester: "Who asked for the object is not certain.",
-  UnsupportedRequester: "No token can be issued to this requester.",
+    "A client presented a key that has the index of spec.key but another digest; only in Events.",
+  ParentKeyInvalid: "The parent access key is not valid.",
+  UnknownRequester: "The requester could not be verified.",
+  UnsupportedRequester: "Latchkey does not mint tokens for this requester.",
 } as const;
 
 /** Name of a reason. */

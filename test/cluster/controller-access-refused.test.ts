@@ -40,35 +40,35 @@ const mistakes: Mistake[] = [
   {
     rule: "create",
     spec: bad({ verbs: ["get", "create"] }),
-    says: ['spec.access[1] ("wrong")', '"create"', "cannot be limited to one object"],
+    says: ['spec.access[1].verbs[0]: "create"', "cannot limit it to one object"],
   },
   {
     rule: "deletecollection",
     spec: bad({ verbs: ["deletecollection"] }),
-    says: ['spec.access[1] ("wrong")', '"deletecollection"'],
+    says: ['spec.access[1].verbs[0]: "deletecollection"'],
   },
   {
     rule: "an unknown verb",
     spec: bad({ verbs: ["get", "fly"] }),
-    says: ['spec.access[1] ("wrong")', '"fly"', "use some of delete, get"],
+    says: ['spec.access[1].verbs[0]: "fly" is not supported; must be one of delete, get'],
   },
   { rule: "a verb in capitals", spec: bad({ verbs: ["GET"] }), says: ['"GET"'] },
   {
     rule: "no verb",
     spec: bad({ verbs: [] }),
-    says: ['spec.access[1] ("wrong")', "verbs is empty"],
+    says: ["spec.access[1].verbs: must not be empty"],
   },
-  { rule: "verbs left out", spec: bad({}), says: ["verbs is empty"] },
+  { rule: "verbs left out", spec: bad({}), says: ["spec.access[1].verbs: must not be empty"] },
   { rule: "create beside *", spec: bad({ verbs: ["*", "create"] }), says: ['"create"'] },
   {
     rule: "a subresource that is none",
     spec: bad({ verbs: ["get"], subresources: ["scale"] }),
-    says: ['spec.access[1] ("wrong")', '"scale"', "use status or *"],
+    says: ['spec.access[1].subresources[0]: "scale"', "must be status or *"],
   },
   {
     rule: "system:masters as a team",
     spec: bad({ verbs: ["get"], teams: ["system:masters"] }),
-    says: ['spec.access[1] ("wrong")', '"system:masters"'],
+    says: ['spec.access[1].teams[0]: "system:masters"'],
   },
   {
     rule: "a user of the system",
@@ -78,7 +78,7 @@ const mistakes: Mistake[] = [
   {
     rule: "an empty name",
     spec: bad({ verbs: ["get"], users: ["mallory", ""] }),
-    says: ["empty name"],
+    says: ["spec.access[1].users[1]: must not be empty"],
   },
   {
     rule: "a service account that cannot be",
@@ -91,12 +91,12 @@ const mistakes: Mistake[] = [
       verbs: ["get"],
       users: ["mallory", `system:serviceaccount:default:${"a".repeat(254)}`],
     }),
-    says: ['spec.access[1] ("wrong")', "system:serviceaccount:default:aaa"],
+    says: ['spec.access[1].users[1]: "system:serviceaccount:default:aaa'],
   },
   {
     rule: "an owner of the system",
     spec: { ...bad({ verbs: ["get"] }), owner: { user: "mallory", team: "system:masters" } },
-    says: ["spec.owner", '"system:masters"'],
+    says: ['spec.owner.team: "system:masters"'],
   },
 ];
 

@@ -74,7 +74,7 @@ describe.concurrent("a failure that repeats", () => {
     });
     const { conditions } = await view(place);
     expect(conditions).not.toHaveProperty("Stalled");
-    expect(conditions.Ready?.message).toContain("tries again at least once a minute");
+    expect(conditions.Ready?.message).toContain("retries at least once a minute");
     expect(await writesWhile(place.path, 20_000)).toBe(0);
     await takeAway();
     await becomesReady(place);

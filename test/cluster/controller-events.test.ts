@@ -248,7 +248,7 @@ describe.concurrent("a project that nobody takes copies for", () => {
       source,
       "False",
       "NoTargets",
-      `1 of 1 namespaces of project "${project}" ask for copies, but not from namespace "${namespace}"`,
+      `1 of 1 namespaces of project "${project}" accept copies, but not from namespace "${namespace}"`,
     );
     expect((await view(source)).conditions).not.toHaveProperty("Stalled");
     await change(path, { metadata: { annotations: { [annotations.syncFrom]: namespace } } });

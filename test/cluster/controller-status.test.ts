@@ -97,7 +97,7 @@ describe.concurrent("the status of a SharedSecret", () => {
     const failures = targets
       .toSorted()
       .slice(0, 10)
-      .map((target) => ({ namespace: target, name, reason: "NotOurs" }));
+      .map((target) => ({ namespace: target, name, reason: "NotManaged" }));
     await becomes("the conflicts to be told", () => view(source), {
       settled: true,
       sync: { desired: 12, synced: 0, conflicts: 12, failures },

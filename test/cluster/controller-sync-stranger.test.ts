@@ -32,7 +32,7 @@ afterAll(expectNoTrouble);
 /**
  * A conflict at a target: told in status, in Synced and in Ready's message, while Ready stays True.
  */
-function conflictAt(namespace: string, name: string, reason = "NotOurs"): object {
+function conflictAt(namespace: string, name: string, reason = "NotManaged"): object {
   return {
     settled: true,
     conditions: {

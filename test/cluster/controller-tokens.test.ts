@@ -125,7 +125,7 @@ describe.skipIf(!inject("hasPolicies"))(
         rule: "lives for a day at most, and says so",
         spec: { ttl: 2 * day },
         ttl: day,
-        message: /A ttl of 172800 seconds is more than the configured maximum of 86400 seconds/,
+        message: /spec.ttl of 172800 seconds exceeds the configured maximum of 86400 seconds/,
       },
     ];
     it.each(lives)("$rule", async ({ spec, ttl, message }) => {

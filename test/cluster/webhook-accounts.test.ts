@@ -42,7 +42,7 @@ describe.skipIf(inject("webhook") === undefined)(
       });
       expect(answer).toMatchObject({
         code: 403,
-        message: expect.stringContaining("spec.scope is not within the scope"),
+        message: expect.stringContaining("spec.scope: must not exceed the scope"),
       });
     });
 

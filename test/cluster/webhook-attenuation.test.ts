@@ -115,10 +115,14 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     [
       "of a wider scope",
       { ttl: 60, scope: scopeOf(web, pay) },
-      /spec\.scope is not within the scope/,
+      /spec\.scope: must not exceed the scope/,
     ],
-    ["of every project", { ttl: 60, scope: scopeOf("*") }, /spec\.scope is not within the scope/],
-    ["without a scope", { ttl: 60 }, /spec\.scope is not within the scope/],
+    [
+      "of every project",
+      { ttl: 60, scope: scopeOf("*") },
+      /spec\.scope: must not exceed the scope/,
+    ],
+    ["without a scope", { ttl: 60 }, /spec\.scope: must not exceed the scope/],
     ["that ends later", { scope: scopeOf(web), ttl: 7200 }, /set spec\.ttl to at most \d+ seconds/],
     ["without an end", { scope: scopeOf(web) }, /set spec\.ttl to at most \d+ seconds/],
     [

@@ -106,16 +106,8 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     ],
     ["URL-safe", "__--", "spec.data.value: must be base64"],
     ["without padding", "QQ", "spec.data.value: must be base64"],
-    [
-      "a number",
-      314159265358,
-      "spec.data.value: must be a string that holds the value in base64; quote it",
-    ],
-    [
-      "a list",
-      [canary],
-      "spec.data.value: must be a string that holds the value in base64; quote it",
-    ],
+    ["a number", 314159265358, "spec.data.value: must be a base64-encoded string; quote it"],
+    ["a list", [canary], "spec.data.value: must be a base64-encoded string; quote it"],
   ])("is told how to write it: %s", async (_what, value, says) => {
     const answer = await create({ value });
     expect(answer).toMatchObject({

@@ -354,7 +354,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     );
     expect(code).toBe(0);
     for (const warning of [
-      'spec.scope.roles: "nobody" is not defined',
+      'spec.scope.roles: "nobody" does not exist',
       'spec.scope.rules[0]: the API server does not serve "pod"',
       'spec.scope.rules[1]: "nodes" is not namespaced',
     ])

@@ -94,13 +94,13 @@ describe("a pass over a SharedSecret", () => {
         conflicts: 1,
         failed: 1,
         failures: [
-          { namespace: "b", reason: "NotOurs" },
+          { namespace: "b", reason: "NotManaged" },
           { namespace: "c", reason: "Forbidden" },
         ],
       },
     });
     expect(JSON.stringify(status())).toContain(
-      "3 also wanted by the younger SharedSecret team/young",
+      "3 also requested by the newer SharedSecret team/young",
     );
   });
 

@@ -60,15 +60,15 @@ describe("denied is", () => {
       "what has two key ids",
       { view: viewWith() },
       reviewOf("web-1", { "management.service/key-id": [uid, "other"] }),
-      /does not exist/,
+      /was deleted/,
     ],
     [
       "what has an empty list of key ids",
       { view: viewWith() },
       reviewOf("web-1", { "management.service/key-id": [] }),
-      /does not exist/,
+      /was deleted/,
     ],
-    ["everything by a key that is gone", {}, reviewOf("web-1"), /does not exist/],
+    ["everything by a key that is gone", {}, reviewOf("web-1"), /was deleted/],
     [
       "everything by a disabled key",
       { view: viewWith({ disabled: true }) },

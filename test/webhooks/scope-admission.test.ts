@@ -72,7 +72,11 @@ test.each<[string, Parameters<typeof answered>[0], object]>([
     allowed,
   ],
   ["a change without a key passes", { keyIds: [] }, allowed],
-  ["a change with a key that is gone is refused", {}, refused("does not exist any more")],
+  [
+    "a change with a key that is gone is refused",
+    {},
+    refused("the access key of this request was deleted"),
+  ],
   [
     "a change with a disabled key is refused",
     { view: viewWith({ disabled: true }) },
@@ -81,7 +85,7 @@ test.each<[string, Parameters<typeof answered>[0], object]>([
   [
     "a change with two keys is refused",
     { view: viewWith(), keyIds: ["uid-one", "uid-two"] },
-    refused("does not exist any more"),
+    refused("the access key of this request was deleted"),
   ],
   [
     "nothing passes before the keys are known",

@@ -26,8 +26,8 @@ export function attenuationProblem(
     !effectiveScopes(asking).every((limit) => narrows(terms.scope, limit, asking.config.namespace))
   ) {
     return (
-      "spec.scope is not within the scope of the access key that the request came with: " +
-      "let each entry of it name what one entry of that scope names, or less, or use another credential"
+      "spec.scope: must not exceed the scope of the access key that made the request: " +
+      "each entry must be within one entry of that scope. Narrow spec.scope, or use another credential"
     );
   }
   return endProblem(terms, asking, now);
@@ -47,7 +47,7 @@ function endProblem(
   if (isFixed && end <= latest) return undefined;
   const most = Math.floor((latest - now) / 1000);
   return (
-    `spec.ttl and spec.ttlAfterLastActivity let the key live longer than the access key that the request came with, which ends at ${timestamp(latest)}: ` +
-    `set spec.ttl to at most ${most} seconds, without ttlAfterLastActivity, or use another credential`
+    `spec.ttl: the key must not outlive the access key that made the request, which expires at ${timestamp(latest)}; ` +
+    `set spec.ttl to at most ${most} seconds without spec.ttlAfterLastActivity, or use another credential`
   );
 }

@@ -25,12 +25,10 @@ export function authorizeWithKey(
   { request, roles }: KeyedRequest,
   now: number,
 ): KeyVerdict {
-  if (view === undefined) return denied("the access key of this request does not exist any more");
+  if (view === undefined) return denied("the access key of this request was deleted");
   const authentication = authenticate(view, now);
   if (authentication.kind === "refused")
-    return denied(
-      `the access key of this request is not accepted any more (${authentication.reason})`,
-    );
+    return denied(`the access key of this request is not valid (${authentication.reason})`);
   const context = { roles, ownNamespace: view.config.namespace };
   const verdicts = effectiveScopes(view).map((limit) => allows(limit, request, context));
   return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };

@@ -75,7 +75,10 @@ export function keyState(view: ResolvedKey, now: number): KeyState {
   const { spec, keyDigest } = view.key;
   const life = keyLifetime(view);
   if (isOver(life, now))
-    return failed("Expired", `${endOf(life, now)} Create another key.${clampOf(view, life)}`);
+    return failed(
+      "Expired",
+      `The key ${endOf(life, now)}. Create another key.${clampOf(view, life)}`,
+    );
   if (view.requester.kind === "unknown") return failed("UnknownRequester", view.requester.why);
   if (keyDigest === undefined)
     return failed("MissingKey", "spec.key is empty. Set it to a key or to its sha256: digest.");
@@ -84,7 +87,7 @@ export function keyState(view: ResolvedKey, now: number): KeyState {
   if (spec.scope === "unreadable") {
     return failed(
       "InvalidScope",
-      "spec.scope is invalid: a value has another type than its field, a field is not known, or it has more than 64 rules, 1000 entries or 65536 characters in all. Correct it.",
+      "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or more than 64 rules, 1000 entries or 65536 characters. Correct spec.scope.",
     );
   }
   if (view.duplicate !== undefined)
@@ -99,12 +102,12 @@ export function keyState(view: ResolvedKey, now: number): KeyState {
     return {
       ready: true,
       reason: "Disabled",
-      message: "spec.disabled is true: the key is refused.",
+      message: "spec.disabled is true, so the key is rejected.",
     };
   return {
     ready: true,
     reason: "Active",
-    message: `The key is accepted. ${endOf(life, now)}${clampOf(view, life)}`,
+    message: `The key is accepted. It ${endOf(life, now)}.${clampOf(view, life)}`,
   };
 }
 
@@ -183,11 +186,11 @@ export function keyConditions(
 
 function unknownRolesMessage(names: readonly string[]): string {
   const listed = names.map((name) => JSON.stringify(name)).join(", ");
-  return `spec.scope.roles names ${listed}, and no ClusterRole is labelled ${labels.scopeRole} with that name: such a role allows nothing. Label one, or name another.`;
+  return `spec.scope.roles: roles that do not exist allow nothing: ${listed}. Set the label ${labels.scopeRole} of a ClusterRole to the name of the role, or name another role.`;
 }
 
 function lifeClaims(life: Lifetime | undefined, now: number): readonly ConditionUpdate[] {
-  const message = endOf(life, now);
+  const message = `The key ${endOf(life, now)}.`;
   if (isOver(life, now)) {
     return [
       { type: "Expired", status: "True", reason: "Expired", message },
@@ -208,14 +211,14 @@ function lifeClaims(life: Lifetime | undefined, now: number): readonly Condition
 
 function duplicateMessage(duplicate: Duplicate, requester: string): string {
   if (duplicate.kind === "held") {
-    const holder =
+    const older =
       duplicate.by === undefined
         ? "An older OwnedAccessKey of another requester"
         : `The older OwnedAccessKey "${duplicate.by}"`;
-    return `${holder} holds the same key. Set another spec.key.`;
+    return `${older} has the same key. Set another spec.key.`;
   }
   return (
-    `${JSON.stringify(requester)} has ${mostOfOneIndex} older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit.` +
+    `Requester ${JSON.stringify(requester)} has ${mostOfOneIndex} older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit.` +
     " Delete one of them, or set another spec.key."
   );
 }
@@ -225,8 +228,8 @@ function failed(reason: Reason, message: string): KeyState {
 }
 
 function endOf(life: Lifetime | undefined, now: number): string {
-  if (life === undefined) return "Its life has no end.";
-  return `Its life ${isOver(life, now) ? "ended" : "ends"} at ${timestamp(life.endsAt)}.`;
+  if (life === undefined) return "does not expire";
+  return `${isOver(life, now) ? "expired" : "expires"} at ${timestamp(life.endsAt)}`;
 }
 
 function clampOf({ config }: ResolvedKey, life: Lifetime | undefined): string {

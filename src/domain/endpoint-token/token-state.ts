@@ -123,7 +123,7 @@ export function tokenState(view: ObservedEndpointToken, now: number): TokenState
       kind: "refused",
       reason: "InvalidScope",
       message:
-        "spec.scope is invalid: a value has another type than its field, a field is not known, or it has more than 64 rules, 1000 entries or 65536 characters in all. Correct it in another token.",
+        "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or more than 64 rules, 1000 entries or 65536 characters. Create another token with a valid scope.",
     };
   }
   return standing ? { kind: "minted" } : { kind: "wanted", requester };
@@ -131,12 +131,12 @@ export function tokenState(view: ObservedEndpointToken, now: number): TokenState
 
 function unsupportedBecause({ name }: RequesterAnnotations): string | undefined {
   if (!isSystemName(name)) return undefined;
-  return `No token is issued to ${JSON.stringify(name)}: in another cluster the name would mean somebody else. Ask as a user of your own.`;
+  return `Latchkey does not mint tokens for ${JSON.stringify(name)}: names that begin with "system:" identify a different user in every cluster. Create the token as another user.`;
 }
 
 /** Conditions of a token that is over. */
 export function expiredConditions(life: TokenLifetime): readonly ConditionUpdate[] {
-  const message = `The token's life ended at ${timestamp(life.endsAt)}. Create another one.`;
+  const message = `The token expired at ${timestamp(life.endsAt)}. Create another one.`;
   return [
     ...stalled("Expired", message),
     { type: "Expired", status: "True", reason: "Expired", message },
@@ -154,7 +154,7 @@ export function refusedConditions(
 /** Conditions of a token whose grant does not come. */
 export function waitingConditions(life: TokenLifetime): readonly ConditionUpdate[] {
   const message =
-    "The token is issued as soon as its requester alone is granted access to the object.";
+    "Waiting for the requester's RBAC grant. Latchkey mints the token when the grant exists and no other requester is granted access to the token.";
   return [...reconciling("WaitingForGrant", message), notExpired(life)];
 }
 
@@ -165,8 +165,8 @@ export function tooManyConditions(
   quota: number,
 ): readonly ConditionUpdate[] {
   const message =
-    `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; a deleted token counts until it expires.` +
-    " The token is issued when one of them has expired.";
+    `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; deleted tokens count until they expire.` +
+    " Latchkey mints the token when one of them expires.";
   return [...reconciling("TooManyTokens", message), notExpired(life)];
 }
 
@@ -176,11 +176,9 @@ export function mintedConditions(
   { maximumTokenTtl }: EndpointTokenConfig,
 ): readonly ConditionUpdate[] {
   const clamped = life.clamped
-    ? ` A ttl of ${life.asked} seconds is more than the configured maximum of ${maximumTokenTtl} seconds, which applies.`
+    ? ` spec.ttl of ${life.asked} seconds exceeds the configured maximum of ${maximumTokenTtl} seconds, so the maximum applies.`
     : "";
-  const withKey = life.endsWithKey
-    ? " It ends with the access key that it was asked for with."
-    : "";
+  const withKey = life.endsWithKey ? " It expires together with its parent access key." : "";
   const message = `The token is valid until ${timestamp(life.endsAt)}.${clamped}${withKey}`;
   return [{ type: "Ready", status: "True", reason: "Minted", message }, notExpired(life)];
 }
@@ -190,6 +188,6 @@ function notExpired(life: TokenLifetime): ConditionUpdate {
     type: "Expired",
     status: "False",
     reason: "NotExpired",
-    message: `The life ends at ${timestamp(life.endsAt)}.`,
+    message: `The token expires at ${timestamp(life.endsAt)}.`,
   };
 }

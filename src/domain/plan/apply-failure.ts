@@ -9,8 +9,8 @@ export function applyFailureSentence({ message, since }: ReportedFailure): strin
   const error =
     message.length <= longestError ? message : `${message.slice(0, longestError - 3)}...`;
   return (
-    `Writing what this object needs has failed since ${timestamp(since)}: ${error}.` +
-    " Latchkey tries again at least once a minute. Check the API server, and the admission webhook, policy or quota that the error names."
+    `Applying this object has failed since ${timestamp(since)}: ${error}.` +
+    " Latchkey retries at least once a minute. Check the API server, and the admission webhook, policy or quota that the error names."
   );
 }
 

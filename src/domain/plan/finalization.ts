@@ -157,8 +157,8 @@ function terminatingClaims(
   isDone: boolean,
 ): readonly ConditionUpdate[] {
   const message = isDone
-    ? "The object is being deleted. Latchkey has finished; a finalizer of another controller remains."
-    : "The object is being deleted. Latchkey takes back what it granted, then removes its finalizer.";
+    ? "The object is being deleted. Latchkey has finished its cleanup and waits for finalizers of other controllers."
+    : "The object is being deleted. Latchkey revokes the access it granted, then removes its finalizer.";
   const said = { reason: "Terminating", message } as const;
   const broken = promises.filter((type) => conditions.some((condition) => condition.type === type));
   return [

@@ -25,7 +25,7 @@ export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefine
   }
   const stamp = requesterAnnotationsOf(metadata);
   return stamp === undefined
-    ? unknown("the object carries no requester")
+    ? unknown("the object has no requester annotation")
     : { kind: "known", ...stamp };
 }
 
@@ -35,5 +35,5 @@ export function isSystemName(name: string): boolean {
 }
 
 function unknown(why: string): Requester {
-  return { kind: "unknown", why: `Who asked for it is not certain: ${why}. ${fix}` };
+  return { kind: "unknown", why: `The requester could not be verified: ${why}. ${fix}` };
 }

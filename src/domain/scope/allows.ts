@@ -41,7 +41,7 @@ export function allows(
   context: ScopeContext,
 ): ScopeVerdict {
   if (limit === "none" || (limit !== "unreadable" && isAlwaysAllowed(request))) return allowed;
-  if (limit === "unreadable") return denied(request, "its scope cannot be read");
+  if (limit === "unreadable") return denied(request, "the scope is invalid");
   const why =
     request.kind === "resource"
       ? resourceProblem(limit, request, context)
@@ -49,7 +49,7 @@ export function allows(
   return why === undefined ? allowed : denied(request, why);
 }
 
-const notCovered = "nothing in the scope covers it";
+const notCovered = "no entry of the scope covers it";
 
 function pathProblem(
   scope: Scope,
@@ -76,17 +76,17 @@ function resourceProblem(
     );
     return isNamed
       ? undefined
-      : `in namespace ${request.namespace}, only a rule that lists this namespace and this resource by name covers it`;
+      : `namespace ${request.namespace} is protected; a rule must list this namespace and this resource by name`;
   }
   if (isEscape(request)) {
     return rules.some((rule) => namesRequest(rule, request))
       ? undefined
-      : "it could reach beyond the scope, and no rule of the scope names this very resource";
+      : "it could escape the scope; a rule must list this resource by name";
   }
   const isOfSecrets = isSecrets(request.group, request.resource);
   // The Secrets of all namespaces are those of guarded ones, too.
   if (isOfSecrets && request.namespace === "")
-    return "no scope covers the Secrets of all namespaces at once; name a namespace";
+    return "a scope does not cover Secrets of all namespaces; request one namespace";
   const rulesCover = isOfSecrets
     ? rules.some((rule) => namesRequest(rule, request))
     : rules.length > 0;
@@ -96,7 +96,7 @@ function resourceProblem(
     scope.roles.some((role) => roleCovers(role, request, roles));
   if (isCovered) return undefined;
   return rules.length > 0
-    ? "a rule covers Secrets only where its resources list secrets by name"
+    ? "a rule covers Secrets only if its resources list secrets by name"
     : notCovered;
 }
 

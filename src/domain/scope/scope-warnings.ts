@@ -24,7 +24,7 @@ export function scopeWarnings(
   if (typeof limit === "string") return [];
   const roles = unknownRoles(limit, isDefined).map(
     (role) =>
-      `spec.scope.roles: ${JSON.stringify(role)} is not defined and covers nothing, until a ClusterRole has the label ${labels.scopeRole} with that name`,
+      `spec.scope.roles: ${JSON.stringify(role)} does not exist and covers nothing until a ClusterRole has the label ${labels.scopeRole} with this value`,
   );
   const rules = limit.rules.flatMap((rule, index) =>
     rule.resources.flatMap((entry) =>
@@ -47,18 +47,16 @@ function entryWarnings(
     const scope = authorizationOnlyScope(group, resource) ?? scopeOf(group, resource);
     const what = JSON.stringify(group === "" ? resource : `${resource}.${group}`);
     if (scope === undefined)
-      return [`the API server does not serve ${what}, which covers nothing until it does`];
+      return [`the API server does not serve ${what}, so the entry covers nothing`];
     if (namespaces.length === 0) return [];
     if (scope === "Namespaced" && namespaces.every((namespace) => namespace === ""))
       return [
-        `${what} is namespaced, so that namespaces [""] covers none of it; name its namespaces, or leave them out for all`,
+        `${what} is namespaced, so namespaces [""] does not cover it; name its namespaces, or omit namespaces to cover all`,
       ];
     // A Namespace is in none, and yet requests for it name it.
     const covers = namespaces.includes("") || (group === "" && resource === "namespaces");
     return scope === "Cluster" && !covers
-      ? [
-          `${what} is not namespaced, so that these namespaces cover none of it; add "" to namespaces`,
-        ]
+      ? [`${what} is not namespaced, so these namespaces do not cover it; add "" to namespaces`]
       : [];
   });
 }

@@ -71,27 +71,28 @@ export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   }
   if (secret.access.length > accessBounds.rules)
     problems.push(
-      `spec.access: has ${secret.access.length} rules; must have at most ${accessBounds.rules}, and the others are not granted`,
+      `spec.access: has ${secret.access.length} rules; must have at most ${accessBounds.rules}; the other rules are not granted`,
     );
   return { grants, problems, emptyRules };
 }
 
 function tooManySubjects(index: number, subjects: number): string {
-  return `spec.access[${index}]: the rules up to this one name ${subjects} users and teams; must be at most ${accessBounds.subjects}, and this rule and those after it are not granted; name teams in place of users`;
+  return `spec.access[${index}]: this rule and the rules before it name ${subjects} users and teams; must be at most ${accessBounds.subjects}; this rule and the rules after it are not granted. Name teams instead of users`;
 }
 
 interface Reading {
   readonly grant?: Grant;
   readonly problem?: string;
-  /** Which rule it is, for people; the owner is none. */
+  /** Path and name of the rule, for messages; undefined for the owner. */
   readonly place?: string;
 }
 
 function readOwner(owner: Owner, prefixes: Prefixes): Reading {
-  const users = owner.user === undefined ? [] : [owner.user];
-  const teams = owner.team === undefined ? [] : [owner.team];
-  const named = readSubjects({ users, teams }, prefixes);
-  if (named.problem !== undefined) return { problem: `spec.owner: ${named.problem}` };
+  const named = readSubjects([
+    ...(owner.user === undefined ? [] : [userSubject("spec.owner.user", owner.user, prefixes)]),
+    ...(owner.team === undefined ? [] : [teamSubject("spec.owner.team", owner.team, prefixes)]),
+  ]);
+  if (named.problem !== undefined) return { problem: named.problem };
   return {
     grant: {
       permission: { verbs: grantableVerbs, status: true },
@@ -102,13 +103,14 @@ function readOwner(owner: Owner, prefixes: Prefixes): Reading {
 }
 
 function readRule(rule: AccessRule, index: number, prefixes: Prefixes): Reading {
-  const named = readSubjects(rule, prefixes);
-  const problem = verbProblem(rule) ?? subresourceProblem(rule) ?? named.problem;
-  const place =
-    rule.name === undefined
-      ? `spec.access[${index}]`
-      : `spec.access[${index}] (${quote(rule.name)})`;
-  if (problem !== undefined) return { problem: `${place}: ${problem}` };
+  const path = `spec.access[${index}]`;
+  const named = readSubjects([
+    ...rule.users.map((user, at) => userSubject(`${path}.users[${at}]`, user, prefixes)),
+    ...rule.teams.map((team, at) => teamSubject(`${path}.teams[${at}]`, team, prefixes)),
+  ]);
+  const problem = verbProblem(path, rule) ?? subresourceProblem(path, rule) ?? named.problem;
+  if (problem !== undefined) return { problem };
+  const place = rule.name === undefined ? path : `${path} (${quote(rule.name)})`;
   const permission = { verbs: verbsOf(rule), status: rule.subresources.length > 0 };
   return {
     place,
@@ -125,36 +127,44 @@ function verbsOf(rule: AccessRule): readonly string[] {
   return [...new Set(rule.verbs)].sort();
 }
 
-function verbProblem({ verbs }: AccessRule): string | undefined {
+function verbProblem(path: string, { verbs }: AccessRule): string | undefined {
   const known: readonly string[] = [...grantableVerbs, "*"];
-  if (verbs.length === 0) return `verbs is empty; name some of ${known.join(", ")}`;
-  const bad = verbs.find((verb) => !known.includes(verb));
+  if (verbs.length === 0) return `${path}.verbs: must not be empty; use ${known.join(", ")}`;
+  const index = verbs.findIndex((verb) => !known.includes(verb));
+  const bad = verbs[index];
   if (bad === undefined) return undefined;
   const why =
     bad === "create" || bad === "deletecollection"
-      ? "cannot be limited to one object"
-      : "is no verb";
-  return `verb ${quote(bad)} ${why}; use some of ${known.join(", ")}`;
+      ? " because RBAC cannot limit it to one object"
+      : "";
+  return `${path}.verbs[${index}]: ${quote(bad)} is not supported${why}; must be one of ${known.join(", ")}`;
 }
 
-function subresourceProblem({ subresources }: AccessRule): string | undefined {
-  const bad = subresources.find((name) => name !== "status" && name !== "*");
+function subresourceProblem(path: string, { subresources }: AccessRule): string | undefined {
+  const index = subresources.findIndex((name) => name !== "status" && name !== "*");
+  const bad = subresources[index];
   return bad === undefined
     ? undefined
-    : `subresource ${quote(bad)} does not exist; use status or *`;
+    : `${path}.subresources[${index}]: ${quote(bad)} is not supported; must be status or *`;
 }
 
-function readSubjects(
-  { users, teams }: Pick<AccessRule, "users" | "teams">,
-  prefixes: Prefixes,
-): { readonly subjects: readonly Subject[]; readonly problem?: string } {
-  const read = [
-    ...users.map((user) => serviceAccount(user) ?? principal("User", user, prefixes.user)),
-    ...teams.map((team) => principal("Group", team, prefixes.team)),
-  ];
+function readSubjects(read: readonly (Subject | string)[]): {
+  readonly subjects: readonly Subject[];
+  readonly problem?: string;
+} {
   const problem = read.find((entry) => typeof entry === "string");
   if (typeof problem === "string") return { subjects: [], problem };
   return { subjects: distinct(read.filter((entry) => typeof entry !== "string")) };
+}
+
+function userSubject(path: string, user: string, prefixes: Prefixes): Subject | string {
+  return (
+    serviceAccount(user) ?? principal({ kind: "User", prefix: prefixes.user, path, written: user })
+  );
+}
+
+function teamSubject(path: string, team: string, prefixes: Prefixes): Subject | string {
+  return principal({ kind: "Group", prefix: prefixes.team, path, written: team });
 }
 
 const serviceAccountUser = /^system:serviceaccount:([^:]*):([^:]*)$/;
@@ -175,23 +185,33 @@ function serviceAccount(user: string): Subject | undefined {
   return { kind: "ServiceAccount", namespace, name };
 }
 
-function principal(kind: "User" | "Group", written: string, prefix: string): Subject | string {
-  const field = kind === "User" ? "user" : "team";
-  if (written === "") return `a ${field} has an empty name; take it out`;
+function principal({
+  kind,
+  prefix,
+  path,
+  written,
+}: {
+  readonly kind: "User" | "Group";
+  readonly prefix: string;
+  readonly path: string;
+  readonly written: string;
+}): Subject | string {
+  if (written === "") return `${path}: must not be empty`;
   if (written === "*") return { kind: "Group", apiGroup: rbacGroup, name: "system:authenticated" };
   const name = prefix + written;
   if (written.startsWith("system:") || name.startsWith("system:")) {
-    return `${field} ${quote(written)} begins with system:, which only system:serviceaccount:<namespace>:<name> in users may; name a user or team`;
+    const allowed = kind === "User" ? " except system:serviceaccount:<namespace>:<name>" : "";
+    return `${path}: ${quote(written)} is not supported: names that begin with "system:" are reserved for Kubernetes${allowed}; name another ${kind === "User" ? "user" : "team"}`;
   }
   return { kind, apiGroup: rbacGroup, name };
 }
 
-/** What tells one subject from another. */
+/** The identity of a subject: kind, namespace and name. */
 export function subjectKey(subject: Subject): string {
   return [subject.kind, subject.namespace ?? "", subject.name].join("/");
 }
 
-/** Each subject once, in a settled order. */
+/** Each subject once, sorted by kind, namespace and name. */
 export function distinct(subjects: readonly Subject[]): readonly Subject[] {
   const byKey = new Map(subjects.map((subject) => [subjectKey(subject), subject]));
   return [...byKey.entries()]

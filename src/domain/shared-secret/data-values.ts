@@ -42,8 +42,8 @@ function isBase64(value: unknown): boolean {
 
 function whyNot(value: unknown): string {
   if (typeof value !== "string")
-    return "must be a string that holds the value in base64; quote it, and encode the value with `base64 -w0`";
+    return "must be a base64-encoded string; quote it, and encode the value with `base64 -w0`";
   if (new SecretText(value).hasLineBreak)
-    return "must be base64 without line breaks; `base64 -w0` writes none, and in YAML the value belongs on one line";
+    return "must be base64 without line breaks; encode the value with `base64 -w0` and write it on one line";
   return "must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`, or copy it from `kubectl create secret generic x --from-file=<file> --dry-run=client -o yaml`";
 }

@@ -40,7 +40,8 @@ export function sharedSecretConditions(found: StatusInput): readonly ConditionUp
 
 function accessProblem({ ruleProblems, nameConflicts, failure }: StatusInput): Problem | undefined {
   const conflicts = nameConflicts.map(
-    (name) => `a Role or RoleBinding ${name} is not Latchkey's; delete it`,
+    (name) =>
+      `Role or RoleBinding ${JSON.stringify(name)} already exists and is not managed by Latchkey; delete it`,
   );
   const failed = failure === undefined ? undefined : writeProblem(failure);
   const reason =
@@ -62,12 +63,12 @@ function writeProblem(failure: ReportedFailure): Problem {
     case "refused":
       return {
         reason: "AccessRefused",
-        message: `the API server refused a Role or RoleBinding: ${failure.message}`,
+        message: `the API server rejected a Role or RoleBinding: ${failure.message}`,
       };
     case "too-large":
       return {
         reason: "TooLarge",
-        message: `the API server cannot store a RoleBinding as large as spec.access asks for: ${failure.message}. Name fewer users and teams, or shorter ones, in rules of the same verbs`,
+        message: `spec.access: the RoleBinding is too large for the API server: ${failure.message}. Name fewer users and teams in rules with the same verbs`,
       };
     case "failed":
       return { reason: "ApplyFailed", message: applyFailureSentence(failure) };
@@ -101,7 +102,11 @@ function syncClaim({ source, summary }: StatusInput): ConditionUpdate {
       `annotation ${annotations.syncToProjects} names no project`,
     );
   if (options.paused)
-    return claim("False", "Paused", `annotation ${annotations.disableSync} is "true"`);
+    return claim(
+      "False",
+      "Paused",
+      `annotation ${annotations.disableSync} is "true", so sync is paused`,
+    );
   if (hasNoTargets(source, summary))
     return claim("False", "NoTargets", syncSentence(source, summary));
   if (summary.pending > 0) return claim("False", "Progressing", syncSentence(source, summary));
@@ -131,12 +136,12 @@ function readyClaims(found: StatusInput, problems: readonly Problem[]): readonly
 function accessSentence({ wanted, emptyRules }: StatusInput): string {
   const granted =
     wanted.length === 0
-      ? "access is granted to nobody"
+      ? "no access is granted"
       : `access is granted by ${wanted.length} ${wanted.length === 1 ? "Role" : "Roles"}`;
   const [first, ...others] = emptyRules;
   if (first === undefined) return granted;
   const which = others.length === 0 ? first : `${first} and ${others.length} more`;
-  return `${granted}; ${which} ${others.length === 0 ? "names" : "name"} no users and no teams, and so ${others.length === 0 ? "grants" : "grant"} nothing`;
+  return `${granted}; ${which} ${others.length === 0 ? "names" : "name"} no users or teams and ${others.length === 0 ? "grants" : "grant"} nothing`;
 }
 
 /** A project without a target beside others that have some is no more than worth a word. */
@@ -147,7 +152,7 @@ function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): bool
 function syncSentence(source: Source, summary: SyncSummary): string {
   const { desired, synced, conflicts, failed, failures, contested, emptyProjects } = summary;
   const why = emptyProjectsSentence(emptyProjects, source.secret.metadata.namespace ?? "");
-  if (hasNoTargets(source, summary)) return `there is nothing to sync to: ${why}`;
+  if (hasNoTargets(source, summary)) return `no namespace to sync to: ${why}`;
   const parts = [`${synced} of ${desired} targets are synced`];
   if (conflicts > 0) parts.push(`${conflicts} in conflict`);
   if (failed > 0) parts.push(`${failed} failed`);
@@ -155,7 +160,7 @@ function syncSentence(source: Source, summary: SyncSummary): string {
   if (first !== undefined) parts.push(`first: ${keyOf(first)}: ${first.message}`);
   if (contested.rival !== undefined)
     parts.push(
-      `${contested.targets} also wanted by the younger SharedSecret ${keyOf(contested.rival)}`,
+      `${contested.targets} also requested by the newer SharedSecret ${keyOf(contested.rival)}`,
     );
   return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }

@@ -18,21 +18,17 @@ const readable = /^[-A-Za-z0-9_.* ]*$/;
 export function syncList(text = ""): SyncList {
   const refused = (why: string): SyncList => ({ kind: "refused", why });
   if (text.length > listBounds.characters)
-    return refused(
-      `${text.length} characters are more than ${listBounds.characters}; use fewer entries`,
-    );
+    return refused(`has ${text.length} characters; must have at most ${listBounds.characters}`);
   const written = text.split(",");
   const entries = written.map((entry) => entry.trim()).filter((entry) => entry !== "");
   const bad =
     written.find((entry) => !readable.test(entry)) ?? entries.find((entry) => entry.includes(" "));
   if (bad !== undefined)
     return refused(
-      `${quote(bad)} is not a name or glob; use letters, digits, '-', '_', '.' and '*', and separate entries by commas`,
+      `${quote(bad)} is invalid; entries must be separated by commas and consist of letters, digits, '-', '_', '.' and '*'`,
     );
   if (entries.length > listBounds.entries)
-    return refused(
-      `${entries.length} entries are more than ${listBounds.entries}; use fewer entries`,
-    );
+    return refused(`has ${entries.length} entries; must have at most ${listBounds.entries}`);
   return { kind: "entries", entries };
 }
 

@@ -84,13 +84,13 @@ function optionProblem(
   disableSync: string | undefined,
 ): string | undefined {
   if (options.secretName.length > longestName || !dnsName.test(options.secretName))
-    return `${annotations.syncSecretName}: ${quote(options.secretName)} is no name for a Secret; use lower-case letters, digits, '-' and '.'`;
+    return `${annotations.syncSecretName}: ${quote(options.secretName)} is not a valid Secret name; must be a lowercase RFC 1123 subdomain, such as "db-password"`;
   if (isRefusedType(options.secretType))
-    return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed; a copy must not become a credential of the cluster itself`;
+    return `${annotations.syncSecretType}: ${quote(options.secretType)} is not allowed because Kubernetes or Helm interprets Secrets of this type; set another type`;
   if (options.secretType === "")
-    return `${annotations.syncSecretType} is empty; name a type or take the annotation away`;
+    return `${annotations.syncSecretType}: must not be empty; set a Secret type or remove the annotation`;
   if (disableSync !== undefined && disableSync !== "true" && disableSync !== "false")
-    return `${annotations.disableSync}: ${quote(disableSync)} is neither "true" nor "false"`;
+    return `${annotations.disableSync}: ${quote(disableSync)} is invalid; must be "true" or "false"`;
   return undefined;
 }
 
@@ -106,7 +106,7 @@ function dataProblem(data: SecretData): SyncOptions["problem"] {
   if (Object.keys(data).length > mostDataKeys)
     return {
       reason: "TooLarge",
-      message: `spec.data has more than ${mostDataKeys} keys; split it into several SharedSecrets`,
+      message: `spec.data: must have at most ${mostDataKeys} keys; split it into several SharedSecrets`,
     };
   const badKey = Object.keys(data).find(
     (key) => key.length > longestName || key === "." || key.startsWith(".."),
@@ -114,13 +114,13 @@ function dataProblem(data: SecretData): SyncOptions["problem"] {
   if (badKey !== undefined)
     return {
       reason: "InvalidKey",
-      message: `spec.data: a Secret cannot hold the key ${quote(badKey)}; rename it`,
+      message: `spec.data: key ${quote(badKey)} is invalid; must have at most 253 characters, and must not be "." or begin with ".."`,
     };
   const bytes = Object.values(data).reduce((sum, value) => sum + value.base64Bytes, 0);
   if (bytes <= largestSecret) return undefined;
   return {
     reason: "TooLarge",
-    message: `spec.data holds ${bytes} bytes, a Secret at most ${largestSecret}; split it into several SharedSecrets`,
+    message: `spec.data: has ${bytes} bytes; must have at most ${largestSecret}; split it into several SharedSecrets`,
   };
 }
 

@@ -86,7 +86,7 @@ type Verdict =
   | { readonly kind: "synced" | "pending" | "opted-out" }
   | ({ readonly kind: "conflict" | "failed" } & Failure);
 
-function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
+function verdictOf(source: Source, { target, state, failure }: TargetReport): Verdict {
   const winner =
     "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
   if (winner !== undefined && winner.uid !== source.secret.metadata.uid) return lostTo(winner);
@@ -97,9 +97,8 @@ function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
   if (state.kind === "conflict") {
     return {
       kind: "conflict",
-      reason: "NotOurs",
-      message:
-        "a Secret of this name already exists and is not managed by Latchkey; it was not changed. Rename or delete it",
+      reason: "NotManaged",
+      message: `Secret ${JSON.stringify(keyOf(target))} already exists and is not managed by Latchkey; it was not changed. Rename or delete it`,
     };
   }
   return failure === undefined
@@ -107,11 +106,11 @@ function verdictOf(source: Source, { state, failure }: TargetReport): Verdict {
     : { kind: "failed", reason: failure.reason, message: failure.message };
 }
 
-function lostTo({ namespace = "", name }: ObjectRef): Verdict {
+function lostTo(ref: ObjectRef): Verdict {
   return {
     kind: "conflict",
     reason: "OlderSource",
-    message: `the older SharedSecret ${namespace}/${name} already syncs to this Secret. Give one of them another name by the annotation ${annotations.syncSecretName}`,
+    message: `SharedSecret ${JSON.stringify(keyOf(ref))} already syncs to this Secret and is older. Set the annotation ${annotations.syncSecretName} on one of them`,
   };
 }
 
@@ -154,7 +153,7 @@ function emptyProjectSentence({ project, namespaces, asking }: EmptyProject, fro
     namespaces === 1 ? ["the only namespace", "does"] : [`all ${namespaces} namespaces`, "do"];
   if (asking === 0)
     return `${count} of project ${quoted} ${verb} not have the annotation ${annotations.sync}: enabled`;
-  return `${asking} of ${namespaces} namespaces of project ${quoted} ask for copies, but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`;
+  return `${asking} of ${namespaces} namespaces of project ${quoted} accept copies, but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`;
 }
 
 const longestProject = 64;

@@ -211,7 +211,7 @@ function filled(
   data: SecretData | undefined,
 ): { readonly source: Source; readonly data: SecretData } {
   if (data === undefined)
-    throw new TypeError("a copy is to be written and the data of its source is not there");
+    throw new TypeError("cannot write a copy: the data of its source is not loaded");
   return { source, data };
 }
 

@@ -72,11 +72,11 @@ describe("the authorizer denies", () => {
       viewOf({ parentKey: viewOf({ disabled: true }) }),
       /ParentKeyInvalid/,
     ],
-    ["everything to a key that is gone", undefined, /does not exist any more/],
+    ["everything to a key that is gone", undefined, /was deleted/],
     [
       "everything to a key that is disabled by now",
       viewOf({ disabled: true }),
-      /not accepted any more \(Disabled\)/,
+      /not valid \(Disabled\)/,
     ],
     ["everything to a scope that cannot be read", viewOf({ scope: "unreadable" }), /InvalidScope/],
   ])("%s", (_rule, view, reason) => {

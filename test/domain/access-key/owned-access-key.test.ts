@@ -202,22 +202,22 @@ describe("the conditions of a key", () => {
     [
       "names the older object, not the key",
       { duplicate: held },
-      `The older OwnedAccessKey "two" holds the same key. Set another spec.key.`,
+      `The older OwnedAccessKey "two" has the same key. Set another spec.key.`,
     ],
     [
       "names no object of another requester",
       { duplicate: { kind: "held" } },
-      "An older OwnedAccessKey of another requester holds the same key. Set another spec.key.",
+      "An older OwnedAccessKey of another requester has the same key. Set another spec.key.",
     ],
     [
       "names the limit of one index",
       { duplicate: { kind: "crowded-out" } },
-      `"alice" has 4 older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit. Delete one of them, or set another spec.key.`,
+      `Requester "alice" has 4 older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit. Delete one of them, or set another spec.key.`,
     ],
     [
       "names the roles that are not there, and the label",
       { unknownRoles: ["viewer", "x"] },
-      'spec.scope.roles names "viewer", "x", and no ClusterRole is labelled management.service/scope-role with that name: such a role allows nothing. Label one, or name another.',
+      'spec.scope.roles: roles that do not exist allow nothing: "viewer", "x". Set the label management.service/scope-role of a ClusterRole to the name of the role, or name another role.',
     ],
     [
       "says what became of the key that it was asked for with",
@@ -227,13 +227,13 @@ describe("the conditions of a key", () => {
     [
       "tells the end",
       { spec: { ttl: 60 } },
-      "The key is accepted. Its life ends at 2026-01-01T00:01:00Z.",
+      "The key is accepted. It expires at 2026-01-01T00:01:00Z.",
     ],
-    ["says that there is none", {}, "The key is accepted. Its life has no end."],
+    ["says that there is none", {}, "The key is accepted. It does not expire."],
     [
       "says that the maximum applies",
       { spec: { ttl: 60 }, config: { maximumKeyTtl: 30 } },
-      "The key is accepted. Its life ends at 2026-01-01T00:00:30Z. The configured maximum of 30 seconds applies.",
+      "The key is accepted. It expires at 2026-01-01T00:00:30Z. The configured maximum of 30 seconds applies.",
     ],
   ])("the message %s", (_rule, changes, message) => {
     const view = viewOf(changes);

@@ -170,7 +170,7 @@ describe("a token of a requester with too many", () => {
       undefined,
     ]);
     expect(messageOf(after(viewOf(), plan))).toBe(
-      'Requester "alice" has 3 valid tokens, which is the limit; a deleted token counts until it expires. The token is issued when one of them has expired.',
+      'Requester "alice" has 3 valid tokens, which is the limit; deleted tokens count until they expire. Latchkey mints the token when one of them expires.',
     );
   });
 
@@ -429,12 +429,12 @@ describe("the status of a token", () => {
     [
       "tells that the key's end is the token's",
       { parentKey: viewWith({ ttl: 60 }) },
-      "The token is valid until 2026-01-01T00:01:00Z. It ends with the access key that it was asked for with.",
+      "The token is valid until 2026-01-01T00:01:00Z. It expires together with its parent access key.",
     ],
     [
       "tells that the ttl was clamped",
       { token: { spec: { ttl: 90_000, limit: "none" } } },
-      "The token is valid until 2026-01-02T00:00:00Z. A ttl of 90000 seconds is more than the configured maximum of 86400 seconds, which applies.",
+      "The token is valid until 2026-01-02T00:00:00Z. spec.ttl of 90000 seconds exceeds the configured maximum of 86400 seconds, so the maximum applies.",
     ],
   ])("%s", (_rule, changes, message) => {
     expect(messageOf(mintedView(changes))).toBe(message);

@@ -48,8 +48,8 @@ describe("who asked for an object", () => {
       { installedAt: born - 9_000 },
       "before the policies",
     ],
-    ["there is no stamp", {}, old, "carries no requester"],
-    ["the stamp is empty", { [annotations.requester]: "" }, old, "carries no requester"],
+    ["there is no stamp", {}, old, "has no requester annotation"],
+    ["the stamp is empty", { [annotations.requester]: "" }, old, "has no requester annotation"],
   ])("is not certain when %s, and the message tells the fix", (_rule, annotated, policies, why) => {
     const requester = requesterOf(sightedMetadata({ annotations: annotated }), policies);
     expect(requester).toMatchObject({

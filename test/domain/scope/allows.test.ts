@@ -787,7 +787,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
 test.each<[ScopedRequest, string]>([
   [
     resourceRequest({ subresource: "log" }),
-    "get pods/log p in namespace ns: nothing in the scope covers it",
+    "get pods/log p in namespace ns: no entry of the scope covers it",
   ],
   [
     resourceRequest({
@@ -797,24 +797,24 @@ test.each<[ScopedRequest, string]>([
       verb: "list",
       namespace: "",
     }),
-    "list deployments.apps: nothing in the scope covers it",
+    "list deployments.apps: no entry of the scope covers it",
   ],
-  [pathRequest("/metrics"), "get /metrics: nothing in the scope covers it"],
+  [pathRequest("/metrics"), "get /metrics: no entry of the scope covers it"],
   [
     resourceRequest({ resource: "things", resourceScope: "Unknown" }),
     "get things p in namespace ns: the API server does not serve this resource",
   ],
   [
     resourceRequest({ namespace: "kube-system" }),
-    "get pods p in namespace kube-system: in namespace kube-system, only a rule that lists this namespace and this resource by name covers it",
+    "get pods p in namespace kube-system: namespace kube-system is protected; a rule must list this namespace and this resource by name",
   ],
   [
     secret({ verb: "list", name: "", namespace: "" }),
-    "list secrets: no scope covers the Secrets of all namespaces at once; name a namespace",
+    "list secrets: a scope does not cover Secrets of all namespaces; request one namespace",
   ],
   [
     resourceRequest({ verb: "patch", resource: "namespaces", namespace: "" }),
-    "patch namespaces p: it could reach beyond the scope, and no rule of the scope names this very resource",
+    "patch namespaces p: it could escape the scope; a rule must list this resource by name",
   ],
 ])("a refusal says what was refused, and why", (request, expected) => {
   expect(allows(parseScopeLimit({}), request, context)).toEqual({
@@ -827,11 +827,11 @@ test("a refusal of Secrets says what a rule lacks, if there is one", () => {
   const reasonOf = (scope: unknown) => allows(parseScopeLimit(scope), secret(), context);
   expect(reasonOf(rule({}))).toMatchObject({
     reason: expect.stringMatching(
-      /: a rule covers Secrets only where its resources list secrets by name$/,
+      /: a rule covers Secrets only if its resources list secrets by name$/,
     ),
   });
   expect(reasonOf({})).toMatchObject({
-    reason: expect.stringMatching(/: nothing in the scope covers it$/),
+    reason: expect.stringMatching(/: no entry of the scope covers it$/),
   });
 });
 
@@ -839,6 +839,6 @@ test("a scope that cannot be read says so", () => {
   expect(allows("unreadable", pod, context)).toEqual({
     kind: "denied",
     reason:
-      "the scope of this credential does not allow get pods p in namespace ns: its scope cannot be read",
+      "the scope of this credential does not allow get pods p in namespace ns: the scope is invalid",
   });
 });

@@ -22,27 +22,27 @@ describe("a scope warns of", () => {
     [
       "a role that nobody has defined",
       { roles: [{ role: "viewer" }, { role: "serviceCLI" }, { role: "editor" }] },
-      'spec.scope.roles: "editor" is not defined and covers nothing, until a ClusterRole has the label management.service/scope-role with that name',
+      'spec.scope.roles: "editor" does not exist and covers nothing until a ClusterRole has the label management.service/scope-role with this value',
     ],
     [
       "a resource that is not served",
       rule("", ["pods", "pod"]),
-      'spec.scope.rules[1]: the API server does not serve "pod", which covers nothing until it does',
+      'spec.scope.rules[1]: the API server does not serve "pod", so the entry covers nothing',
     ],
     [
       "a resource of another group",
       rule("apps", ["pods/log"]),
-      'spec.scope.rules[1]: the API server does not serve "pods.apps", which covers nothing until it does',
+      'spec.scope.rules[1]: the API server does not serve "pods.apps", so the entry covers nothing',
     ],
     [
       "namespaces of what is in none",
       rule("", ["nodes"], ["web"]),
-      'spec.scope.rules[1]: "nodes" is not namespaced, so that these namespaces cover none of it; add "" to namespaces',
+      'spec.scope.rules[1]: "nodes" is not namespaced, so these namespaces do not cover it; add "" to namespaces',
     ],
     [
       "no namespace of what is in one",
       rule("", ["pods"], [""]),
-      'spec.scope.rules[1]: "pods" is namespaced, so that namespaces [""] covers none of it; name its namespaces, or leave them out for all',
+      'spec.scope.rules[1]: "pods" is namespaced, so namespaces [""] does not cover it; name its namespaces, or omit namespaces to cover all',
     ],
   ])("%s", (_what, scope, sentence) => {
     expect(warnings(scope)).toEqual([sentence]);

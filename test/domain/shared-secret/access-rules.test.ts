@@ -61,7 +61,9 @@ describe("the owner holds all six verbs on the object and its status", () => {
       rules: [{ users: ["ann"] }],
     });
     expect(problems).toEqual([
-      expect.stringMatching(/^spec\.owner: user "system:admin" begins with system:/),
+      expect.stringMatching(
+        /^spec\.owner\.user: "system:admin" is not supported: names that begin with "system:" are reserved/,
+      ),
     ]);
     expect(grants).toHaveLength(1);
   });
@@ -142,66 +144,70 @@ describe("a rule with a mistake grants nothing, says what to write, and holds up
     [
       "without verbs",
       { verbs: [] },
-      "verbs is empty; name some of delete, get, list, patch, update, watch, *",
+      "spec.access[0].verbs: must not be empty; use delete, get, list, patch, update, watch, *",
     ],
     [
       "with create",
       { verbs: ["get", "create"] },
-      'verb "create" cannot be limited to one object; use some of',
+      'spec.access[0].verbs[1]: "create" is not supported because RBAC cannot limit it to one object; must be one of',
     ],
     [
       "with deletecollection",
       { verbs: ["deletecollection"] },
-      'verb "deletecollection" cannot be limited to one object',
+      'spec.access[0].verbs[0]: "deletecollection" is not supported because RBAC cannot limit it to one object',
     ],
-    ["with a verb that there is not", { verbs: ["GET"] }, 'verb "GET" is no verb'],
+    [
+      "with a verb that there is not",
+      { verbs: ["GET"] },
+      'spec.access[0].verbs[0]: "GET" is not supported; must be one of delete,',
+    ],
     [
       "with another subresource",
       { subresources: ["scale"] },
-      'subresource "scale" does not exist; use status or *',
+      'spec.access[0].subresources[0]: "scale" is not supported; must be status or *',
     ],
     [
       "with a user of the system",
       { users: ["system:admin"] },
-      'user "system:admin" begins with system:',
+      '"system:admin" is not supported: names that begin with "system:" are reserved',
     ],
     [
       "with a group of the system",
       { teams: ["system:masters"] },
-      'team "system:masters" begins with system:',
+      'spec.access[0].teams[0]: "system:masters" is not supported: names that begin with "system:" are reserved',
     ],
     [
       "with a service account among the teams",
       { teams: ["system:serviceaccount:ci:builder"] },
-      "begins with system:",
+      'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
       "with a service account that is none",
       { users: ["system:serviceaccount:ci"] },
-      "begins with system:",
+      'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
       "with a service account of an impossible name",
       { users: ["system:serviceaccount:ci:builder..v1"] },
-      "begins with system:",
+      'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
       "with a service account of too long a name",
       { users: [`system:serviceaccount:ci:${"b".repeat(254)}`] },
-      "begins with system:",
+      'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
       "with a service account of too long a namespace",
       { users: [`system:serviceaccount:${"c".repeat(64)}:builder`] },
-      "begins with system:",
+      'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
       "with a service account in no namespace's name",
       { users: ["system:serviceaccount:Ci:builder"] },
-      "begins with system:",
+      'names that begin with "system:" are reserved for Kubernetes',
     ],
-    ["with an empty user", { users: [""] }, "a user has an empty name; take it out"],
-    ["with an empty team", { teams: [""] }, "a team has an empty name"],
+    ["with an empty user", { users: [""] }, "spec.access[0].users[0]: must not be empty"],
+    ["with an empty team", { teams: [""] }, "spec.access[0].teams[0]: must not be empty"],
     [
       "with a name that is too long to print",
       { users: [`system:${"x".repeat(100)}`] },
@@ -216,12 +222,12 @@ describe("a rule with a mistake grants nothing, says what to write, and holds up
     ]);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(sentence);
-    expect(problems[0]).toMatch(/^spec\.access\[0\]: /);
+    expect(problems[0]).toMatch(/^spec\.access\[0\]\.[a-z]+(?:\[\d\])?: /);
   });
 
-  test("and is named where it has a name", () => {
+  test("and is named by its path", () => {
     expect(access({ rules: [{}, { name: "writers", verbs: [] }] }).problems[0]).toMatch(
-      /^spec\.access\[1\] \("writers"\): verbs is empty/,
+      /^spec\.access\[1\]\.verbs: must not be empty/,
     );
   });
 
@@ -295,7 +301,7 @@ describe("rules and subjects are bounded in sum:", () => {
     expect(grants.map(({ subjects: granted }) => granted.length)).toEqual([1, 2000]);
     expect(problems).toEqual([
       expect.stringMatching(
-        /^spec\.access\[1\]: the rules up to this one name 2001 users and teams; must be at most 2000/,
+        /^spec\.access\[1\]: this rule and the rules before it name 2001 users and teams; must be at most 2000/,
       ),
     ]);
   });
@@ -320,7 +326,7 @@ describe("rules and subjects are bounded in sum:", () => {
     expect(access({ rules: rules(300) })).toMatchObject({
       grants: { length: 256 },
       problems: [
-        "spec.access: has 300 rules; must have at most 256, and the others are not granted",
+        "spec.access: has 300 rules; must have at most 256; the other rules are not granted",
       ],
     });
   });

@@ -20,12 +20,12 @@ describe("a value of spec.data", () => {
     [
       "that is a number",
       { port: 5432 },
-      "spec.data.port must be a string that holds the value in base64; quote it",
+      "spec.data.port must be a base64-encoded string; quote it",
     ],
     [
       "that is a list",
       { hosts: [canary] },
-      "spec.data.hosts must be a string that holds the value in base64; quote it",
+      "spec.data.hosts must be a base64-encoded string; quote it",
     ],
     [
       "without padding",

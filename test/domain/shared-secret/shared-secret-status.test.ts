@@ -69,17 +69,17 @@ function told(findings: StatusInput): Readonly<Record<string, string>> {
 
 describe("access", () => {
   test.for<[string, Partial<StatusInput>, string]>([
-    ["is granted to nobody where nobody is named", {}, "True Applied: access is granted to nobody"],
+    ["is granted to nobody where nobody is named", {}, "True Applied: no access is granted"],
     ["is granted by one Role", { wanted: [role] }, "True Applied: access is granted by 1 Role"],
     [
       "is granted by rules that name somebody",
       { wanted: [role], emptyRules: ["spec.access[1]"] },
-      "True Applied: access is granted by 1 Role; spec.access[1] names no users and no teams, and so grants nothing",
+      "True Applied: access is granted by 1 Role; spec.access[1] names no users or teams and grants nothing",
     ],
     [
       "is granted by no rule that names nobody",
       { emptyRules: ["spec.access[0]", "spec.access[1]"] },
-      "True Applied: access is granted to nobody; spec.access[0] and 1 more name no users and no teams, and so grant nothing",
+      "True Applied: no access is granted; spec.access[0] and 1 more name no users or teams and grant nothing",
     ],
     ["is granted by Roles", { wanted: [role, role] }, "True Applied: access is granted by 2 Roles"],
     [
@@ -90,12 +90,12 @@ describe("access", () => {
     [
       "is in conflict where a name is taken",
       { nameConflicts: ["latchkey-db-1"] },
-      "False NameConflict: a Role or RoleBinding latchkey-db-1 is not Latchkey's; delete it",
+      'False NameConflict: Role or RoleBinding "latchkey-db-1" already exists and is not managed by Latchkey; delete it',
     ],
     [
       "tells of rules and of names",
       { ruleProblems: ["a"], nameConflicts: ["b"] },
-      "False InvalidAccessRule: a; a Role or RoleBinding b is not Latchkey's; delete it",
+      'False InvalidAccessRule: a; Role or RoleBinding "b" already exists and is not managed by Latchkey; delete it',
     ],
   ])("%s", ([, findings, claim]) => {
     expect(told({ ...found({}), ...findings })["AccessApplied"]).toBe(claim);
@@ -121,7 +121,7 @@ describe("the sync", () => {
       "pauses",
       { options: { paused: true } },
       { pending: 1 },
-      'False Paused: annotation management.service/disable-sync is "true"',
+      'False Paused: annotation management.service/disable-sync is "true", so sync is paused',
     ],
     ["cannot be done", { options: { problem } }, {}, "False TooLarge: split it"],
     [
@@ -152,7 +152,7 @@ describe("the sync", () => {
       "has nowhere to go",
       wanting,
       { emptyProjects: [{ project: "web", namespaces: 2, asking: 0 }] },
-      'False NoTargets: there is nothing to sync to: all 2 namespaces of project "web" do not have the annotation management.service/sync: enabled',
+      'False NoTargets: no namespace to sync to: all 2 namespaces of project "web" do not have the annotation management.service/sync: enabled',
     ],
     [
       "is done where one project of two has targets",
@@ -169,7 +169,7 @@ describe("the sync", () => {
         synced: 1,
         contested: { targets: 1, rival: { namespace: "team", name: "younger" } },
       },
-      "True Synced: 1 of 1 targets are synced, 1 also wanted by the younger SharedSecret team/younger",
+      "True Synced: 1 of 1 targets are synced, 1 also requested by the newer SharedSecret team/younger",
     ],
   ])("%s", ([, source, summary, claim]) => {
     expect(told(found({ source, summary }))["Synced"]).toBe(claim);
@@ -183,7 +183,7 @@ describe("the object", () => {
       "stays ready when targets are in trouble, and says so",
       { source: wanting, summary: { desired: 1, conflicts: 1 } },
       {
-        Ready: "True Ready: access is granted to nobody; 0 of 1 targets are synced, 1 in conflict",
+        Ready: "True Ready: no access is granted; 0 of 1 targets are synced, 1 in conflict",
       },
     ],
     [
@@ -194,21 +194,21 @@ describe("the object", () => {
       },
       {
         Ready:
-          'True Ready: access is granted to nobody; there is nothing to sync to: no namespace has a label management.service/project that matches "web"',
+          'True Ready: no access is granted; no namespace to sync to: no namespace has a label management.service/project that matches "web"',
       },
     ],
     [
       "is not ready while targets are to be written",
       { source: wanting, summary: { desired: 1, pending: 1 } },
       {
-        Ready: "False Progressing: access is granted to nobody; 0 of 1 targets are synced",
-        Reconciling: "True Progressing: access is granted to nobody; 0 of 1 targets are synced",
+        Ready: "False Progressing: no access is granted; 0 of 1 targets are synced",
+        Reconciling: "True Progressing: no access is granted; 0 of 1 targets are synced",
       },
     ],
     [
       "is ready while it pauses",
       { source: { options: { paused: true } }, summary: { pending: 1 } },
-      { Ready: "True Ready: access is granted to nobody; 0 of 0 targets are synced" },
+      { Ready: "True Ready: no access is granted; 0 of 0 targets are synced" },
     ],
     [
       "is stalled when neither access nor sync can be followed",

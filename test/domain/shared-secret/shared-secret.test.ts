@@ -480,7 +480,7 @@ describe("a target in trouble is told where it is", () => {
     kind: "conflict",
     namespace: "pay",
     name: "db",
-    reason: "NotOurs",
+    reason: "NotManaged",
     message: "rename it",
     regarding,
   } as const;

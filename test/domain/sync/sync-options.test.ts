@@ -53,19 +53,23 @@ describe("annotations that cannot be followed are told with the value and the fi
     [
       "a glob with other characters",
       { [syncToProjects]: "web,pay?" },
-      '"pay?" is not a name or glob; use',
+      '"pay?" is invalid; entries must be separated by commas',
     ],
-    ["too many projects", { [syncToProjects]: "web,".repeat(65) }, "65 entries are more than 64"],
+    [
+      "too many projects",
+      { [syncToProjects]: "web,".repeat(65) },
+      "has 65 entries; must have at most 64",
+    ],
     [
       "a name that a Secret cannot have",
       { [syncSecretName]: "My_Secret" },
-      '"My_Secret" is no name for a Secret; use',
+      '"My_Secret" is not a valid Secret name; must be',
     ],
-    ["an empty name", { [syncSecretName]: "" }, '"" is no name'],
+    ["an empty name", { [syncSecretName]: "" }, '"" is not a valid Secret name'],
     [
       "a name that is too long, which is cut",
       { [syncSecretName]: long },
-      `"${"x".repeat(64)}..." is no name`,
+      `"${"x".repeat(64)}..." is not a valid Secret name`,
     ],
     [
       "a service account's token",
@@ -74,8 +78,12 @@ describe("annotations that cannot be followed are told with the value and the fi
     ],
     ["a bootstrap token", { [syncSecretType]: "bootstrap.kubernetes.io/token" }, "is not allowed"],
     ["a release of Helm", { [syncSecretType]: "helm.sh/release.v1" }, "is not allowed"],
-    ["an empty type", { [syncSecretType]: "" }, "is empty; name a type"],
-    ["neither true nor false", { [disableSync]: "yes" }, '"yes" is neither "true" nor "false"'],
+    ["an empty type", { [syncSecretType]: "" }, "must not be empty; set a Secret type"],
+    [
+      "neither true nor false",
+      { [disableSync]: "yes" },
+      '"yes" is invalid; must be "true" or "false"',
+    ],
   ])("%s", ([, given, sentence]) => {
     const { problem } = read(given);
     expect(problem?.reason).toBe("InvalidSyncOption");

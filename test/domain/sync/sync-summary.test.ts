@@ -69,7 +69,7 @@ describe("a target counts", () => {
             kind: "conflict",
             regarding,
             ...at("db"),
-            reason: "NotOurs",
+            reason: "NotManaged",
             message: expect.stringContaining(
               "already exists and is not managed by Latchkey; it was not changed",
             ),
@@ -89,7 +89,7 @@ describe("a target counts", () => {
             ...at("db"),
             reason: "OlderSource",
             message: expect.stringContaining(
-              "the older SharedSecret team/older already syncs to this Secret. ",
+              'SharedSecret "team/older" already syncs to this Secret and is older. ',
             ),
           },
         ],
@@ -112,7 +112,7 @@ describe("a target counts", () => {
             ...at("db"),
             reason: "OlderSource",
             message: expect.stringContaining(
-              "the older SharedSecret team/older already syncs to this Secret. ",
+              'SharedSecret "team/older" already syncs to this Secret and is older. ',
             ),
           },
         ],
@@ -172,7 +172,7 @@ describe("a project without a target", () => {
     [
       "whose namespaces take from others",
       [{ project: "web", namespaces: 3, asking: 2 }],
-      '2 of 3 namespaces of project "web" ask for copies, but not from namespace "team" (annotation management.service/sync-from)',
+      '2 of 3 namespaces of project "web" accept copies, but not from namespace "team" (annotation management.service/sync-from)',
     ],
     [
       "beside many others",

@@ -282,7 +282,7 @@ test("no copy is written without the data of its source", () => {
   ] as const) {
     const state = stateAt(standing, { candidates: [live], owner: live });
     expect(writtenSource(state)).toBe(live);
-    expect(() => targetSteps(target, state)).toThrow("the data of its source is not there");
+    expect(() => targetSteps(target, state)).toThrow("the data of its source is not loaded");
   }
   for (const standing of [
     "a current copy",
