@@ -5,7 +5,7 @@ import { annotations, labels, requesterPolicies } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { provingWatchTimes } from "../../src/kube/freshness.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
+import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
@@ -16,31 +16,33 @@ const stamped = { annotations: { [annotations.requester]: "alice" } };
 
 const policies = Object.fromEntries(
   ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]
-    .map((plural) => [plural, [raw({ name: requesterPolicies.stamp, ...early })]])
+    .map((plural) => [plural, [rawObject({ name: requesterPolicies.stamp, ...early })]])
     .concat(
       ["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map((plural) => [
         plural,
-        [requesterPolicies.lock, requesterPolicies.guard].map((name) => raw({ name, ...early })),
+        [requesterPolicies.lock, requesterPolicies.guard].map((name) =>
+          rawObject({ name, ...early }),
+        ),
       ]),
     ),
 );
 
 function key(name: string, spec: object, metadata: object = {}): RawObject {
-  return raw({ name, ...stamped, ...metadata }, { spec: { user: "alice", ...spec } });
+  return rawObject({ name, ...stamped, ...metadata }, { spec: { user: "alice", ...spec } });
 }
 
-interface Told {
+interface Setup {
   readonly book: AccessKeyCache;
-  readonly listWatch: ToldListWatch;
+  readonly listWatch: FakeListWatch;
   readonly stop: AbortController;
   readonly clock: TestClock;
 }
 
-async function told(listed: Readonly<Record<string, readonly RawObject[]>>): Promise<Told> {
+async function startCache(listed: Readonly<Record<string, readonly RawObject[]>>): Promise<Setup> {
   const [clock, stop, listWatch] = [
     new TestClock(),
     new AbortController(),
-    new ToldListWatch({ ...policies, ...listed }),
+    new FakeListWatch({ ...policies, ...listed }),
   ];
   const deps = {
     listWatch,
@@ -71,7 +73,7 @@ describe("a presented key is found", () => {
     ["by its plain text", plain],
     ["by its digest", digest],
   ])("%s", async (_rule, stored) => {
-    const { book, stop } = await told({
+    const { book, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: stored }), key("other", { key: "another-key-of-alice" })],
     });
     expect(present(book)).toBe("one");
@@ -88,19 +90,21 @@ describe("a presented key is found", () => {
       key("younger", { key: plain }, { creationTimestamp: "2026-02-01T00:00:00Z" }),
       key("older", { key: digest }),
     ];
-    const { book, listWatch, stop } = await told({ ownedaccesskeys: twins });
+    const { book, listWatch, stop } = await startCache({ ownedaccesskeys: twins });
     expect(present(book)).toBe("older");
-    listWatch.tell("ownedaccesskeys", "DELETED", key("older", { key: digest }));
+    listWatch.emit("ownedaccesskeys", "DELETED", key("older", { key: digest }));
     expect(present(book)).toBe("younger");
     stop.abort();
   });
 
   test("until its object holds another one, or is gone", async () => {
-    const { book, listWatch, stop } = await told({ ownedaccesskeys: [key("one", { key: plain })] });
-    listWatch.tell("ownedaccesskeys", "MODIFIED", key("one", { key: "another-key-of-alice" }));
+    const { book, listWatch, stop } = await startCache({
+      ownedaccesskeys: [key("one", { key: plain })],
+    });
+    listWatch.emit("ownedaccesskeys", "MODIFIED", key("one", { key: "another-key-of-alice" }));
     expect([present(book), present(book, "another-key-of-alice")]).toEqual(["unknown", "one"]);
     expect(book.byId("uid-one")?.key.metadata.name).toBe("one");
-    listWatch.tell("ownedaccesskeys", "DELETED", key("one", {}));
+    listWatch.emit("ownedaccesskeys", "DELETED", key("one", {}));
     expect([present(book, "another-key-of-alice"), book.byId("uid-one")]).toEqual([
       "unknown",
       undefined,
@@ -124,7 +128,7 @@ describe("a presented key of a bound digest is found", () => {
       by("eve", "copy", { user: "eve", key: bound("user:alice") }),
       by("eve", "plain", { user: "eve", key: digest }),
     ];
-    const { book, listWatch, stop } = await told({
+    const { book, listWatch, stop } = await startCache({
       ownedaccesskeys: [...copies, by("alice", "own", { key: bound("user:alice") }, 9)],
     });
     expect(present(book)).toBe("own");
@@ -133,13 +137,13 @@ describe("a presented key of a bound digest is found", () => {
       "own",
       "plain",
     ]);
-    listWatch.tell("ownedaccesskeys", "DELETED", by("alice", "own", {}));
+    listWatch.emit("ownedaccesskeys", "DELETED", by("alice", "own", {}));
     expect(present(book)).toBe("plain");
     stop.abort();
   });
 
   test("in the older of two objects of one subject", async () => {
-    const { book, stop } = await told({
+    const { book, stop } = await startCache({
       ownedaccesskeys: [
         by("bob", "younger", { key: bound("user:alice") }, 1),
         by("alice", "older", { key: bound("user:alice") }),
@@ -159,7 +163,7 @@ describe("a presented key of a bound digest is found", () => {
         number,
       ),
     );
-    const { book, stop } = await told({
+    const { book, stop } = await startCache({
       ownedaccesskeys: [
         ...many,
         by("eve", "fifth", { user: "eve", key: bound("user:eve") }, 9),
@@ -176,12 +180,14 @@ describe("a presented key of a bound digest is found", () => {
 
 describe("the requester of a key", () => {
   test("is certain only if all policies stood before it", async () => {
-    const { book, listWatch, stop } = await told({ ownedaccesskeys: [key("one", { key: plain })] });
+    const { book, listWatch, stop } = await startCache({
+      ownedaccesskeys: [key("one", { key: plain })],
+    });
     expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "known", name: "alice" });
-    listWatch.tell(
+    listWatch.emit(
       "validatingadmissionpolicies",
       "DELETED",
-      raw({ name: requesterPolicies.guard, ...early }),
+      rawObject({ name: requesterPolicies.guard, ...early }),
     );
     expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "unknown" });
     stop.abort();
@@ -190,12 +196,12 @@ describe("the requester of a key", () => {
 
 test("places and bundles follow labels", async () => {
   const bundle = (name: string, verb: string): RawObject =>
-    raw(
+    rawObject(
       { name, labels: { [labels.scopeRole]: "reading" } },
       { rules: [{ apiGroups: [""], resources: ["pods"], verbs: [verb] }] },
     );
-  const { book, listWatch, stop } = await told({
-    namespaces: [raw({ name: "web-1", labels: { [labels.project]: "web" } })],
+  const { book, listWatch, stop } = await startCache({
+    namespaces: [rawObject({ name: "web-1", labels: { [labels.project]: "web" } })],
     clusterroles: [bundle("one", "get")],
   });
   expect([book.placeOf("web-1"), book.placeOf("unknown"), book.placeOf("")]).toEqual([
@@ -209,14 +215,14 @@ test("places and bundles follow labels", async () => {
       .get("reading")
       ?.map(({ verbs }) => verbs),
   ).toEqual([["get"]]);
-  listWatch.tell("clusterroles", "ADDED", bundle("two", "list"));
+  listWatch.emit("clusterroles", "ADDED", bundle("two", "list"));
   expect(
     book
       .roles()
       .get("reading")
       ?.flatMap(({ verbs }) => verbs),
   ).toEqual(["get", "list"]);
-  listWatch.tell("namespaces", "MODIFIED", raw({ name: "web-1", labels: {} }));
+  listWatch.emit("namespaces", "MODIFIED", rawObject({ name: "web-1", labels: {} }));
   expect(book.placeOf("web-1")).toEqual({ target: "Management" });
   stop.abort();
 });
@@ -224,7 +230,7 @@ test("places and bundles follow labels", async () => {
 test("nothing counts before everything is listed", () => {
   const clock = new TestClock();
   const deps = {
-    listWatch: new ToldListWatch({}),
+    listWatch: new FakeListWatch({}),
     clock,
     yielder: new Yielder(clock),
     log: recordingLog(),
@@ -248,7 +254,7 @@ test("nothing counts before everything is listed", () => {
 });
 
 test("nothing counts any more 30 s after the last watch of any kind was opened", async () => {
-  const { book, clock, stop } = await told({});
+  const { book, clock, stop } = await startCache({});
   expect([book.isProven(), book.unprovenBecause()]).toEqual([true, []]);
   expect(book.watches()).toContainEqual({
     resource: "ownedaccesskeys",

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { accessKeyCodec } from "../../src/authn/access-key-codec.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 
 test("an entry comes back with uid and resourceVersion", () => {
   const value = {
-    metadata: sightedMetadata(),
+    metadata: observedMetadata(),
     spec: {
       user: "alice",
       disabled: false,

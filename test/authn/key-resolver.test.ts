@@ -2,15 +2,15 @@ import { expect, test } from "vitest";
 import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { annotations } from "../../src/api/names.ts";
 import { ancestorsOf } from "../../src/domain/access-key/key-state.ts";
-import { asked, policies } from "../support/requester-objects.ts";
-import { told } from "../support/fake-informers.ts";
+import { rawRequested, policies } from "../support/requester-objects.ts";
+import { syncedInformers } from "../support/fake-informers.ts";
 import type { RawObject } from "../support/fake-list-watch.ts";
 
 const config = { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } };
 
 /** A key that was asked for with another. */
 function parentKey(name: string, other: string): RawObject {
-  return asked(name, {
+  return rawRequested(name, {
     metadata: {
       annotations: { [annotations.requester]: "ann", [annotations.requesterKeyId]: `uid-${other}` },
     },
@@ -18,7 +18,7 @@ function parentKey(name: string, other: string): RawObject {
 }
 
 async function lineage(name: string, keys: readonly RawObject[]) {
-  const { informers } = await told({ ...policies, ownedaccesskeys: keys });
+  const { informers } = await syncedInformers({ ...policies, ownedaccesskeys: keys });
   const view = createKeyResolver({
     keys: informers.stores.keys,
     policies: informers.stores.requesterPolicies,
@@ -32,7 +32,7 @@ async function lineage(name: string, keys: readonly RawObject[]) {
 }
 
 test("a key is seen with the keys that it was asked for with", async () => {
-  const keys = [parentKey("c", "b"), parentKey("b", "a"), asked("a")];
+  const keys = [parentKey("c", "b"), parentKey("b", "a"), rawRequested("a")];
   expect(await lineage("c", keys)).toEqual(["c", "b", "a"]);
   expect(await lineage("a", keys)).toEqual(["a"]);
   expect(await lineage("c", keys.slice(0, 2))).toEqual(["c", "b", "gone"]);
@@ -42,7 +42,7 @@ test("a key is seen with the keys that it was asked for with", async () => {
 test("more generations than there ever should be end in a key that is gone", async () => {
   const names = Array.from({ length: 12 }, (_, index) => `k${index}`);
   const keys = names.map((name, index) =>
-    index === 0 ? asked(name) : parentKey(name, `k${index - 1}`),
+    index === 0 ? rawRequested(name) : parentKey(name, `k${index - 1}`),
   );
   expect(await lineage("k7", keys)).toEqual(["k7", "k6", "k5", "k4", "k3", "k2", "k1", "k0"]);
   expect((await lineage("k8", keys)).at(-1)).toBe("gone");

@@ -7,7 +7,7 @@ import { createMetrics } from "../../src/runtime/metrics.ts";
 import { LastActivity } from "../../src/authn/last-activity.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
-import { viewWith } from "../support/review-fixture.ts";
+import { resolvedKeyWith } from "../support/review-fixture.ts";
 
 const failure = (code: KubeErrorCode): KubeError => new KubeError("x", { code, status: 0 });
 
@@ -18,7 +18,7 @@ function recording({
   const [clock, stop, log] = [new TestClock(), new AbortController(), recordingLog()];
   const patches: Patch["body"][] = [];
   const left = [...answers];
-  let key: ObservedAccessKey | undefined = viewWith().key;
+  let key: ObservedAccessKey | undefined = resolvedKeyWith().key;
   const see = (lastActivity: string | undefined, resourceVersion = "8"): void => {
     if (key !== undefined)
       key = {
@@ -29,7 +29,7 @@ function recording({
   };
   const lastActivity = new LastActivity({
     book: {
-      byId: (uid) => (uid === key?.metadata.uid ? { ...viewWith(), key } : undefined),
+      byId: (uid) => (uid === key?.metadata.uid ? { ...resolvedKeyWith(), key } : undefined),
       observe: () => see(String(Reflect.get(Object(patches.at(-1)?.["status"]), "lastActivity"))),
     },
     client: {

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { RequesterCounts } from "../../src/authn/requester-counts.ts";
 import { annotations } from "../../src/api/names.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 
 const of = (requester: string) =>
-  sightedMetadata({ annotations: { [annotations.requester]: requester } });
+  observedMetadata({ annotations: { [annotations.requester]: requester } });
 
 test("objects are counted by requester, through all that happens to them", () => {
   const counts = new RequesterCounts();
   counts.note(undefined, of("alice"));
   counts.note(undefined, of("alice"));
-  counts.note(undefined, sightedMetadata());
+  counts.note(undefined, observedMetadata());
   expect([counts.of("alice"), counts.of("bob"), counts.of("")]).toEqual([2, 0, 0]);
   counts.note(of("alice"), of("alice"));
   counts.note(of("alice"), of("bob"));

@@ -7,7 +7,7 @@ import {
   type PolicyStores,
 } from "../../src/authn/requester-policies.ts";
 import { Store } from "../../src/kube/store.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 
 type Instants = readonly (string | undefined)[];
 
@@ -18,7 +18,7 @@ function storesOf(instants: Instants): readonly Store<Metadata>[] {
       store.set("policy", {
         uid: "u",
         resourceVersion: "1",
-        value: sightedMetadata({ creationTimestamp }),
+        value: observedMetadata({ creationTimestamp }),
       });
     return store;
   });
@@ -65,7 +65,7 @@ describe("what makes a requester certain", () => {
 });
 
 test("a stamp counts as far as they do", () => {
-  const metadata = sightedMetadata({ annotations: { [annotations.requester]: "alice" } });
+  const metadata = observedMetadata({ annotations: { [annotations.requester]: "alice" } });
   expect(observeRequester(metadata, storesWith([january, january], none, [january]))).toMatchObject(
     { kind: "known", name: "alice" },
   );

@@ -3,8 +3,8 @@ import { isTrueAt, listAt, recordAt } from "../../src/api/parse.ts";
 import { latencyRow } from "./latency.ts";
 import { home, parsed, sharedSecretPath, sharedSecretRequest } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
-import { watchCollection } from "./sightings.ts";
-import type { Running, Stage } from "./stage.ts";
+import { watchCollection } from "./watch-collection.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const name = "granted";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -15,11 +15,11 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
  * this is what it takes to effect).
  */
 export async function accessRows(
-  stage: Stage,
+  fixture: BenchFixture,
   running: Running,
   samples: number,
 ): Promise<readonly Row[]> {
-  const { admin } = stage;
+  const { admin } = fixture;
   const path = sharedSecretPath(home, name);
   await admin.send(sharedSecretRequest({ name }, 1));
   const bindings = await watchCollection(admin, `${rbac}/rolebindings`);
@@ -46,11 +46,11 @@ export async function accessRows(
           (subject) => recordAt({ subject }, "subject").name === user,
         ),
     );
-    taken.granted.push((await untilMay(stage, user, true)) - asked);
+    taken.granted.push((await untilMay(fixture, user, true)) - asked);
     taken.bound.push(Math.max(0, (await bound).at - asked));
     await give(["somebody"]);
     const askedBack = performance.now();
-    taken.revoked.push((await untilMay(stage, user, false)) - askedBack);
+    taken.revoked.push((await untilMay(fixture, user, false)) - askedBack);
   }
   const usage = await end();
   bindings.stop();
@@ -63,7 +63,7 @@ export async function accessRows(
   ];
 }
 
-async function untilMay({ admin }: Stage, user: string, wanted: boolean): Promise<number> {
+async function untilMay({ admin }: BenchFixture, user: string, wanted: boolean): Promise<number> {
   const resourceAttributes = {
     group: "management.service",
     resource: "sharedsecrets",

@@ -9,7 +9,7 @@ import { objectCostRows } from "./object-costs.ts";
 import { home, namespaceRequest, sharedSecretPath } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import type { Running, Stage } from "./stage.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 /** How long a controller may take to be ready, or to have nothing to do, in milliseconds. */
 const patienceMs = 300_000;
@@ -22,48 +22,48 @@ const limitMB = (512 * 1024 * 1024) / 1e6;
  * heap limit that is shipped, while they are written and at the start over them.
  */
 export async function bigObjectRows(
-  stage: Stage,
+  fixture: BenchFixture,
   sizes: Size["big"],
-  tell: (rows: readonly Row[]) => void,
+  report: (rows: readonly Row[]) => void,
 ): Promise<void> {
-  tell(objectCostRows());
+  report(objectCostRows());
   for (const { targets, kilobytes } of sizes.fanOuts) {
     const project = `big-${kilobytes}`;
-    await stage.admin.pour(targets, (index) => namespaceRequest(`${project}-${index}`, project));
+    await fixture.admin.pour(targets, (index) => namespaceRequest(`${project}-${index}`, project));
     const what = `${targets} copies of ${kilobytes} kB`;
-    stage.say(what);
-    tell(
-      await whileWatched(stage, `${what}: written`, async ({ readings }) => {
-        await put(stage, { name: project, project, kilobytes });
+    fixture.say(what);
+    report(
+      await whileWatched(fixture, `${what}: written`, async ({ readings }) => {
+        await put(fixture, { name: project, project, kilobytes });
         await readings.settled(patienceMs);
       }),
     );
-    tell(await whileWatched(stage, `${what}: start over them`, () => Promise.resolve()));
-    tell(
-      await whileWatched(stage, `${what}: changed`, async ({ readings }) => {
-        await put(stage, { name: project, project, kilobytes, method: "PATCH" });
+    report(await whileWatched(fixture, `${what}: start over them`, () => Promise.resolve()));
+    report(
+      await whileWatched(fixture, `${what}: changed`, async ({ readings }) => {
+        await put(fixture, { name: project, project, kilobytes, method: "PATCH" });
         await readings.settled(patienceMs);
       }),
     );
-    tell(
-      await whileWatched(stage, `${what}: deleted`, async ({ readings }) => {
-        await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, project) });
+    report(
+      await whileWatched(fixture, `${what}: deleted`, async ({ readings }) => {
+        await fixture.admin.send({ method: "DELETE", path: sharedSecretPath(home, project) });
         await readings.settled(patienceMs);
       }),
     );
   }
   const { count, kilobytes } = sizes.unsynced;
   const what = `${count} SharedSecrets of ${kilobytes} kB, not synced`;
-  stage.say(what);
+  fixture.say(what);
   for (let index = 0; index < count; index += 1)
-    await put(stage, { name: `unsynced-${index}`, kilobytes });
-  tell(await whileWatched(stage, `${what}: first start`, () => Promise.resolve()));
-  tell(await whileWatched(stage, `${what}: start over them`, () => Promise.resolve()));
-  await stage.admin.pour(count, (index) => ({
+    await put(fixture, { name: `unsynced-${index}`, kilobytes });
+  report(await whileWatched(fixture, `${what}: first start`, () => Promise.resolve()));
+  report(await whileWatched(fixture, `${what}: start over them`, () => Promise.resolve()));
+  await fixture.admin.pour(count, (index) => ({
     method: "DELETE",
     path: sharedSecretPath(home, `unsynced-${index}`),
   }));
-  tell(await whileWatched(stage, `${what}: deleted`, () => Promise.resolve()));
+  report(await whileWatched(fixture, `${what}: deleted`, () => Promise.resolve()));
 }
 
 interface Big {
@@ -74,7 +74,10 @@ interface Big {
 }
 
 /** Makes a SharedSecret of random bytes, or gives it other ones. */
-async function put({ admin }: Stage, { name, project, kilobytes, method }: Big): Promise<void> {
+async function put(
+  { admin }: BenchFixture,
+  { name, project, kilobytes, method }: Big,
+): Promise<void> {
   const data = { bundle: randomBytes(kilobytes * 1000).toString("base64") };
   if (method !== undefined)
     return void (await admin.send({
@@ -96,14 +99,14 @@ async function put({ admin }: Stage, { name, project, kilobytes, method }: Big):
  * it. One that dies or is never ready is a row, too.
  */
 async function whileWatched(
-  stage: Stage,
+  fixture: BenchFixture,
   name: string,
   work: (running: Running) => Promise<void>,
 ): Promise<readonly Row[]> {
-  const blocks = join(stage.controlPlane.directory, "blocks");
+  const blocks = join(fixture.controlPlane.directory, "blocks");
   rmSync(blocks, { force: true });
   const probe = `--import=${new URL("processor-blocks.ts", import.meta.url).href}`;
-  const running = await stage.start(`${shippedNodeOptions()} ${probe}`, { BLOCKS_FILE: blocks });
+  const running = await fixture.start(`${shippedNodeOptions()} ${probe}`, { BLOCKS_FILE: blocks });
   const peak = watchPeak(running.pid);
   const began = performance.now();
   try {

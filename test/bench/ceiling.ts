@@ -7,7 +7,7 @@ import {
   secretPath,
   tokenRequest,
 } from "../support/bench-objects.ts";
-import type { Stage } from "./stage.ts";
+import type { BenchFixture } from "./bench-fixture.ts";
 
 const warmUp = 1000;
 
@@ -15,7 +15,7 @@ const warmUp = 1000;
  * Sends the first 1,000 requests of the account's connections, which cost a process more than later
  * ones.
  */
-export async function warmBareClient({ account }: Stage): Promise<void> {
+export async function warmBareClient({ account }: BenchFixture): Promise<void> {
   await account.pour(warmUp, () => ({ method: "GET", path: secretPath("latchkey-system") }));
 }
 
@@ -69,7 +69,7 @@ export function secretCeiling(client: BareClient, namespaces: readonly string[])
  * Latchkey writes a finalizer and a status for each token; it grants in batches, which counts as
  * nothing here.
  */
-export async function tokenCeiling({ admin, account }: Stage): Promise<number> {
+export async function tokenCeiling({ admin, account }: BenchFixture): Promise<number> {
   const count = 500;
   const name = (index: number): string => `ceiling-${index}`;
   const path = (index: number): string => ownPath("directclusterendpointtokens", name(index));

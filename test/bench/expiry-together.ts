@@ -5,8 +5,8 @@ import { latencyRow } from "./latency.ts";
 import { keyRequest, metadataOf, ownPath, parsed } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import { watchCollection } from "./sightings.ts";
-import type { Running, Stage } from "./stage.ts";
+import { watchCollection } from "./watch-collection.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const day = 86_400;
 const keysPath = (name?: string): string => ownPath("ownedaccesskeys", name);
@@ -15,7 +15,7 @@ const keysPath = (name?: string): string => ownPath("ownedaccesskeys", name);
  * Keys a second whose status the bare client patches, while no controller runs: one write for each.
  */
 export async function keyStatusCeiling(
-  { admin, account }: Stage,
+  { admin, account }: BenchFixture,
   { together }: Size["keys"],
 ): Promise<number> {
   const name = (index: number): string => `ceiling-${index}`;
@@ -40,11 +40,11 @@ const ceilingConditions = ["Active", "Expired", "Expiring", "Ready", "Stalled"].
 
 /** How late keys that end in one second say that they are expired; `ceiling` in keys a second. */
 export async function togetherRows(
-  stage: Stage,
+  fixture: BenchFixture,
   running: Running,
   { size, ceiling }: { readonly size: Size["keys"]; readonly ceiling: number },
 ): Promise<readonly Row[]> {
-  const { admin, say } = stage;
+  const { admin, say } = fixture;
   const { together, requesters } = size;
   const name = (index: number): string => `together-${index}`;
   const createdAt: number[] = [];
@@ -67,10 +67,10 @@ export async function togetherRows(
   await running.readings.settled();
   const late = new Map<string, number>();
   const all = Promise.withResolvers<void>();
-  const sightings = await watchCollection(admin, keysPath(), {
+  const watch = await watchCollection(admin, keysPath(), {
     isKept: (line) => line.includes('"name":"together-'),
   });
-  sightings.each(({ object, at }) => {
+  watch.each(({ object, at }) => {
     const conditions = parseConditions(recordAt(object, "status"));
     const isSaid =
       conditions.some(({ type, status }) => type === "Expired" && status === "True") &&
@@ -89,7 +89,7 @@ export async function togetherRows(
   await all.promise;
   await running.readings.settled();
   const usage = await end();
-  sightings.stop();
+  watch.stop();
   const values = [...late.values()].sort((one, other) => one - other);
   const last = values.at(-1) ?? 0;
   const { POST = 0, PATCH = 0 } = usage.requests;

@@ -4,8 +4,8 @@ import { latencyRow } from "./latency.ts";
 import { keyRequest, metadataOf, ownPath } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import { watchCollection } from "./sightings.ts";
-import type { Running, Stage } from "./stage.ts";
+import { watchCollection } from "./watch-collection.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const day = 86_400;
 /** The first key expires this long after the last was made, in seconds. */
@@ -13,7 +13,7 @@ const leadSeconds = 8;
 
 /** Keys that last, made by the bare client while no controller runs. */
 export async function seedKeys(
-  { admin, say }: Stage,
+  { admin, say }: BenchFixture,
   { lasting, requesters }: Size["keys"],
 ): Promise<void> {
   say(`seeding ${lasting} keys that last`);
@@ -24,11 +24,11 @@ export async function seedKeys(
 
 /** How long the controller needs for all that was seeded: it is started here, and stays. */
 export async function takeInKeys(
-  stage: Stage,
+  fixture: BenchFixture,
   { lasting }: Size["keys"],
 ): Promise<{ readonly rows: readonly Row[]; readonly running: Running }> {
-  stage.say("taking them in");
-  const running = await stage.start();
+  fixture.say("taking them in");
+  const running = await fixture.start();
   await running.ready();
   const end = await running.readings.begin();
   const began = performance.now();
@@ -50,17 +50,17 @@ export async function takeInKeys(
 
 /** How late a key says that it is expired, beside many others that are not. */
 export async function expiryRows(
-  stage: Stage,
+  fixture: BenchFixture,
   running: Running,
   { lasting, expiring, withinSeconds, requesters }: Size["keys"],
 ): Promise<readonly Row[]> {
-  const { admin, say } = stage;
+  const { admin, say } = fixture;
   const late = new Map<string, number>();
   const all = Promise.withResolvers<void>();
-  const sightings = await watchCollection(admin, ownPath("ownedaccesskeys"), {
+  const watch = await watchCollection(admin, ownPath("ownedaccesskeys"), {
     isKept: (line) => line.includes('"name":"brief-'),
   });
-  sightings.each(({ object, at }) => {
+  watch.each(({ object, at }) => {
     const status = recordAt(object, "status");
     const isExpired = parseConditions(status).some(
       (condition) => condition.type === "Expired" && condition.status === "True",
@@ -81,7 +81,7 @@ export async function expiryRows(
   );
   await all.promise;
   const usage = await end();
-  sightings.stop();
+  watch.stop();
   const values = [...late.values()];
   return [
     latencyRow(

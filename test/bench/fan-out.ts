@@ -13,7 +13,7 @@ import {
 } from "../support/bench-objects.ts";
 import { median } from "../support/percentile.ts";
 import type { Row, Usage } from "./report.ts";
-import type { Running, Stage } from "./stage.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 /** What fan-outs to so many namespaces of one project took: one entry for each round. */
 interface Rounds {
@@ -35,7 +35,7 @@ interface Round {
  * the median rounds.
  */
 export async function fanOutRows(
-  stage: Stage,
+  fixture: BenchFixture,
   running: Running,
   {
     project,
@@ -49,15 +49,15 @@ export async function fanOutRows(
     unchanged: [],
     ceilings: { create: [], update: [] },
   };
-  const bare = secretCeiling(stage.account, namespaces);
+  const bare = secretCeiling(fixture.account, namespaces);
   const width = namespaces.length;
   for (let round = 0; round < rounds; round += 1) {
     const name = `fan-out-${width}-${round}-${Math.floor(performance.now())}`;
-    const arrivals = await countCopies(stage);
+    const arrivals = await countCopies(fixture);
     taken.ceilings.create.push(await bare.create());
     taken.create.push(
       await timed(running, async () => {
-        await stage.admin.send(sharedSecretRequest({ name, project }, 1));
+        await fixture.admin.send(sharedSecretRequest({ name, project }, 1));
         return arrivals.reach(width);
       }),
     );
@@ -65,7 +65,7 @@ export async function fanOutRows(
     taken.ceilings.update.push(await bare.replace());
     taken.update.push(
       await timed(running, async () => {
-        await stage.admin.send({
+        await fixture.admin.send({
           method: "PATCH",
           path: sharedSecretPath(home, name),
           body: { spec: { data: dataOf(2) } },
@@ -74,10 +74,10 @@ export async function fanOutRows(
       }),
     );
     await running.readings.settled();
-    taken.unchanged.push(await timed(running, () => describeAnew(stage, name)));
+    taken.unchanged.push(await timed(running, () => describeAnew(fixture, name)));
     arrivals.stop();
     await bare.remove();
-    await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
+    await fixture.admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
     await running.readings.settled();
   }
   return rowsOf(width, taken);
@@ -94,7 +94,7 @@ async function timed(running: Running, work: () => Promise<number>): Promise<Rou
 /** Counts the events of all copies; the lines are not even parsed. */
 async function countCopies({
   admin,
-}: Stage): Promise<{ reach(count: number): Promise<number>; stop: () => void }> {
+}: BenchFixture): Promise<{ reach(count: number): Promise<number>; stop: () => void }> {
   let seen = 0;
   let wake: { readonly count: number; readonly resolve: (at: number) => void } | undefined;
   const { resourceVersion } = metadataOf(
@@ -119,7 +119,7 @@ async function countCopies({
 }
 
 /** A change of the display name touches no copy; it has been looked at when the status says so. */
-async function describeAnew({ admin }: Stage, name: string): Promise<number> {
+async function describeAnew({ admin }: BenchFixture, name: string): Promise<number> {
   const path = sharedSecretPath(home, name);
   const generation = (text: string): number =>
     numberAt(recordAt(parsed(text), "metadata"), "generation") ?? 0;

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Row } from "./report.ts";
-import { watchCollection } from "./sightings.ts";
-import type { Running, Stage } from "./stage.ts";
+import { watchCollection } from "./watch-collection.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 /**
  * What the controller does while nothing happens, renewals of its Lease aside, which are counted by
  * their events.
  */
 export async function idleRows(
-  { admin }: Stage,
+  { admin }: BenchFixture,
   running: Running,
   seconds: number,
 ): Promise<readonly Row[]> {

@@ -21,7 +21,7 @@ import { repairRows } from "./repair.ts";
 import { ratioOf, type Row, table } from "./report.ts";
 import { reviewRows, seedScopedKeys } from "./reviews.ts";
 import { type Size, sizeNamed } from "./sizes.ts";
-import { type Running, setStage, type Stage } from "./stage.ts";
+import { type Running, startBenchFixture, type BenchFixture } from "./bench-fixture.ts";
 
 const began = performance.now();
 
@@ -36,18 +36,18 @@ const namesOf = (prefix: string, count: number): readonly string[] =>
 
 /** What a part measures with. */
 interface Bench {
-  readonly stage: Stage;
+  readonly fixture: BenchFixture;
   readonly size: Size;
   /** Hands rows over as soon as they are there. */
-  readonly tell: (rows: readonly Row[]) => void;
+  readonly report: (rows: readonly Row[]) => void;
 }
 
-async function fanOut({ stage, size, tell }: Bench): Promise<void> {
-  const running = await warmController(stage);
+async function fanOut({ fixture, size, report }: Bench): Promise<void> {
+  const running = await warmController(fixture);
   for (const { targets, rounds } of size.fanOuts) {
     say(`fan-outs to ${targets} namespaces`);
-    tell(
-      await fanOutRows(stage, running, {
+    report(
+      await fanOutRows(fixture, running, {
         project: `of-${targets}`,
         namespaces: namesOf(`of-${targets}`, targets),
         rounds,
@@ -57,69 +57,69 @@ async function fanOut({ stage, size, tell }: Bench): Promise<void> {
   await running.stop();
 }
 
-async function latency({ stage, size, tell }: Bench): Promise<void> {
-  const running = await warmController(stage);
+async function latency({ fixture, size, report }: Bench): Promise<void> {
+  const running = await warmController(fixture);
   say("repairs");
   const targets = size.fanOuts[0]?.targets ?? 0;
-  tell(
-    await repairRows(stage, running, {
+  report(
+    await repairRows(fixture, running, {
       project: `of-${targets}`,
       namespaces: namesOf(`of-${targets}`, targets),
       samples: size.samples,
     }),
   );
   say("grants and revocations");
-  tell(await accessRows(stage, running, size.samples));
+  report(await accessRows(fixture, running, size.samples));
   await running.stop();
 }
 
-async function newcomer({ stage, size, tell }: Bench): Promise<void> {
-  await seedNamespaces(stage, "wide", size.newcomers.beside);
-  const running = await warmController(stage);
-  tell(await newcomerRows(stage, running, { project: "wide", ...size.newcomers }));
+async function newcomer({ fixture, size, report }: Bench): Promise<void> {
+  await seedNamespaces(fixture, "wide", size.newcomers.beside);
+  const running = await warmController(fixture);
+  report(await newcomerRows(fixture, running, { project: "wide", ...size.newcomers }));
   await running.stop();
 }
 
-async function mint({ stage, size, tell }: Bench): Promise<void> {
+async function mint({ fixture, size, report }: Bench): Promise<void> {
   say("minting");
-  const before = await tokenCeiling(stage);
-  const running = await warmController(stage);
-  const minted = await mintRounds(stage, running, { tokens: size.tokens, samples: size.samples });
+  const before = await tokenCeiling(fixture);
+  const running = await warmController(fixture);
+  const minted = await mintRounds(fixture, running, { tokens: size.tokens, samples: size.samples });
   await running.stop();
-  tell(minted((before + (await tokenCeiling(stage))) / 2));
+  report(minted((before + (await tokenCeiling(fixture))) / 2));
 }
 
-async function keys({ stage, size, tell }: Bench): Promise<void> {
-  const before = await keyStatusCeiling(stage, size.keys);
-  await seedKeys(stage, size.keys);
-  const { rows, running } = await takeInKeys(stage, size.keys);
-  tell(rows);
-  tell(await expiryRows(stage, running, size.keys));
-  tell(await togetherRows(stage, running, { size: size.keys, ceiling: before }));
+async function keys({ fixture, size, report }: Bench): Promise<void> {
+  const before = await keyStatusCeiling(fixture, size.keys);
+  await seedKeys(fixture, size.keys);
+  const { rows, running } = await takeInKeys(fixture, size.keys);
+  report(rows);
+  report(await expiryRows(fixture, running, size.keys));
+  report(await togetherRows(fixture, running, { size: size.keys, ceiling: before }));
   await running.stop();
 }
 
-async function reviews({ stage, size, tell }: Bench): Promise<void> {
-  await seedScopedKeys(stage, size.keys);
-  const webhook = await stage.startWebhook();
-  tell(await reviewRows(stage, webhook, size.keys));
+async function reviews({ fixture, size, report }: Bench): Promise<void> {
+  await seedScopedKeys(fixture, size.keys);
+  const webhook = await fixture.startWebhook();
+  report(await reviewRows(fixture, webhook, size.keys));
   await webhook.stop();
 }
 
-async function start({ stage, size, tell }: Bench): Promise<void> {
-  await seedMany(stage, size.many);
+async function start({ fixture, size, report }: Bench): Promise<void> {
+  await seedMany(fixture, size.many);
   say("first fill");
-  tell(await fillMany(stage, size.many));
+  report(await fillMany(fixture, size.many));
   say("start over all of it");
-  const { rows, running } = await startOverMany(stage, size.many);
-  tell(rows);
+  const { rows, running } = await startOverMany(fixture, size.many);
+  report(rows);
   say(`idle for ${size.idleSeconds} s`);
-  tell(await idleRows(stage, running, size.idleSeconds));
+  report(await idleRows(fixture, running, size.idleSeconds));
   await running.stop();
 }
 
-async function sizes({ stage, size, tell }: Bench): Promise<void> {
-  await bigObjectRows(stage, size.big, tell);
+async function sizes({ fixture, size, report }: Bench): Promise<void> {
+  await bigObjectRows(fixture, size.big, report);
 }
 
 /** What can be measured apart from the rest, in this order. */
@@ -143,18 +143,22 @@ function partsNamed(text: string | undefined): readonly string[] {
 }
 
 /** A controller that has sent its first 1,000 requests. */
-async function warmController(stage: Stage): Promise<Running> {
-  const running = await stage.start();
+async function warmController(fixture: BenchFixture): Promise<Running> {
+  const running = await fixture.start();
   await running.ready();
   await running.readings.settled(300_000);
-  await stage.admin.send(sharedSecretRequest({ name: "warm-up", project: "of-*" }, 1));
+  await fixture.admin.send(sharedSecretRequest({ name: "warm-up", project: "of-*" }, 1));
   await running.readings.settled();
-  await stage.admin.send({ method: "DELETE", path: sharedSecretPath(home, "warm-up") });
+  await fixture.admin.send({ method: "DELETE", path: sharedSecretPath(home, "warm-up") });
   await running.readings.settled();
   return running;
 }
 
-async function seedNamespaces({ admin }: Stage, project: string, count: number): Promise<void> {
+async function seedNamespaces(
+  { admin }: BenchFixture,
+  project: string,
+  count: number,
+): Promise<void> {
   const names = namesOf(project, count);
   const ms = await admin.pour(names.length, (index) =>
     namespaceRequest(names[index] ?? "", project),
@@ -166,28 +170,28 @@ async function main(): Promise<void> {
   const size = sizeNamed(process.env.SIZE);
   const names = partsNamed(process.env.PARTS);
   const rows: Row[] = [];
-  const tell: Bench["tell"] = (some) => {
+  const report: Bench["report"] = (some) => {
     rows.push(...some);
     process.stdout.write(`${table(some)}\n`);
   };
-  const stage = await setStage(say);
+  const fixture = await startBenchFixture(say);
   try {
-    await stage.admin.send(namespaceRequest(home));
-    for (const { targets } of size.fanOuts) await seedNamespaces(stage, `of-${targets}`, targets);
-    await warmBareClient(stage);
-    for (const name of names) await parts[name]?.({ stage, size, tell });
+    await fixture.admin.send(namespaceRequest(home));
+    for (const { targets } of size.fanOuts) await seedNamespaces(fixture, `of-${targets}`, targets);
+    await warmBareClient(fixture);
+    for (const name of names) await parts[name]?.({ fixture, size, report });
   } finally {
-    await stage.close();
+    await fixture.close();
   }
   const seconds = (performance.now() - began) / 1000;
   process.stdout.write(
     `\n${size.name}, ${cpus().length} CPUs (${cpus()[0]?.model ?? "?"}), node ${process.version}, ${seconds.toFixed(0)} s\n\n${table(rows)}\n`,
   );
   if (process.env.JSON) {
-    const told = rows.map((row) => ({ ...row, ratio: ratioOf(row) }));
+    const withRatios = rows.map((row) => ({ ...row, ratio: ratioOf(row) }));
     writeFileSync(
       process.env.JSON,
-      `${JSON.stringify({ size: size.name, cpus: cpus().length, node: process.version, kernel: release(), seconds, rows: told }, null, 2)}\n`,
+      `${JSON.stringify({ size: size.name, cpus: cpus().length, node: process.version, kernel: release(), seconds, rows: withRatios }, null, 2)}\n`,
     );
   }
 }

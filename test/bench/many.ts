@@ -3,14 +3,14 @@ import { peakMemory } from "./controller-readings.ts";
 import { foreignRequest, namespaceRequest, sharedSecretRequest } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import type { Running, Stage } from "./stage.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 /**
  * The many SharedSecrets and the Secrets that are not Latchkey's, made by the bare client while no
  * controller runs.
  */
 export async function seedMany(
-  { admin, say }: Stage,
+  { admin, say }: BenchFixture,
   { sources, targets, foreign }: Size["many"],
 ): Promise<void> {
   const homes = Math.ceil(sources / 100);
@@ -32,10 +32,10 @@ export async function seedMany(
 
 /** How long the controller needs to make all copies of what was seeded: it is started here. */
 export async function fillMany(
-  stage: Stage,
+  fixture: BenchFixture,
   { sources, targets }: Size["many"],
 ): Promise<readonly Row[]> {
-  const running = await stage.start();
+  const running = await fixture.start();
   await running.ready();
   const end = await running.readings.begin();
   const began = performance.now();
@@ -55,10 +55,10 @@ export async function fillMany(
 
 /** A start over everything that is right already; the controller stays. */
 export async function startOverMany(
-  stage: Stage,
+  fixture: BenchFixture,
   { sources, targets, foreign }: Size["many"],
 ): Promise<{ readonly rows: readonly Row[]; readonly running: Running }> {
-  const running = await stage.start();
+  const running = await fixture.start();
   const ready = ((await running.ready()) - running.startedAt) / 1000;
   const { blockMs: blockBefore } = await running.readings.read();
   const end = await running.readings.begin();

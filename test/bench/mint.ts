@@ -4,8 +4,8 @@ import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { latencyRow } from "./latency.ts";
 import { metadataOf, ownPath, tokenRequest } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
-import { watchCollection } from "./sightings.ts";
-import type { Running, Stage } from "./stage.ts";
+import { watchCollection } from "./watch-collection.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const collection = ownPath("directclusterendpointtokens");
 
@@ -21,12 +21,12 @@ const aloneMs = 150;
  * second.
  */
 export async function mintRounds(
-  stage: Stage,
+  fixture: BenchFixture,
   running: Running,
   { tokens, samples }: { readonly tokens: number; readonly samples: number },
 ): Promise<(ceiling: number) => readonly Row[]> {
-  const { admin } = stage;
-  const minted = await watchMinted(stage);
+  const { admin } = fixture;
+  const minted = await watchMinted(fixture);
   const waitsOf = async (prefix: string, pauseMs: number): Promise<readonly number[]> => {
     const waits: number[] = [];
     for (let sample = 0; sample < samples; sample += 1) {
@@ -72,19 +72,19 @@ export async function mintRounds(
 
 async function watchMinted({
   admin,
-}: Stage): Promise<{ of(name: string): Promise<number>; stop: () => void }> {
+}: BenchFixture): Promise<{ of(name: string): Promise<number>; stop: () => void }> {
   const seen = new Map<string, PromiseWithResolvers<number>>();
   const entry = (name: string): PromiseWithResolvers<number> => {
     const standing = seen.get(name) ?? Promise.withResolvers<number>();
     seen.set(name, standing);
     return standing;
   };
-  const sightings = await watchCollection(admin, collection, {
+  const watch = await watchCollection(admin, collection, {
     isKept: (line) => line.includes('"token":"'),
   });
-  sightings.each(({ object, at }) => {
+  watch.each(({ object, at }) => {
     if (stringAt(recordAt(object, "status"), "token") !== undefined)
       entry(metadataOf(object).name).resolve(at);
   });
-  return { of: (name) => entry(name).promise, stop: sightings.stop };
+  return { of: (name) => entry(name).promise, stop: watch.stop };
 }

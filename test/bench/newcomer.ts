@@ -10,8 +10,8 @@ import {
 } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import { copiesOnly, watchCollection } from "./sightings.ts";
-import type { Running, Stage } from "./stage.ts";
+import { copiesOnly, watchCollection } from "./watch-collection.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const name = "wide";
 
@@ -21,18 +21,18 @@ const name = "wide";
  * fan-out is repeated until there were enough.
  */
 export async function newcomerRows(
-  stage: Stage,
+  fixture: BenchFixture,
   running: Running,
   { project, atLeast, beside }: Size["newcomers"] & { readonly project: string },
 ): Promise<readonly Row[]> {
-  const { admin, say } = stage;
+  const { admin, say } = fixture;
   const newcomer = /"namespace":"newcomer-/;
   let copies = 0;
   const isKept = (line: string): boolean => {
     copies += 1;
     return newcomer.test(line);
   };
-  const sightings = await watchCollection(admin, "/api/v1/secrets", {
+  const watch = await watchCollection(admin, "/api/v1/secrets", {
     selector: copiesOnly,
     isKept,
   });
@@ -57,9 +57,7 @@ export async function newcomerRows(
       joining += 1;
       await admin.send(namespaceRequest(namespace, project));
       const joined = performance.now();
-      const { at } = await sightings.first(
-        ({ object }) => metadataOf(object).namespace === namespace,
-      );
+      const { at } = await watch.first(({ object }) => metadataOf(object).namespace === namespace);
       if (isUnderWay()) waits.push(Math.max(0, at - joined));
     }
     rates.push(((copies - before) * 1000) / (performance.now() - begun));
@@ -69,7 +67,7 @@ export async function newcomerRows(
     await running.readings.settled();
   }
   const usage = await end();
-  sightings.stop();
+  watch.stop();
   await admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
   await running.readings.settled();
   return [

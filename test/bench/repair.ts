@@ -11,8 +11,8 @@ import {
   sharedSecretRequest,
 } from "../support/bench-objects.ts";
 import type { Row } from "./report.ts";
-import { copiesOnly, watchCollection, type Sighting } from "./sightings.ts";
-import type { Running, Stage } from "./stage.ts";
+import { copiesOnly, watchCollection, type TimedEvent } from "./watch-collection.ts";
+import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const name = "repaired";
 
@@ -21,7 +21,7 @@ const name = "repaired";
  * event of the repair.
  */
 export async function repairRows(
-  stage: Stage,
+  fixture: BenchFixture,
   running: Running,
   {
     project,
@@ -29,12 +29,12 @@ export async function repairRows(
     samples,
   }: { readonly project: string; readonly namespaces: readonly string[]; readonly samples: number },
 ): Promise<readonly Row[]> {
-  const { admin } = stage;
+  const { admin } = fixture;
   await admin.send(sharedSecretRequest({ name, project }, 1));
   await running.readings.settled();
-  const sightings = await watchCollection(admin, "/api/v1/secrets", { selector: copiesOnly });
+  const watch = await watchCollection(admin, "/api/v1/secrets", { selector: copiesOnly });
   const right = dataOf(1).password;
-  const isRepair = ({ type, object }: Sighting, namespace: string): boolean =>
+  const isRepair = ({ type, object }: TimedEvent, namespace: string): boolean =>
     type !== "DELETED" &&
     metadataOf(object).namespace === namespace &&
     stringAt(recordAt(object, "data"), "password") === right;
@@ -48,7 +48,7 @@ export async function repairRows(
       parsed(await admin.send({ method: "PATCH", path: secretPath(namespace, name), body })),
     );
     const answered = performance.now();
-    const repaired = await sightings.first(
+    const repaired = await watch.first(
       (seen) =>
         isRepair(seen, namespace) &&
         BigInt(metadataOf(seen.object).resourceVersion) > BigInt(wrong.resourceVersion),
@@ -68,12 +68,12 @@ export async function repairRows(
     const answered = performance.now();
     const { resourceVersion } = metadataOf(
       (
-        await sightings.first(
+        await watch.first(
           ({ type, object }) => type === "DELETED" && metadataOf(object).uid === uid,
         )
       ).object,
     );
-    const back = await sightings.first(
+    const back = await watch.first(
       (seen) =>
         isRepair(seen, namespace) &&
         BigInt(metadataOf(seen.object).resourceVersion) > BigInt(resourceVersion),
@@ -81,7 +81,7 @@ export async function repairRows(
     deleted.push(Math.max(0, back.at - answered));
   }
   const deletes = await endDeletes();
-  sightings.stop();
+  watch.stop();
   await admin.send({ method: "DELETE", path: sharedSecretPath(home, name) });
   await running.readings.settled();
   return [

@@ -27,7 +27,7 @@ import {
 import { percentile } from "../support/percentile.ts";
 import type { Row, Usage } from "./report.ts";
 import type { Size } from "./sizes.ts";
-import type { RunningWebhook, Stage } from "./stage.ts";
+import type { RunningWebhook, BenchFixture } from "./bench-fixture.ts";
 
 const day = 86_400;
 /**
@@ -51,7 +51,7 @@ const scope = {
 
 /** Keys with a scope, made by the bare client. */
 export async function seedScopedKeys(
-  { admin, say }: Stage,
+  { admin, say }: BenchFixture,
   { lasting, requesters }: Size["keys"],
 ): Promise<void> {
   say(`seeding ${lasting} keys with a scope`);
@@ -71,11 +71,11 @@ interface Question {
 
 /** How fast the webhook answers kube-apiserver, beside a webhook that does nothing. */
 export async function reviewRows(
-  stage: Stage,
+  fixture: BenchFixture,
   webhook: RunningWebhook,
   { lasting, reviews }: Size["keys"],
 ): Promise<readonly Row[]> {
-  const { admin, say } = stage;
+  const { admin, say } = fixture;
   const certificates = parseWebhookCertificates(
     parsed(
       await admin.send({
@@ -84,7 +84,7 @@ export async function reviewRows(
       }),
     ),
   );
-  const idle = await startIdleWebhook(stage, certificates);
+  const idle = await startIdleWebhook(fixture, certificates);
   const ids = listAt(
     parsed(await admin.send({ method: "GET", path: `${ownPath("ownedaccesskeys")}?limit=500` })),
     "items",
@@ -237,7 +237,7 @@ async function ask(
 }
 
 async function startIdleWebhook(
-  { controlPlane }: Stage,
+  { controlPlane }: BenchFixture,
   certificates: WebhookCertificates,
 ): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
   const directory = join(controlPlane.directory, "idle-webhook");

@@ -117,7 +117,7 @@ describe("each verb", () => {
     const granted = async ({ namespace, name }: Pick<Place, "namespace" | "name">) => {
       const verbs = [...sixVerbs, ...neverGranted, "*"];
       const answers = await Promise.all(
-        verbs.map((deed) => may({ user }, { verb: deed, namespace, name })),
+        verbs.map((action) => may({ user }, { verb: action, namespace, name })),
       );
       return verbs.filter((_, index) => answers[index]);
     };
@@ -253,10 +253,10 @@ describe.concurrent("access names", () => {
     const { name, ...place } = await makeSharedSecret({ namespace, spec: { ...spec(namespace) } });
     await becomesReady({ name, ...place });
     const held = async (caller: Caller) => {
-      const deed = { namespace, name, ...(subresource !== undefined && { subresource }) };
+      const action = { namespace, name, ...(subresource !== undefined && { subresource }) };
       const answers = await Promise.all(
         [...sixVerbs, ...neverGranted].map(async (verb) =>
-          (await may(caller, { verb, ...deed })) ? [verb] : [],
+          (await may(caller, { verb, ...action })) ? [verb] : [],
         ),
       );
       return answers.flat();

@@ -22,7 +22,7 @@ afterAll(expectNoTrouble);
 /** May read a namespace by the shipped role view, and no SharedSecret. */
 const tenant = { user: unique("tenant"), groups: ["system:authenticated"] };
 
-interface Told {
+interface FoundEvent {
   readonly regarding: string;
   readonly type: string;
   readonly reason: string;
@@ -30,7 +30,7 @@ interface Told {
 }
 
 /** The Events of a namespace, as the tenant reads them. */
-async function eventsIn(namespace: string): Promise<readonly Told[]> {
+async function eventsIn(namespace: string): Promise<readonly FoundEvent[]> {
   const answer = await ask(tenant, {
     method: "GET",
     path: `/apis/events.k8s.io/v1/namespaces/${namespace}/events`,

@@ -276,20 +276,20 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     expect(await kubectl(inject("controlPlane"), wait)).toContain("condition met");
   });
 
-  const deeds = [
-    { deed: "get", path: (own: Own) => own.path, method: "GET" },
+  const actions = [
+    { action: "get", path: (own: Own) => own.path, method: "GET" },
     {
-      deed: "watch",
+      action: "watch",
       path: (own: Own) =>
         `${collection}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${own.name}`,
       method: "GET",
     },
-    { deed: "list", path: () => collection, method: "GET" },
-    { deed: "delete", path: (own: Own) => own.path, method: "DELETE" },
-    { deed: "patch", path: (own: Own) => own.path, method: "PATCH" },
+    { action: "list", path: () => collection, method: "GET" },
+    { action: "delete", path: (own: Own) => own.path, method: "DELETE" },
+    { action: "patch", path: (own: Own) => own.path, method: "PATCH" },
   ] as const;
-  it.each(deeds)(
-    "is nothing that bob may $deed, though he may create tokens himself",
+  it.each(actions)(
+    "is nothing that bob may $action, though he may create tokens himself",
     async ({ path, method }) => {
       const { own } = await minted();
       await minted({ by: bob });

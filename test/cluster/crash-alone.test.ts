@@ -11,11 +11,11 @@ import { eventually } from "../support/eventually.ts";
 import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";
 import {
-  hasLoneClusters,
+  hasDedicatedClusters,
   settled,
-  startLoneCluster,
-  type LoneCluster,
-} from "../support/lone-cluster.ts";
+  startDedicatedCluster,
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 
 const api = "/apis/management.service/v1";
 const alice: Caller = { user: "alice", groups: [requesters] };
@@ -26,7 +26,7 @@ const plurals = {
 } as const;
 type Kind = keyof typeof plurals;
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 
 afterAll(() => cluster?.stop());
@@ -65,11 +65,11 @@ async function publishedKids(): Promise<readonly string[]> {
   return listAt(document, "keys").map((key) => stringAt(key, "kid") ?? "");
 }
 
-describe.skipIf(!hasLoneClusters)("a controller whose policies are missing at first", () => {
+describe.skipIf(!hasDedicatedClusters)("a controller whose policies are missing at first", () => {
   const key = { user: "alice", key: "lk.alone.0123456789" };
 
   beforeAll(async () => {
-    cluster = await startLoneCluster({ install: false });
+    cluster = await startDedicatedCluster({ install: false });
     for (const directory of ["crds", "config/rbac"]) await apply(cluster.controlPlane, directory);
     await allowRequesters(cluster);
     await eventually(() => get(`${api}/ownedaccesskeys`), { what: "the kinds to be served" });
@@ -106,7 +106,7 @@ describe.skipIf(!hasLoneClusters)("a controller whose policies are missing at fi
   });
 });
 
-describe.skipIf(!hasLoneClusters)("the signing keys", () => {
+describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
   it("are made anew when their Secret is deleted, and sign every token again with the end it had", async () => {
     await make("DirectClusterEndpointToken", "resigned", { ttl: 900 });
     const before = tokenIn(await becomesReady(tokenPath("resigned"), "Minted")) ?? "";
@@ -167,7 +167,7 @@ describe.skipIf(!hasLoneClusters)("the signing keys", () => {
   );
 });
 
-describe.skipIf(!hasLoneClusters)("an object whose life is over", () => {
+describe.skipIf(!hasDedicatedClusters)("an object whose life is over", () => {
   const kinds = [
     { kind: "DirectClusterEndpointToken", spec: { ttl: 1 } },
     { kind: "OwnedAccessKey", spec: { user: "alice", key: "lk.over.0123456789", ttl: 1 } },

@@ -12,11 +12,11 @@ import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { makeRefusingTargets } from "./refusing-targets.ts";
 import {
-  hasLoneClusters,
-  startLoneCluster,
+  hasDedicatedClusters,
+  startDedicatedCluster,
   valuesOf,
-  type LoneCluster,
-} from "../support/lone-cluster.ts";
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 
 const api = `/apis/${apiVersion}`;
 const alice = { user: "alice", groups: [requesters] };
@@ -24,7 +24,7 @@ const shared = `${api}/namespaces/home/sharedsecrets`;
 const keysPath = "/api/v1/namespaces/latchkey-system/secrets/latchkey-signing-keys";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 let stopWebhook = () => {};
 
@@ -242,8 +242,8 @@ async function ownSecrets(): Promise<void> {
 }
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   await allowRequesters(cluster);
   controller = await cluster.run({ env: { LATCHKEY_LOG_LEVEL: "debug" } });
   await cluster.arrange({
@@ -273,7 +273,7 @@ afterAll(async () => {
   stopWebhook();
 });
 
-describe.skipIf(!hasLoneClusters)("no secret is seen", () => {
+describe.skipIf(!hasDedicatedClusters)("no secret is seen", () => {
   it("though targets refuse their copies in every way there is", async () => {
     const failed = async () => recordAt(await statusOf(`${shared}/all`), "sync").failed === 4;
     await eventually(failed, { what: "four targets to have refused" });

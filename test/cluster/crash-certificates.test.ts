@@ -10,11 +10,11 @@ import { eventually } from "../support/eventually.ts";
 import { askAs } from "../support/key-request.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
 import {
-  hasLoneClusters,
-  type LoneCluster,
-  startLoneCluster,
+  hasDedicatedClusters,
+  type DedicatedCluster,
+  startDedicatedCluster,
   valuesOf,
-} from "../support/lone-cluster.ts";
+} from "../support/dedicated-cluster.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
@@ -22,7 +22,7 @@ const secrets = "/api/v1/namespaces/latchkey-system/secrets";
 const path = `${secrets}/${ownObjects.webhookCertificates}`;
 const warning = /warning: the CA in Secret latchkey-webhook-certificates changed/;
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let webhooks: WebhookProcess[] = [];
 
 async function run(): Promise<WebhookProcess> {
@@ -101,8 +101,8 @@ const restartApiServer = () =>
   );
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   const roleRef = {
     apiGroup: "rbac.authorization.k8s.io",
     kind: "ClusterRole",
@@ -129,70 +129,73 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-describe.skipIf(!hasLoneClusters)("the Secret of the webhook's certificates is deleted", () => {
-  it("and comes back as it was: keys work after the webhook and kube-apiserver have started again", async () => {
-    const before = await dataOf();
-    await cluster.arrange({ method: "DELETE", path });
-    const isBack = async () => (await cluster.ask({}, { method: "GET", path })).code === 200;
-    await eventually(isBack, { what: "the Secret to come back" });
-    expect((await dataOf())["ca.crt"] === before["ca.crt"]).toBe(true);
-    for (const webhook of webhooks) {
-      await end(webhook);
-      await again(webhook);
-    }
-    await restartApiServer();
-    await becomesGood();
-    expect(await Promise.all(webhooks.map(readyz))).toEqual(webhooks.map(() => "200 ok\n"));
-    const after = await dataOf();
-    expect(Object.keys(before).filter((file) => before[file] !== after[file])).toEqual([]);
-  });
-
-  it("again and again, while two replicas run and another one starts", async () => {
-    const before = await dataOf();
-    const second = await run();
-    await second.waitReady();
-    for (let turn = 0; turn < 4; turn++) {
-      const third = turn === 0 ? await run() : webhooks[2];
-      if (third === undefined) throw new Error("no third replica");
-      if (turn > 0) third.start();
+describe.skipIf(!hasDedicatedClusters)(
+  "the Secret of the webhook's certificates is deleted",
+  () => {
+    it("and comes back as it was: keys work after the webhook and kube-apiserver have started again", async () => {
+      const before = await dataOf();
       await cluster.arrange({ method: "DELETE", path });
-      await third.waitReady();
+      const isBack = async () => (await cluster.ask({}, { method: "GET", path })).code === 200;
+      await eventually(isBack, { what: "the Secret to come back" });
+      expect((await dataOf())["ca.crt"] === before["ca.crt"]).toBe(true);
+      for (const webhook of webhooks) {
+        await end(webhook);
+        await again(webhook);
+      }
+      await restartApiServer();
+      await becomesGood();
+      expect(await Promise.all(webhooks.map(readyz))).toEqual(webhooks.map(() => "200 ok\n"));
       const after = await dataOf();
       expect(Object.keys(before).filter((file) => before[file] !== after[file])).toEqual([]);
-      await end(third);
-    }
-    webhooks = webhooks.slice(0, 2);
-    expect(await Promise.all(webhooks.map(readyz))).toEqual(["200 ok\n", "200 ok\n"]);
-    await end(second);
-    webhooks = webhooks.slice(0, 1);
-  });
-
-  it("or edited to garbage: the webhook serves on and says so", async () => {
-    const [webhook = await run()] = webhooks;
-    const before = await dataOf();
-    await cluster.arrange({
-      method: "PATCH",
-      path,
-      type: patchTypes.merge,
-      body: { data: { "tls.key": "Y2FuYXJ5" } },
     });
-    await eventually(
-      async () =>
-        /^200 ok\nwarning: Secret latchkey-webhook-certificates is invalid/.test(
-          await readyz(webhook),
-        ),
-      { what: "readiness to say so" },
-    );
-    expect(await codeOfNewKey()).toBe(200);
-    await cluster.arrange({ method: "DELETE", path });
-    await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
-      what: "the Secret to come back",
-    });
-    expect((await dataOf())["tls.key"] === before["tls.key"]).toBe(true);
-  });
-});
 
-describe.skipIf(!hasLoneClusters)("a CA that nobody has carried to kube-apiserver", () => {
+    it("again and again, while two replicas run and another one starts", async () => {
+      const before = await dataOf();
+      const second = await run();
+      await second.waitReady();
+      for (let turn = 0; turn < 4; turn++) {
+        const third = turn === 0 ? await run() : webhooks[2];
+        if (third === undefined) throw new Error("no third replica");
+        if (turn > 0) third.start();
+        await cluster.arrange({ method: "DELETE", path });
+        await third.waitReady();
+        const after = await dataOf();
+        expect(Object.keys(before).filter((file) => before[file] !== after[file])).toEqual([]);
+        await end(third);
+      }
+      webhooks = webhooks.slice(0, 2);
+      expect(await Promise.all(webhooks.map(readyz))).toEqual(["200 ok\n", "200 ok\n"]);
+      await end(second);
+      webhooks = webhooks.slice(0, 1);
+    });
+
+    it("or edited to garbage: the webhook serves on and says so", async () => {
+      const [webhook = await run()] = webhooks;
+      const before = await dataOf();
+      await cluster.arrange({
+        method: "PATCH",
+        path,
+        type: patchTypes.merge,
+        body: { data: { "tls.key": "Y2FuYXJ5" } },
+      });
+      await eventually(
+        async () =>
+          /^200 ok\nwarning: Secret latchkey-webhook-certificates is invalid/.test(
+            await readyz(webhook),
+          ),
+        { what: "readiness to say so" },
+      );
+      expect(await codeOfNewKey()).toBe(200);
+      await cluster.arrange({ method: "DELETE", path });
+      await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
+        what: "the Secret to come back",
+      });
+      expect((await dataOf())["tls.key"] === before["tls.key"]).toBe(true);
+    });
+  },
+);
+
+describe.skipIf(!hasDedicatedClusters)("a CA that nobody has carried to kube-apiserver", () => {
   it("is reported by each replica until kube-apiserver knows it, over restarts", async () => {
     const [webhook = await run()] = webhooks;
     await end(webhook);

@@ -12,11 +12,11 @@ import {
   type WebhookProcess,
 } from "../support/latchkey-process.ts";
 import {
-  hasLoneClusters,
-  type LoneCluster,
+  hasDedicatedClusters,
+  type DedicatedCluster,
   settled,
-  startLoneCluster,
-} from "../support/lone-cluster.ts";
+  startDedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 import { type ReviewClient, reviewClient } from "../support/review-client.ts";
 import { startTcpProxy, type TcpProxy } from "../support/tcp-proxy.ts";
 
@@ -36,7 +36,7 @@ const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 const home = "/apis/management.service/v1/namespaces/home/sharedsecrets";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 let proxy: TcpProxy;
 let webhook: WebhookProcess;
@@ -137,8 +137,8 @@ function say(line: string): void {
 }
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   proxy = await startTcpProxy(Number(new URL(cluster.controlPlane.url).port));
   await write({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name: "home" } } });
   for (let number = 0; number < targets; number += 1) await makeTarget(`web-${number}`, "web");
@@ -167,7 +167,7 @@ afterAll(async () => {
   await proxy?.stop();
 });
 
-describe.skipIf(!hasLoneClusters)("a fan-out", () => {
+describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
   it("ends, whatever connections break", async () => {
     const times: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
@@ -229,7 +229,7 @@ describe.skipIf(!hasLoneClusters)("a fan-out", () => {
   });
 });
 
-describe.skipIf(!hasLoneClusters)("an etcd of an earlier time", () => {
+describe.skipIf(!hasDedicatedClusters)("an etcd of an earlier time", () => {
   const saved = () => `${cluster.controlPlane.directory}/etcd-saved`;
   const restore = async (data: string): Promise<void> => {
     rmSync(data, { recursive: true, force: true });

@@ -1,12 +1,12 @@
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
 import { admin } from "../support/cluster-connection.ts";
-import { requesters, scenario, type Deed, type Step } from "../support/scenario.ts";
+import { requesters, scenario, type Action, type Step } from "../support/scenario.ts";
 import { eventually } from "../support/eventually.ts";
-import type { LoneCluster } from "../support/lone-cluster.ts";
+import type { DedicatedCluster } from "../support/dedicated-cluster.ts";
 import { mayActAsAnybody } from "../support/may-act-as-anybody.ts";
 
 /** Lets the requesters of all scenarios create keys and tokens, the keys for whom they like. */
-export async function allowRequesters(cluster: LoneCluster): Promise<void> {
+export async function allowRequesters(cluster: DedicatedCluster): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const body = {
     metadata: { name: requesters },
@@ -18,12 +18,12 @@ export async function allowRequesters(cluster: LoneCluster): Promise<void> {
 }
 
 /** Does one step after the other. */
-export async function play(cluster: LoneCluster, steps: readonly Step[]): Promise<void> {
-  for (const step of steps) await Promise.all(step.map((deed) => perform(cluster, deed)));
+export async function play(cluster: DedicatedCluster, steps: readonly Step[]): Promise<void> {
+  for (const step of steps) await Promise.all(step.map((action) => perform(cluster, action)));
 }
 
 /** Plays what stands before anything happens; a controller has to run. */
-export async function playGrounds(cluster: LoneCluster, p: string): Promise<void> {
+export async function playGrounds(cluster: DedicatedCluster, p: string): Promise<void> {
   const { grounds, quota } = scenario(p);
   await play(cluster, grounds);
   for (const plural of lives)
@@ -36,7 +36,7 @@ export async function playGrounds(cluster: LoneCluster, p: string): Promise<void
 }
 
 /** Plays a scenario from there to where it can be stirred. */
-export async function playBeginning(cluster: LoneCluster, p: string): Promise<void> {
+export async function playBeginning(cluster: DedicatedCluster, p: string): Promise<void> {
   const { start, changes } = scenario(p);
   await play(cluster, start);
   // Which of two keys is older is decided by whole seconds.
@@ -46,14 +46,14 @@ export async function playBeginning(cluster: LoneCluster, p: string): Promise<vo
 }
 
 /** Waits for what only time brings: the end of short lives. */
-export async function shortLivesOver(cluster: LoneCluster, p: string): Promise<void> {
+export async function shortLivesOver(cluster: DedicatedCluster, p: string): Promise<void> {
   for (const plural of lives) await until(cluster, `${plural}/${p}-short`, ["Expired"]);
 }
 
 const lives = ["ownedaccesskeys", "directclusterendpointtokens"];
 
 async function until(
-  cluster: LoneCluster,
+  cluster: DedicatedCluster,
   place: string,
   reasons: readonly string[],
 ): Promise<void> {
@@ -70,8 +70,8 @@ async function until(
 }
 
 async function perform(
-  cluster: LoneCluster,
-  { by = admin, until, ...request }: Deed,
+  cluster: DedicatedCluster,
+  { by = admin, until, ...request }: Action,
 ): Promise<void> {
   const what = `${request.method} ${request.path}`;
   let last = "";

@@ -16,11 +16,11 @@ import { scenario } from "../support/scenario.ts";
 import { reasonsOf } from "../support/snapshot.ts";
 import { enforcesOwnerReferences } from "../support/program-flags.ts";
 import {
-  hasLoneClusters,
+  hasDedicatedClusters,
   settled,
-  startLoneCluster,
-  type LoneCluster,
-} from "../support/lone-cluster.ts";
+  startDedicatedCluster,
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 
 const p = "still";
 const collections = [
@@ -35,7 +35,7 @@ const collections = [
   ),
 );
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 
 /**
@@ -75,9 +75,9 @@ function written(since: number): readonly string[] {
 }
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
+  if (!hasDedicatedClusters) return;
   // The other tests run without it, as most clusters do; the shipped RBAC suffices here, too.
-  cluster = await startLoneCluster({ extraApiServerFlags: [enforcesOwnerReferences] });
+  cluster = await startDedicatedCluster({ extraApiServerFlags: [enforcesOwnerReferences] });
   await allowRequesters(cluster);
   controller = await cluster.run();
   await playGrounds(cluster, p);
@@ -89,7 +89,7 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasLoneClusters)("a controller with nothing to do", () => {
+describe.skipIf(!hasDedicatedClusters)("a controller with nothing to do", () => {
   it("stands among conflicts, refusing targets, expired keys and minted tokens here", async () => {
     const reasons = Object.values(await reasonsOf(cluster, p));
     expect(reasons).toEqual(

@@ -8,16 +8,16 @@ import { scenario } from "../support/scenario.ts";
 import { reasonsOf, snapshotOf, type Snapshot } from "../support/snapshot.ts";
 import { eventually } from "../support/eventually.ts";
 import {
-  hasLoneClusters,
+  hasDedicatedClusters,
   settled,
-  startLoneCluster,
-  type LoneCluster,
-} from "../support/lone-cluster.ts";
+  startDedicatedCluster,
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 
 const seed = Number(process.env.LATCHKEY_TEST_SEED ?? Date.now() % 1_000_000);
 const kills = 20;
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 let undisturbed: Snapshot;
 
@@ -86,15 +86,15 @@ async function killAt(all: readonly Point[]): Promise<void> {
 }
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   await allowRequesters(cluster);
   controller = await cluster.run();
 });
 
 afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasLoneClusters)("a busy controller", () => {
+describe.skipIf(!hasDedicatedClusters)("a busy controller", () => {
   it("that nobody disturbs brings everything to an end", async () => {
     await playGrounds(cluster, "calm");
     await playBeginning(cluster, "calm");

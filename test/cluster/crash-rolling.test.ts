@@ -5,7 +5,11 @@ import { apiVersion } from "../../src/api/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { askAs } from "../support/key-request.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
-import { hasLoneClusters, type LoneCluster, startLoneCluster } from "../support/lone-cluster.ts";
+import {
+  hasDedicatedClusters,
+  type DedicatedCluster,
+  startDedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 import { startTcpBalancer, type TcpBalancer } from "../support/tcp-balancer.ts";
 import type { Exit } from "../support/tied-child.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
@@ -19,7 +23,7 @@ const perSecond = 100;
 const keyCount = 1_600;
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let balancer: TcpBalancer;
 let replicas: WebhookProcess[] = [];
 const texts: string[] = [];
@@ -43,8 +47,8 @@ const receivesConnections = (replica: WebhookProcess) =>
   });
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   balancer = await startTcpBalancer();
   const roleRef = {
     apiGroup: "rbac.authorization.k8s.io",
@@ -86,7 +90,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  if (!hasLoneClusters) return;
+  if (!hasDedicatedClusters) return;
   await Promise.all([...ends, ...replicas.map((replica) => replica.stop())]);
   await balancer?.stop();
   await cluster?.stop();
@@ -146,7 +150,7 @@ function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
   };
 }
 
-describe.skipIf(!hasLoneClusters)("a rolling restart of the webhook", () => {
+describe.skipIf(!hasDedicatedClusters)("a rolling restart of the webhook", () => {
   it("is noticed by nobody who uses a key", async () => {
     const using = useKeys();
     const began = performance.now();

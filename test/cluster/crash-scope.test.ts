@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { apiVersion, labels } from "../../src/api/names.ts";
 import { applyLatchkey, policiesCount } from "../support/install.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
-import { hasLoneClusters, type LoneCluster, startLoneCluster } from "../support/lone-cluster.ts";
+import {
+  hasDedicatedClusters,
+  type DedicatedCluster,
+  startDedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 import {
   patchTypes,
   unique,
@@ -39,16 +43,16 @@ const named = [
 
 // As behind the gateway: the request is impersonated with the extras of a key, and no authorizer of
 // Latchkey's is asked.
-describe.skipIf(!hasLoneClusters)(
+describe.skipIf(!hasDedicatedClusters)(
   "a request with a key, where kube-apiserver asks no authorizer",
   () => {
-    let cluster: LoneCluster;
+    let cluster: DedicatedCluster;
     let webhook: WebhookProcess | undefined;
     const callers = new Map<string, Caller>();
     let ownerUid = "";
 
     beforeAll(async () => {
-      cluster = await startLoneCluster({ install: false });
+      cluster = await startDedicatedCluster({ install: false });
       const { controlPlane, program } = cluster;
       await applyLatchkey(controlPlane, () => {});
       webhook = await startWebhook({
@@ -150,7 +154,7 @@ describe.skipIf(!hasLoneClusters)(
     const post = (caller: Caller, metadata: object): Promise<Answer> =>
       cluster.ask(caller, { method: "POST", path: sharedSecrets, body: secretOf(metadata) });
 
-    const deeds: readonly (readonly [
+    const actions: readonly (readonly [
       string,
       (caller: Caller) => Promise<Answer>,
       number,
@@ -200,18 +204,18 @@ describe.skipIf(!hasLoneClusters)(
       ],
     ];
 
-    it.each(deeds)(
+    it.each(actions)(
       "%s only within its scope, whatever its user may",
-      async (_what, deed, code, message) => {
+      async (_what, action, code, message) => {
         const [narrow = {}, wide = {}, none = {}] = ["narrow", "wide", "none"].map((name) =>
           callers.get(name),
         );
-        expect(await deed(narrow)).toMatchObject({
+        expect(await action(narrow)).toMatchObject({
           code,
           message: expect.stringContaining(`the scope of this credential ${message}`),
         });
-        expect((await deed(wide)).code).toBeLessThan(300);
-        expect((await deed(none)).code).toBeLessThan(300);
+        expect((await action(wide)).code).toBeLessThan(300);
+        expect((await action(none)).code).toBeLessThan(300);
       },
     );
 

@@ -9,11 +9,11 @@ import { eventually } from "../support/eventually.ts";
 import { imageNodeFlags } from "../support/image.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import {
-  hasLoneClusters,
+  hasDedicatedClusters,
   settled,
-  startLoneCluster,
-  type LoneCluster,
-} from "../support/lone-cluster.ts";
+  startDedicatedCluster,
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 
 /** Megabytes that V8 may use: less than the data of all SharedSecrets of this test. */
 const heapMB = 80;
@@ -27,7 +27,7 @@ const path = (name?: string) =>
 const copyPath = (index: number) => `/api/v1/namespaces/sizes-${index}/secrets/big`;
 const value = (): string => randomBytes(kilobytes * 1000).toString("base64");
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let controller: LatchkeyProcess;
 const values: string[] = [];
 const logs: string[] = [];
@@ -93,8 +93,8 @@ const readings = (since: number) =>
   );
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   for (const name of [home, ...Array.from({ length: targets }, (_, index) => `sizes-${index}`)]) {
     const inProject = {
       labels: { [labels.project]: "sizes" },
@@ -111,7 +111,7 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasLoneClusters)(`a controller with a heap of ${heapMB} MB`, () => {
+describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB`, () => {
   it(`lives with ${unsynced} SharedSecrets of ${kilobytes} kB that are not synced`, async () => {
     const writers = [0, 1, 2, 3];
     await Promise.all(

@@ -12,7 +12,11 @@ import {
 import type { AddedApiServer } from "../support/control-plane-start.ts";
 import { kubeconfigFor } from "../support/control-plane-handle.ts";
 import { eventually } from "../support/eventually.ts";
-import { hasLoneClusters, startLoneCluster, type LoneCluster } from "../support/lone-cluster.ts";
+import {
+  hasDedicatedClusters,
+  startDedicatedCluster,
+  type DedicatedCluster,
+} from "../support/dedicated-cluster.ts";
 
 const namespace = "shared";
 /** Two dozen objects of each kind, so many of which go at a time. */
@@ -52,7 +56,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let second: AddedApiServer;
 /** Connections of a user to both servers. */
 let as: Readonly<Record<"admin" | "alice" | "bob", readonly [Connection, Connection]>>;
@@ -61,8 +65,8 @@ const ask = (connection: Connection, request: Ask): Promise<Answer> =>
   send(connection, admin, request);
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   second = await cluster.controlPlane.addApiServer();
   const both = async (user: string) =>
     [
@@ -178,7 +182,7 @@ async function round(kind: Kind, names: readonly string[]): Promise<readonly str
   return (await Promise.all(hammers)).flat();
 }
 
-describe.skipIf(!hasLoneClusters)("with two API servers on one etcd", () => {
+describe.skipIf(!hasDedicatedClusters)("with two API servers on one etcd", () => {
   it.each(kinds)(
     "a former grantee never sees the $kind that another makes under the name",
     async (kind) => {

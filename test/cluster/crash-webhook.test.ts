@@ -23,11 +23,11 @@ import { askAs } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
 import {
-  hasLoneClusters,
-  type LoneCluster,
-  startLoneCluster,
+  hasDedicatedClusters,
+  type DedicatedCluster,
+  startDedicatedCluster,
   valuesOf,
-} from "../support/lone-cluster.ts";
+} from "../support/dedicated-cluster.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 const keys = `/apis/${apiVersion}/ownedaccesskeys`;
@@ -36,7 +36,7 @@ const certificatesPath = `/api/v1/namespaces/${namespace}/secrets/${ownObjects.w
 const look = { method: "GET", path: "/api/v1/namespaces" } as const;
 const dayMs = 86_400_000;
 
-let cluster: LoneCluster;
+let cluster: DedicatedCluster;
 let webhooks: WebhookProcess[] = [];
 let aged: WebhookCertificates;
 
@@ -81,8 +81,8 @@ async function run(): Promise<WebhookProcess> {
 }
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  cluster = await startLoneCluster();
+  if (!hasDedicatedClusters) return;
+  cluster = await startDedicatedCluster();
   // kube-apiserver starts again below, and may take longer than the Lease.
   const controller = await cluster.run({ restart: "at-once" });
   // As if Latchkey had made them 300 days ago: what lives for a year is due.
@@ -150,7 +150,7 @@ function shownBy({ webhookUrl }: WebhookProcess): Promise<X509Certificate> {
   });
 }
 
-describe.skipIf(!hasLoneClusters)("the certificates of the webhook", () => {
+describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => {
   it("are renewed by the authority that signed the former ones, which kube-apiserver goes on trusting", async () => {
     const shown = await shownBy(webhooks[0] ?? (await run()));
     expect(shown.serialNumber).not.toBe(new X509Certificate(aged.serving.certificate).serialNumber);
@@ -197,7 +197,7 @@ describe.skipIf(!hasLoneClusters)("the certificates of the webhook", () => {
   });
 });
 
-describe.skipIf(!hasLoneClusters)("certificates in files, as cert-manager's", () => {
+describe.skipIf(!hasDedicatedClusters)("certificates in files, as cert-manager's", () => {
   const terms = { dnsNames: ["latchkey-webhook.latchkey-system.svc"], clientName: apiServerName };
 
   async function codeWith(
@@ -265,7 +265,7 @@ describe.skipIf(!hasLoneClusters)("certificates in files, as cert-manager's", ()
   });
 });
 
-describe.skipIf(!hasLoneClusters)("who is not kube-apiserver", () => {
+describe.skipIf(!hasDedicatedClusters)("who is not kube-apiserver", () => {
   it.each(["/token-review", "/access-review"])("is answered nothing at %s", async (path) => {
     const url = `${webhooks[0]?.webhookUrl}${path}`;
     // Not as an argument: the error of a command that fails shows all of them.
@@ -283,10 +283,10 @@ describe.skipIf(!hasLoneClusters)("who is not kube-apiserver", () => {
   });
 });
 
-describe.skipIf(!hasLoneClusters)("while all webhooks are away", () => {
+describe.skipIf(!hasDedicatedClusters)("while all webhooks are away", () => {
   const brief = newKey();
   beforeAll(async () => {
-    if (!hasLoneClusters) return;
+    if (!hasDedicatedClusters) return;
     await makeKey("brief", { key: brief, ttl: 20 });
     await makeKey("leaving", { key: newKey() });
     await makeKey("disabled", { key: newKey() });
@@ -389,7 +389,7 @@ describe.skipIf(!hasLoneClusters)("while all webhooks are away", () => {
   });
 });
 
-describe.skipIf(!hasLoneClusters)("a key that was used", () => {
+describe.skipIf(!hasDedicatedClusters)("a key that was used", () => {
   it("has its last use in its status, which replicas write together as seldom as one, and never back", async () => {
     const other = await run();
     await other.waitReady();
@@ -495,87 +495,90 @@ describe.skipIf(!hasLoneClusters)("a key that was used", () => {
   });
 });
 
-describe.skipIf(!hasLoneClusters)("on a server that does not serve MutatingAdmissionPolicy", () => {
-  const alice = { user: "alice", groups: ["system:masters"] };
-  const requester = (answer: Answer) =>
-    stringMapAt(answer.metadata, "annotations")[annotations.requester];
-  const forged = { [annotations.requester]: "mallory", [annotations.requesterKeyId]: "stolen" };
-  const ask = (name: string, given: object = {}) =>
-    cluster.ask(alice, {
-      method: "POST",
-      path: keys,
-      body: {
-        apiVersion,
-        kind: "OwnedAccessKey",
-        metadata: { name, annotations: given },
-        spec: { user: "alice" },
-      },
-    });
-
-  beforeAll(async () => {
-    if (!hasLoneClusters) return;
-    const [webhook = await run()] = webhooks;
-    for (const plural of ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]) {
-      await cluster.arrange({
-        method: "DELETE",
-        path: `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-stamp`,
+describe.skipIf(!hasDedicatedClusters)(
+  "on a server that does not serve MutatingAdmissionPolicy",
+  () => {
+    const alice = { user: "alice", groups: ["system:masters"] };
+    const requester = (answer: Answer) =>
+      stringMapAt(answer.metadata, "annotations")[annotations.requester];
+    const forged = { [annotations.requester]: "mallory", [annotations.requesterKeyId]: "stolen" };
+    const ask = (name: string, given: object = {}) =>
+      cluster.ask(alice, {
+        method: "POST",
+        path: keys,
+        body: {
+          apiVersion,
+          kind: "OwnedAccessKey",
+          metadata: { name, annotations: given },
+          spec: { user: "alice" },
+        },
       });
-    }
-    const isUnstamped = async () =>
-      (await ask(`try-${randomBytes(4).toString("hex")}`)).code !== 201;
-    await eventually(isUnstamped, { what: "the policy to be away" });
-    await askWebhookAtAdmission(
-      cluster.controlPlane,
-      webhook,
-      join("before-1.36", "requester-stamp.yaml"),
-    );
-    // So old must be what makes a requester certain.
-    await new Promise((resolve) => setTimeout(resolve, 11_000));
-  });
 
-  it("the webhook stamps who asks, whatever was sent", async () => {
-    const made = await ask("stamped", forged);
-    expect(made).toMatchObject({
-      code: 201,
-      metadata: { annotations: { [annotations.requester]: "alice" } },
+    beforeAll(async () => {
+      if (!hasDedicatedClusters) return;
+      const [webhook = await run()] = webhooks;
+      for (const plural of ["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]) {
+        await cluster.arrange({
+          method: "DELETE",
+          path: `/apis/admissionregistration.k8s.io/v1/${plural}/latchkey-requester-stamp`,
+        });
+      }
+      const isUnstamped = async () =>
+        (await ask(`try-${randomBytes(4).toString("hex")}`)).code !== 201;
+      await eventually(isUnstamped, { what: "the policy to be away" });
+      await askWebhookAtAdmission(
+        cluster.controlPlane,
+        webhook,
+        join("before-1.36", "requester-stamp.yaml"),
+      );
+      // So old must be what makes a requester certain.
+      await new Promise((resolve) => setTimeout(resolve, 11_000));
     });
-    expect(stringMapAt(made.metadata, "annotations")[annotations.requesterKeyId]).toBeUndefined();
-    const isActive = async () =>
-      parseConditions(
-        (await cluster.arrange({ method: "GET", path: `${keys}/stamped` })).status,
-      ).some(({ type, status }) => type === "Active" && status === "True");
-    expect(await eventually(isActive, { what: "the stamp to count" })).toBe(true);
-  });
 
-  it("an update brings the stamp back", async () => {
-    const path = `${keys}/stamped`;
-    for (const given of [forged, { [annotations.requester]: null }]) {
+    it("the webhook stamps who asks, whatever was sent", async () => {
+      const made = await ask("stamped", forged);
+      expect(made).toMatchObject({
+        code: 201,
+        metadata: { annotations: { [annotations.requester]: "alice" } },
+      });
+      expect(stringMapAt(made.metadata, "annotations")[annotations.requesterKeyId]).toBeUndefined();
+      const isActive = async () =>
+        parseConditions(
+          (await cluster.arrange({ method: "GET", path: `${keys}/stamped` })).status,
+        ).some(({ type, status }) => type === "Active" && status === "True");
+      expect(await eventually(isActive, { what: "the stamp to count" })).toBe(true);
+    });
+
+    it("an update brings the stamp back", async () => {
+      const path = `${keys}/stamped`;
+      for (const given of [forged, { [annotations.requester]: null }]) {
+        expect(
+          requester(
+            await cluster.arrange({
+              method: "PATCH",
+              path,
+              type: patchTypes.merge,
+              body: { metadata: { annotations: given } },
+            }),
+          ),
+        ).toBe("alice");
+      }
+    });
+
+    it("no key is made while the webhook is away, and the others are disabled", async () => {
+      for (const webhook of webhooks) {
+        webhook.kill("SIGKILL");
+        await webhook.exited();
+      }
+      expect((await ask("made-never")).code).toBe(500);
       expect(
-        requester(
-          await cluster.arrange({
-            method: "PATCH",
-            path,
-            type: patchTypes.merge,
-            body: { metadata: { annotations: given } },
-          }),
-        ),
-      ).toBe("alice");
-    }
-  });
-
-  it("no key is made while the webhook is away, and the others are disabled", async () => {
-    for (const webhook of webhooks) {
-      webhook.kill("SIGKILL");
-      await webhook.exited();
-    }
-    expect((await ask("made-never")).code).toBe(500);
-    expect(
-      await cluster.ask(admin, {
-        method: "PATCH",
-        path: `${keys}/stamped`,
-        type: patchTypes.merge,
-        body: { spec: { disabled: true } },
-      }),
-    ).toMatchObject({ code: 200 });
-  });
-});
+        await cluster.ask(admin, {
+          method: "PATCH",
+          path: `${keys}/stamped`,
+          type: patchTypes.merge,
+          body: { spec: { disabled: true } },
+        }),
+      ).toMatchObject({ code: 200 });
+    });
+  },
+);

@@ -6,7 +6,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { recordAt, stringMapAt } from "../../src/api/parse.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/free-port.ts";
-import type { LoneCluster } from "../support/lone-cluster.ts";
+import type { DedicatedCluster } from "../support/dedicated-cluster.ts";
 
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -15,7 +15,7 @@ const base64 = (text: string) => Buffer.from(text).toString("base64");
  * Namespaces of one project: one that takes copies, and one for each way to refuse them; answers
  * how to stop the webhook.
  */
-export async function makeRefusingTargets(cluster: LoneCluster): Promise<() => void> {
+export async function makeRefusingTargets(cluster: DedicatedCluster): Promise<() => void> {
   await namespace(cluster, "good");
   await namespace(cluster, "by-quota");
   await namespace(cluster, "by-policy", { "test.example/refused-by": "policy" });
@@ -32,7 +32,11 @@ export async function makeRefusingTargets(cluster: LoneCluster): Promise<() => v
   return () => void talkative.close();
 }
 
-async function namespace(cluster: LoneCluster, name: string, marks: object = {}): Promise<void> {
+async function namespace(
+  cluster: DedicatedCluster,
+  name: string,
+  marks: object = {},
+): Promise<void> {
   const metadata = {
     name,
     labels: { [labels.project]: "all", ...marks },
@@ -42,7 +46,7 @@ async function namespace(cluster: LoneCluster, name: string, marks: object = {})
 }
 
 /** Refuses Secrets as clumsily as can be: with their values in the message. */
-async function clumsyPolicy(cluster: LoneCluster): Promise<void> {
+async function clumsyPolicy(cluster: DedicatedCluster): Promise<void> {
   const name = "clumsy";
   const messageExpression = "object.data.map(k, k + '=' + string(object.data[k])).join(', ')";
   const spec = {
@@ -76,7 +80,7 @@ async function clumsyPolicy(cluster: LoneCluster): Promise<void> {
  * Webhooks that refuse Secrets: one that nobody serves, and one that repeats all it was sent in its
  * answer.
  */
-async function webhooks(cluster: LoneCluster): Promise<Server> {
+async function webhooks(cluster: DedicatedCluster): Promise<Server> {
   const certificates = join(cluster.controlPlane.directory, "certificates");
   const [cert, key] = ["apiserver.crt", "apiserver.key"].map((file) =>
     readFileSync(join(certificates, file)),
@@ -133,7 +137,7 @@ async function repeat(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 /** Waits until a Secret is refused in these words. */
-async function refuses(cluster: LoneCluster, name: string, words: string): Promise<void> {
+async function refuses(cluster: DedicatedCluster, name: string, words: string): Promise<void> {
   const probe = {
     method: "POST",
     path: `/api/v1/namespaces/${name}/secrets?dryRun=All`,

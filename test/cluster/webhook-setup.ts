@@ -4,7 +4,7 @@ import { asData, startControlPlane } from "../support/control-plane.ts";
 import { applyLatchkey, policiesCount } from "../support/install.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { startController, startWebhook } from "../support/latchkey-process.ts";
-import { bundleInto, hasLoneClusters } from "../support/lone-cluster.ts";
+import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
 /** How tests reach the webhook of the run: plain data. */
@@ -38,7 +38,7 @@ const stops: (() => Promise<unknown>)[] = [];
 export async function setup(project: TestProject): Promise<void> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   project.provide("webhook", undefined);
-  if (!hasLoneClusters)
+  if (!hasDedicatedClusters)
     return report("the tests of the webhook are skipped: they start an API server that asks it");
   try {
     const started = await startControlPlane(await findOrBuildControlPlane(report));

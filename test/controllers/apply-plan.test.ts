@@ -4,7 +4,7 @@ import { type Resource, resources } from "../../src/api/resources.ts";
 import { applyPlan } from "../../src/controllers/apply-plan.ts";
 import type { Write } from "../../src/domain/plan/plan.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
-import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
+import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
 
 const secrets = resources.secrets;
 const ref = (name: string) => ({ namespace: "ns", name });
@@ -55,8 +55,8 @@ const tell: Write = {
   },
 };
 
-function around(answer?: (request: Request) => unknown) {
-  const client = new ScriptedClient(answer);
+function setup(answer?: (request: Request) => unknown) {
+  const client = new FakeClient(answer);
   const [observed, told, refreshed] = [
     new Array<unknown>(),
     new Array<string>(),
@@ -80,7 +80,7 @@ function around(answer?: (request: Request) => unknown) {
 
 describe("a plan", () => {
   test("is carried out write by write, each with what it was decided on", async () => {
-    const { client, told, carry } = around();
+    const { client, told, carry } = setup();
     await carry([create("a"), replace("b")], [patch("c"), status("d"), remove("e")], [tell]);
     expect(client.lines).toEqual([
       "create secrets ns/a",
@@ -98,14 +98,14 @@ describe("a plan", () => {
   });
 
   test("has its answers taken in, so that the next pass builds on them", async () => {
-    const { observed, carry } = around(({ ref: { name } }) => ({ answer: name }));
+    const { observed, carry } = setup(({ ref: { name } }) => ({ answer: name }));
     await carry([create("a"), replace("b"), patch("c"), remove("d")]);
     expect(observed).toEqual([{ answer: "a" }, { answer: "b" }, { answer: "c" }]);
   });
 
   test("begins a step when the one before has ended", async () => {
     const waiting: (() => void)[] = [];
-    const { client, carry } = around(() => new Promise<void>((resolve) => waiting.push(resolve)));
+    const { client, carry } = setup(() => new Promise<void>((resolve) => waiting.push(resolve)));
     const carried = carry([create("a"), create("b")], [create("c")]);
     await Promise.resolve();
     expect(client.lines).toHaveLength(2);
@@ -119,7 +119,7 @@ describe("a plan", () => {
   });
 
   test("ends with the first step that fails, once the others of that step have ended", async () => {
-    const { client, observed, carry } = around(({ ref: { name } }) =>
+    const { client, observed, carry } = setup(({ ref: { name } }) =>
       name === "a" ? refusal("Forbidden") : { answer: name },
     );
     await expect(carry([create("a"), create("b")], [create("c")])).rejects.toMatchObject({
@@ -129,7 +129,7 @@ describe("a plan", () => {
   });
 
   test("builds later steps on what earlier ones made", async () => {
-    const { client, carry } = around(() => ({ metadata: { resourceVersion: "5" } }));
+    const { client, carry } = setup(() => ({ metadata: { resourceVersion: "5" } }));
     await carry([replace("a")], [patch("a"), replace("b")], [replace("a")], [remove("a")]);
     const versions = client.requests.map(
       ({ body }) => JSON.stringify(body).match(/"resourceVersion":"(\d)"/)?.[1],
@@ -148,7 +148,7 @@ describe("what is held of an object is doubted, and the object is read", () => {
     ["a delete whose answer is lost", remove("a"), "Network"],
     ["a status whose answer is lost", status("a"), "Network"],
   ])("after %s", async ([, write, code]) => {
-    const { refreshed, carry } = around(() => refusal(code));
+    const { refreshed, carry } = setup(() => refusal(code));
     await carry([write]).catch(() => {});
     expect(refreshed).toEqual(["secrets ns/a"]);
   });
@@ -161,7 +161,7 @@ describe("what is held of an object is doubted, and the object is read", () => {
     "Fenced",
     "Unauthorized",
   ])("but not after %s, which says nothing about it", async (code) => {
-    const { refreshed, carry } = around(() => refusal(code));
+    const { refreshed, carry } = setup(() => refusal(code));
     await expect(carry([replace("a")])).rejects.toMatchObject({ code });
     expect(refreshed).toEqual([]);
   });
@@ -176,7 +176,7 @@ describe("a probe", () => {
     ["the quota is full of what is to be deleted", full],
     ["the API server would take it", {}],
   ])("lets the plan go on when %s", async ([, answer]) => {
-    const { client, observed, carry } = around(({ dryRun }) => (dryRun === true ? answer : {}));
+    const { client, observed, carry } = setup(({ dryRun }) => (dryRun === true ? answer : {}));
     await carry([probe], [remove("a")]);
     expect([client.lines, observed]).toEqual([["create secrets ns/a", "delete secrets ns/a"], []]);
   });
@@ -185,7 +185,7 @@ describe("a probe", () => {
     ["is not valid", refusal("Invalid")],
     ["is not allowed", refusal("Forbidden")],
   ])("ends the plan before anything is deleted when the new object %s", async ([, answer]) => {
-    const { client, carry } = around(() => answer);
+    const { client, carry } = setup(() => answer);
     await expect(carry([probe], [remove("a")])).rejects.toBe(answer);
     expect(client.lines).toEqual(["create secrets ns/a"]);
   });
@@ -193,7 +193,7 @@ describe("a probe", () => {
 
 describe("an object that is gone", () => {
   test("needs no status, no finalizer and no delete", async () => {
-    const { client, carry } = around(() => refusal("NotFound"));
+    const { client, carry } = setup(() => refusal("NotFound"));
     await carry([patch("a"), status("a"), remove("a")], [remove("b")]);
     expect(client.lines).toHaveLength(4);
   });
@@ -202,7 +202,7 @@ describe("an object that is gone", () => {
     ["created in: its namespace is gone", create("a")],
     ["replaced", replace("a")],
   ])("cannot be %s", async ([, write]) => {
-    await expect(around(() => refusal("NotFound")).carry([write])).rejects.toMatchObject({
+    await expect(setup(() => refusal("NotFound")).carry([write])).rejects.toMatchObject({
       code: "NotFound",
     });
   });
@@ -211,7 +211,7 @@ describe("an object that is gone", () => {
     ["a patch", patch("a")],
     ["a delete", remove("a")],
   ])("is told from one that changed, for %s", async ([, write]) => {
-    await expect(around(() => refusal("Conflict")).carry([write])).rejects.toMatchObject({
+    await expect(setup(() => refusal("Conflict")).carry([write])).rejects.toMatchObject({
       code: "Conflict",
     });
   });

@@ -8,9 +8,15 @@ import { type Priority, WorkQueue } from "../../src/kube/queue.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import type { TestClock } from "../support/test-clock.ts";
-import { asked } from "../support/requester-objects.ts";
-import { copied, deaf, offered, projectNamespace, told } from "../support/fake-informers.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { rawRequested } from "../support/requester-objects.ts";
+import {
+  rawCopy,
+  ignoreChanges,
+  rawSharedSecret,
+  projectNamespace,
+  syncedInformers,
+} from "../support/fake-informers.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
 /** A queue that says what was put into it. */
 class HeardQueue extends WorkQueue {
@@ -42,10 +48,10 @@ class HeardQueue extends WorkQueue {
   }
 }
 
-async function around(listed: Parameters<typeof told>[0]) {
+async function setup(listed: Parameters<typeof syncedInformers>[0]) {
   const heard = new Set<string>();
-  let handlers = deaf;
-  const { informers, listWatch, clock } = await told(listed, {
+  let handlers = ignoreChanges;
+  const { informers, listWatch, clock } = await syncedInformers(listed, {
     sharedSecret: (change) => handlers.sharedSecret(change),
     namespace: (change) => handlers.namespace(change),
     copy: (change) => handlers.copy(change),
@@ -87,46 +93,58 @@ async function around(listed: Parameters<typeof told>[0]) {
     yielder: new Yielder(clock),
   });
   handlers = changes.handlers;
-  const news = (): readonly string[] => {
+  const enqueued = (): readonly string[] => {
     const lines = [...heard].toSorted();
     heard.clear();
     return lines;
   };
-  return { listWatch, changes, copyQueue, copyFailures, forgotten, news, heard: () => [...heard] };
+  return {
+    listWatch,
+    changes,
+    copyQueue,
+    copyFailures,
+    forgotten,
+    enqueued,
+    heard: () => [...heard],
+  };
 }
 
 const pay = projectNamespace("pay");
-const db = offered("db");
+const db = rawSharedSecret("db");
 
 describe("a SharedSecret", () => {
   test("that is new asks for its own pass and for one over each target", async () => {
-    const { listWatch, news } = await around({ namespaces: [pay] });
-    listWatch.tell("sharedsecrets", "ADDED", db);
-    expect(news()).toEqual(["copy pay/db normal", "source team/db high"]);
+    const { listWatch, enqueued } = await setup({ namespaces: [pay] });
+    listWatch.emit("sharedsecrets", "ADDED", db);
+    expect(enqueued()).toEqual(["copy pay/db normal", "source team/db high"]);
   });
 
   test("whose data changes asks for passes over its targets, and sooner over copies where it has none any more", async () => {
-    const { listWatch, news } = await around({
+    const { listWatch, enqueued } = await setup({
       namespaces: [pay],
       sharedsecrets: [db],
-      secrets: [copied("db", "pay"), copied("db", "left")],
+      secrets: [rawCopy("db", "pay"), rawCopy("db", "left")],
     });
-    listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { data: { password: "b3RoZXI=" } }));
-    expect(news()).toEqual(["copy left/db normal", "copy pay/db low", "source team/db high"]);
+    listWatch.emit(
+      "sharedsecrets",
+      "MODIFIED",
+      rawSharedSecret("db", { data: { password: "b3RoZXI=" } }),
+    );
+    expect(enqueued()).toEqual(["copy left/db normal", "copy pay/db low", "source team/db high"]);
   });
 
   test("whose status or texts change asks for its own pass alone", async () => {
-    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.tell("sharedsecrets", "MODIFIED", { ...offered("db"), status: { keys: 1 } });
-    expect(news()).toEqual(["source team/db high"]);
+    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.emit("sharedsecrets", "MODIFIED", { ...rawSharedSecret("db"), status: { keys: 1 } });
+    expect(enqueued()).toEqual(["source team/db high"]);
   });
 
   test("that gets another name for its copies asks for passes over the old ones, too", async () => {
-    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.tell(
+    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.emit(
       "sharedsecrets",
       "MODIFIED",
-      offered("db", {
+      rawSharedSecret("db", {
         metadata: {
           annotations: {
             [annotations.syncToProjects]: "web",
@@ -135,49 +153,61 @@ describe("a SharedSecret", () => {
         },
       }),
     );
-    expect(news()).toEqual(["copy pay/db normal", "copy pay/other normal", "source team/db high"]);
+    expect(enqueued()).toEqual([
+      "copy pay/db normal",
+      "copy pay/other normal",
+      "source team/db high",
+    ]);
   });
 
   test("that is being deleted, or is gone, asks for passes over its targets, and has rivals counted", async () => {
-    const rival = offered("rival", {
+    const rival = rawSharedSecret("rival", {
       metadata: {
         annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
       },
     });
-    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db, rival] });
-    listWatch.tell(
+    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db, rival] });
+    listWatch.emit(
       "sharedsecrets",
       "MODIFIED",
-      offered("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
+      rawSharedSecret("db", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
     );
-    expect(news()).toEqual(["copy pay/db normal", "source team/db high", "source team/rival low"]);
+    expect(enqueued()).toEqual([
+      "copy pay/db normal",
+      "source team/db high",
+      "source team/rival low",
+    ]);
   });
 });
 
 describe("a namespace", () => {
   test("that does not ask has the status of those recounted that name its project", async () => {
-    const { listWatch, news } = await around({
-      sharedsecrets: [db, offered("ops", { projects: "ops" })],
+    const { listWatch, enqueued } = await setup({
+      sharedsecrets: [db, rawSharedSecret("ops", { projects: "ops" })],
     });
-    listWatch.tell("namespaces", "ADDED", projectNamespace("pay", { sync: "true" }));
-    expect(news()).toEqual(["source team/db in 100 ms"]);
+    listWatch.emit("namespaces", "ADDED", projectNamespace("pay", { sync: "true" }));
+    expect(enqueued()).toEqual(["source team/db in 100 ms"]);
   });
 
   const inside = {
-    sharedsecrets: [db, offered("ops", { projects: "ops" })],
-    secrets: [copied("gone", "pay")],
+    sharedsecrets: [db, rawSharedSecret("ops", { projects: "ops" })],
+    secrets: [rawCopy("gone", "pay")],
   };
 
   test("that joins a project asks for passes over what may come, what stands there, and the sources", async () => {
-    const { listWatch, news } = await around(inside);
-    listWatch.tell("namespaces", "ADDED", projectNamespace("pay"));
-    expect(news()).toEqual(["copy pay/db high", "copy pay/gone high", "source team/db in 100 ms"]);
+    const { listWatch, enqueued } = await setup(inside);
+    listWatch.emit("namespaces", "ADDED", projectNamespace("pay"));
+    expect(enqueued()).toEqual([
+      "copy pay/db high",
+      "copy pay/gone high",
+      "source team/db in 100 ms",
+    ]);
   });
 
   test("that changes project asks for passes over what was there and what may come", async () => {
-    const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
-    listWatch.tell("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
-    expect(news()).toEqual([
+    const { listWatch, enqueued } = await setup({ ...inside, namespaces: [pay] });
+    listWatch.emit("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
+    expect(enqueued()).toEqual([
       "copy pay/db high",
       "copy pay/gone high",
       "copy pay/ops high",
@@ -187,56 +217,62 @@ describe("a namespace", () => {
   });
 
   test("that changes otherwise asks for nothing", async () => {
-    const { listWatch, news } = await around({ ...inside, namespaces: [pay] });
-    listWatch.tell("namespaces", "MODIFIED", {
+    const { listWatch, enqueued } = await setup({ ...inside, namespaces: [pay] });
+    listWatch.emit("namespaces", "MODIFIED", {
       ...projectNamespace("pay"),
       status: { phase: "Active" },
     });
-    expect(news()).toEqual([]);
+    expect(enqueued()).toEqual([]);
   });
 
   test("that goes away has the SharedSecrets inside looked at", async () => {
-    const { listWatch, news } = await around({ ...inside, namespaces: [raw({ name: "team" })] });
-    listWatch.tell(
+    const { listWatch, enqueued } = await setup({
+      ...inside,
+      namespaces: [rawObject({ name: "team" })],
+    });
+    listWatch.emit(
       "namespaces",
       "MODIFIED",
-      raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" }),
+      rawObject({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" }),
     );
-    expect(news()).toEqual(["source team/db high", "source team/ops high"]);
+    expect(enqueued()).toEqual(["source team/db high", "source team/ops high"]);
   });
 });
 
 describe("a Secret", () => {
   test("with Latchkey's label is looked at, at once, and counted a little later", async () => {
-    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.tell("secrets", "ADDED", copied("db", "pay"));
-    expect(news()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
+    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.emit("secrets", "ADDED", rawCopy("db", "pay"));
+    expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
   });
 
   test("is counted later while copies wait for their turn", async () => {
-    const { listWatch, copyQueue, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
+    const { listWatch, copyQueue, enqueued } = await setup({
+      namespaces: [pay],
+      sharedsecrets: [db],
+    });
     copyQueue.waiting = 1;
-    listWatch.tell("secrets", "ADDED", copied("db", "pay"));
-    expect(news()).toEqual(["copy pay/db high", "source team/db in 1000 ms"]);
+    listWatch.emit("secrets", "ADDED", rawCopy("db", "pay"));
+    expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 1000 ms"]);
   });
 
   test("that nobody wants is looked at, and its holder counted", async () => {
-    const { listWatch, news } = await around({ sharedsecrets: [db] });
-    listWatch.tell("secrets", "ADDED", copied("db", "left"));
-    expect(news()).toEqual(["copy left/db high", "source team/db in 100 ms"]);
+    const { listWatch, enqueued } = await setup({ sharedsecrets: [db] });
+    listWatch.emit("secrets", "ADDED", rawCopy("db", "left"));
+    expect(enqueued()).toEqual(["copy left/db high", "source team/db in 100 ms"]);
   });
 
   test("of others is looked at where a copy is wanted, and nowhere else", async () => {
-    const { listWatch, news } = await around({ namespaces: [pay], sharedsecrets: [db] });
-    listWatch.tell("secrets", "ADDED", raw({ namespace: "pay", name: "db" }));
-    listWatch.tell("secrets", "ADDED", raw({ namespace: "pay", name: "other" }));
-    expect(news()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
+    const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
+    listWatch.emit("secrets", "ADDED", rawObject({ namespace: "pay", name: "db" }));
+    listWatch.emit("secrets", "ADDED", rawObject({ namespace: "pay", name: "other" }));
+    expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
   });
 });
 
 describe("a derived Role or RoleBinding", () => {
   const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
-    raw({ namespace: "team", name, ...metadata }, { rules: [] });
+    rawObject({ namespace: "team", name, ...metadata }, { rules: [] });
 
   test.for<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
     [
@@ -269,25 +305,26 @@ describe("a derived Role or RoleBinding", () => {
       ["source team/db high"],
     ],
   ])("%s", async ([, metadata, expected]) => {
-    const { listWatch, news } = await around({ sharedsecrets: [db] });
-    listWatch.tell("roles", "ADDED", role("latchkey-a-0123456789abcdef", metadata));
-    expect(news()).toEqual(expected);
-    listWatch.tell("roles", "DELETED", role("latchkey-a-0123456789abcdef", metadata));
-    expect(news()).toEqual(expected);
+    const { listWatch, enqueued } = await setup({ sharedsecrets: [db] });
+    listWatch.emit("roles", "ADDED", role("latchkey-a-0123456789abcdef", metadata));
+    expect(enqueued()).toEqual(expected);
+    listWatch.emit("roles", "DELETED", role("latchkey-a-0123456789abcdef", metadata));
+    expect(enqueued()).toEqual(expected);
   });
 });
 
 describe("keys, tokens and grants", () => {
   const stamp = { annotations: { [annotations.requester]: "ann" }, finalizers: [cleanupFinalizer] };
   const hash = requesterHash("ann");
-  const key = (name: string) => raw({ name, ...stamp }, { spec: { key: "canary-canary-canary" } });
+  const key = (name: string) =>
+    rawObject({ name, ...stamp }, { spec: { key: "canary-canary-canary" } });
 
   test("a key asks for its pass, those of its twins, and its requester's grants", async () => {
-    const { listWatch, news } = await around({ ownedaccesskeys: [key("a")] });
-    listWatch.tell("ownedaccesskeys", "ADDED", key("b"));
-    expect(news()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
-    listWatch.tell("ownedaccesskeys", "DELETED", key("a"));
-    expect(news()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
+    const { listWatch, enqueued } = await setup({ ownedaccesskeys: [key("a")] });
+    listWatch.emit("ownedaccesskeys", "ADDED", key("b"));
+    expect(enqueued()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
+    listWatch.emit("ownedaccesskeys", "DELETED", key("a"));
+    expect(enqueued()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
   });
 
   const changed: { what: string; before: object; after: object; grant: boolean }[] = [
@@ -310,15 +347,15 @@ describe("keys, tokens and grants", () => {
   test.each(changed)(
     "a token that $what asks for its requester's grants: $grant",
     async ({ before, after, grant }) => {
-      const { listWatch, news } = await around({
-        directclusterendpointtokens: [raw({ name: "t", ...stamp, ...before })],
+      const { listWatch, enqueued } = await setup({
+        directclusterendpointtokens: [rawObject({ name: "t", ...stamp, ...before })],
       });
-      listWatch.tell(
+      listWatch.emit(
         "directclusterendpointtokens",
         "MODIFIED",
-        raw({ name: "t", ...stamp, ...after }),
+        rawObject({ name: "t", ...stamp, ...after }),
       );
-      expect(news()).toEqual([...(grant ? [`grant ${hash} high`] : []), "token t high"]);
+      expect(enqueued()).toEqual([...(grant ? [`grant ${hash} high`] : []), "token t high"]);
     },
   );
 
@@ -333,36 +370,42 @@ describe("keys, tokens and grants", () => {
       resourceNames,
       verbs,
     });
-    const { listWatch, news } = await around({
-      clusterroles: [raw({ name }, { rules: [rule(["kept", "gone"])] })],
+    const { listWatch, enqueued } = await setup({
+      clusterroles: [rawObject({ name }, { rules: [rule(["kept", "gone"])] })],
     });
-    listWatch.tell("clusterroles", "MODIFIED", raw({ name }, { rules: [rule(["kept", "new"])] }));
-    expect(news()).toEqual([`grant ${hash} high`, "key gone high", "key new high"]);
-    listWatch.tell(
+    listWatch.emit(
       "clusterroles",
       "MODIFIED",
-      raw({ name }, { rules: [rule(["kept"]), rule(["new"], ["*"])] }),
+      rawObject({ name }, { rules: [rule(["kept", "new"])] }),
     );
-    expect(news()).toEqual([`grant ${hash} high`, "key new high"]);
+    expect(enqueued()).toEqual([`grant ${hash} high`, "key gone high", "key new high"]);
+    listWatch.emit(
+      "clusterroles",
+      "MODIFIED",
+      rawObject({ name }, { rules: [rule(["kept"]), rule(["new"], ["*"])] }),
+    );
+    expect(enqueued()).toEqual([`grant ${hash} high`, "key new high"]);
   });
 
   test("a key without key or stamp asks for its own pass", async () => {
-    const { listWatch, news } = await around({});
-    listWatch.tell("ownedaccesskeys", "ADDED", raw({ name: "a" }));
-    expect(news()).toEqual(["key a high"]);
+    const { listWatch, enqueued } = await setup({});
+    listWatch.emit("ownedaccesskeys", "ADDED", rawObject({ name: "a" }));
+    expect(enqueued()).toEqual(["key a high"]);
   });
 
   test("a token asks for its pass and its requester's grants", async () => {
-    const { listWatch, news } = await around({});
-    listWatch.tell("directclusterendpointtokens", "ADDED", raw({ name: "t", ...stamp }));
-    expect(news()).toEqual([`grant ${hash} high`, "token t high"]);
+    const { listWatch, enqueued } = await setup({});
+    listWatch.emit("directclusterendpointtokens", "ADDED", rawObject({ name: "t", ...stamp }));
+    expect(enqueued()).toEqual([`grant ${hash} high`, "token t high"]);
   });
 
   test("a key of a requester who has many asks for the grants at a distance, so that what comes together is granted together", async () => {
-    const many = Array.from({ length: 1_000 }, (_, index) => raw({ name: `k${index}`, ...stamp }));
-    const { listWatch, news } = await around({ ownedaccesskeys: many });
-    listWatch.tell("ownedaccesskeys", "ADDED", raw({ name: "new", ...stamp }));
-    expect(news()).toEqual([
+    const many = Array.from({ length: 1_000 }, (_, index) =>
+      rawObject({ name: `k${index}`, ...stamp }),
+    );
+    const { listWatch, enqueued } = await setup({ ownedaccesskeys: many });
+    listWatch.emit("ownedaccesskeys", "ADDED", rawObject({ name: "new", ...stamp }));
+    expect(enqueued()).toEqual([
       expect.stringMatching(`^grant ${hash} in 100\\.\\d+ ms$`),
       "key new high",
     ]);
@@ -374,52 +417,58 @@ describe("keys, tokens and grants", () => {
       { resources: ["ownedaccesskeys"], resourceNames: ["a"] },
       { resources: ["directclusterendpointtokens"], resourceNames: ["t"] },
     ];
-    const { listWatch, news } = await around({ clusterroles: [raw({ name }, { rules })] });
+    const { listWatch, enqueued } = await setup({ clusterroles: [rawObject({ name }, { rules })] });
     const expected = [`grant ${hash} high`, "key a high", "token t high"];
-    listWatch.tell("clusterrolebindings", "ADDED", raw({ name }));
-    expect(news()).toEqual(expected);
-    listWatch.tell("clusterroles", "DELETED", raw({ name }, { rules }));
-    expect(news()).toEqual(expected);
-    listWatch.tell("clusterrolebindings", "MODIFIED", raw({ name }));
-    expect(news()).toEqual([`grant ${hash} high`]);
+    listWatch.emit("clusterrolebindings", "ADDED", rawObject({ name }));
+    expect(enqueued()).toEqual(expected);
+    listWatch.emit("clusterroles", "DELETED", rawObject({ name }, { rules }));
+    expect(enqueued()).toEqual(expected);
+    listWatch.emit("clusterrolebindings", "MODIFIED", rawObject({ name }));
+    expect(enqueued()).toEqual([`grant ${hash} high`]);
   });
 
   test("a policy of requesters asks for everything that is stamped", async () => {
-    const { listWatch, news } = await around({
+    const { listWatch, enqueued } = await setup({
       ownedaccesskeys: [key("a")],
-      directclusterendpointtokens: [raw({ name: "t", ...stamp })],
+      directclusterendpointtokens: [rawObject({ name: "t", ...stamp })],
     });
-    listWatch.tell("mutatingadmissionpolicies", "ADDED", raw({ name: "latchkey-requester-stamp" }));
-    expect(news()).toEqual([`grant ${hash} low`, "key a low", "token t low"]);
+    listWatch.emit(
+      "mutatingadmissionpolicies",
+      "ADDED",
+      rawObject({ name: "latchkey-requester-stamp" }),
+    );
+    expect(enqueued()).toEqual([`grant ${hash} low`, "key a low", "token t low"]);
   });
 
   test("signing keys ask for themselves and for every token", async () => {
-    const { changes, news } = await around({ directclusterendpointtokens: [raw({ name: "t" })] });
+    const { changes, enqueued } = await setup({
+      directclusterendpointtokens: [rawObject({ name: "t" })],
+    });
     changes.handlers.signingKeys();
-    expect(news()).toEqual(["signing signing-keys high", "token t low"]);
+    expect(enqueued()).toEqual(["signing signing-keys high", "token t low"]);
   });
 });
 
 test("a new leader asks for everything there is", async () => {
   const hash = requesterHash("ann");
-  const { changes, news } = await around({
+  const { changes, enqueued } = await setup({
     namespaces: [pay],
     sharedsecrets: [db],
-    secrets: [copied("gone", "pay"), copied("lost", "pay", { metadata: { labels: {} } })],
+    secrets: [rawCopy("gone", "pay"), rawCopy("lost", "pay", { metadata: { labels: {} } })],
     roles: [
-      raw({
+      rawObject({
         namespace: "team",
         name: "latchkey-a-0123456789abcdef",
         labels: { [labels.sourceUid]: "gone" },
       }),
     ],
-    clusterroles: [raw({ name: `latchkey-requester-${hash}-0` })],
-    ownedaccesskeys: [raw({ name: "a" })],
-    directclusterendpointtokens: [raw({ name: "t" })],
+    clusterroles: [rawObject({ name: `latchkey-requester-${hash}-0` })],
+    ownedaccesskeys: [rawObject({ name: "a" })],
+    directclusterendpointtokens: [rawObject({ name: "t" })],
   });
-  news();
+  enqueued();
   await changes.addEverything();
-  expect(news()).toEqual([
+  expect(enqueued()).toEqual([
     "copy pay/db low",
     "copy pay/gone low",
     "copy pay/lost low",
@@ -434,13 +483,13 @@ test("a new leader asks for everything there is", async () => {
 
 test("a new leader asks for the keys of one requester after those of another, so that grants come in batches", async () => {
   const by = (name: string) => ({ annotations: { [annotations.requester]: name } });
-  const { changes, heard } = await around({
+  const { changes, heard } = await setup({
     ownedaccesskeys: [
       ["a", "ann"],
       ["b", "bob"],
       ["c", "ann"],
       ["d", "bob"],
-    ].map(([name = "", who = ""]) => raw({ name, ...by(who) })),
+    ].map(([name = "", who = ""]) => rawObject({ name, ...by(who) })),
   });
   await changes.addEverything();
   expect(heard().filter((line) => line.startsWith("key") && line.endsWith("low"))).toEqual([
@@ -452,49 +501,49 @@ test("a new leader asks for the keys of one requester after those of another, so
 });
 
 test("a target is counted again for every source that wants it", async () => {
-  const { changes, news } = await around({
+  const { changes, enqueued } = await setup({
     namespaces: [pay],
-    sharedsecrets: [db, offered("other")],
+    sharedsecrets: [db, rawSharedSecret("other")],
   });
   changes.recount({ namespace: "pay", name: "db" });
-  expect(news()).toEqual(["source team/db in 100 ms"]);
+  expect(enqueued()).toEqual(["source team/db in 100 ms"]);
 });
 
 describe("what was asked for with a key", () => {
   const withKey = (name: string) =>
-    asked(name, {
+    rawRequested(name, {
       metadata: {
         annotations: { [annotations.requester]: "ann", [annotations.requesterKeyId]: "uid-k" },
       },
     });
   const listed = {
-    ownedaccesskeys: [asked("k"), withKey("child")],
+    ownedaccesskeys: [rawRequested("k"), withKey("child")],
     directclusterendpointtokens: [withKey("token")],
   };
 
   test("is looked at when the key changes, and when it goes", async () => {
-    const { listWatch, news } = await around(listed);
-    listWatch.tell("ownedaccesskeys", "MODIFIED", asked("k", { spec: { disabled: true } }));
-    expect(news()).toEqual(["key child high", "key k high", "token token high"]);
-    listWatch.tell("ownedaccesskeys", "DELETED", asked("k"));
-    expect(news()).toEqual(expect.arrayContaining(["key child high", "token token high"]));
+    const { listWatch, enqueued } = await setup(listed);
+    listWatch.emit("ownedaccesskeys", "MODIFIED", rawRequested("k", { spec: { disabled: true } }));
+    expect(enqueued()).toEqual(["key child high", "key k high", "token token high"]);
+    listWatch.emit("ownedaccesskeys", "DELETED", rawRequested("k"));
+    expect(enqueued()).toEqual(expect.arrayContaining(["key child high", "token token high"]));
   });
 
   test("is not looked at when another one does", async () => {
-    const { listWatch, news } = await around(listed);
-    listWatch.tell("ownedaccesskeys", "MODIFIED", withKey("child"));
-    expect(news()).toEqual(["key child high"]);
+    const { listWatch, enqueued } = await setup(listed);
+    listWatch.emit("ownedaccesskeys", "MODIFIED", withKey("child"));
+    expect(enqueued()).toEqual(["key child high"]);
   });
 });
 
 test("a bundle of permissions that comes or goes asks for passes over keys", async () => {
-  const { listWatch, news } = await around({ ownedaccesskeys: [asked("k")] });
-  listWatch.tell(
+  const { listWatch, enqueued } = await setup({ ownedaccesskeys: [rawRequested("k")] });
+  listWatch.emit(
     "clusterroles",
     "ADDED",
-    raw({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }),
+    rawObject({ name: "viewer", labels: { [labels.scopeRole]: "viewer" } }),
   );
-  expect(news()).toEqual(["key k low"]);
+  expect(enqueued()).toEqual(["key k low"]);
 });
 
 describe("what was refused in a namespace", () => {
@@ -503,7 +552,10 @@ describe("what was refused in a namespace", () => {
     "count/roles.rbac.authorization.k8s.io": count,
   });
   const quota = (hard: string, used: string) =>
-    raw({ namespace: "pay", name: "few" }, { status: { hard: counts(hard), used: counts(used) } });
+    rawObject(
+      { namespace: "pay", name: "few" },
+      { status: { hard: counts(hard), used: counts(used) } },
+    );
   const refused = (message: string) => ({ kind: "refused", reason: "Forbidden", message }) as const;
   const refusedAccess = {
     conditions: [
@@ -518,12 +570,12 @@ describe("what was refused in a namespace", () => {
   };
 
   async function refusedIn() {
-    const found = await around({
+    const found = await setup({
       namespaces: [pay],
       resourcequotas: [quota("5", "5")],
       sharedsecrets: [
         {
-          ...offered("own", { metadata: { namespace: "pay", annotations: {} } }),
+          ...rawSharedSecret("own", { metadata: { namespace: "pay", annotations: {} } }),
           status: refusedAccess,
         },
       ],
@@ -536,24 +588,28 @@ describe("what was refused in a namespace", () => {
   }
 
   test("by its quota is tried again as far as there is room", async () => {
-    const { listWatch, news } = await refusedIn();
-    listWatch.tell("resourcequotas", "MODIFIED", quota("6", "5"));
-    expect(news()).toEqual(["copy pay/a retried", "source pay/own retried"]);
-    listWatch.tell("resourcequotas", "MODIFIED", quota("6", "6"));
-    expect(news()).toEqual([]);
-    listWatch.tell("resourcequotas", "DELETED", quota("6", "6"));
-    expect(news()).toEqual(["copy pay/a retried", "copy pay/b retried", "source pay/own retried"]);
+    const { listWatch, enqueued } = await refusedIn();
+    listWatch.emit("resourcequotas", "MODIFIED", quota("6", "5"));
+    expect(enqueued()).toEqual(["copy pay/a retried", "source pay/own retried"]);
+    listWatch.emit("resourcequotas", "MODIFIED", quota("6", "6"));
+    expect(enqueued()).toEqual([]);
+    listWatch.emit("resourcequotas", "DELETED", quota("6", "6"));
+    expect(enqueued()).toEqual([
+      "copy pay/a retried",
+      "copy pay/b retried",
+      "source pay/own retried",
+    ]);
   });
 
   test("is tried again when the namespace changes, whatever the change is", async () => {
-    const { listWatch, news } = await refusedIn();
+    const { listWatch, enqueued } = await refusedIn();
     const { metadata } = projectNamespace("pay");
-    listWatch.tell(
+    listWatch.emit(
       "namespaces",
       "MODIFIED",
-      raw({ ...metadata, labels: { ...recordAt(metadata, "labels"), strict: "no" } }),
+      rawObject({ ...metadata, labels: { ...recordAt(metadata, "labels"), strict: "no" } }),
     );
-    expect(news()).toEqual([
+    expect(enqueued()).toEqual([
       "copy pay/a retried",
       "copy pay/b retried",
       "copy pay/c retried",
@@ -562,16 +618,16 @@ describe("what was refused in a namespace", () => {
   });
 
   test("and is written since is tried no more", async () => {
-    const { listWatch, news, copyFailures } = await refusedIn();
+    const { listWatch, enqueued, copyFailures } = await refusedIn();
     for (const name of ["a", "b"]) copyFailures.end(`pay/${name}`);
-    listWatch.tell("resourcequotas", "MODIFIED", quota("9", "5"));
-    expect(news()).toEqual(["source pay/own retried"]);
+    listWatch.emit("resourcequotas", "MODIFIED", quota("9", "5"));
+    expect(enqueued()).toEqual(["source pay/own retried"]);
     expect(copyFailures.size).toBe(2);
   });
 });
 
 test("what follows the end of a key waits behind the keys that end now", async () => {
-  const { listWatch, news } = await around({});
+  const { listWatch, enqueued } = await setup({});
   const ended = {
     conditions: [
       {
@@ -583,15 +639,15 @@ test("what follows the end of a key waits behind the keys that end now", async (
       },
     ],
   };
-  listWatch.tell("ownedaccesskeys", "ADDED", asked("k"));
-  expect(news()).toContain("key k high");
-  listWatch.tell("ownedaccesskeys", "MODIFIED", { ...asked("k"), status: ended });
-  expect(news()).toEqual(["key k normal"]);
-  listWatch.tell("ownedaccesskeys", "MODIFIED", {
-    ...asked("k", {
+  listWatch.emit("ownedaccesskeys", "ADDED", rawRequested("k"));
+  expect(enqueued()).toContain("key k high");
+  listWatch.emit("ownedaccesskeys", "MODIFIED", { ...rawRequested("k"), status: ended });
+  expect(enqueued()).toEqual(["key k normal"]);
+  listWatch.emit("ownedaccesskeys", "MODIFIED", {
+    ...rawRequested("k", {
       metadata: { annotations: { [annotations.expiredAt]: "2026-01-01T00:00:00Z" } },
     }),
     status: ended,
   });
-  expect(news()).toContain("key k high");
+  expect(enqueued()).toContain("key k high");
 });

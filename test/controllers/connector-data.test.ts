@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { annotations, components, labels } from "../../src/api/names.ts";
 import { reconcileConnectorData } from "../../src/controllers/connector-data.ts";
-import { asked } from "../support/requester-objects.ts";
-import { refusal, ScriptedClient } from "../support/fake-client.ts";
-import { ownNamespace, told } from "../support/fake-informers.ts";
-import { raw, type RawObject } from "../support/fake-list-watch.ts";
+import { rawRequested } from "../support/requester-objects.ts";
+import { refusal, FakeClient } from "../support/fake-client.ts";
+import { ownNamespace, syncedInformers } from "../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
 
 const name = `latchkey-connector-${"0".repeat(32)}`;
 const claim = {
@@ -13,7 +13,7 @@ const claim = {
     [annotations.connectorData]: `${name}/${"a".repeat(64)}`,
   },
 };
-const claiming = asked("k", { metadata: claim });
+const claiming = rawRequested("k", { metadata: claim });
 
 function secret(owner?: string): RawObject {
   const ownerReferences =
@@ -27,7 +27,7 @@ function secret(owner?: string): RawObject {
             uid: `uid-${owner}`,
           },
         ];
-  return raw({
+  return rawObject({
     name,
     namespace: ownNamespace,
     labels: { [labels.component]: components.connectorData },
@@ -37,15 +37,15 @@ function secret(owner?: string): RawObject {
 
 /** A pass; `live` is what the API server says of the object that it is asked about. */
 async function passOver(
-  listed: Parameters<typeof told>[0],
+  listed: Parameters<typeof syncedInformers>[0],
   {
     live = refusal("NotFound", { objectName: "k" }),
     afterMs = 0,
   }: { readonly live?: unknown; readonly afterMs?: number } = {},
 ) {
-  const { informers, clock } = await told(listed);
+  const { informers, clock } = await syncedInformers(listed);
   clock.advance(afterMs);
-  const client = new ScriptedClient(({ verb }) => (verb === "getMetadata" ? live : {}));
+  const client = new FakeClient(({ verb }) => (verb === "getMetadata" ? live : {}));
   const next = await reconcileConnectorData(name, {
     client,
     clock,
@@ -61,7 +61,9 @@ async function passOver(
 const place = `${ownNamespace}/${name}`;
 const later = { afterMs: 400 * 24 * 3_600_000 };
 
-test.each<[string, Parameters<typeof told>[0], Parameters<typeof passOver>[1], readonly string[]]>([
+test.each<
+  [string, Parameters<typeof syncedInformers>[0], Parameters<typeof passOver>[1], readonly string[]]
+>([
   [
     "a Secret that a key claims is tied to it",
     { secrets: [secret()], ownedaccesskeys: [claiming] },
@@ -83,7 +85,7 @@ test.each<[string, Parameters<typeof told>[0], Parameters<typeof passOver>[1], r
   [
     "a Secret whose key is another one of that name goes",
     { secrets: [secret("k")] },
-    { live: raw({ name: "k", uid: "other" }) },
+    { live: rawObject({ name: "k", uid: "other" }) },
     ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
   ],
   [
@@ -95,7 +97,7 @@ test.each<[string, Parameters<typeof told>[0], Parameters<typeof passOver>[1], r
   [
     "a Secret whose key claims another one goes",
     { secrets: [secret("k")] },
-    { ...later, live: asked("k") },
+    { ...later, live: rawRequested("k") },
     ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
   ],
   [
@@ -120,7 +122,7 @@ test.each<[string, Parameters<typeof told>[0], Parameters<typeof passOver>[1], r
     "a claim of a key that is going is nobody's business",
     {
       ownedaccesskeys: [
-        asked("k", { metadata: { ...claim, deletionTimestamp: "2026-01-01T00:00:00Z" } }),
+        rawRequested("k", { metadata: { ...claim, deletionTimestamp: "2026-01-01T00:00:00Z" } }),
       ],
     },
     {},

@@ -5,9 +5,9 @@ import { EventRecorder } from "../../src/kube/event-recorder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
-import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
-import { offered, ownNamespace, projectNamespace } from "../support/fake-informers.ts";
-import { raw, ToldListWatch } from "../support/fake-list-watch.ts";
+import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
+import { rawSharedSecret, ownNamespace, projectNamespace } from "../support/fake-informers.ts";
+import { rawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 
 const stops: AbortController[] = [];
 afterEach(() => {
@@ -34,19 +34,19 @@ const options = {
 /** Answers as the API server would to a write that it takes. */
 function taken({ body, ref }: Request): unknown {
   const object = typeof body === "object" ? body : {};
-  return raw({ ...ref }, { ...object });
+  return rawObject({ ...ref }, { ...object });
 }
 
-function around(answer: (request: Request) => unknown = taken) {
+function setup(answer: (request: Request) => unknown = taken) {
   const [clock, log, stop, client] = [
     new TestClock(),
     recordingLog(),
     new AbortController(),
-    new ScriptedClient(answer),
+    new FakeClient(answer),
   ];
-  const listWatch = new ToldListWatch({
+  const listWatch = new FakeListWatch({
     namespaces: [projectNamespace("pay")],
-    sharedsecrets: [offered("db")],
+    sharedsecrets: [rawSharedSecret("db")],
   });
   const events = new EventRecorder({ client, clock, log, reporter: "test", identity: "test" });
   const controller = createController(options, {
@@ -65,10 +65,10 @@ function around(answer: (request: Request) => unknown = taken) {
 }
 
 test("who follows holds everything and writes nothing", async () => {
-  const { client, controller, stop, listWatch } = around();
+  const { client, controller, stop, listWatch } = setup();
   const followed = controller.follow(stop.signal);
   await controller.informers.synced;
-  listWatch.tell("namespaces", "ADDED", projectNamespace("play"));
+  listWatch.emit("namespaces", "ADDED", projectNamespace("play"));
   await settled();
   expect([controller.informers.stores.namespaces.size, client.lines]).toEqual([2, []]);
   stop.abort();
@@ -76,7 +76,7 @@ test("who follows holds everything and writes nothing", async () => {
 });
 
 test("who leads writes what is missing, follows changes, and stops when told to", async () => {
-  const { client, controller, stop, listWatch, clock } = around();
+  const { client, controller, stop, listWatch, clock } = setup();
   const leading = new AbortController();
   stops.push(leading);
   void controller.follow(stop.signal);
@@ -88,19 +88,19 @@ test("who leads writes what is missing, follows changes, and stops when told to"
       "create secrets latchkey-system/latchkey-signing-keys",
     ]),
   );
-  listWatch.tell("namespaces", "ADDED", projectNamespace("play"));
+  listWatch.emit("namespaces", "ADDED", projectNamespace("play"));
   await clock.run(5000);
   expect(client.lines).toContain("create secrets play/db");
   leading.abort();
   await led;
   const before = client.lines.length;
-  listWatch.tell("namespaces", "ADDED", projectNamespace("late"));
+  listWatch.emit("namespaces", "ADDED", projectNamespace("late"));
   await clock.run(5000);
   expect(client.lines).toHaveLength(before);
 });
 
 test("who is told to stop before everything is listed never leads", async () => {
-  const { client, controller } = around();
+  const { client, controller } = setup();
   const leading = new AbortController();
   const led = controller.lead(leading.signal);
   leading.abort();
@@ -112,7 +112,7 @@ test("who is told to stop before everything is listed never leads", async () => 
 test("a target that refuses its write is in the status of its source, until it no longer does", async () => {
   let isFull = true;
   const full = refusal("Forbidden", { explanation: "exceeded quota", reason: "Forbidden" });
-  const { client, controller, stop, clock } = around((request) =>
+  const { client, controller, stop, clock } = setup((request) =>
     isFull && request.verb === "create" && request.ref.namespace === "pay" ? full : taken(request),
   );
   void controller.follow(stop.signal);

@@ -4,7 +4,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import { type ObservedCopy, copyOfText } from "../../src/domain/sync/copy.ts";
 import { encodeCopy, decodeCopy } from "../../src/controllers/copy-codec.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 import { target } from "../support/observed-copies.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
@@ -65,7 +65,7 @@ const copies: fc.Arbitrary<ObservedCopy> = fc
       ...rest
     }) => ({
       ...rest,
-      metadata: sightedMetadata({
+      metadata: observedMetadata({
         ...target,
         ...metadata,
         ...deletion,
@@ -87,7 +87,7 @@ test("what is unpacked is what was packed, whatever somebody put on the copy", (
 
 test("a copy as Latchkey writes it takes its own words alone", () => {
   const labelled = { [labels.sourceUid]: "uid-db" };
-  const metadata = sightedMetadata({
+  const metadata = observedMetadata({
     ...target,
     uid: "u",
     resourceVersion: "7",

@@ -5,16 +5,24 @@ import { reconcileCopy } from "../../src/controllers/copy.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
 import { RecordingFailures } from "./recording-failures.ts";
-import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
-import { copied, offered, projectNamespace, told } from "../support/fake-informers.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
+import {
+  rawCopy,
+  rawSharedSecret,
+  projectNamespace,
+  syncedInformers,
+} from "../support/fake-informers.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
-const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
-const orphan = { namespaces: [projectNamespace("pay")], secrets: [copied("db", "pay")] };
+const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
+const orphan = { namespaces: [projectNamespace("pay")], secrets: [rawCopy("db", "pay")] };
 
-async function around(listed: Parameters<typeof told>[0], answer?: (request: Request) => unknown) {
-  const { informers, clock, listWatch } = await told(listed);
-  const client = new ScriptedClient(answer);
+async function setup(
+  listed: Parameters<typeof syncedInformers>[0],
+  answer?: (request: Request) => unknown,
+) {
+  const { informers, clock, listWatch } = await syncedInformers(listed);
+  const client = new FakeClient(answer);
   const refreshed = new Array<string>();
   const copyFailures = new RecordingFailures(clock);
   const deps = {
@@ -40,7 +48,7 @@ async function around(listed: Parameters<typeof told>[0], answer?: (request: Req
 
 describe("a pass over a target", () => {
   test("creates a copy that is missing, and forgets why it failed before", async () => {
-    const { client, copyFailures, failures, pass } = await around(wanted);
+    const { client, copyFailures, failures, pass } = await setup(wanted);
     copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
     failures.length = 0;
     expect(await pass()).toEqual({ kind: "done" });
@@ -48,21 +56,21 @@ describe("a pass over a target", () => {
   });
 
   test("writes nothing where all is as it should be", async () => {
-    const { client, pass } = await around({ ...wanted, secrets: [copied("db", "pay")] });
+    const { client, pass } = await setup({ ...wanted, secrets: [rawCopy("db", "pay")] });
     expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual([]);
   });
 
   test("says in a copy why its source cannot be followed", async () => {
-    const typo = offered("db", {
+    const typo = rawSharedSecret("db", {
       metadata: {
         annotations: { [annotations.syncToProjects]: "web", [annotations.disableSync]: "maybe" },
       },
     });
-    const { client, pass } = await around({
+    const { client, pass } = await setup({
       ...wanted,
       sharedsecrets: [typo],
-      secrets: [copied("db", "pay")],
+      secrets: [rawCopy("db", "pay")],
     });
     await pass();
     expect(client.lines).toEqual(["patch secrets pay/db"]);
@@ -73,17 +81,15 @@ describe("a source whose data is too big to be held", () => {
   const big = { password: "Y2FuYXJ5".repeat(2_000) };
   const bigger = { password: "b3RoZXI=".repeat(2_000) };
   const source = (data: Readonly<Record<string, string>>, uid = "uid-db") =>
-    raw({ namespace: "team", name: "db", uid }, { spec: { data } });
-  const listed = { ...wanted, sharedsecrets: [offered("db", { data: big })] };
+    rawObject({ namespace: "team", name: "db", uid }, { spec: { data } });
+  const listed = { ...wanted, sharedsecrets: [rawSharedSecret("db", { data: big })] };
 
   test("is read when a copy is written, and not for what is right already", async () => {
-    const { client, pass } = await around(listed, ({ verb }) =>
-      verb === "get" ? source(big) : {},
-    );
+    const { client, pass } = await setup(listed, ({ verb }) => (verb === "get" ? source(big) : {}));
     expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["get sharedsecrets team/db", "create secrets pay/db"]);
     expect(encodeBody(client.requests[1]?.body)).toContain(big.password);
-    const quiet = await around({ ...listed, secrets: [copied("db", "pay", { data: big })] });
+    const quiet = await setup({ ...listed, secrets: [rawCopy("db", "pay", { data: big })] });
     await quiet.pass();
     expect(quiet.client.lines).toEqual([]);
   });
@@ -93,25 +99,29 @@ describe("a source whose data is too big to be held", () => {
     ["is another object by now", source(big, "uid-other")],
     ["is gone", refusal("NotFound", { objectName: "db" })],
   ])("is waited for where it %s, without a write", async ([, answer]) => {
-    const { client, clock, pass } = await around(listed, () => answer);
+    const { client, clock, pass } = await setup(listed, () => answer);
     expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
   test("is looked at again when its data is there: it may have changed meanwhile", async () => {
     let change = (): void => {};
-    const { client, listWatch, pass } = await around(listed, ({ verb }) => {
+    const { client, listWatch, pass } = await setup(listed, ({ verb }) => {
       if (verb === "get") change();
       return source(big);
     });
     change = () =>
-      listWatch.tell("sharedsecrets", "MODIFIED", offered("db", { projects: "other", data: big }));
+      listWatch.emit(
+        "sharedsecrets",
+        "MODIFIED",
+        rawSharedSecret("db", { projects: "other", data: big }),
+      );
     expect(await pass()).toMatchObject({ kind: "requeue-at" });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
   test("is a failure of the machine where it cannot be read, and says nothing about the target before it has repeated", async () => {
-    const { failures, pass } = await around(listed, () => refusal("Forbidden"));
+    const { failures, pass } = await setup(listed, () => refusal("Forbidden"));
     await expect(pass()).rejects.toMatchObject({ code: "Forbidden" });
     expect(failures).toEqual(["pay/db again in 30000 ms"]);
   });
@@ -119,7 +129,7 @@ describe("a source whose data is too big to be held", () => {
 
 describe("an orphan", () => {
   test("is deleted once the API server itself says that its source is gone", async () => {
-    const { client, pass } = await around(orphan, ({ verb }) =>
+    const { client, pass } = await setup(orphan, ({ verb }) =>
       verb === "getMetadata" ? refusal("NotFound", { objectName: "db" }) : {},
     );
     expect(await pass()).toEqual({ kind: "done" });
@@ -128,16 +138,16 @@ describe("an orphan", () => {
   });
 
   test.for<[string, unknown]>([
-    ["its source is there after all", raw({ namespace: "team", name: "db", uid: "uid-db" })],
+    ["its source is there after all", rawObject({ namespace: "team", name: "db", uid: "uid-db" })],
     ["the kind is not served", refusal("NotFound")],
   ])("stays while %s, and is asked about again", async ([, answer]) => {
-    const { client, clock, pass } = await around(orphan, () => answer);
+    const { client, clock, pass } = await setup(orphan, () => answer);
     expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toHaveLength(1);
   });
 
   test("stays while the API server cannot be asked", async () => {
-    const { client, pass } = await around(orphan, () => refusal("ServerError"));
+    const { client, pass } = await setup(orphan, () => refusal("ServerError"));
     await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
     expect(client.lines).toHaveLength(1);
   });
@@ -145,7 +155,7 @@ describe("an orphan", () => {
 
 describe("a write that is refused", () => {
   test("because something of that name is there makes it known, and is tried again later", async () => {
-    const { clock, refreshed, failures, pass } = await around(wanted, () =>
+    const { clock, refreshed, failures, pass } = await setup(wanted, () =>
       refusal("AlreadyExists"),
     );
     expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
@@ -162,7 +172,7 @@ describe("a write that is refused", () => {
       }),
     ],
   ])("because the namespace %s is left to its change", async ([, error]) => {
-    const { copyFailures, failures, pass } = await around(wanted, () => error);
+    const { copyFailures, failures, pass } = await setup(wanted, () => error);
     copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
     expect(await pass()).toEqual({ kind: "done" });
     expect(failures.at(-1)).toEqual("pay/db: none");
@@ -171,7 +181,7 @@ describe("a write that is refused", () => {
   test.for(["Forbidden", "Invalid", "BadRequest"] as const)(
     "with %s is remembered, is no failure, and is tried again ever more seldom",
     async (code) => {
-      const { failures, client, pass } = await around(wanted, () =>
+      const { failures, client, pass } = await setup(wanted, () =>
         refusal(code, { explanation: "exceeded quota" }),
       );
       expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
@@ -192,7 +202,7 @@ describe("a write that is refused", () => {
       refusal("Forbidden", { explanation: "exceeded quota", lacksPermission: true }),
     ],
   ])("because %s is remembered, and is a failure", async ([, error]) => {
-    const { failures, pass } = await around(wanted, () => error);
+    const { failures, pass } = await setup(wanted, () => error);
     await expect(pass()).rejects.toBe(error);
     expect(failures).toEqual([
       expect.stringMatching(/^pay\/db: (ServerError|Forbidden) exceeded quota$/),
@@ -200,7 +210,7 @@ describe("a write that is refused", () => {
   });
 
   describe("where a copy stands", () => {
-    const drifted = { ...wanted, secrets: [copied("db", "pay", { data: {} })] };
+    const drifted = { ...wanted, secrets: [rawCopy("db", "pay", { data: {} })] };
     const answering =
       (rejectsMark: boolean) =>
       ({ verb }: Request) =>
@@ -209,7 +219,7 @@ describe("a write that is refused", () => {
           : {};
 
     test("is said in the copy", async () => {
-      const { client, pass } = await around(drifted, answering(false));
+      const { client, pass } = await setup(drifted, answering(false));
       expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
       expect(client.lines).toEqual(["replace secrets pay/db", "patch secrets pay/db"]);
       expect(client.requests[1]?.body).toMatchObject({
@@ -220,13 +230,13 @@ describe("a write that is refused", () => {
     });
 
     test("is an outcome even where that is rejected, too", async () => {
-      const { pass } = await around(drifted, answering(true));
+      const { pass } = await setup(drifted, answering(true));
       expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
     });
   });
 
   test("is remembered by the server's own reason, where it gives one", async () => {
-    const { failures, pass } = await around(wanted, () =>
+    const { failures, pass } = await setup(wanted, () =>
       refusal("ServerError", { reason: "InternalError", explanation: "webhook failed" }),
     );
     await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
@@ -236,7 +246,7 @@ describe("a write that is refused", () => {
   test.for(["Conflict", "TooManyRequests", "Network", "Unauthorized", "NotFound"] as const)(
     "with %s says nothing about the target before it has repeated for 30 s",
     async (code) => {
-      const { failures, clock, pass } = await around(wanted, () => refusal(code));
+      const { failures, clock, pass } = await setup(wanted, () => refusal(code));
       await expect(pass()).rejects.toMatchObject({ code });
       clock.advance(29_999);
       await expect(pass()).rejects.toMatchObject({ code });
@@ -248,7 +258,7 @@ describe("a write that is refused", () => {
   );
 
   test("for want of the Lease says nothing about the target, ever", async () => {
-    const { failures, clock, pass } = await around(wanted, () => refusal("Fenced"));
+    const { failures, clock, pass } = await setup(wanted, () => refusal("Fenced"));
     for (let tries = 0; tries < 3; tries += 1) {
       await expect(pass()).rejects.toMatchObject({ code: "Fenced" });
       clock.advance(30_000);
@@ -257,7 +267,7 @@ describe("a write that is refused", () => {
   });
 
   test("by a bug is thrown as it is", async () => {
-    const { failures, pass } = await around(wanted, () => new TypeError("bug"));
+    const { failures, pass } = await setup(wanted, () => new TypeError("bug"));
     await expect(pass()).rejects.toThrow(new TypeError("bug"));
     expect(failures).toEqual([]);
   });

@@ -9,13 +9,13 @@ import { TokenQuota } from "../../src/controllers/token-quota.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { allFailures } from "./recording-failures.ts";
-import { asked, granted, policies } from "../support/requester-objects.ts";
-import { ScriptedClient } from "../support/fake-client.ts";
-import { ownNamespace, told } from "../support/fake-informers.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
+import { FakeClient } from "../support/fake-client.ts";
+import { ownNamespace, syncedInformers } from "../support/fake-informers.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
 const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
-const keys = { secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })] };
+const keys = { secrets: [rawObject(recordAt(made, "metadata"), { data: recordAt(made, "data") })] };
 const config = {
   issuer: "https://issuer",
   audience: "aud",
@@ -25,9 +25,12 @@ const config = {
   quotaExempt: [],
 };
 
-async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new TokenQuota(config)) {
-  const { informers, clock } = await told({ ...policies, ...listed });
-  const client = new ScriptedClient();
+async function passOver(
+  listed: Parameters<typeof syncedInformers>[0],
+  tokenQuota = new TokenQuota(config),
+) {
+  const { informers, clock } = await syncedInformers({ ...policies, ...listed });
+  const client = new FakeClient();
   const { stores } = informers;
   const keyResolver = createKeyResolver({
     keys: stores.keys,
@@ -53,7 +56,7 @@ async function passOver(listed: Parameters<typeof told>[0], tokenQuota = new Tok
   return { result, lines: client.lines, status };
 }
 
-const token = { directclusterendpointtokens: [asked("t")] };
+const token = { directclusterendpointtokens: [rawRequested("t")] };
 
 test("a token that is gone asks for nothing", async () => {
   expect(await passOver({})).toMatchObject({ result: { kind: "done" }, lines: [] });
@@ -63,7 +66,7 @@ test("a token is minted once its requester is granted it, for its requester", as
   const { status, lines } = await passOver({
     ...token,
     ...keys,
-    ...granted("directclusterendpointtokens", "t"),
+    ...rawGrant("directclusterendpointtokens", "t"),
   });
   const minted = status["token"] instanceof SecretText ? SecretText.reveal(status["token"]) : "";
   expect(decodeJwt(minted)).toMatchObject({
@@ -86,7 +89,7 @@ test("a token waits for its grant, ten seconds without a word", async () => {
 test("a token waits for signing keys without a word: their arrival brings the result pass", async () => {
   const { lines, status } = await passOver({
     ...token,
-    ...granted("directclusterendpointtokens", "t"),
+    ...rawGrant("directclusterendpointtokens", "t"),
   });
   expect([lines, status]).toEqual([[], {}]);
 });
@@ -96,7 +99,7 @@ test("a token is not minted while its requester has as many as the quota, delete
   const endsAt = Date.parse("2026-01-01T00:30:00Z");
   for (const uid of ["deleted-1", "deleted-2"]) quota.take({ requester: "ann", uid, endsAt }, 0);
   const waiting = await passOver(
-    { ...token, ...keys, ...granted("directclusterendpointtokens", "t") },
+    { ...token, ...keys, ...rawGrant("directclusterendpointtokens", "t") },
     quota,
   );
   expect(waiting).toMatchObject({

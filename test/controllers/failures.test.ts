@@ -4,7 +4,7 @@ import { TestClock } from "../support/test-clock.ts";
 import { RecordingFailures } from "./recording-failures.ts";
 import { refusal } from "../support/fake-client.ts";
 
-function around() {
+function setup() {
   const clock = new TestClock();
   const failures = new RecordingFailures(clock);
   const reports: string[] = [];
@@ -33,7 +33,7 @@ describe("one try after another", () => {
   ] as const)(
     "that fails with %s is reported once it has failed for 30 s, and thrown each time",
     async (code) => {
-      const { clock, failures, reports, attempt } = around();
+      const { clock, failures, reports, attempt } = setup();
       await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
       expect([reports, failures.lines]).toEqual([[], ["ns/a again in 30000 ms"]]);
       clock.advance(30_000);
@@ -43,7 +43,7 @@ describe("one try after another", () => {
   );
 
   test("is reported in the same words, however they vary", async () => {
-    const { clock, reports, attempt } = around();
+    const { clock, reports, attempt } = setup();
     for (let count = 0; count < 5; count += 1) {
       await expect(
         attempt(refusal("ServerError", { message: `request ${count}` })),
@@ -54,7 +54,7 @@ describe("one try after another", () => {
   });
 
   test("begins anew with a success, and nothing is remembered", async () => {
-    const { clock, failures, reports, attempt } = around();
+    const { clock, failures, reports, attempt } = setup();
     await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
     clock.advance(20_000);
     expect(await attempt(undefined)).toEqual({ kind: "done" });
@@ -66,7 +66,7 @@ describe("one try after another", () => {
   });
 
   test("says that what was said is over", async () => {
-    const { failures, attempt } = around();
+    const { failures, attempt } = setup();
     await expect(
       attempt(refusal("Forbidden"), { failureOf: accessFailureOf }),
     ).rejects.toMatchObject({ name: "KubeError" });
@@ -79,13 +79,13 @@ describe("one try after another", () => {
     ["without the Lease", refusal("Fenced")],
     ["for a bug", new TypeError("bug")],
   ])("%s is no failure of the object", async ([, error]) => {
-    const { failures, attempt } = around();
+    const { failures, attempt } = setup();
     await expect(attempt(error)).rejects.toBe(error);
     expect(failures.size).toBe(0);
   });
 
   test("whose report fails, too, throws what failed first", async () => {
-    const { attempt } = around();
+    const { attempt } = setup();
     const failing = {
       failureOf: accessFailureOf,
       report: () => Promise.reject(refusal("Network")),

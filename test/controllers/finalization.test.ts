@@ -4,7 +4,7 @@ import { Deletions } from "../../src/controllers/deletions.ts";
 import { afterPhase, observeFinalization } from "../../src/controllers/finalization.ts";
 import { granteeOfRoleBinding } from "../../src/domain/grants/former-grantee.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { refusal, FakeClient } from "../support/fake-client.ts";
 
 const ref = { namespace: "team", name: "db", uid: "uid-db" };
 const grantees = Array.from({ length: 20 }, (_, index) =>
@@ -14,8 +14,8 @@ const grantees = Array.from({ length: 20 }, (_, index) =>
   ),
 );
 
-function around(answer: () => unknown, grantSettleTime = 2_000) {
-  const [clock, client] = [new TestClock(), new ScriptedClient(answer)];
+function setup(answer: () => unknown, grantSettleTime = 2_000) {
+  const [clock, client] = [new TestClock(), new FakeClient(answer)];
   const deps = { client, clock, deletions: new Deletions(clock), grantSettleTime };
   const observe = (grantsStand: boolean, seen = grantees) =>
     observeFinalization(
@@ -26,7 +26,7 @@ function around(answer: () => unknown, grantSettleTime = 2_000) {
 }
 
 test("an object goes after two settle times, and asks about sixteen of its grantees at most", async () => {
-  const { clock, client, deps, observe } = around(() => ({ status: { allowed: false } }));
+  const { clock, client, deps, observe } = setup(() => ({ status: { allowed: false } }));
   const kept = await observe(true);
   expect([kept, afterPhase(kept, deps)]).toEqual([
     { kind: "keep-grants", until: 2_000 },
@@ -43,7 +43,7 @@ test("an object goes after two settle times, and asks about sixteen of its grant
 });
 
 test("an object whose question is refused goes after a minute", async () => {
-  const { clock, observe } = around(() => refusal("Forbidden"), 0);
+  const { clock, observe } = setup(() => refusal("Forbidden"), 0);
   expect(await observe(false)).toEqual({ kind: "settle", until: 250 });
   clock.advance(60_000);
   expect(await observe(false)).toEqual({ kind: "release" });
@@ -51,10 +51,10 @@ test("an object whose question is refused goes after a minute", async () => {
 
 test("a question that fails is a failure of the pass", async () => {
   const failure = refusal("ServerError");
-  await expect(around(() => failure, 0).observe(false)).rejects.toBe(failure);
+  await expect(setup(() => failure, 0).observe(false)).rejects.toBe(failure);
 });
 
 test("what nobody was granted goes without a question", async () => {
-  const { client, observe } = around(() => ({}));
+  const { client, observe } = setup(() => ({}));
   expect([await observe(false, []), client.lines]).toEqual([{ kind: "release" }, []]);
 });

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { cleanupFinalizer } from "../../src/api/names.ts";
 import { FinalizedObjects } from "../../src/controllers/finalized-objects.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
-const answer = (uid: string, finalizers: readonly string[]) => raw({ name: uid, uid, finalizers });
+const answer = (uid: string, finalizers: readonly string[]) =>
+  rawObject({ name: uid, uid, finalizers });
 
 test("what was written with the finalizer on it is held, until a write takes it off", () => {
   const held = new FinalizedObjects();

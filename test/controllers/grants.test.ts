@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { observeRequester } from "../../src/authn/requester-policies.ts";
 import { observeGrant } from "../../src/controllers/grants.ts";
-import { asked, granted, policies } from "../support/requester-objects.ts";
-import { told } from "../support/fake-informers.ts";
+import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
+import { syncedInformers } from "../support/fake-informers.ts";
 
 const object = { kind: "OwnedAccessKey", name: "k" } as const;
 
-async function seen(listed: Parameters<typeof told>[0]) {
-  const { stores } = (await told({ ownedaccesskeys: [asked("k")], ...listed })).informers;
+async function seen(listed: Parameters<typeof syncedInformers>[0]) {
+  const { stores } = (await syncedInformers({ ownedaccesskeys: [rawRequested("k")], ...listed }))
+    .informers;
   const key = stores.keys.get("k");
   if (key === undefined) throw new Error("the key is not held");
   const requester = observeRequester(key.metadata, stores.requesterPolicies);
@@ -26,30 +27,30 @@ test.each(Object.keys(policies))("a requester is not certain without %s", async 
   });
 });
 
-test.for<[string, Parameters<typeof told>[0], object]>([
+test.for<[string, Parameters<typeof syncedInformers>[0], object]>([
   [
     "is in force when role and binding stand",
-    { ...policies, ...granted("ownedaccesskeys", "k") },
+    { ...policies, ...rawGrant("ownedaccesskeys", "k") },
     { granted: true, named: true, namedByOthers: false },
   ],
   [
     "is named, not in force, without its binding",
-    { ...policies, ...granted("ownedaccesskeys", "k"), clusterrolebindings: [] },
+    { ...policies, ...rawGrant("ownedaccesskeys", "k"), clusterrolebindings: [] },
     { granted: false, named: true },
   ],
   [
     "is none where the role names others",
-    { ...policies, ...granted("ownedaccesskeys", "other") },
+    { ...policies, ...rawGrant("ownedaccesskeys", "other") },
     { granted: false, named: false },
   ],
   [
     "is none where the role names a token of that name",
-    { ...policies, ...granted("directclusterendpointtokens", "k") },
+    { ...policies, ...rawGrant("directclusterendpointtokens", "k") },
     { granted: false, named: false },
   ],
   [
     "is another's where the requester is not certain",
-    granted("ownedaccesskeys", "k"),
+    rawGrant("ownedaccesskeys", "k"),
     { granted: false, named: true },
   ],
 ])("a grant %s", async ([, listed, expected]) => {

@@ -10,25 +10,25 @@ import { encodeBody } from "../../src/kube/encode.ts";
 import type { ListWatch } from "../../src/kube/list-watch.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 import {
-  copied,
-  deaf,
-  offered,
+  rawCopy,
+  ignoreChanges,
+  rawSharedSecret,
   ownNamespace,
   projectNamespace,
-  told,
+  syncedInformers,
 } from "../support/fake-informers.ts";
-import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
+import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 
 const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) =>
   [...values].map(({ metadata }) => metadata.name).toSorted();
 
 test("every kind is waited for, and none any more once all are listed", async () => {
   const deps = {
-    listWatch: new ToldListWatch({}),
+    listWatch: new FakeListWatch({}),
     clock: new TestClock(),
     yielder: new Yielder(new TestClock()),
     log: recordingLog(),
@@ -38,18 +38,20 @@ test("every kind is waited for, and none any more once all are listed", async ()
     createInformers(deps, {
       namespace: ownNamespace,
       requireSyncFrom: false,
-      on: deaf,
+      on: ignoreChanges,
     }).unprovenBecause(),
   ).toHaveLength(21);
-  const { informers } = await told({});
+  const { informers } = await syncedInformers({});
   expect(informers.unprovenBecause()).toEqual([]);
 });
 
 describe("a SharedSecret is held", () => {
   test("with its options, found by uid, namespace and the name of its copies", async () => {
-    const { informers } = await told({
+    const { informers } = await syncedInformers({
       sharedsecrets: [
-        offered("db", { metadata: { annotations: { [annotations.syncSecretName]: "other" } } }),
+        rawSharedSecret("db", {
+          metadata: { annotations: { [annotations.syncSecretName]: "other" } },
+        }),
       ],
     });
     const { sharedSecrets } = informers.stores;
@@ -63,9 +65,13 @@ describe("a SharedSecret is held", () => {
   });
 
   test("with a digest that is equal for equal data", async () => {
-    const { informers } = await told({
-      sharedsecrets: [offered("a"), offered("b"), offered("c", { data: { password: "b3RoZXI=" } })],
-      secrets: [copied("a", "pay")],
+    const { informers } = await syncedInformers({
+      sharedsecrets: [
+        rawSharedSecret("a"),
+        rawSharedSecret("b"),
+        rawSharedSecret("c", { data: { password: "b3RoZXI=" } }),
+      ],
+      secrets: [rawCopy("a", "pay")],
     });
     const digests = ["team/a", "team/b", "team/c"].map(
       (key) => informers.stores.sharedSecrets.get(key)?.digest,
@@ -77,10 +83,10 @@ describe("a SharedSecret is held", () => {
 
 test("of a namespace and of a SharedSecret nothing is held that others put on it, and of the latter no big data", async () => {
   const theirs = { labels: { theirs: "canary" }, annotations: { theirs: "canary" } };
-  const { informers } = await told({
-    namespaces: [raw({ name: "pay", ...theirs })],
+  const { informers } = await syncedInformers({
+    namespaces: [rawObject({ name: "pay", ...theirs })],
     sharedsecrets: [
-      offered("db", { data: { password: "Y2FuYXJ5".repeat(2_000) }, metadata: theirs }),
+      rawSharedSecret("db", { data: { password: "Y2FuYXJ5".repeat(2_000) }, metadata: theirs }),
     ],
   });
   expect(
@@ -95,9 +101,9 @@ test("of a namespace and of a SharedSecret nothing is held that others put on it
 });
 
 describe("of other Secrets nothing is held", () => {
-  const around = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
+  const others = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
   const unmanaged = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
-    raw(
+    rawObject(
       {
         namespace: "pay",
         name,
@@ -110,12 +116,12 @@ describe("of other Secrets nothing is held", () => {
 
   test("but what stands where a copy is wanted, stripped of what is not Latchkey's", async () => {
     const paused = { annotations: { theirs: "y", [annotations.disableSync]: "true" } };
-    const { informers } = await told({
-      ...around,
+    const { informers } = await syncedInformers({
+      ...others,
       secrets: [
         unmanaged("db", paused),
         unmanaged("else"),
-        raw({ namespace: "other", name: "db" }),
+        rawObject({ namespace: "other", name: "db" }),
       ],
     });
     expect(names(informers.stores.unmanagedSecrets.values())).toEqual(["db"]);
@@ -129,7 +135,7 @@ describe("of other Secrets nothing is held", () => {
     const annotation = (place: string) => ({
       annotations: { theirs: "y", [annotations.copyOf]: `gone/db -> ${place}` },
     });
-    const { informers } = await told({
+    const { informers } = await syncedInformers({
       secrets: [
         unmanaged("lost", annotation("pay/lost")),
         unmanaged("pasted", annotation("pay/lost")),
@@ -146,9 +152,9 @@ describe("of other Secrets nothing is held", () => {
   });
 
   test("and no data is held anywhere", async () => {
-    const { informers } = await told({
-      ...around,
-      secrets: [unmanaged("db"), copied("db", "play")],
+    const { informers } = await syncedInformers({
+      ...others,
+      secrets: [unmanaged("db"), rawCopy("db", "play")],
     });
     const held = [
       ...informers.stores.unmanagedSecrets.values(),
@@ -161,7 +167,7 @@ describe("of other Secrets nothing is held", () => {
 
 describe("a Role or RoleBinding is held", () => {
   const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
-    raw({ namespace: "team", name, ...metadata }, { rules: [] });
+    rawObject({ namespace: "team", name, ...metadata }, { rules: [] });
   const named = (name: string) => `latchkey-${name}-0123456789abcdef`;
   const marked = { [labels.sourceUid]: "uid-db" };
   test("when it has a name that a derived one might have, and counts as derived with a mark of Latchkey's beside", async () => {
@@ -171,7 +177,7 @@ describe("a Role or RoleBinding is held", () => {
       name: "db",
       uid: "uid-db",
     };
-    const { informers } = await told({
+    const { informers } = await syncedInformers({
       roles: [
         role(named("a"), { labels: marked }),
         role(named("b"), { ownerReferences: [owner] }),
@@ -187,11 +193,11 @@ describe("a Role or RoleBinding is held", () => {
 describe("a ClusterRole or ClusterRoleBinding is held", () => {
   test("when it has the name of a requester's, whatever its labels", async () => {
     const hash = requesterHash("ann");
-    const { informers } = await told({
+    const { informers } = await syncedInformers({
       clusterroles: [
-        raw({ name: "a", labels: { [labels.requesterHash]: hash } }),
-        raw({ name: `latchkey-requester-${hash}-0` }),
-        raw({ name: "view" }),
+        rawObject({ name: "a", labels: { [labels.requesterHash]: hash } }),
+        rawObject({ name: `latchkey-requester-${hash}-0` }),
+        rawObject({ name: "view" }),
       ],
     });
     expect(names(informers.stores.clusterRoles.by(indexes.requester, hash))).toEqual([
@@ -203,18 +209,18 @@ describe("a ClusterRole or ClusterRoleBinding is held", () => {
 
 test("keys and tokens are found by the hash of their requester's name, which a stamp alone gives", async () => {
   const stamp = { annotations: { [annotations.requester]: "ann" } };
-  const { informers } = await told({
+  const { informers } = await syncedInformers({
     ownedaccesskeys: [
-      raw({ name: "k", ...stamp }, { spec: { key: "canary-canary-canary" } }),
-      raw({ name: "none" }),
+      rawObject({ name: "k", ...stamp }, { spec: { key: "canary-canary-canary" } }),
+      rawObject({ name: "none" }),
     ],
-    directclusterendpointtokens: [raw({ name: "t", ...stamp })],
+    directclusterendpointtokens: [rawObject({ name: "t", ...stamp })],
   });
   expect(names(informers.stores.keys.by(indexes.requester, requesterHash("ann")))).toEqual(["k"]);
   expect(names(informers.stores.tokens.by(indexes.requester, requesterHash("ann")))).toEqual(["t"]);
   const digest = informers.stores.keys.get("k")?.keyDigest ?? "";
   expect(names(informers.stores.keys.by(keyIndexes.keyIndex, digest.slice(0, 16)))).toEqual(["k"]);
-  expect(requesterHashOf(sightedMetadata())).toEqual([]);
+  expect(requesterHashOf(observedMetadata())).toEqual([]);
 });
 
 describe("the answer to a write is taken in", () => {
@@ -222,20 +228,20 @@ describe("the answer to a write is taken in", () => {
     const made: unknown = JSON.parse(
       encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })),
     );
-    return raw(recordAt(made, "metadata"), { data: recordAt(made, "data") });
+    return rawObject(recordAt(made, "metadata"), { data: recordAt(made, "data") });
   };
 
   test("by the store of its kind", async () => {
-    const { informers } = await told({});
-    informers.observe(resources.sharedSecrets, offered("db"));
-    informers.observe(resources.roles, raw({ namespace: "team", name: "latchkey-a" }));
-    informers.observe(resources.events, raw({ name: "e" }));
+    const { informers } = await syncedInformers({});
+    informers.observe(resources.sharedSecrets, rawSharedSecret("db"));
+    informers.observe(resources.roles, rawObject({ namespace: "team", name: "latchkey-a" }));
+    informers.observe(resources.events, rawObject({ name: "e" }));
     expect([informers.stores.sharedSecrets.size, informers.stores.roles.size]).toEqual([1, 1]);
   });
 
   test("among the copies for a Secret with Latchkey's label, else among the signing keys", async () => {
-    const { informers } = await told({});
-    informers.observe(resources.secrets, copied("db", "pay"));
+    const { informers } = await syncedInformers({});
+    informers.observe(resources.secrets, rawCopy("db", "pay"));
     informers.observe(resources.secrets, signingKeys());
     expect([names(informers.stores.copies.values()), informers.stores.signingKeys.size]).toEqual([
       ["db"],
@@ -245,9 +251,9 @@ describe("the answer to a write is taken in", () => {
 });
 
 test("signing keys that cannot be read are logged by name, without a word of them", async () => {
-  const { informers, log } = await told({
+  const { informers, log } = await syncedInformers({
     secrets: [
-      raw(
+      rawObject(
         { namespace: ownNamespace, name: ownObjects.signingKeys },
         { data: { "keys.json": "Y2FuYXJ5" } },
       ),
@@ -260,7 +266,7 @@ test("signing keys that cannot be read are logged by name, without a word of the
 
 test("it ends when told to, before Secrets of others are followed, too", async () => {
   const stop = new AbortController();
-  const listWatch = new ToldListWatch({});
+  const listWatch = new FakeListWatch({});
   const list: ListWatch["list"] = (selection, signal, onEvents) =>
     selection.resource === resources.namespaces
       ? Promise.reject(new Error("no"))
@@ -274,7 +280,7 @@ test("it ends when told to, before Secrets of others are followed, too", async (
       log: recordingLog(),
       random: () => 0,
     },
-    { namespace: ownNamespace, requireSyncFrom: false, on: deaf },
+    { namespace: ownNamespace, requireSyncFrom: false, on: ignoreChanges },
   );
   const ended = informers.run(stop.signal);
   await settled();
@@ -287,14 +293,14 @@ test("it ends when told to, before Secrets of others are followed, too", async (
 });
 
 describe("what the API server itself says of", () => {
-  const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [offered("db")] };
-  const foreign = raw({ namespace: "pay", name: "db" }, { data: { password: "Y2FuYXJ5" } });
+  const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
+  const foreign = rawObject({ namespace: "pay", name: "db" }, { data: { password: "Y2FuYXJ5" } });
 
   test.for<[string, readonly RawObject[], readonly string[]]>([
     ["a Secret of others is read as metadata alone", [foreign], ["secrets metadata pay/db"]],
     [
       "a copy is read whole",
-      [copied("db", "pay")],
+      [rawCopy("db", "pay")],
       ["secrets metadata pay/db", "secrets whole pay/db"],
     ],
     [
@@ -303,7 +309,7 @@ describe("what the API server itself says of", () => {
       ["secrets metadata pay/db", "secrets whole pay/db"],
     ],
   ])("%s", async ([, secrets, reads]) => {
-    const { informers, listWatch } = await told({ ...wanted, secrets });
+    const { informers, listWatch } = await syncedInformers({ ...wanted, secrets });
     await informers.refresh(resources.secrets, { namespace: "pay", name: "db" });
     expect(listWatch.reads).toEqual(reads);
   });
@@ -312,13 +318,13 @@ describe("what the API server itself says of", () => {
     ["connector-1", ["metadata", "metadata"]],
     [ownObjects.signingKeys, ["whole", "metadata"]],
   ])("Latchkey's own Secret %s is read as it is held", async ([name, reads]) => {
-    const { informers, listWatch } = await told(wanted);
+    const { informers, listWatch } = await syncedInformers(wanted);
     await informers.refresh(resources.secrets, { namespace: ownNamespace, name });
     expect(listWatch.reads).toEqual(reads.map((read) => `secrets ${read} ${ownNamespace}/${name}`));
   });
 
   test("an object of another kind is read once, and one of a kind that is not kept never", async () => {
-    const { informers, listWatch } = await told(wanted);
+    const { informers, listWatch } = await syncedInformers(wanted);
     await informers.refresh(resources.sharedSecrets, { namespace: "team", name: "db" });
     await informers.refresh(resources.leases, { namespace: "team", name: "db" });
     expect(listWatch.reads).toEqual(["sharedsecrets whole team/db"]);

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { isSourceGone } from "../../src/controllers/live-object.ts";
-import { refusal, ScriptedClient } from "../support/fake-client.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { refusal, FakeClient } from "../support/fake-client.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
 const ref = { namespace: "team", name: "db" };
-const found = (uid: string) => raw({ ...ref, uid });
+const found = (uid: string) => rawObject({ ...ref, uid });
 
 test.for<[string, string | undefined, unknown, boolean]>([
   [
@@ -24,7 +24,7 @@ test.for<[string, string | undefined, unknown, boolean]>([
   ["is gone when another stands under its name", "u", found("other"), true],
   ["is there under any uid where none is known", undefined, found("other"), false],
 ])("a source %s", async ([, uid, answer, expected]) => {
-  const client = new ScriptedClient(() => answer);
+  const client = new FakeClient(() => answer);
   expect(await isSourceGone(ref, uid, client)).toBe(expected);
   expect(client.lines).toEqual(["getMetadata sharedsecrets team/db"]);
 });
@@ -32,8 +32,8 @@ test.for<[string, string | undefined, unknown, boolean]>([
 test.for(["Forbidden", "ServerError", "Network", "Fenced"] as const)(
   "%s says nothing about a source",
   async (code) => {
-    await expect(
-      isSourceGone(ref, "u", new ScriptedClient(() => refusal(code))),
-    ).rejects.toMatchObject({ code });
+    await expect(isSourceGone(ref, "u", new FakeClient(() => refusal(code)))).rejects.toMatchObject(
+      { code },
+    );
   },
 );

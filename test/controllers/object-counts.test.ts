@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { countingObjects } from "../../src/controllers/object-counts.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
-import { deaf, offered, told } from "../support/fake-informers.ts";
-import { raw, type RawObject } from "../support/fake-list-watch.ts";
+import { ignoreChanges, rawSharedSecret, syncedInformers } from "../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
 
 function withStatus(object: RawObject, status: object): RawObject {
-  return raw(object.metadata, { ...object, metadata: {}, status });
+  return rawObject(object.metadata, { ...object, metadata: {}, status });
 }
 
 const conditions = (ready: string, synced: string) => [
@@ -28,12 +28,12 @@ const conditions = (ready: string, synced: string) => [
 test("objects and targets are counted as they come, change and go, and each change is passed on", async () => {
   const metrics = createMetrics();
   let heard = 0;
-  const { listWatch, stop } = await told(
+  const { listWatch, stop } = await syncedInformers(
     {
-      sharedsecrets: [offered("a"), offered("b")],
-      ownedaccesskeys: [raw({ name: "k" }, { spec: {} })],
+      sharedsecrets: [rawSharedSecret("a"), rawSharedSecret("b")],
+      ownedaccesskeys: [rawObject({ name: "k" }, { spec: {} })],
     },
-    countingObjects({ ...deaf, sharedSecret: () => (heard += 1) }, metrics),
+    countingObjects({ ...ignoreChanges, sharedSecret: () => (heard += 1) }, metrics),
   );
   const lines = async (): Promise<readonly string[]> =>
     (await metrics.render()).text
@@ -48,11 +48,11 @@ test("objects and targets are counted as they come, change and go, and each chan
     'latchkey_sync_targets{state="pending"} 0',
     'latchkey_sync_targets{state="synced"} 0',
   ]);
-  const stuck = withStatus(offered("a"), {
+  const stuck = withStatus(rawSharedSecret("a"), {
     conditions: conditions("Ready", "Conflict"),
     sync: { desired: 3, synced: 1, conflicts: 2 },
   });
-  listWatch.tell("sharedsecrets", "MODIFIED", {
+  listWatch.emit("sharedsecrets", "MODIFIED", {
     ...stuck,
     metadata: { ...stuck.metadata, namespace: "team" },
   });
@@ -65,7 +65,7 @@ test("objects and targets are counted as they come, change and go, and each chan
       'latchkey_sync_targets{state="synced"} 1',
     ]),
   );
-  for (const name of ["a", "b"]) listWatch.tell("sharedsecrets", "DELETED", offered(name));
+  for (const name of ["a", "b"]) listWatch.emit("sharedsecrets", "DELETED", rawSharedSecret(name));
   expect((await lines()).filter((line) => line.includes("SharedSecret"))).toEqual([]);
   expect([heard, (await lines()).includes('latchkey_sync_targets{state="conflict"} 0')]).toEqual([
     5,

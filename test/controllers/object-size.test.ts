@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import { sizeOfIn } from "../../src/controllers/object-size.ts";
-import { offered, told } from "../support/fake-informers.ts";
+import { rawSharedSecret, syncedInformers } from "../support/fake-informers.ts";
 
 test("a SharedSecret is as big as its data, one that is not held and a Secret may be as big as any object, other kinds are small", async () => {
-  const { informers } = await told({
-    sharedsecrets: [offered("db", { data: { password: "YQ==".repeat(50_000) } })],
+  const { informers } = await syncedInformers({
+    sharedsecrets: [rawSharedSecret("db", { data: { password: "YQ==".repeat(50_000) } })],
   });
   const sizeOf = sizeOfIn(informers.stores);
   expect(sizeOf(resources.sharedSecrets, { namespace: "team", name: "db" })).toBe(200_008);

@@ -3,9 +3,9 @@ import { createKeyResolver } from "../../src/authn/key-resolver.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileOwnedAccessKey } from "../../src/controllers/owned-access-key.ts";
 import { allFailures } from "./recording-failures.ts";
-import { asked, granted, policies } from "../support/requester-objects.ts";
-import { ScriptedClient } from "../support/fake-client.ts";
-import { told } from "../support/fake-informers.ts";
+import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
+import { FakeClient } from "../support/fake-client.ts";
+import { syncedInformers } from "../support/fake-informers.ts";
 
 const plain = { key: "canary-canary-canary", user: "ann" };
 const config = {
@@ -15,13 +15,13 @@ const config = {
   deleteExpiredKeysAfter: undefined,
 };
 
-async function passOver(listed: Parameters<typeof told>[0], name = "k") {
-  const { informers, clock } = await told({
+async function passOver(listed: Parameters<typeof syncedInformers>[0], name = "k") {
+  const { informers, clock } = await syncedInformers({
     ...policies,
-    ...granted("ownedaccesskeys", "k"),
+    ...rawGrant("ownedaccesskeys", "k"),
     ...listed,
   });
-  const client = new ScriptedClient();
+  const client = new FakeClient();
   const { stores } = informers;
   const keyResolver = createKeyResolver({
     keys: stores.keys,
@@ -53,7 +53,9 @@ test("a key that is gone asks for nothing", async () => {
 });
 
 test("a key in order is Active", async () => {
-  const { lines, written } = await passOver({ ownedaccesskeys: [asked("k", { spec: plain })] });
+  const { lines, written } = await passOver({
+    ownedaccesskeys: [rawRequested("k", { spec: plain })],
+  });
   expect(lines).toEqual(["patch ownedaccesskeys k"]);
   expect(written).toContain('"reason":"Active"');
   expect(written).not.toContain("canary");
@@ -61,30 +63,32 @@ test("a key in order is Active", async () => {
 
 test("a key with a ttl is looked at again at its end, to the second", async () => {
   const { result } = await passOver({
-    ownedaccesskeys: [asked("k", { spec: { ...plain, ttl: 60 } })],
+    ownedaccesskeys: [rawRequested("k", { spec: { ...plain, ttl: 60 } })],
   });
   expect(result).toEqual({ kind: "requeue-at", at: Date.parse("2026-01-01T00:01:00Z") });
 });
 
 test("the younger of two with one key is the duplicate", async () => {
-  const older = asked("older", {
+  const older = rawRequested("older", {
     spec: plain,
     metadata: { creationTimestamp: "2025-06-01T00:00:00Z" },
   });
-  const { written } = await passOver({ ownedaccesskeys: [asked("k", { spec: plain }), older] });
+  const { written } = await passOver({
+    ownedaccesskeys: [rawRequested("k", { spec: plain }), older],
+  });
   expect(written).toContain("DuplicateKey");
 });
 
 test("without its policies nobody is certain who asked", async () => {
   const { written } = await passOver({
     validatingadmissionpolicies: [],
-    ownedaccesskeys: [asked("k", { spec: plain })],
+    ownedaccesskeys: [rawRequested("k", { spec: plain })],
   });
   expect(written).toContain("UnknownRequester");
 });
 
 test("a key without a key says so", async () => {
   expect(
-    (await passOver({ ownedaccesskeys: [asked("k", { spec: { user: "ann" } })] })).written,
+    (await passOver({ ownedaccesskeys: [rawRequested("k", { spec: { user: "ann" } })] })).written,
   ).toContain("MissingKey");
 });

@@ -4,11 +4,11 @@ import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileRequesterGrant } from "../../src/controllers/requester-grant.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 import { allFailures } from "./recording-failures.ts";
-import { asked, granted, policies } from "../support/requester-objects.ts";
+import { rawRequested, rawGrant, policies } from "../support/requester-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
-import { told } from "../support/fake-informers.ts";
-import { raw, type RawObject } from "../support/fake-list-watch.ts";
+import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
+import { syncedInformers } from "../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
 
 const hash = requesterHash("ann");
 const name = `latchkey-requester-${hash}-0`;
@@ -21,14 +21,14 @@ const notServed = () => refusal("NotFound");
  * does otherwise.
  */
 async function passOver(
-  listed: Parameters<typeof told>[0],
+  listed: Parameters<typeof syncedInformers>[0],
   answer?: () => unknown,
   { isHeldByUs = false, isDue = false } = {},
 ) {
-  const { informers, log } = await told({ ...policies, ...listed });
+  const { informers, log } = await syncedInformers({ ...policies, ...listed });
   const live = ({ resource, ref }: Request) =>
     listed?.[resource.plural]?.find(({ metadata }) => metadata.name === ref.name) ?? {};
-  const client = new ScriptedClient((request) =>
+  const client = new FakeClient((request) =>
     request.verb === "getMetadata" ? (answer ?? (() => live(request)))() : {},
   );
   const clock = new TestClock();
@@ -60,8 +60,8 @@ async function passOver(
 
 test("a requester is granted the keys and tokens that it asked for", async () => {
   const { client, granted: names } = await passOver({
-    ownedaccesskeys: [asked("k")],
-    directclusterendpointtokens: [asked("t")],
+    ownedaccesskeys: [rawRequested("k")],
+    directclusterendpointtokens: [rawRequested("t")],
   });
   expect(client.lines).toEqual([
     "getMetadata ownedaccesskeys k",
@@ -72,18 +72,22 @@ test("a requester is granted the keys and tokens that it asked for", async () =>
   expect(names.toSorted()).toEqual(['"resourceNames":["k"]', '"resourceNames":["t"]']);
 });
 
-test.for<[string, Parameters<typeof told>[0]]>([
+test.for<[string, Parameters<typeof syncedInformers>[0]]>([
   [
     "that Latchkey does not hold yet",
-    { ownedaccesskeys: [asked("k", { metadata: { finalizers: [] } })] },
+    { ownedaccesskeys: [rawRequested("k", { metadata: { finalizers: [] } })] },
   ],
   [
     "that is being deleted",
-    { ownedaccesskeys: [asked("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })] },
+    {
+      ownedaccesskeys: [
+        rawRequested("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
+      ],
+    },
   ],
   [
     "whose requester is not certain",
-    { ownedaccesskeys: [asked("k")], mutatingadmissionpolicies: [] },
+    { ownedaccesskeys: [rawRequested("k")], mutatingadmissionpolicies: [] },
   ],
 ])("nobody is granted what asks for it but %s", async ([, listed]) => {
   expect((await passOver(listed)).client.lines).toEqual([]);
@@ -92,15 +96,20 @@ test.for<[string, Parameters<typeof told>[0]]>([
 test.for<[string, () => unknown]>([
   ["gone", gone],
   ["not known, as the kind is not served", notServed],
-  ["being deleted", () => asked("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } })],
-  ["another object by now", () => asked("k", { metadata: { uid: "another" } })],
+  [
+    "being deleted",
+    () => rawRequested("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
+  ],
+  ["another object by now", () => rawRequested("k", { metadata: { uid: "another" } })],
 ])("nobody is granted what the API server says is %s", async ([, answer]) => {
-  const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, answer);
+  const { client } = await passOver({ ownedaccesskeys: [rawRequested("k")] }, answer);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
 });
 
 test("what this leader holds itself is granted without a question", async () => {
-  const { client } = await passOver({ ownedaccesskeys: [asked("k")] }, gone, { isHeldByUs: true });
+  const { client } = await passOver({ ownedaccesskeys: [rawRequested("k")] }, gone, {
+    isHeldByUs: true,
+  });
   expect(client.lines).toEqual([
     `create clusterroles ${name}`,
     `create clusterrolebindings ${name}`,
@@ -109,16 +118,16 @@ test("what this leader holds itself is granted without a question", async () => 
 
 test("what is granted already needs no question", async () => {
   const { client } = await passOver({
-    ownedaccesskeys: [asked("k")],
-    ...granted("ownedaccesskeys", "k"),
+    ownedaccesskeys: [rawRequested("k")],
+    ...rawGrant("ownedaccesskeys", "k"),
   });
   expect(client.lines).toEqual([]);
 });
 
 test("a role that lost its binding is bound again once the API server says that its objects are there", async () => {
   const { client } = await passOver({
-    ownedaccesskeys: [asked("k")],
-    ...granted("ownedaccesskeys", "k"),
+    ownedaccesskeys: [rawRequested("k")],
+    ...rawGrant("ownedaccesskeys", "k"),
     clusterrolebindings: [],
   });
   expect(client.lines).toEqual([
@@ -130,19 +139,19 @@ test("a role that lost its binding is bound again once the API server says that 
 const revoked = [`delete clusterrolebindings ${name}`, `delete clusterroles ${name}`];
 
 /** A key in the API server's words, and in a store that may be older. */
-const key = (metadata: Readonly<Record<string, unknown>>) => asked("k", { metadata });
+const key = (metadata: Readonly<Record<string, unknown>>) => rawRequested("k", { metadata });
 
-test.for<[string, Parameters<typeof told>[0], () => unknown]>([
-  ["is gone", granted("ownedaccesskeys", "k"), gone],
+test.for<[string, Parameters<typeof syncedInformers>[0], () => unknown]>([
+  ["is gone", rawGrant("ownedaccesskeys", "k"), gone],
   [
     "somebody else asked for",
-    granted("ownedaccesskeys", "k"),
+    rawGrant("ownedaccesskeys", "k"),
     () => key({ annotations: { [annotations.requester]: "bob" } }),
   ],
   [
     "Latchkey does not hold",
     {
-      ...granted("ownedaccesskeys", "k"),
+      ...rawGrant("ownedaccesskeys", "k"),
       ownedaccesskeys: [key({ finalizers: [], resourceVersion: "5" })],
     },
     () => key({ finalizers: [], resourceVersion: "5" }),
@@ -156,7 +165,7 @@ const goingKey = key({ deletionTimestamp: "2026-01-01T00:00:00Z" });
 
 test("a grant of what is being deleted stays for the settle time, and is looked at again then", async () => {
   const { client, next } = await passOver({
-    ...granted("ownedaccesskeys", "k"),
+    ...rawGrant("ownedaccesskeys", "k"),
     ownedaccesskeys: [goingKey],
   });
   expect(client.lines).toEqual([]);
@@ -165,7 +174,7 @@ test("a grant of what is being deleted stays for the settle time, and is looked 
 
 test("a grant of what is being deleted is taken back after the settle time, without a question", async () => {
   const { client, next } = await passOver(
-    { ...granted("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] },
+    { ...rawGrant("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] },
     undefined,
     { isDue: true },
   );
@@ -174,7 +183,7 @@ test("a grant of what is being deleted is taken back after the settle time, with
 
 test("what is being deleted is granted to nobody anew, nor bound again", async () => {
   const unbound = await passOver({
-    ...granted("ownedaccesskeys", "k"),
+    ...rawGrant("ownedaccesskeys", "k"),
     clusterrolebindings: [],
     ownedaccesskeys: [goingKey],
   });
@@ -186,7 +195,7 @@ test.for<[string, readonly RawObject[]]>([
   ["know as it was before", [key({ finalizers: [] })]],
 ])("a grant of what the stores %s stands, and is looked at again", async ([, ownedaccesskeys]) => {
   const { client, next } = await passOver(
-    { ...granted("ownedaccesskeys", "k"), ownedaccesskeys },
+    { ...rawGrant("ownedaccesskeys", "k"), ownedaccesskeys },
     () => key({ resourceVersion: "9" }),
   );
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
@@ -194,16 +203,16 @@ test.for<[string, readonly RawObject[]]>([
 });
 
 test("a grant stands while the kind of what it names is not served, and is looked at again", async () => {
-  const { client, next } = await passOver(granted("ownedaccesskeys", "k"), notServed);
+  const { client, next } = await passOver(rawGrant("ownedaccesskeys", "k"), notServed);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
   expect(next).toMatchObject({ kind: "requeue-at" });
 });
 
 test("a name that somebody else holds is logged", async () => {
   const { log } = await passOver({
-    ownedaccesskeys: [asked("k")],
+    ownedaccesskeys: [rawRequested("k")],
     clusterroles: [
-      raw({ name }, { rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] }),
+      rawObject({ name }, { rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] }),
     ],
   });
   expect(log.lines).toMatchObject([{ level: "warn", fields: { names: [name] } }]);

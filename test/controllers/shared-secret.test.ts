@@ -7,19 +7,24 @@ import type { Failure } from "../../src/domain/plan/failing.ts";
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { RecordingFailures } from "./recording-failures.ts";
-import { refusal, type Request, ScriptedClient } from "../support/fake-client.ts";
-import { copied, offered, projectNamespace, told } from "../support/fake-informers.ts";
-import { raw, type RawObject } from "../support/fake-list-watch.ts";
+import { refusal, type Request, FakeClient } from "../support/fake-client.ts";
+import {
+  rawCopy,
+  rawSharedSecret,
+  projectNamespace,
+  syncedInformers,
+} from "../support/fake-informers.ts";
+import { rawObject, type RawObject } from "../support/fake-list-watch.ts";
 
-async function around(
-  listed: Parameters<typeof told>[0],
+async function setup(
+  listed: Parameters<typeof syncedInformers>[0],
   {
     answer,
     failures = {},
   }: { answer?: (request: Request) => unknown; failures?: Readonly<Record<string, Failure>> } = {},
 ) {
-  const { informers, clock, listWatch } = await told(listed);
-  const client = new ScriptedClient(answer);
+  const { informers, clock, listWatch } = await syncedInformers(listed);
+  const client = new FakeClient(answer);
   const waitingSince = new Map<string, number>();
   const sharedSecretFailures = new RecordingFailures(clock);
   const deps = {
@@ -66,23 +71,23 @@ function derived(
 ): RawObject {
   const metadata = { namespace: "team", name, labels: { [labels.sourceUid]: uid }, ...marks };
   return kind === "role"
-    ? raw(metadata, { rules: [{ verbs: ["get"], resourceNames: ["gone"] }] })
-    : raw(metadata, { roleRef: { kind: "Role", name }, subjects: [] });
+    ? rawObject(metadata, { rules: [{ verbs: ["get"], resourceNames: ["gone"] }] })
+    : rawObject(metadata, { roleRef: { kind: "Role", name }, subjects: [] });
 }
 
 describe("a pass over a SharedSecret", () => {
   test("counts its targets: copies, strangers, refusals and rivals", async () => {
-    const young = offered("young", {
+    const young = rawSharedSecret("young", {
       metadata: {
         creationTimestamp: "2026-02-01T00:00:00Z",
         annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
       },
     });
-    const { status, pass } = await around(
+    const { status, pass } = await setup(
       {
         namespaces: ["a", "b", "c"].map((name) => projectNamespace(name)),
-        sharedsecrets: [offered("db"), young],
-        secrets: [copied("db", "a"), raw({ namespace: "b", name: "db" })],
+        sharedsecrets: [rawSharedSecret("db"), young],
+        secrets: [rawCopy("db", "a"), rawObject({ namespace: "b", name: "db" })],
       },
       { failures: { "c/db": { reason: "Forbidden", message: "exceeded quota" } } },
     );
@@ -112,8 +117,8 @@ describe("a pass over a SharedSecret", () => {
     async ([, lacksPermission, outcome]) => {
       const access = { access: [{ users: ["ann"], verbs: ["get"] }] };
       const refused = refusal("Forbidden", { explanation: "exceeded quota: few", lacksPermission });
-      const { status, pass } = await around(
-        { sharedsecrets: [offered("db", access)] },
+      const { status, pass } = await setup(
+        { sharedsecrets: [rawSharedSecret("db", access)] },
         { answer: ({ verb }) => (verb === "create" ? refused : {}) },
       );
       expect(await pass().catch((error: unknown) => error)).toMatchObject(outcome);
@@ -131,9 +136,9 @@ describe("a pass over a SharedSecret", () => {
   );
 
   test("waits a second for its targets, tells of progress, and forgets the wait when all is written", async () => {
-    const { client, clock, waitingSince, listWatch, pass } = await around({
+    const { client, clock, waitingSince, listWatch, pass } = await setup({
       namespaces: [projectNamespace("pay")],
-      sharedsecrets: [offered("db")],
+      sharedsecrets: [rawSharedSecret("db")],
     });
     const began = clock.now();
     expect(await pass()).toEqual({ kind: "requeue-at", at: began + 1000 });
@@ -146,15 +151,15 @@ describe("a pass over a SharedSecret", () => {
       ["patch sharedsecrets team/db"],
       began + 1000,
     ]);
-    listWatch.tell("secrets", "ADDED", copied("db", "pay"));
+    listWatch.emit("secrets", "ADDED", rawCopy("db", "pay"));
     expect(await pass()).toEqual({ kind: "done" });
     expect(waitingSince.size).toBe(0);
   });
 
   test("does nothing in a namespace that goes away", async () => {
-    const { client, pass } = await around({
-      namespaces: [raw({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })],
-      sharedsecrets: [offered("db")],
+    const { client, pass } = await setup({
+      namespaces: [rawObject({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })],
+      sharedsecrets: [rawSharedSecret("db")],
     });
     await pass();
     expect(client.lines).toEqual([]);
@@ -164,10 +169,10 @@ describe("a pass over a SharedSecret", () => {
   const opened = { access: [{ users: ["ann"], verbs: ["get"] }], metadata: going };
 
   test("takes its copies away when it is deleted, and lets it go at once when nobody was let in", async () => {
-    const { client, pass } = await around({
+    const { client, pass } = await setup({
       namespaces: [projectNamespace("pay")],
-      sharedsecrets: [offered("db", { metadata: going })],
-      secrets: [copied("db", "pay"), copied("other", "pay")],
+      sharedsecrets: [rawSharedSecret("db", { metadata: going })],
+      secrets: [rawCopy("db", "pay"), rawCopy("other", "pay")],
     });
     await pass();
     expect(client.lines).toEqual(["delete secrets pay/db", "patch sharedsecrets team/db"]);
@@ -179,8 +184,8 @@ describe("a pass over a SharedSecret", () => {
       allowed: true,
       reason: `RBAC: allowed by RoleBinding "${name}/team" of Role "${name}" to User "ann"`,
     };
-    const { client, clock, pass } = await around(
-      { sharedsecrets: [offered("db", opened)] },
+    const { client, clock, pass } = await setup(
+      { sharedsecrets: [rawSharedSecret("db", opened)] },
       { answer: ({ verb }) => (verb === "review" ? { status } : {}) },
     );
     const began = clock.now();
@@ -196,22 +201,22 @@ describe("a pass over a SharedSecret", () => {
   });
 
   test("does not wait where its namespace goes, too", async () => {
-    const { client, pass } = await around({
-      namespaces: [raw({ name: "team", ...going })],
-      sharedsecrets: [offered("db", opened)],
+    const { client, pass } = await setup({
+      namespaces: [rawObject({ name: "team", ...going })],
+      sharedsecrets: [rawSharedSecret("db", opened)],
     });
     expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
   test("tells a derived name that is somebody else's", async () => {
-    const owned = { ...offered("db", { projects: "" }), spec: { owner: { user: "ann" } } };
-    const first = await around({ sharedsecrets: [owned] });
+    const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
+    const first = await setup({ sharedsecrets: [owned] });
     await first.pass();
     const name = first.client.lines.find((line) => line.startsWith("create roles "))?.split("/")[1];
-    const { client, status, pass } = await around({
+    const { client, status, pass } = await setup({
       sharedsecrets: [owned],
-      roles: [raw({ namespace: "team", name }, { rules: [] })],
+      roles: [rawObject({ namespace: "team", name }, { rules: [] })],
     });
     await pass();
     expect(client.lines).toEqual(["patch sharedsecrets team/db"]);
@@ -232,7 +237,7 @@ describe("what is left of a SharedSecret that is gone", () => {
   };
 
   test("is taken away, bindings first, once the API server itself says that it is gone", async () => {
-    const { client, pass } = await around(left, { answer: goneAnswer });
+    const { client, pass } = await setup(left, { answer: goneAnswer });
     expect(await pass("team/gone")).toEqual({ kind: "done" });
     expect(client.lines).toEqual([
       "getMetadata sharedsecrets team/gone",
@@ -242,8 +247,8 @@ describe("what is left of a SharedSecret that is gone", () => {
   });
 
   test("is taken away by the pass over another of its namespace, before that one is granted to anybody", async () => {
-    const owned = { ...offered("db", { projects: "" }), spec: { owner: { user: "ann" } } };
-    const { client, pass } = await around(
+    const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
+    const { client, pass } = await setup(
       { ...left, sharedsecrets: [owned] },
       { answer: goneAnswer },
     );
@@ -256,15 +261,15 @@ describe("what is left of a SharedSecret that is gone", () => {
   });
 
   test("stays while it is there after all: the informer may lag", async () => {
-    const { client, pass } = await around(left, {
-      answer: () => raw({ namespace: "team", name: "gone", uid: "uid-gone" }),
+    const { client, pass } = await setup(left, {
+      answer: () => rawObject({ namespace: "team", name: "gone", uid: "uid-gone" }),
     });
     await pass("team/gone");
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone"]);
   });
 
   test("is asked for by the name in a Role's rule, where no annotation names it", async () => {
-    const { client, pass } = await around(
+    const { client, pass } = await setup(
       { roles: [derived("role", leftover)] },
       { answer: goneAnswer },
     );
@@ -276,7 +281,7 @@ describe("what is left of a SharedSecret that is gone", () => {
   });
 
   test("is taken away without asking where nothing tells its name", async () => {
-    const { client, pass } = await around({ rolebindings: [derived("binding", leftover)] });
+    const { client, pass } = await setup({ rolebindings: [derived("binding", leftover)] });
     await pass("team/gone");
     expect(client.lines).toEqual([`delete rolebindings team/${leftover}`]);
   });
@@ -302,7 +307,7 @@ describe("what is left of a SharedSecret that is gone", () => {
     ],
     ["Latchkey's label under a name of its own", { name: "latchkey-gone" }],
   ] as const)("does not mean a stranger with %s", async ([, marks]) => {
-    const { client, pass } = await around(
+    const { client, pass } = await setup(
       {
         roles: [derived("role", leftover, { marks })],
         rolebindings: [derived("binding", leftover, { marks })],
@@ -314,8 +319,8 @@ describe("what is left of a SharedSecret that is gone", () => {
   });
 
   test("of another SharedSecret that lives is left alone", async () => {
-    const { client, pass } = await around({
-      sharedsecrets: [offered("db")],
+    const { client, pass } = await setup({
+      sharedsecrets: [rawSharedSecret("db")],
       roles: [derived("role", "latchkey-a-0123456789abcdef", { uid: "uid-db" })],
     });
     await pass("team/gone");
@@ -324,7 +329,7 @@ describe("what is left of a SharedSecret that is gone", () => {
 });
 
 describe("Roles that cannot be written", () => {
-  const opened = offered("db", { access: [{ users: ["ann"], verbs: ["get"] }] });
+  const opened = rawSharedSecret("db", { access: [{ users: ["ann"], verbs: ["get"] }] });
   const away = (count: number) =>
     refusal("ServerError", {
       reason: "InternalError",
@@ -333,11 +338,11 @@ describe("Roles that cannot be written", () => {
 
   /** The source as it stands after the status that was written last. */
   const withStatus = (source: RawObject, status: unknown): RawObject =>
-    raw({ ...source.metadata, resourceVersion: "99999" }, { spec: source.spec, status });
+    rawObject({ ...source.metadata, resourceVersion: "99999" }, { spec: source.spec, status });
 
   test("are said once after 30 s, and no more with the pass after the next success", async () => {
     let [tries, isAway] = [0, true];
-    const { client, clock, listWatch, pass } = await around(
+    const { client, clock, listWatch, pass } = await setup(
       { sharedsecrets: [opened] },
       { answer: ({ verb }) => (verb === "create" && isAway ? away((tries += 1)) : {}) },
     );
@@ -365,7 +370,7 @@ describe("Roles that cannot be written", () => {
       Reconciling: { status: "True" },
       Synced: { status: "False", reason: "NoTargets" },
     });
-    listWatch.tell("sharedsecrets", "MODIFIED", withStatus(opened, statuses()[0]));
+    listWatch.emit("sharedsecrets", "MODIFIED", withStatus(opened, statuses()[0]));
     for (let count = 0; count < 5; count += 1) {
       clock.advance(60_000);
       await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
@@ -382,7 +387,7 @@ describe("Roles that cannot be written", () => {
   });
 
   test("because etcd cannot store them are a mistake of the spec, at once", async () => {
-    const { status, pass } = await around(
+    const { status, pass } = await setup(
       { sharedsecrets: [opened] },
       {
         answer: ({ verb }) =>

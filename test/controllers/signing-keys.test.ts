@@ -4,12 +4,12 @@ import { recordAt } from "../../src/api/parse.ts";
 import { reconcileSigningKeys } from "../../src/controllers/signing-keys.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
-import { refusal, ScriptedClient } from "../support/fake-client.ts";
-import { ownNamespace, told } from "../support/fake-informers.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { refusal, FakeClient } from "../support/fake-client.ts";
+import { ownNamespace, syncedInformers } from "../support/fake-informers.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
-async function around(listed: Parameters<typeof told>[0], client = new ScriptedClient()) {
-  const { informers, clock } = await told(listed);
+async function setup(listed: Parameters<typeof syncedInformers>[0], client = new FakeClient()) {
+  const { informers, clock } = await syncedInformers(listed);
   const deps = {
     client,
     clock,
@@ -25,24 +25,24 @@ async function around(listed: Parameters<typeof told>[0], client = new ScriptedC
 const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
 
 test("signing keys are made where there are none", async () => {
-  const { client, pass } = await around({});
+  const { client, pass } = await setup({});
   expect(await pass()).toEqual({ kind: "done" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);
 });
 
 test("signing keys that are there are left alone", async () => {
-  const { client, pass } = await around({
-    secrets: [raw(recordAt(made, "metadata"), { data: recordAt(made, "data") })],
+  const { client, pass } = await setup({
+    secrets: [rawObject(recordAt(made, "metadata"), { data: recordAt(made, "data") })],
   });
   await pass();
   expect(client.lines).toEqual([]);
 });
 
 test("a Secret in their place that cannot be read is never overwritten", async () => {
-  const broken = raw({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: {} });
-  const { client, pass } = await around(
+  const broken = rawObject({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: {} });
+  const { client, pass } = await setup(
     { secrets: [broken] },
-    new ScriptedClient(() => refusal("AlreadyExists")),
+    new FakeClient(() => refusal("AlreadyExists")),
   );
   await expect(pass()).rejects.toMatchObject({ code: "AlreadyExists" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);

@@ -3,13 +3,13 @@ import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import { SourceData } from "../../src/controllers/source-data.ts";
 import { type Source, sourceOf } from "../../src/domain/sync/copy.ts";
 import { createDataDigest } from "../../src/tokens/data-digest.ts";
-import { refusal, ScriptedClient } from "../support/fake-client.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { refusal, FakeClient } from "../support/fake-client.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
 const digestOf = createDataDigest();
 const value = (word: string): string => Buffer.from(word.repeat(10_000)).toString("base64");
 const shared = (name: string, word: string) =>
-  raw({ namespace: "team", name }, { spec: { data: { password: value(word) } } });
+  rawObject({ namespace: "team", name }, { spec: { data: { password: value(word) } } });
 
 /** What the store holds of it. */
 function sourceAs(name: string, word: string): Source {
@@ -20,7 +20,7 @@ function sourceAs(name: string, word: string): Source {
 /** The words are what the API server holds, by name. */
 function reading(words: Readonly<Record<string, string>>, most?: number) {
   const held = new Map(Object.entries(words));
-  const client = new ScriptedClient(({ ref }) => shared(ref.name, held.get(ref.name) ?? ""));
+  const client = new FakeClient(({ ref }) => shared(ref.name, held.get(ref.name) ?? ""));
   return { held, client, data: new SourceData({ client, digestOf }, most) };
 }
 
@@ -54,7 +54,7 @@ describe("the data of a big source", () => {
 
   test("is not there where the SharedSecret is gone", async () => {
     const data = new SourceData({
-      client: new ScriptedClient(() => refusal("NotFound", { objectName: "db" })),
+      client: new FakeClient(() => refusal("NotFound", { objectName: "db" })),
       digestOf,
     });
     expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
@@ -62,9 +62,7 @@ describe("the data of a big source", () => {
 
   test("is asked for again after a failure, which every one who waits gets", async () => {
     let fails = true;
-    const client = new ScriptedClient(() =>
-      fails ? refusal("ServerError") : shared("db", "word"),
-    );
+    const client = new FakeClient(() => (fails ? refusal("ServerError") : shared("db", "word")));
     const data = new SourceData({ client, digestOf });
     const asked = await Promise.allSettled([
       data.of(sourceAs("db", "word")),

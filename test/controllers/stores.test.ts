@@ -9,13 +9,18 @@ import {
   type Stores,
   targetsOf,
 } from "../../src/controllers/stores.ts";
-import { copied, offered, projectNamespace, told } from "../support/fake-informers.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import {
+  rawCopy,
+  rawSharedSecret,
+  projectNamespace,
+  syncedInformers,
+} from "../support/fake-informers.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
 const target = { namespace: "pay", name: "db" };
 
-async function storesOf(listed: Parameters<typeof told>[0]): Promise<Stores> {
-  return (await told(listed)).informers.stores;
+async function storesOf(listed: Parameters<typeof syncedInformers>[0]): Promise<Stores> {
+  return (await syncedInformers(listed)).informers.stores;
 }
 
 function sourceOf(stores: Stores, name: string) {
@@ -32,9 +37,12 @@ describe("the targets of a source", () => {
         projectNamespace("play", { project: "web-2" }),
         projectNamespace("shy", { sync: "no" }),
         projectNamespace("other", { project: "ops" }),
-        raw({ name: "plain" }),
+        rawObject({ name: "plain" }),
       ],
-      sharedsecrets: [offered("db", { projects: "web*" }), offered("silent", { projects: "" })],
+      sharedsecrets: [
+        rawSharedSecret("db", { projects: "web*" }),
+        rawSharedSecret("silent", { projects: "" }),
+      ],
     });
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["pay/db", "play/db"]);
     expect(targetsOf(sourceOf(stores, "silent"), stores)).toEqual([]);
@@ -47,7 +55,11 @@ describe("the targets of a source", () => {
       projectNamespace("other", { from: "ops" }),
     ];
     const { stores } = (
-      await told({ namespaces, sharedsecrets: [offered("db")] }, {}, { requireSyncFrom: true })
+      await syncedInformers(
+        { namespaces, sharedsecrets: [rawSharedSecret("db")] },
+        {},
+        { requireSyncFrom: true },
+      )
     ).informers;
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["choosy/db"]);
   });
@@ -59,15 +71,15 @@ test("projects without a target are counted by what their namespaces lack", asyn
       projectNamespace("pay", { project: "pay" }),
       projectNamespace("shy", { project: "web-1", sync: "true" }),
       projectNamespace("picky", { project: "web-2", from: "elsewhere" }),
-      raw({
+      rawObject({
         name: "going",
         deletionTimestamp: "2026-01-01T00:00:00Z",
         labels: { [labels.project]: "gone" },
       }),
     ],
     sharedsecrets: [
-      offered("db", { projects: "pay, web-*, web-1, gone, nobody" }),
-      offered("silent", { projects: "" }),
+      rawSharedSecret("db", { projects: "pay, web-*, web-1, gone, nobody" }),
+      rawSharedSecret("silent", { projects: "" }),
     ],
   });
   expect(emptyProjectsOf(sourceOf(stores, "db"), stores)).toEqual([
@@ -82,15 +94,15 @@ test("projects without a target are counted by what their namespaces lack", asyn
 describe("the candidates for a target", () => {
   const name = { [annotations.syncSecretName]: "db", [annotations.syncToProjects]: "web" };
   const sharedsecrets = [
-    offered("young", {
+    rawSharedSecret("young", {
       metadata: { annotations: name, creationTimestamp: "2026-02-01T00:00:00Z" },
     }),
-    offered("db"),
-    offered("elsewhere", {
+    rawSharedSecret("db"),
+    rawSharedSecret("elsewhere", {
       projects: "ops",
       metadata: { annotations: { ...name, [annotations.syncToProjects]: "ops" } },
     }),
-    offered("wrong", {
+    rawSharedSecret("wrong", {
       metadata: { annotations: { ...name, [annotations.disableSync]: "maybe" } },
     }),
   ];
@@ -117,8 +129,8 @@ describe("a target is seen", () => {
   test("with the copy that stands there and the source that holds it", async () => {
     const stores = await storesOf({
       namespaces: [projectNamespace("pay")],
-      sharedsecrets: [offered("db")],
-      secrets: [copied("db", "pay")],
+      sharedsecrets: [rawSharedSecret("db")],
+      secrets: [rawCopy("db", "pay")],
     });
     const seen = observeTarget(target, stores);
     expect(seen).toMatchObject({
@@ -134,10 +146,10 @@ describe("a target is seen", () => {
   });
 
   test("with a stranger, and the source that it says it comes from", async () => {
-    const lost = copied("db", "pay", { metadata: { labels: {} } });
+    const lost = rawCopy("db", "pay", { metadata: { labels: {} } });
     const stores = await storesOf({
       namespaces: [projectNamespace("pay")],
-      sharedsecrets: [offered("db", { projects: "" })],
+      sharedsecrets: [rawSharedSecret("db", { projects: "" })],
       secrets: [lost],
     });
     const seen = observeTarget(target, stores);
@@ -151,11 +163,11 @@ describe("a target is seen", () => {
   });
 
   test("without a holder where the Secret says nothing, or its source is gone", async () => {
-    const foreign = raw({ namespace: "pay", name: "db" });
+    const foreign = rawObject({ namespace: "pay", name: "db" });
     const stores = await storesOf({
       namespaces: [projectNamespace("pay")],
-      sharedsecrets: [offered("db")],
-      secrets: [foreign, copied("gone", "pay")],
+      sharedsecrets: [rawSharedSecret("db")],
+      secrets: [foreign, rawCopy("gone", "pay")],
     });
     expect(observeTarget(target, stores)).not.toHaveProperty("owner");
     expect(observeTarget({ namespace: "pay", name: "gone" }, stores)).not.toHaveProperty("owner");
@@ -172,18 +184,18 @@ describe("a target is seen", () => {
 });
 
 test("the copies of a source are those with its label or its name, at the place that they name", async () => {
-  const pasted = copied("db", "pay", {
+  const pasted = rawCopy("db", "pay", {
     name: "pasted",
     metadata: { annotations: { [annotations.copyOf]: "team/db -> pay/db" } },
   });
   const stores = await storesOf({
-    sharedsecrets: [offered("db")],
+    sharedsecrets: [rawSharedSecret("db")],
     secrets: [
-      copied("db", "pay"),
-      copied("db", "play", { metadata: { labels: {} } }),
+      rawCopy("db", "pay"),
+      rawCopy("db", "play", { metadata: { labels: {} } }),
       pasted,
-      copied("other", "pay"),
-      raw({ namespace: "pay", name: "bare", labels: { [labels.sourceUid]: "uid-db" } }),
+      rawCopy("other", "pay"),
+      rawObject({ namespace: "pay", name: "bare", labels: { [labels.sourceUid]: "uid-db" } }),
     ],
   });
   expect(

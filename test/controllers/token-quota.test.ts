@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { parseEndpointToken } from "../../src/api/endpoint-token.ts";
 import { annotations } from "../../src/api/names.ts";
 import { TokenQuota } from "../../src/controllers/token-quota.ts";
-import { raw } from "../support/fake-list-watch.ts";
+import { rawObject } from "../support/fake-list-watch.ts";
 
 const minute = 60_000;
 const quotaOf = (quotaTokens: number): TokenQuota =>
@@ -46,7 +46,7 @@ describe("a quota of tokens", () => {
     const quota = quotaOf(1);
     const standing = (name: string, status: object) =>
       parseEndpointToken(
-        raw({ name, annotations: { [annotations.requester]: "ann" } }, { status }),
+        rawObject({ name, annotations: { [annotations.requester]: "ann" } }, { status }),
       );
     const expiresAt = "1970-01-01T00:01:00Z";
     for (const name of ["a", "b"]) quota.note(standing(name, { token: "t", expiresAt }));

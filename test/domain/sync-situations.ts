@@ -2,22 +2,22 @@ import fc from "fast-check";
 import { annotations, labels } from "../../src/api/names.ts";
 import type { Source } from "../../src/domain/sync/copy.ts";
 import type { SecretPlace } from "./sync-model.ts";
-import { sightedSource } from "../support/observed-copies.ts";
+import { observedSource } from "../support/observed-copies.ts";
 
 /** The SharedSecret team/db, which wants the target. */
-export const live = sightedSource();
+export const live = observedSource();
 /** The same, paused. */
-export const paused = sightedSource({ options: { paused: true } });
+export const paused = observedSource({ options: { paused: true } });
 /** The same, in another type. */
-export const retyped = sightedSource({ options: { secretType: "kubernetes.io/tls" } });
+export const retyped = observedSource({ options: { secretType: "kubernetes.io/tls" } });
 /** The same with an annotation that cannot be followed. */
-export const misspelt = sightedSource({
+export const misspelt = observedSource({
   options: { problem: { reason: "InvalidSyncOption", message: "mend it" } },
 });
 /** The same while it is being deleted. */
-export const deleting = sightedSource({ metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } });
+export const deleting = observedSource({ metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } });
 /** An older SharedSecret that wants the target too. */
-export const older = sightedSource({
+export const older = observedSource({
   metadata: { name: "older", uid: "uid-older", creationTimestamp: "2025-01-01T00:00:00Z" },
 });
 
@@ -75,7 +75,7 @@ const owners = fc.constantFrom(undefined, live, older, misspelt, deleting, pause
 /** A target with what stands there and all that counts for it. */
 export const situations = fc.record({
   standing: fc.option(standingSecrets, { nil: undefined }),
-  around: fc
+  context: fc
     .tuple(fc.subarray([older, live, paused, retyped], { maxLength: 2 }), owners, fc.boolean())
     .map(([candidates, owner, isTerminating]) => ({
       candidates,

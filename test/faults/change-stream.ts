@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { patchTypes } from "../support/cluster-connection.ts";
-import { type Deed, requesters, type Step } from "../support/scenario.ts";
+import { type Action, requesters, type Step } from "../support/scenario.ts";
 import type { ProcessRun } from "./process-run.ts";
 import type { View } from "../support/visible-objects.ts";
 
@@ -108,11 +108,11 @@ export class ChangeStream {
     );
   }
 
-  #edit(name: string, spec: object): Deed {
+  #edit(name: string, spec: object): Action {
     return merge(`${api}/namespaces/${this.#view.prefix}home/sharedsecrets/${name}`, { spec });
   }
 
-  #inProject(name: string, isInside: boolean): Deed {
+  #inProject(name: string, isInside: boolean): Action {
     const { prefix } = this.#view;
     return merge(`/api/v1/namespaces/${prefix}${name}`, {
       metadata: { labels: { [labels.project]: isInside ? `${prefix}all` : null } },
@@ -123,7 +123,7 @@ export class ChangeStream {
     return `${api}/directclusterendpointtokens/${this.#view.prefix}${name}`;
   }
 
-  #mint(name: string, until: readonly number[]): Deed {
+  #mint(name: string, until: readonly number[]): Action {
     const { prefix } = this.#view;
     const body = {
       apiVersion,
@@ -143,15 +143,15 @@ function readers(user: string) {
   return [{ name: "readers", verbs: ["get"], users: [user] }];
 }
 
-function create(path: string, body: unknown): Deed {
+function create(path: string, body: unknown): Action {
   return { method: "POST", path, body, until: [201] };
 }
 
-function merge(path: string, body: unknown): Deed {
+function merge(path: string, body: unknown): Action {
   return { method: "PATCH", path, type: patchTypes.merge, body, until: [200] };
 }
 
-function remove(path: string, until: readonly number[]): Deed {
+function remove(path: string, until: readonly number[]): Action {
   return {
     method: "DELETE",
     path,

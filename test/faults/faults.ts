@@ -4,7 +4,7 @@ import type { Instance } from "./instance.ts";
 import { leaseTimes } from "./lease-times.ts";
 import { type OpenWatch, subjectOf } from "../support/open-watch.ts";
 import type { NoAnswer, ProxyAnswer } from "../support/fault-proxy.ts";
-import type { Call, Run, Striking } from "./run.ts";
+import type { Call, Run, ActiveFault } from "./run.ts";
 
 /**
  * How many more or fewer writes of one object a fault may cause than the undisturbed runs.
@@ -19,7 +19,7 @@ export interface Allowance {
 }
 
 /**
- * When a fault strikes: at the k-th write of a run (`of` counts only some), or before one of the
+ * When a fault is injected: at the k-th write of a run (`of` counts only some), or before one of the
  * scenario's changes; both from 1.
  */
 export type Moment =
@@ -31,10 +31,10 @@ export interface Fault {
   readonly name: string;
   readonly moments: readonly Moment["at"][];
   readonly allowance: Allowance;
-  /** What strikes when the moment is a write. */
+  /** What is injected when the moment is a write. */
   readonly call?: (call: Call, run: Run) => Promise<ProxyAnswer | NoAnswer>;
-  /** What strikes beside a write, or before a change; what it answers goes on from then on. */
-  readonly begin?: (instance: Instance, run: Run) => Striking | Promise<Striking>;
+  /** What is injected beside a write, or before a change; what it answers goes on from then on. */
+  readonly begin?: (instance: Instance, run: Run) => ActiveFault | Promise<ActiveFault>;
   /** Lists of an earlier time are kept for it. */
   readonly needsLists?: boolean;
   /** An Event that is refused is not told again: the API server may have no room for it. */
@@ -156,7 +156,7 @@ export const faults: readonly Fault[] = [
         () => {},
         () => {},
       );
-      run.strikeWith({
+      run.activate({
         finish: once(async () => {
           settled.resolve();
           await arrived;
@@ -193,7 +193,7 @@ export const faults: readonly Fault[] = [
     begin(_, run) {
       const end = run.now() + 40_000;
       const failing = refused(500, "InternalError");
-      const write: NonNullable<Striking["steering"]>["write"] = async (request, forward) =>
+      const write: NonNullable<ActiveFault["steering"]>["write"] = async (request, forward) =>
         run.now() < end && request.plural.endsWith("bindings") ? failing : forward();
       // The longest wait after a failure is a minute.
       return { steering: { write }, finish: once(() => run.pass(100_000)) };
@@ -298,8 +298,8 @@ function once(work: () => Promise<void>): () => Promise<boolean> {
   };
 }
 
-function staleLists(run: Run): Striking {
-  const list: NonNullable<Striking["steering"]>["list"] = (request) => {
+function staleLists(run: Run): ActiveFault {
+  const list: NonNullable<ActiveFault["steering"]>["list"] = (request) => {
     const earlier = run.earlierList(request);
     run.forgetEarlierList(request);
     return earlier;
@@ -308,9 +308,9 @@ function staleLists(run: Run): Striking {
 }
 
 /** Every other object's events come late; those of one object stay in order. */
-function delayEvents(run: Run): Striking {
+function delayEvents(run: Run): ActiveFault {
   const last = new Map<string, Promise<void>>();
-  const event: NonNullable<Striking["steering"]>["event"] = (watch, line, deliver) => {
+  const event: NonNullable<ActiveFault["steering"]>["event"] = (watch, line, deliver) => {
     const subject = subjectOf(watch, line);
     if (!isChosen(subject, run.seed)) return deliver();
     run.pendingEvents += 1;
@@ -329,7 +329,7 @@ function isChosen(subject: string, seed: number): boolean {
 }
 
 /** The next event never comes; a later one of its object does, or a 410 in the end. */
-function swallowEvent(): Striking {
+function swallowEvent(): ActiveFault {
   let swallowed: { readonly subject: string; readonly watch: OpenWatch } | undefined;
   let isOver = false;
   return {

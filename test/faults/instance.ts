@@ -2,13 +2,13 @@ import type { Logger } from "../../src/runtime/log.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
 import { JumpClock } from "./jump-clock.ts";
-import type { Program, ProgramName, Running } from "./programs.ts";
+import type { Program, ProgramName, RunningProgram } from "./programs.ts";
 import { FaultProxy, type ProxyOptions } from "../support/fault-proxy.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** How a process of a run is started. */
 export interface InstanceOptions {
-  readonly world: World;
+  readonly cluster: ProxiedCluster;
   readonly identity: string;
   /** How far its clock is ahead of real time, in milliseconds. */
   readonly offset: number;
@@ -29,13 +29,13 @@ export class Instance {
   readonly #metrics: BusyMetrics;
   readonly name: ProgramName;
   readonly #program: Program;
-  readonly #running: Running;
+  readonly #running: RunningProgram;
   readonly #stop = new AbortController();
   #isStanding = false;
 
   private constructor(
     {
-      world,
+      cluster,
       identity,
       offset,
       random,
@@ -52,7 +52,7 @@ export class Instance {
     this.clock = new JumpClock(offset);
     this.proxy = proxy;
     this.#metrics = busyMetrics(() => options.proxy.events.onTraffic());
-    const credentials = { ...world.credentials[program.account], server: proxy.url };
+    const credentials = { ...cluster.credentials[program.account], server: proxy.url };
     const place = { namespace: options.proxy.view.system, identity };
     this.#running = program.assemble(place, {
       credentials,
@@ -70,7 +70,7 @@ export class Instance {
   static async start(options: InstanceOptions): Promise<Instance> {
     return new Instance(
       options,
-      await FaultProxy.start({ ...options.proxy, upstream: options.world.upstream }),
+      await FaultProxy.start({ ...options.proxy, upstream: options.cluster.upstream }),
     );
   }
 

@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 import { faults } from "./faults.ts";
-import { Lane } from "./lane.ts";
+import { Worker } from "./worker.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { warmUp } from "./play.ts";
 import { scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
-import { startWorld } from "../support/proxied-cluster.ts";
+import { startProxiedCluster } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const { values } = parseArgs({
@@ -27,14 +27,16 @@ function say(line: string): void {
 async function main(): Promise<number> {
   const begun = performance.now();
   const seconds = () => `${Math.round((performance.now() - begun) / 1000)} s`;
-  const world = await startWorld(say);
+  const cluster = await startProxiedCluster(say);
   try {
-    const lanes = await Promise.all(
-      Array.from({ length: Number(values.lanes) }, (_, index) => Lane.open(world, `lane${index}`)),
+    const workers = await Promise.all(
+      Array.from({ length: Number(values.lanes) }, (_, index) =>
+        Worker.open(cluster, `worker${index}`),
+      ),
     );
-    await Promise.all(lanes.map(warmUp));
+    await Promise.all(workers.map(warmUp));
     const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
-    const learned = await learn(lanes, chosen, { seed, lessons: 3 });
+    const learned = await learn(workers, chosen, { seed, lessons: 3 });
     for (const [{ name }, { calls, changes }] of learned)
       say(`${name}: ${calls} writes, ${changes} changes`);
     const matching = cellsOf(learned, seed).filter(
@@ -51,7 +53,7 @@ async function main(): Promise<number> {
       0,
     );
     say(
-      `${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`,
+      `${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${workers.length} at a time, after ${seconds()}`,
     );
     const played: Played[] = [];
     const onPlayed = (one: Played) => {
@@ -62,15 +64,15 @@ async function main(): Promise<number> {
       if (played.length % 100 === 0)
         say(`${played.length} of ${cells.length} runs after ${seconds()}`);
     };
-    await playAll(lanes, cells, { learned, onPlayed });
+    await playAll(workers, cells, { learned, onPlayed });
     const failed = played.filter(({ problems }) => problems.length > 0);
     say(
-      `${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ struck }) => !struck).length} ended before the fault's moment`,
+      `${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ injected }) => !injected).length} ended before the fault's moment`,
     );
     for (const one of failed) say(`  ${cellName(one)}`);
     return failed.length === 0 ? 0 : 1;
   } finally {
-    await world.stop();
+    await cluster.stop();
   }
 }
 

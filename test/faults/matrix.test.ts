@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { faults } from "./faults.ts";
 import { givesUp, makesAnew, neverRests } from "./broken-controllers.ts";
-import { Lane } from "./lane.ts";
+import { Worker } from "./worker.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { type Expectation, judge } from "./oracles.ts";
 import { play, type PlayOptions, warmUp } from "./play.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
-import { startWorld, type World } from "../support/proxied-cluster.ts";
-import { hasLoneClusters } from "../support/lone-cluster.ts";
+import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 
 // The same sample every time: a change is judged by itself. SEED= draws others, and make faults
 // plays them all.
 const seed = Number(process.env.SEED ?? 7);
-const sample = { scenarios: 3, runs: 16, lanes: 8 };
+const sample = { scenarios: 3, runs: 16, workers: 8 };
 
 /** Its faults can be told from each other by what they break. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
@@ -22,26 +22,28 @@ const drawn = shuffled(
   seed,
 ).slice(0, sample.scenarios - 1);
 
-let world: World;
-let lanes: readonly Lane[];
+let cluster: ProxiedCluster;
+let workers: readonly Worker[];
 let learned: ReadonlyMap<Scenario, Expectation>;
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  world = await startWorld((line) => void process.stderr.write(`control plane: ${line}\n`));
-  lanes = await Promise.all(
-    Array.from({ length: sample.lanes }, (_, index) => Lane.open(world, `lane${index}`)),
+  if (!hasDedicatedClusters) return;
+  cluster = await startProxiedCluster(
+    (line) => void process.stderr.write(`control plane: ${line}\n`),
   );
-  await Promise.all(lanes.map(warmUp));
-  learned = await learn(lanes, [...copying, ...drawn], { seed, lessons: 2 });
+  workers = await Promise.all(
+    Array.from({ length: sample.workers }, (_, index) => Worker.open(cluster, `worker${index}`)),
+  );
+  await Promise.all(workers.map(warmUp));
+  learned = await learn(workers, [...copying, ...drawn], { seed, lessons: 2 });
 });
 
-afterAll(() => world?.stop());
+afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasLoneClusters)("a controller behind a faulty network", () => {
-  it(`comes to the same end, with the same writes, whatever strikes it (${sample.runs} runs, SEED=${seed})`, async () => {
+describe.skipIf(!hasDedicatedClusters)("a controller behind a faulty network", () => {
+  it(`comes to the same end, with the same writes, whatever fault is injected (${sample.runs} runs, SEED=${seed})`, async () => {
     const played: Played[] = [];
-    await playAll(lanes, shuffled(cellsOf(learned, seed), seed).slice(0, sample.runs), {
+    await playAll(workers, shuffled(cellsOf(learned, seed), seed).slice(0, sample.runs), {
       learned,
       onPlayed: (one) => played.push(one),
     });
@@ -55,7 +57,7 @@ interface Broken {
   readonly what: string;
   readonly assemble: NonNullable<PlayOptions["assemble"]>;
   readonly fault: string;
-  /** The writes of which the n-th is struck, as the ledger calls them. */
+  /** The writes of which the n-th is disturbed, as the ledger calls them. */
   readonly of: RegExp;
   readonly number: number;
   readonly oracle: "endState" | "counts" | "quiet";
@@ -88,31 +90,31 @@ const brokenOnes: readonly Broken[] = [
   },
 ];
 
-describe.skipIf(!hasLoneClusters)("the oracles", () => {
+describe.skipIf(!hasDedicatedClusters)("the oracles", () => {
   it.concurrent.each(brokenOnes)(
     "see a controller that $what, by $oracle",
     async ({ assemble, fault: name, of, number, oracle }) => {
       const [scenario] = copying;
       const fault = faults.find((one) => one.name === name);
-      const lane = lanes[brokenOnes.findIndex((one) => one.oracle === oracle)];
+      const worker = workers[brokenOnes.findIndex((one) => one.oracle === oracle)];
       const expected = scenario && learned.get(scenario);
-      if (!scenario || !fault || !lane || !expected) throw new Error("there is nothing to break");
-      const calm = await play({ lane, scenario, seed, assemble });
+      if (!scenario || !fault || !worker || !expected) throw new Error("there is nothing to break");
+      const calm = await play({ worker, scenario, seed, assemble });
       expect(judge(calm, expected, fault)).toEqual({
         endState: [],
         counts: [],
         quiet: [],
         mistakes: [],
       });
-      const struck = await play({
-        lane,
+      const disturbed = await play({
+        worker,
         scenario,
         seed,
         assemble,
-        strike: { fault, moment: { at: "call", number, of } },
+        injection: { fault, moment: { at: "call", number, of } },
       });
-      expect(struck.struck).toMatch(of);
-      expect(judge(struck, expected, fault)[oracle]).not.toEqual([]);
+      expect(disturbed.injectedAt).toMatch(of);
+      expect(judge(disturbed, expected, fault)[oracle]).not.toEqual([]);
     },
   );
 });

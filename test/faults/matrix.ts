@@ -1,5 +1,5 @@
 import { type Fault, faults, type Moment } from "./faults.ts";
-import type { Lane } from "./lane.ts";
+import type { Worker } from "./worker.ts";
 import { type Expectation, expectationOf, judge, problemsOf } from "./oracles.ts";
 import { type Outcome, play, type PlayOptions } from "./play.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -15,7 +15,7 @@ export interface Cell {
 /** A cell that was played. */
 export interface Played extends Cell {
   /** False when the run came to its end before the fault's moment. */
-  readonly struck: boolean;
+  readonly injected: boolean;
   /** Empty when all is well. */
   readonly problems: readonly string[];
   readonly trace: readonly string[];
@@ -29,18 +29,18 @@ export interface Learning {
 
 /** What each scenario comes to when nothing disturbs it. */
 export async function learn(
-  lanes: readonly Lane[],
+  workers: readonly Worker[],
   scenarios: readonly Scenario[],
   { seed, lessons }: Learning,
 ): Promise<ReadonlyMap<Scenario, Expectation>> {
   const learned = new Map<Scenario, Expectation>();
-  await inLanes(lanes, scenarios, async (lane, scenario) => {
+  await onWorkers(workers, scenarios, async (worker, scenario) => {
     const outcomes: Outcome[] = [];
     for (let lesson = 0; lesson < lessons; lesson += 1)
-      outcomes.push(await play({ lane, scenario, seed: seed + lesson }));
+      outcomes.push(await play({ worker, scenario, seed: seed + lesson }));
     learned.set(
       scenario,
-      named(scenario, () => expectationOf(outcomes, scenario.spare)),
+      named(scenario, () => expectationOf(outcomes, scenario.retryAllowance)),
     );
   });
   return learned;
@@ -75,37 +75,43 @@ export interface MatrixOptions extends Pick<PlayOptions, "assemble"> {
   readonly onPlayed: (played: Played) => void;
 }
 
-/** Plays all cells, as many at a time as there are lanes. */
+/** Plays all cells, as many at a time as there are workers. */
 export async function playAll(
-  lanes: readonly Lane[],
+  workers: readonly Worker[],
   cells: readonly Cell[],
   { learned, onPlayed, ...options }: MatrixOptions,
 ): Promise<void> {
-  await inLanes(lanes, cells, async (lane, cell) => {
+  await onWorkers(workers, cells, async (worker, cell) => {
     const { scenario, fault, moment, seed } = cell;
     const expected = learned.get(scenario);
     if (expected === undefined) throw new Error(`nothing was learned of ${scenario.name}`);
-    const outcome = await play({ lane, scenario, seed, strike: { fault, moment }, ...options });
+    const outcome = await play({
+      worker,
+      scenario,
+      seed,
+      injection: { fault, moment },
+      ...options,
+    });
     onPlayed({
       ...cell,
-      struck: outcome.struck !== undefined,
+      injected: outcome.injectedAt !== undefined,
       problems: problemsOf(judge(outcome, expected, fault)),
       trace: outcome.trace,
     });
   });
 }
 
-/** Does the work for all items, one after the other in each lane. */
-export async function inLanes<T>(
-  lanes: readonly Lane[],
+/** Does the work for all items, one after the other in each worker. */
+export async function onWorkers<T>(
+  workers: readonly Worker[],
   items: readonly T[],
-  work: (lane: Lane, item: T) => Promise<void>,
+  work: (worker: Worker, item: T) => Promise<void>,
 ): Promise<void> {
   const rest = items.values();
-  const follow = async (lane: Lane) => {
-    for (const item of rest) await work(lane, item);
+  const follow = async (worker: Worker) => {
+    for (const item of rest) await work(worker, item);
   };
-  await Promise.all(lanes.map(follow));
+  await Promise.all(workers.map(follow));
 }
 
 function named<T>(scenario: Scenario, work: () => T): T {

@@ -3,7 +3,7 @@ import type { Snapshot } from "../support/snapshot.ts";
 import type { Allowance, Fault } from "./faults.ts";
 import type { Counts } from "./ledger.ts";
 import type { Outcome } from "./play.ts";
-import type { Spare } from "./scenarios.ts";
+import type { RetryAllowance } from "./scenarios.ts";
 
 /**
  * What a scenario comes to when nothing disturbs it; counts are the smallest and the greatest of
@@ -12,17 +12,17 @@ import type { Spare } from "./scenarios.ts";
 export interface Expectation {
   readonly endState: Snapshot;
   readonly counts: ReadonlyMap<string, readonly [number, number]>;
-  /** The most writes that one of the runs asked for: a fault may strike each. */
+  /** The most writes that one of the runs asked for: a fault may be injected at each. */
   readonly calls: number;
   readonly changes: number;
-  readonly spare?: Spare;
+  readonly spare?: RetryAllowance;
 }
 
 /**
  * What undisturbed runs have in common; throws when they do not end alike, are not quiet or meet a
  * mistake.
  */
-export function expectationOf(outcomes: readonly Outcome[], spare?: Spare): Expectation {
+export function expectationOf(outcomes: readonly Outcome[], spare?: RetryAllowance): Expectation {
   const [first] = outcomes;
   if (first === undefined) throw new Error("no run to learn from");
   const problems = outcomes.flatMap((outcome) => [
@@ -60,7 +60,7 @@ export function judge(
 ): Verdict {
   const losesEvents =
     fault.losesEvents === true ||
-    (fault.call !== undefined && outcome.struck?.includes(" events ") === true);
+    (fault.call !== undefined && outcome.injectedAt?.includes(" events ") === true);
   const states = [expected.endState, outcome.endState].map((state) =>
     state.filter((text) => !losesEvents || !text.includes('"kind": "EventList"')),
   );
@@ -89,14 +89,18 @@ function countProblems(
     const undisturbed = expected.counts.get(entry) ?? ([0, 0] as const);
     const [least, most] = isStatus(entry)
       ? statusesAllowed(undisturbed, expected.changes, allowance)
-      : allowed(entry, undisturbed, spared(entry, allowance, expected.spare));
+      : allowed(entry, undisturbed, allowanceFor(entry, allowance, expected.spare));
     return count < least || count > most
       ? [`${entry}: ${count} instead of ${undisturbed.join(" to ")}`]
       : [];
   });
 }
 
-function spared(entry: string, allowance: Allowance, spare: Spare | undefined): Allowance {
+function allowanceFor(
+  entry: string,
+  allowance: Allowance,
+  spare: RetryAllowance | undefined,
+): Allowance {
   if (spare?.of.test(entry) !== true) return allowance;
   return {
     ...allowance,

@@ -2,27 +2,27 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { assembleController } from "../../src/controllers/assemble.ts";
 import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
 import type { Fault, Moment } from "./faults.ts";
-import type { Lane } from "./lane.ts";
+import type { Worker } from "./worker.ts";
 import type { Counts } from "./ledger.ts";
 import { type Call, Run } from "./run.ts";
 import { type Change, isStep, type Scenario, signingKeys } from "./scenarios.ts";
 import type { View } from "../support/visible-objects.ts";
-import { performWithWebhook } from "./webhook-deeds.ts";
+import { performWithWebhook } from "./webhook-actions.ts";
 import { webhookStateOf } from "./webhook-state.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** What a fault does to a scenario, and when. */
-export interface Strike {
+export interface Injection {
   readonly fault: Fault;
   readonly moment: Moment;
 }
 
 /** How a scenario is played; `assemble` replaces Latchkey's own controller. */
 export interface PlayOptions {
-  readonly lane: Lane;
+  readonly worker: Worker;
   readonly scenario: Scenario;
   readonly seed: number;
-  readonly strike?: Strike;
+  readonly injection?: Injection;
   readonly assemble?: typeof assembleController;
 }
 
@@ -39,26 +39,26 @@ export interface Outcome {
   /** What Latchkey's log calls a mistake of its own, and runs that never come to rest. */
   readonly mistakes: readonly string[];
   /**
-   * The write that the fault struck, or the change before which it did; undefined when its moment
+   * The write at which the fault was injected, or the change before which it did; undefined when its moment
    * never came.
    */
-  readonly struck: string | undefined;
+  readonly injectedAt: string | undefined;
   /** The run's story, one line for each write, answer and jump of the clock. */
   readonly trace: readonly string[];
 }
 
 /** Plays a scenario in names of its own and takes everything away again. */
 export async function play({
-  lane,
+  worker,
   scenario,
   seed,
-  strike,
+  injection,
   assemble,
 }: PlayOptions): Promise<Outcome> {
-  const { world } = lane;
-  const view = await lane.nextView();
+  const { cluster } = worker;
+  const view = await worker.nextView();
   const run = new Run({
-    world,
+    cluster,
     view,
     seed,
     ...(scenario.programs === undefined ? {} : { programs: scenario.programs }),
@@ -67,17 +67,17 @@ export async function play({
   const changes = scenario.changes(view);
   let late: readonly string[] = [];
   let calls: readonly string[] = [];
-  const striker = new Striker(run, strike);
+  const injector = new FaultInjector(run, injection);
   try {
     for (const { by = {}, until, ...request } of scenario.grounds(view))
       await run.perform(by, request, until);
     await run.startMissing();
     await run.settle();
     const made = run.ledger.asked.length;
-    striker.arm();
+    injector.arm();
     for (const [index, change] of changes.entries()) {
-      await striker.beforeChange(index + 1);
-      await perform(run, world, change);
+      await injector.beforeChange(index + 1);
+      await perform(run, cluster, change);
       await run.startMissing();
       await run.settle();
     }
@@ -86,9 +86,9 @@ export async function play({
   } catch (error) {
     run.mistakes.push(error instanceof Error ? error.message : String(error));
   }
-  const endState = await endStateOf(world, view);
+  const endState = await endStateOf(cluster, view);
   run.end();
-  await lane.tidy(view);
+  await worker.tidy(view);
   return {
     endState,
     counts: run.ledger.counts,
@@ -96,15 +96,15 @@ export async function play({
     changes: changes.length,
     late,
     mistakes: run.mistakes,
-    struck: striker.struck,
+    injectedAt: injector.injectedAt,
     trace: run.ledger.trace,
   };
 }
 
 /** All that Latchkey has made or judged in a run, without what differs between runs. */
-export async function endStateOf(world: World, view: View): Promise<Snapshot> {
-  const snapshot = await snapshotOf(world, view.prefix.slice(0, -1));
-  const texts = [...snapshot, ...(await webhookStateOf(world, view))];
+export async function endStateOf(cluster: ProxiedCluster, view: View): Promise<Snapshot> {
+  const snapshot = await snapshotOf(cluster, view.prefix.slice(0, -1));
+  const texts = [...snapshot, ...(await webhookStateOf(cluster, view))];
   return texts.map((text) =>
     text
       .replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"')
@@ -112,16 +112,16 @@ export async function endStateOf(world: World, view: View): Promise<Snapshot> {
   );
 }
 
-/** Plays nothing, so that the lane has signing keys. */
-export async function warmUp(lane: Lane): Promise<void> {
+/** Plays nothing, so that the worker has signing keys. */
+export async function warmUp(worker: Worker): Promise<void> {
   const nothing: Scenario = { name: "nothing", grounds: () => [], changes: () => [] };
-  await play({ lane, scenario: nothing, seed: 0 });
-  const { system } = await lane.nextView();
-  await lane.world.arrange({ method: "GET", path: signingKeys({ prefix: "", system }) });
+  await play({ worker, scenario: nothing, seed: 0 });
+  const { system } = await worker.nextView();
+  await worker.cluster.arrange({ method: "GET", path: signingKeys({ prefix: "", system }) });
 }
 
-async function perform(run: Run, world: World, change: Change): Promise<void> {
-  if ("use" in change || "admit" in change) await performWithWebhook(run, world, change);
+async function perform(run: Run, cluster: ProxiedCluster, change: Change): Promise<void> {
+  if ("use" in change || "admit" in change) await performWithWebhook(run, cluster, change);
   else if ("passMs" in change) await run.pass(change.passMs);
   else if ("leapMs" in change) await run.jump(change.leapMs);
   else if ("outageMs" in change) {
@@ -136,51 +136,51 @@ async function perform(run: Run, world: World, change: Change): Promise<void> {
 }
 
 /** Lets a fault loose at its moment. */
-class Striker {
+class FaultInjector {
   readonly #run: Run;
-  readonly #strike: Strike | undefined;
+  readonly #injection: Injection | undefined;
   #calls = 0;
-  struck: string | undefined;
+  injectedAt: string | undefined;
 
-  constructor(run: Run, strike: Strike | undefined) {
+  constructor(run: Run, injection: Injection | undefined) {
     this.#run = run;
-    this.#strike = strike;
+    this.#injection = injection;
   }
 
   arm(): void {
-    if (this.#strike?.moment.at === "call")
-      this.#run.strikeWith({ onCall: (call) => this.#onCall(call) });
+    if (this.#injection?.moment.at === "call")
+      this.#run.activate({ onCall: (call) => this.#onCall(call) });
   }
 
   async beforeChange(number: number): Promise<void> {
-    if (this.#strike?.fault.needsLists === true && this.struck === undefined)
+    if (this.#injection?.fault.needsLists === true && this.injectedAt === undefined)
       await this.#run.recordLists();
     const instance = [...this.#run.instances].find(({ name }) => name === this.#run.names.at(-1));
     if (
-      this.#strike?.moment.at !== "change" ||
-      this.#strike.moment.number !== number ||
+      this.#injection?.moment.at !== "change" ||
+      this.#injection.moment.number !== number ||
       instance === undefined
     )
       return;
-    this.struck = `change ${number}`;
-    this.#run.strikeWith((await this.#strike.fault.begin?.(instance, this.#run)) ?? {});
+    this.injectedAt = `change ${number}`;
+    this.#run.activate((await this.#injection.fault.begin?.(instance, this.#run)) ?? {});
   }
 
   #onCall(call: Call) {
-    if (this.#strike?.moment.at !== "call") return undefined;
-    const { fault, moment } = this.#strike;
+    if (this.#injection?.moment.at !== "call") return undefined;
+    const { fault, moment } = this.#injection;
     const asked = this.#run.ledger.asked.at(-1) ?? "";
     if (moment.of?.test(asked) !== false) this.#calls += 1;
     if (this.#calls !== moment.number) return undefined;
-    this.struck = asked;
-    this.#run.strikeWith({});
+    this.injectedAt = asked;
+    this.#run.activate({});
     if (fault.call !== undefined) return fault.call(call, this.#run);
     return this.#begin(call, fault);
   }
 
   async #begin(call: Call, fault: Fault) {
-    const striking = await fault.begin?.(call.instance, this.#run);
-    this.#run.strikeWith(striking ?? {});
+    const active = await fault.begin?.(call.instance, this.#run);
+    this.#run.activate(active ?? {});
     return call.forward();
   }
 }

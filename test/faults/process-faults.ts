@@ -7,7 +7,7 @@ import type { LeaseSeconds, Replica } from "./replica.ts";
 /** What may happen to a real process at a write. */
 export interface ProcessFault extends Pick<Fault, "name" | "allowance"> {
   readonly lease: LeaseSeconds;
-  readonly strike: (call: ProcessCall, run: ProcessRun) => Promise<ProxyAnswer | "drop">;
+  readonly inject: (call: ProcessCall, run: ProcessRun) => Promise<ProxyAnswer | "drop">;
 }
 
 const allowance: Fault["allowance"] = { creates: 0, updates: 0, deletes: 0, statuses: 3 };
@@ -24,7 +24,7 @@ export const processFaults: readonly ProcessFault[] = [
     name: "kill-before",
     allowance,
     lease: calmLease,
-    async strike({ replica }) {
+    async inject({ replica }) {
       await replica.kill();
       return "drop";
     },
@@ -33,7 +33,7 @@ export const processFaults: readonly ProcessFault[] = [
     name: "kill-after",
     allowance,
     lease: calmLease,
-    async strike({ replica, forward }) {
+    async inject({ replica, forward }) {
       await forward();
       await replica.kill();
       return "drop";
@@ -43,7 +43,7 @@ export const processFaults: readonly ProcessFault[] = [
     name: "pause-before",
     allowance,
     lease: shortLease,
-    async strike({ replica, forward }, run) {
+    async inject({ replica, forward }, run) {
       const { resumed } = await standAside(replica, run);
       // The API server has it only now, when another one leads and has done everything.
       await resumed;
@@ -54,7 +54,7 @@ export const processFaults: readonly ProcessFault[] = [
     name: "pause-after",
     allowance,
     lease: shortLease,
-    async strike({ replica, forward }, run) {
+    async inject({ replica, forward }, run) {
       await standAside(replica, run);
       return forward();
     },

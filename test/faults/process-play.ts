@@ -2,22 +2,22 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isRecord, numberAt } from "../../src/api/parse.ts";
 import { calmLease, type ProcessFault } from "./process-faults.ts";
 import { type ProcessCall, ProcessRun } from "./process-run.ts";
-import type { Lane } from "./lane.ts";
+import type { Worker } from "./worker.ts";
 import { endStateOf, type Outcome } from "./play.ts";
 import { type Change, isStep, type Scenario } from "./scenarios.ts";
 
 /** What happens to a real process, at its k-th write from 1. */
-export interface ProcessStrike {
+export interface ProcessInjection {
   readonly fault: ProcessFault;
   readonly write: number;
 }
 
 /** How a scenario is played before a real process. */
 export interface ProcessPlayOptions {
-  readonly lane: Lane;
+  readonly worker: Worker;
   readonly program: string;
   readonly scenario: Scenario;
-  readonly strike?: ProcessStrike;
+  readonly injection?: ProcessInjection;
 }
 
 /**
@@ -39,21 +39,21 @@ export function inRealTime(scenario: Scenario): Scenario {
 
 /** Plays a scenario before a real process and takes everything away again. */
 export async function playProcess({
-  lane,
+  worker,
   program,
   scenario,
-  strike,
+  injection,
 }: ProcessPlayOptions): Promise<Outcome> {
-  const { world } = lane;
-  const view = await lane.nextView();
-  const striker = new Striker(strike);
+  const { cluster } = worker;
+  const view = await worker.nextView();
+  const injector = new ProcessFaultInjector(injection);
   const run = new ProcessRun({
-    world,
+    cluster,
     view,
     program,
-    lease: strike?.fault.lease ?? calmLease,
+    lease: injection?.fault.lease ?? calmLease,
     restarts: true,
-    onCall: (call) => striker.onCall(call, run),
+    onCall: (call) => injector.onCall(call, run),
   });
   const { logbook } = run;
   const changes = scenario.changes(view);
@@ -65,7 +65,7 @@ export async function playProcess({
     await run.start("a");
     await run.settle();
     const made = logbook.writes.length;
-    striker.arm();
+    injector.arm();
     for (const change of changes) {
       await perform(run, change);
       await run.settle();
@@ -75,9 +75,9 @@ export async function playProcess({
   } catch (error) {
     run.mistakes.push(error instanceof Error ? error.message : String(error));
   }
-  const endState = await endStateOf(world, view);
+  const endState = await endStateOf(cluster, view);
   await run.end();
-  await lane.tidy(view);
+  await worker.tidy(view);
   return {
     endState,
     counts: logbook.ledger.counts,
@@ -85,7 +85,7 @@ export async function playProcess({
     changes: changes.length,
     late,
     mistakes: [...run.mistakes, ...logbook.overlaps()],
-    struck: striker.struck,
+    injectedAt: injector.injectedAt,
     trace: logbook.ledger.trace,
   };
 }
@@ -108,7 +108,7 @@ function hastened(change: Change): Change {
   if ("outageMs" in change) return { outageMs: change.outageMs / haste };
   return !isStep(change)
     ? change
-    : change.map((deed) => ({ ...deed, body: withShortLife(deed.body) }));
+    : change.map((action) => ({ ...action, body: withShortLife(action.body) }));
 }
 
 function withShortLife(body: unknown): unknown {
@@ -120,13 +120,13 @@ function withShortLife(body: unknown): unknown {
 }
 
 /** Lets a fault loose at its write. */
-class Striker {
-  readonly #strike: ProcessStrike | undefined;
+class ProcessFaultInjector {
+  readonly #injection: ProcessInjection | undefined;
   #writes: number | undefined;
-  struck: string | undefined;
+  injectedAt: string | undefined;
 
-  constructor(strike: ProcessStrike | undefined) {
-    this.#strike = strike;
+  constructor(injection: ProcessInjection | undefined) {
+    this.#injection = injection;
   }
 
   arm(): void {
@@ -134,11 +134,15 @@ class Striker {
   }
 
   onCall(call: ProcessCall, run: ProcessRun) {
-    if (this.#strike === undefined || this.#writes === undefined || this.struck !== undefined)
+    if (
+      this.#injection === undefined ||
+      this.#writes === undefined ||
+      this.injectedAt !== undefined
+    )
       return undefined;
     this.#writes += 1;
-    if (this.#writes !== this.#strike.write) return undefined;
-    this.struck = run.logbook.ledger.asked.at(-1) ?? "";
-    return this.#strike.fault.strike(call, run);
+    if (this.#writes !== this.#injection.write) return undefined;
+    this.injectedAt = run.logbook.ledger.asked.at(-1) ?? "";
+    return this.#injection.fault.inject(call, run);
   }
 }

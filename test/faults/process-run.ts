@@ -6,9 +6,9 @@ import { Logbook } from "./logbook.ts";
 import type { ProxyAnswer } from "../support/fault-proxy.ts";
 import { type LeaseSeconds, Replica } from "./replica.ts";
 import type { View } from "../support/visible-objects.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
-/** A write of a process that a fault may strike. */
+/** A write of a process at which a fault may be injected. */
 export interface ProcessCall {
   readonly request: ApiRequest;
   readonly replica: Replica;
@@ -17,7 +17,7 @@ export interface ProcessCall {
 
 /** How a run of processes is set up. */
 export interface ProcessRunOptions {
-  readonly world: World;
+  readonly cluster: ProxiedCluster;
   readonly view: View;
   readonly program: string;
   readonly lease: LeaseSeconds;
@@ -46,12 +46,12 @@ export class ProcessRun {
 
   /** Starts another process; the first one of a fresh Lease leads. */
   async start(name: string): Promise<Replica> {
-    const { world, view, program, lease, restarts, onCall } = this.#options;
+    const { cluster, view, program, lease, restarts, onCall } = this.#options;
     const write = (replica: Replica) => (request: ApiRequest, forward: ProcessCall["forward"]) =>
       onCall?.({ request, replica, forward }) ?? forward();
     const steering = (replica: Replica) => ({ write: write(replica) });
     const replica = await Replica.start({
-      world,
+      cluster,
       view,
       program,
       name,
@@ -89,7 +89,7 @@ export class ProcessRun {
   async perform(by: Caller, request: Ask, until: readonly number[]): Promise<void> {
     let last = "";
     const isDone = async () => {
-      const { code, message } = await this.#options.world.ask(by, request);
+      const { code, message } = await this.#options.cluster.ask(by, request);
       last = `${code} ${message}`;
       return until.includes(code);
     };

@@ -1,5 +1,5 @@
-import type { Lane } from "./lane.ts";
-import { inLanes } from "./matrix.ts";
+import type { Worker } from "./worker.ts";
+import { onWorkers } from "./matrix.ts";
 import { type Expectation, expectationOf, judge, problemsOf } from "./oracles.ts";
 import { type ProcessFault, processFaults } from "./process-faults.ts";
 import { inRealTime, playProcess } from "./process-play.ts";
@@ -15,7 +15,7 @@ interface ProcessCell {
 
 /** What a sample is drawn from, and where it is played. */
 export interface SampleOptions {
-  readonly lanes: readonly Lane[];
+  readonly workers: readonly Worker[];
   readonly program: string;
   readonly seed: number;
   readonly runs: number;
@@ -25,8 +25,8 @@ export interface SampleOptions {
 export interface SampleResult {
   readonly scenarios: number;
   readonly runs: number;
-  /** Runs that came to the write at which the fault strikes. */
-  readonly struck: number;
+  /** Runs that came to the write at which the fault is injected. */
+  readonly injected: number;
   readonly problems: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -42,27 +42,27 @@ function drawn({ seed, runs }: SampleOptions): readonly Scenario[] {
 
 /** Plays some scenarios undisturbed, and then each fault at writes that follow from the seed. */
 export async function playSample(options: SampleOptions): Promise<SampleResult> {
-  const { lanes, program } = options;
+  const { workers, program } = options;
   const learned = new Map<Scenario, Expectation>();
-  await inLanes(lanes, drawn(options), async (lane, scenario) => {
-    learned.set(scenario, expectationOf([await playProcess({ lane, program, scenario })]));
+  await onWorkers(workers, drawn(options), async (worker, scenario) => {
+    learned.set(scenario, expectationOf([await playProcess({ worker, program, scenario })]));
   });
   const cells = cellsOf(learned, options);
   const problems: Record<string, readonly string[]> = {};
-  let struck = 0;
-  await inLanes(lanes, cells, async (lane, { scenario, fault, write }) => {
-    const outcome = await playProcess({ lane, program, scenario, strike: { fault, write } });
+  let injected = 0;
+  await onWorkers(workers, cells, async (worker, { scenario, fault, write }) => {
+    const outcome = await playProcess({ worker, program, scenario, injection: { fault, write } });
     const expected = learned.get(scenario);
     if (expected === undefined) throw new Error(`nothing was learned of ${scenario.name}`);
-    if (outcome.struck !== undefined) struck += 1;
-    const losesEvents = outcome.struck?.includes(" events ") === true;
+    if (outcome.injectedAt !== undefined) injected += 1;
+    const losesEvents = outcome.injectedAt?.includes(" events ") === true;
     const found = problemsOf(judge(outcome, expected, { ...fault, losesEvents }));
     if (found.length > 0)
       problems[
-        `${scenario.name} / ${fault.name} / write ${write} (${outcome.struck ?? "never came"})`
+        `${scenario.name} / ${fault.name} / write ${write} (${outcome.injectedAt ?? "never came"})`
       ] = found;
   });
-  return { scenarios: learned.size, runs: cells.length, struck, problems };
+  return { scenarios: learned.size, runs: cells.length, injected, problems };
 }
 
 /** As many of each fault, at writes drawn from all scenarios. */
@@ -79,6 +79,6 @@ function cellsOf(
       .slice(0, each)
       .map((write) => ({ ...write, fault })),
   );
-  // The long ones first, so that no lane waits for one of them in the end.
+  // The long ones first, so that no worker waits for one of them in the end.
   return cells.toReversed();
 }

@@ -1,22 +1,22 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Snapshot } from "../support/snapshot.ts";
-import { bundleInto, hasLoneClusters } from "../support/lone-cluster.ts";
-import { Lane } from "./lane.ts";
+import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
+import { Worker } from "./worker.ts";
 import type { AskedWrite } from "./logbook.ts";
 import { warmUp } from "./play.ts";
 import { playSample } from "./process-sample.ts";
 import type { LeaseSeconds, Replica } from "./replica.ts";
 import { type HandOver, Pair } from "./two-controllers.ts";
-import { startWorld, type World } from "../support/proxied-cluster.ts";
+import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED ?? 7);
 /** PROCESS_RUNS= asks for more of them. */
 const runs = Number(process.env.PROCESS_RUNS ?? 8);
-const laneCount = 4;
+const workerCount = 4;
 /** LEASE=15,10,2 plays with the default times. */
 const lease = leaseFrom(process.env.LEASE ?? "5,3,1");
 
-let world: World;
+let cluster: ProxiedCluster;
 let program: string;
 
 function say(line: string): void {
@@ -29,37 +29,37 @@ function leaseFrom(text: string): LeaseSeconds {
 }
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  world = await startWorld((line) => say(`control plane: ${line}`));
-  program = bundleInto(world.controlPlane.directory);
+  if (!hasDedicatedClusters) return;
+  cluster = await startProxiedCluster((line) => say(`control plane: ${line}`));
+  program = bundleInto(cluster.controlPlane.directory);
 });
 
-afterAll(() => world?.stop());
+afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasLoneClusters)("a real process", () => {
+describe.skipIf(!hasDedicatedClusters)("a real process", () => {
   it(`comes to the same end when it is killed or stopped at a write (${runs} runs, SEED=${seed})`, async () => {
-    const lanes = await Promise.all(
-      Array.from({ length: laneCount }, (_, index) => Lane.open(world, `process${index}`)),
+    const workers = await Promise.all(
+      Array.from({ length: workerCount }, (_, index) => Worker.open(cluster, `process${index}`)),
     );
-    await Promise.all(lanes.map(warmUp));
-    const sample = await playSample({ lanes, program, seed, runs });
+    await Promise.all(workers.map(warmUp));
+    const sample = await playSample({ workers, program, seed, runs });
     say(
-      `real processes: ${sample.runs} runs of ${sample.scenarios} scenarios with 1 seed (SEED=${seed}), ${sample.struck} struck at their write`,
+      `real processes: ${sample.runs} runs of ${sample.scenarios} scenarios with 1 seed (SEED=${seed}), ${sample.injected} injected at their write`,
     );
     expect(sample.problems).toEqual({});
-    expect(sample.struck).toBeGreaterThan(sample.runs / 2);
+    expect(sample.injected).toBeGreaterThan(sample.runs / 2);
   });
 });
 
-describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
+describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
   let pair: Pair;
   let undisturbed: Snapshot;
   const excused = new Set<AskedWrite>();
 
   beforeAll(async () => {
-    const lane = await Lane.open(world, "pair");
-    await warmUp(lane);
-    pair = await Pair.start({ lane, program, lease });
+    const worker = await Worker.open(cluster, "pair");
+    await warmUp(worker);
+    pair = await Pair.start({ worker, program, lease });
   });
 
   // After a failure too: the next test begins with two.
@@ -69,7 +69,7 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
     await pair?.run.end();
   });
 
-  function tell(what: string, { firstWriteMs, effectiveMs }: HandOver): void {
+  function reportTimes(what: string, { firstWriteMs, effectiveMs }: HandOver): void {
     const times = `${lease.duration}/${lease.deadline}/${lease.retry} s`;
     say(
       `two controllers, ${what}: first write of the next leader after ${firstWriteMs} ms, the last change effective after ${effectiveMs} ms (Lease ${times})`,
@@ -108,7 +108,7 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
       await pair.atNextWrite(one, () => one.controller.kill("SIGKILL"));
       await one.controller.exited();
     });
-    tell("SIGKILL", handOver);
+    reportTimes("SIGKILL", handOver);
     expect(handOver.holders).toEqual([other.name]);
     expect(leader.exits.at(-1)).toEqual({ code: null, signal: "SIGKILL" });
     await expectNoHarm();
@@ -118,7 +118,7 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
     pair.stream.begin();
     const { leader, other } = await pair.roles();
     const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.stand()));
-    tell("SIGSTOP", handOver);
+    reportTimes("SIGSTOP", handOver);
     expect(handOver.holders).toEqual([other.name]);
     const woken = performance.now();
     const exited = leader.controller.exited();
@@ -140,7 +140,7 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
     const { leader, other } = await pair.roles();
     const exited = leader.controller.exited();
     const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.proxy.hold()));
-    tell("loss of the network", handOver);
+    reportTimes("loss of the network", handOver);
     expect(handOver.holders).toEqual([other.name]);
     expect(await exited).toEqual({ code: 1, signal: null });
     const { refused, accepted } = await pair.deliverLate(leader, handOver);
@@ -156,7 +156,7 @@ describe.skipIf(!hasLoneClusters)("one of two controllers", () => {
     for (const turn of ["first", "second"]) {
       const { other } = await pair.roles();
       const handOver = await pair.handOver(terminate);
-      tell(`SIGTERM, ${turn} restart of a rolling update`, handOver);
+      reportTimes(`SIGTERM, ${turn} restart of a rolling update`, handOver);
       expect(handOver.holders).toEqual(["", other.name]);
       await pair.mend();
     }

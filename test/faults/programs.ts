@@ -10,7 +10,7 @@ import { leaseTimes } from "./lease-times.ts";
 export type ProgramName = "controller" | "webhook" | "certificates";
 
 /** A process of a run without its servers. */
-export interface Running {
+export interface RunningProgram {
   /** Resolves when the process would end of itself. */
   run(signal: AbortSignal): Promise<unknown>;
   close(): Promise<void>;
@@ -27,7 +27,7 @@ export interface Program {
   assemble(
     place: { readonly namespace: string; readonly identity: string },
     deps: AssemblyDeps,
-  ): Running;
+  ): RunningProgram;
 }
 
 /** The programs of a run; `assemble` replaces Latchkey's own controller. */

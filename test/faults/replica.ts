@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { stringAt } from "../../src/api/parse.ts";
 import { type LatchkeyProcess, startController } from "../support/latchkey-process.ts";
-import { valuesOf } from "../support/lone-cluster.ts";
+import { valuesOf } from "../support/dedicated-cluster.ts";
 import type { Exit } from "../support/tied-child.ts";
 import type { Logbook } from "./logbook.ts";
 import { FaultProxy, type Steering } from "../support/fault-proxy.ts";
 import type { View } from "../support/visible-objects.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** Seconds of leader election, as the options of `latchkey controller` have them. */
 export interface LeaseSeconds {
@@ -17,7 +17,7 @@ export interface LeaseSeconds {
 
 /** How a replica is started. */
 export interface ReplicaOptions {
-  readonly world: World;
+  readonly cluster: ProxiedCluster;
   readonly view: View;
   /** The bundle of Latchkey. */
   readonly program: string;
@@ -56,11 +56,11 @@ export class Replica {
   }
 
   static async start(options: ReplicaOptions): Promise<Replica> {
-    const { world, view, program, name, lease, logbook, steering } = options;
+    const { cluster, view, program, name, lease, logbook, steering } = options;
     const replica = new Replica(options);
     const events = logbook.eventsOf(() => replica.process);
     const proxy = await FaultProxy.start({
-      upstream: world.upstream,
+      upstream: cluster.upstream,
       view,
       steering: steering?.(replica) ?? {},
       events,
@@ -68,7 +68,7 @@ export class Replica {
     replica.#proxy = proxy;
     replica.#controller = await startController({
       // Only its own kubeconfig leads through the proxy.
-      controlPlane: { ...world.controlPlane, url: proxy.url },
+      controlPlane: { ...cluster.controlPlane, url: proxy.url },
       program,
       identity: name,
       restart: "never",

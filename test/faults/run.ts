@@ -10,17 +10,17 @@ import { type Program, type ProgramName, programsWith } from "./programs.ts";
 import type { NoAnswer, ProxyAnswer, Steering } from "../support/fault-proxy.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { isVisible, type View } from "../support/visible-objects.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
-/** A write of a run that a fault may strike. */
+/** A write of a run at which a fault may be injected. */
 export interface Call {
   readonly request: ApiRequest;
   readonly instance: Instance;
   readonly forward: () => Promise<ProxyAnswer>;
 }
 
-/** What strikes a run; see the table of faults. */
-export interface Striking {
+/** What disturbs a run; see the table of faults. */
+export interface ActiveFault {
   /** Asked before each write is sent; undefined lets it pass. */
   onCall?(call: Call): Promise<ProxyAnswer | NoAnswer> | undefined;
   readonly steering?: Steering;
@@ -33,7 +33,7 @@ export interface Striking {
 
 /** How a run is set up. */
 export interface RunOptions {
-  readonly world: World;
+  readonly cluster: ProxiedCluster;
   /** Begins every name of the run. */
   readonly view: View;
   readonly seed: number;
@@ -61,7 +61,7 @@ export class Run {
   readonly #listed = new Map<string, ApiRequest>();
   /** Collections that were written to since all was calm. */
   readonly #touched = new Set<string>();
-  #striking: Striking = {};
+  #active: ActiveFault = {};
   #offset = 0;
   #movedAt = performance.now();
   #identity = "a";
@@ -80,8 +80,8 @@ export class Run {
     return this.#options.seed;
   }
 
-  strikeWith(striking: Striking): void {
-    this.#striking = striking;
+  activate(active: ActiveFault): void {
+    this.#active = active;
   }
 
   /** The list of an earlier time, as it was recorded. */
@@ -121,9 +121,9 @@ export class Run {
   /** Starts a program; another identity than before competes for the Lease. */
   async start(name: ProgramName, identity = this.#identity): Promise<Instance> {
     this.#identity = identity;
-    const { world, view } = this.#options;
+    const { cluster, view } = this.#options;
     const instance: Instance = await Instance.start({
-      world,
+      cluster,
       identity,
       offset: this.#offset,
       random: this.#random,
@@ -191,7 +191,7 @@ export class Run {
   async settle(): Promise<void> {
     const deadline = performance.now() + times.limit;
     do await this.#calmDown(deadline);
-    while ((await this.#striking.finish?.()) === true);
+    while ((await this.#active.finish?.()) === true);
   }
 
   async #calmDown(deadline: number): Promise<void> {
@@ -213,7 +213,7 @@ export class Run {
       // on its way.
       await Promise.all(
         touched.map((path) =>
-          this.#options.world.arrange({
+          this.#options.cluster.arrange({
             method: "GET",
             path: `${path}?fieldSelector=metadata.name%3Dnobody`,
           }),
@@ -264,7 +264,7 @@ export class Run {
   /** Asks until the answer is one of `until`, while time goes on. */
   async perform(by: Caller, request: Ask, until: readonly number[]): Promise<void> {
     for (let tries = 0; ; tries += 1) {
-      const { code, message } = await this.#options.world.ask(by, request);
+      const { code, message } = await this.#options.cluster.ask(by, request);
       this.#touched.add(collectionOf(request.path));
       if (until.includes(code)) return;
       if (tries > 400) throw new Error(`${request.method} ${request.path}: ${code} ${message}`);
@@ -285,9 +285,9 @@ export class Run {
 
   /** Keeps what all lists that a controller has asked for would say now. */
   async recordLists(): Promise<void> {
-    const { world, view } = this.#options;
+    const { cluster, view } = this.#options;
     const record = async (request: ApiRequest) => {
-      const list = await world.arrange({
+      const list = await cluster.arrange({
         method: "GET",
         path: request.isStreamed ? pathOfList(request.path) : request.path,
       });
@@ -304,13 +304,13 @@ export class Run {
   #steering(self: () => Instance): Steering {
     return {
       write: (request, forward) =>
-        this.#striking.onCall?.({ request, forward, instance: self() }) ??
-        this.#striking.steering?.write?.(request, forward) ??
+        this.#active.onCall?.({ request, forward, instance: self() }) ??
+        this.#active.steering?.write?.(request, forward) ??
         forward(),
-      refuses: (request) => this.#striking.steering?.refuses?.(request) === true,
-      list: (request) => this.#striking.steering?.list?.(request),
+      refuses: (request) => this.#active.steering?.refuses?.(request) === true,
+      list: (request) => this.#active.steering?.list?.(request),
       event: (watch, line, deliver) => {
-        const { steering } = this.#striking;
+        const { steering } = this.#active;
         if (steering?.event === undefined) deliver();
         else steering.event(watch, line, deliver);
       },

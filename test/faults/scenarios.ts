@@ -1,9 +1,9 @@
 import { annotations, apiVersion, labels, ownObjects } from "../../src/api/names.ts";
 import { patchTypes, type Caller } from "../support/cluster-connection.ts";
-import { requesters, type Deed, type Step } from "../support/scenario.ts";
+import { requesters, type Action, type Step } from "../support/scenario.ts";
 import type { ProgramName } from "./programs.ts";
 import type { View } from "../support/visible-objects.ts";
-import type { Admission, Use } from "./webhook-deeds.ts";
+import type { Admission, Use } from "./webhook-actions.ts";
 
 /**
  * What happens before the controller's eyes: requests that are sent together, time without a
@@ -19,7 +19,7 @@ export type Interval =
   | { readonly leapMs: number };
 
 /** What a scenario may cost more, because whoever it fails for tries again. */
-export interface Spare {
+export interface RetryAllowance {
   /** The writes, as the ledger calls them. */
   readonly of: RegExp;
   readonly creates: number;
@@ -29,9 +29,9 @@ export interface Spare {
 /** What happens to a cluster in a run. */
 export interface Scenario {
   readonly name: string;
-  /** What runs; the controller alone unless told. The last one is struck before a change. */
+  /** What runs; the controller alone unless told. A fault before a change is injected into the last one. */
   readonly programs?: readonly ProgramName[];
-  readonly spare?: Spare;
+  readonly retryAllowance?: RetryAllowance;
   /** Made before the controller starts. */
   readonly grounds: (view: View) => Step;
   /** One after the other, each after everything has come to rest. */
@@ -252,7 +252,7 @@ export const scenarios: readonly Scenario[] = [
     name: "key: connector data",
     programs: ["controller", "webhook"],
     // Who is refused tries again, and what was written for the first try goes after ten minutes.
-    spare: { of: / secrets system\/connector data$/, creates: 1, deletes: 1 },
+    retryAllowance: { of: / secrets system\/connector data$/, creates: 1, deletes: 1 },
     grounds: home,
     changes: (view) => [
       withConnectorData(view, "first"),
@@ -318,15 +318,15 @@ export function signingKeys({ system }: View): string {
   return `/api/v1/namespaces/${system}/secrets/${ownObjects.signingKeys}`;
 }
 
-function create(path: string, body: unknown, caller: Caller = {}): Deed {
+function create(path: string, body: unknown, caller: Caller = {}): Action {
   return { method: "POST", path, body, by: caller, until: [201] };
 }
 
-function merge(path: string, body: unknown): Deed {
+function merge(path: string, body: unknown): Action {
   return { method: "PATCH", path, type: patchTypes.merge, body, until: [200] };
 }
 
-function remove(path: string, propagationPolicy = "Background"): Deed {
+function remove(path: string, propagationPolicy = "Background"): Action {
   return {
     method: "DELETE",
     path,
@@ -335,6 +335,6 @@ function remove(path: string, propagationPolicy = "Background"): Deed {
   };
 }
 
-function gone(path: string): Deed {
+function gone(path: string): Action {
   return { method: "GET", path, until: [404] };
 }

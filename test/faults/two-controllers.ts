@@ -1,7 +1,7 @@
 import { eventually } from "../support/eventually.ts";
 import type { Snapshot } from "../support/snapshot.ts";
 import { ChangeStream, dataOf } from "./change-stream.ts";
-import type { Lane } from "./lane.ts";
+import type { Worker } from "./worker.ts";
 import type { AskedWrite } from "./logbook.ts";
 import { endStateOf } from "./play.ts";
 import { ProcessRun } from "./process-run.ts";
@@ -10,7 +10,7 @@ import type { View } from "../support/visible-objects.ts";
 
 /** What two controllers need. */
 export interface PairOptions {
-  readonly lane: Lane;
+  readonly worker: Worker;
   readonly program: string;
   readonly lease: LeaseSeconds;
 }
@@ -30,16 +30,16 @@ export interface HandOver {
 export class Pair {
   readonly run: ProcessRun;
   readonly stream: ChangeStream;
-  readonly #lane: Lane;
+  readonly #worker: Worker;
   readonly #view: View;
   #marks = 0;
   #onWrite: ((replica: Replica) => void) | undefined;
 
-  private constructor({ lane, program, lease }: PairOptions, view: View) {
-    this.#lane = lane;
+  private constructor({ worker, program, lease }: PairOptions, view: View) {
+    this.#worker = worker;
     this.#view = view;
     this.run = new ProcessRun({
-      world: lane.world,
+      cluster: worker.cluster,
       view,
       program,
       lease,
@@ -50,7 +50,7 @@ export class Pair {
   }
 
   static async start(options: PairOptions): Promise<Pair> {
-    const pair = new Pair(options, await options.lane.nextView());
+    const pair = new Pair(options, await options.worker.nextView());
     await pair.stream.prepare();
     await Promise.all(["a", "b"].map((name) => pair.run.start(name)));
     await pair.run.settle();
@@ -139,7 +139,7 @@ export class Pair {
   async outcome(): Promise<Snapshot> {
     await this.stream.end();
     await this.run.settle();
-    return endStateOf(this.#lane.world, this.#view);
+    return endStateOf(this.#worker.cluster, this.#view);
   }
 
   /**

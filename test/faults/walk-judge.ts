@@ -1,15 +1,15 @@
 import type { Snapshot } from "../support/snapshot.ts";
 import { difference } from "./oracles.ts";
 import {
-  type Arrival,
-  arriveAfresh,
+  type WalkResult,
+  reachAfresh,
   firstRequester,
   isCopy,
   type Moment,
   type Part,
   stateOf,
   takeWalk,
-  type Tally,
+  type WalkCounts,
 } from "./walk-play.ts";
 import type { State } from "./walk-state.ts";
 import type { Walk, WalkStep } from "./walk-steps.ts";
@@ -45,20 +45,20 @@ const rightObjects: Readonly<Record<WalkKind, NonNullable<State["object"]>>> = {
 /** What is wrong with a walk (nothing when the list is empty), and what it was like. */
 export interface Judgement {
   readonly problems: readonly string[];
-  readonly tally: Readonly<Tally>;
+  readonly counts: Readonly<WalkCounts>;
 }
 
 /** Compares walks with what comes of their last states alone. */
 export class Judge {
-  readonly #right = new Map<string, Promise<Pick<Arrival, "endState" | "problems">>>();
+  readonly #right = new Map<string, Promise<Pick<WalkResult, "endState" | "problems">>>();
 
   async judge(part: Omit<Part, "subject">, { steps, ...subject }: Walk): Promise<Judgement> {
     const walked = await takeWalk({ ...part, subject }, steps, stateOf(rightObjects[subject.kind]));
-    const { tally } = walked;
-    if (walked.problems.length > 0) return { problems: walked.problems, tally };
+    const { counts } = walked;
+    if (walked.problems.length > 0) return { problems: walked.problems, counts };
     const { states, isExact } = whatCounts(walked.history);
     const { assemble: _, ...own } = part;
-    const fresh = await arriveAfresh({ ...own, subject }, states, walked);
+    const fresh = await reachAfresh({ ...own, subject }, states, walked);
     const right = await this.#rightState({ ...own, subject }, walked.by);
     const problems = [
       ...fresh.problems.map((problem) => `afresh: ${problem}`),
@@ -70,15 +70,15 @@ export class Judge {
         (problem) => `right again: ${problem}`,
       ),
     ];
-    return { problems, tally };
+    return { problems, counts };
   }
 
-  #rightState(part: Part, by: string): Promise<Pick<Arrival, "endState" | "problems">> {
+  #rightState(part: Part, by: string): Promise<Pick<WalkResult, "endState" | "problems">> {
     const { kind, name } = part.subject;
     const title = `${kind} ${name} ${by}`;
     const known =
       this.#right.get(title) ??
-      arriveAfresh(part, [stateOf({ ...rightObjects[kind], by })], { bornAt: 0, endedAt: 0 });
+      reachAfresh(part, [stateOf({ ...rightObjects[kind], by })], { bornAt: 0, endedAt: 0 });
     this.#right.set(title, known);
     return known;
   }
@@ -111,8 +111,8 @@ function compare(expected: Snapshot, found: Snapshot, isExact: boolean): readonl
 }
 
 /** A step in a few words. */
-export function stepText({ deed, settled }: WalkStep): string {
-  const text = JSON.stringify(deed, (_, value: unknown) =>
+export function stepText({ action, settled }: WalkStep): string {
+  const text = JSON.stringify(action, (_, value: unknown) =>
     typeof value === "string" && value.length > 80
       ? `${value.slice(0, 20)}... (${value.length})`
       : value,

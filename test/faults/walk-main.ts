@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { Lane } from "./lane.ts";
+import { Worker } from "./worker.ts";
 import { warmUp } from "./play.ts";
 import { walkKinds } from "./walk-values.ts";
 import { takeWalks, type Walked } from "./walks.ts";
-import { startWorld } from "../support/proxied-cluster.ts";
+import { startProxiedCluster } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const walks = Number(process.env.WALKS || 300);
@@ -19,9 +19,9 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function tallyOf(walked: readonly Walked[]): string {
-  const sum = (count: (tally: Walked["tally"]) => number) =>
-    walked.reduce((total, { tally }) => total + count(tally), 0);
+function countsText(walked: readonly Walked[]): string {
+  const sum = (count: (counts: Walked["counts"]) => number) =>
+    walked.reduce((total, { counts }) => total + count(counts), 0);
   const steps = `${sum(({ taken }) => taken)} steps, of which ${sum(({ refused }) => refused)} were refused`;
   return `${walked.length} walks of ${steps}; not ready in ${sum(({ wrong }) => wrong)} rests, copies were kept in ${sum(({ keeping }) => keeping)}`;
 }
@@ -29,15 +29,15 @@ function tallyOf(walked: readonly Walked[]): string {
 async function main(): Promise<number> {
   const begun = performance.now();
   const seconds = () => `${Math.round((performance.now() - begun) / 1000)} s`;
-  const world = await startWorld(say);
+  const cluster = await startProxiedCluster(say);
   try {
-    const lanes = await Promise.all(
+    const workers = await Promise.all(
       Array.from({ length: Math.min(Number(values.lanes), walks) }, (_, index) =>
-        Lane.open(world, `walk${index}`),
+        Worker.open(cluster, `walk${index}`),
       ),
     );
-    await Promise.all(lanes.map(warmUp));
-    say(`${walks} walks, SEED=${seed}, ${lanes.length} at a time, after ${seconds()}`);
+    await Promise.all(workers.map(warmUp));
+    say(`${walks} walks, SEED=${seed}, ${workers.length} at a time, after ${seconds()}`);
     const walked: Walked[] = [];
     const onWalked = (one: Walked) => {
       walked.push(one);
@@ -46,15 +46,16 @@ async function main(): Promise<number> {
       if (walked.length % 25 === 0) say(`${walked.length} of ${walks} walks after ${seconds()}`);
     };
     const kinds = walkKinds.filter((kind) => kind.includes(values.kind));
-    await takeWalks(lanes, { seed, walks, kinds, shrinks: Number(values.shrinks), onWalked });
-    for (const kind of kinds) say(`${kind}: ${tallyOf(walked.filter((one) => one.kind === kind))}`);
+    await takeWalks(workers, { seed, walks, kinds, shrinks: Number(values.shrinks), onWalked });
+    for (const kind of kinds)
+      say(`${kind}: ${countsText(walked.filter((one) => one.kind === kind))}`);
     const failed = walked.filter(({ problems }) => problems.length > 0);
     say(
       `${walked.length} walks (SEED=${seed}) in ${seconds()}: ${failed.length} failed${failed.map((one) => ` SEED=${one.seed}`).join()}`,
     );
     return failed.length === 0 ? 0 : 1;
   } finally {
-    await world.stop();
+    await cluster.stop();
   }
 }
 

@@ -1,11 +1,11 @@
 import { isRecord, recordAt } from "../../src/api/parse.ts";
 import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
-import type { Lane } from "./lane.ts";
+import type { Worker } from "./worker.ts";
 import type { PlayOptions } from "./play.ts";
 import { Run } from "./run.ts";
 import type { View } from "../support/visible-objects.ts";
 import { clockOf, passTo } from "./walk-clock.ts";
-import { Stage } from "./walk-stage.ts";
+import { WalkFixture } from "./walk-fixture.ts";
 import { firstNamespaces, type State } from "./walk-state.ts";
 import type { Walk, WalkStep } from "./walk-steps.ts";
 
@@ -21,13 +21,13 @@ export interface Moment {
 
 /** Where a run of one object takes place. */
 export interface Part extends Pick<PlayOptions, "assemble"> {
-  readonly lane: Lane;
+  readonly worker: Worker;
   readonly seed: number;
   readonly subject: Pick<Walk, "kind" | "name">;
 }
 
 /** How many steps were taken, and how many of them the API server refused. */
-export interface Tally {
+export interface WalkCounts {
   taken: number;
   refused: number;
   /** Rests in which the object was not ready. */
@@ -37,12 +37,12 @@ export interface Tally {
 }
 
 /** What a walk has come to, and how. */
-export interface Arrival {
+export interface WalkResult {
   readonly endState: Snapshot;
   /** After the right state that followed. */
   readonly rightState: Snapshot;
   readonly history: readonly Moment[];
-  readonly tally: Readonly<Tally>;
+  readonly counts: Readonly<WalkCounts>;
   /**
    * Of the run's clock: when the object was made, and when the end state was seen; milliseconds.
    */
@@ -61,25 +61,25 @@ export async function takeWalk(
   part: Part,
   steps: readonly WalkStep[],
   right: State,
-): Promise<Arrival> {
+): Promise<WalkResult> {
   const problems: string[] = [];
   const history: Moment[] = [];
-  const tally: Tally = { taken: 0, refused: 0, wrong: 0, keeping: 0 };
+  const counts: WalkCounts = { taken: 0, refused: 0, wrong: 0, keeping: 0 };
   let [endState, rightState]: Snapshot[] = [[], []];
   let [bornAt, endedAt] = [0, 0];
   let by = firstRequester;
-  const play = async (run: Run, stage: Stage, see: () => Promise<Snapshot>) => {
+  const play = async (run: Run, fixture: WalkFixture, see: () => Promise<Snapshot>) => {
     for (const [index, step] of steps.entries()) {
-      await takeStep({ run, stage, history, tally }, step);
+      await takeStep({ run, fixture, history, counts }, step);
       if (step.settled || index === steps.length - 1)
-        problems.push(...(await settle({ run, stage, history, tally })));
+        problems.push(...(await settle({ run, fixture, history, counts })));
     }
     problems.push(...(await staysQuiet(run)).map((write) => `quiet: ${write}`));
-    [bornAt, endedAt] = [stage.bornAt, clockOf(run)];
+    [bornAt, endedAt] = [fixture.bornAt, clockOf(run)];
     endState = await see();
-    by = await rightAgain(stage, part, right);
+    by = await rightAgain(fixture, part, right);
     await run.settle();
-    if ((await stage.report())?.isReady !== true)
+    if ((await fixture.report())?.isReady !== true)
       problems.push("right again: the right state is not ready");
     rightState = await see();
   };
@@ -88,7 +88,7 @@ export async function takeWalk(
     endState: endState ?? [],
     rightState: rightState ?? [],
     history,
-    tally,
+    counts,
     bornAt,
     endedAt,
     by,
@@ -100,16 +100,16 @@ export async function takeWalk(
  * What comes of a few states, each applied at once and followed by rest, when the object is as old
  * as that of a walk.
  */
-export async function arriveAfresh(
+export async function reachAfresh(
   part: Part,
   states: readonly State[],
-  { bornAt, endedAt }: Pick<Arrival, "bornAt" | "endedAt">,
-): Promise<Pick<Arrival, "endState" | "problems">> {
+  { bornAt, endedAt }: Pick<WalkResult, "bornAt" | "endedAt">,
+): Promise<Pick<WalkResult, "endState" | "problems">> {
   let endState: Snapshot = [];
-  const problems = await inRun(part, async (run, stage, see) => {
+  const problems = await inRun(part, async (run, fixture, see) => {
     await passTo(run, bornAt);
     for (const state of states) {
-      await stage.reach(state);
+      await fixture.reach(state);
       await run.settle();
     }
     await passTo(run, endedAt);
@@ -119,64 +119,64 @@ export async function arriveAfresh(
   return { endState, problems };
 }
 
-type Scene = (run: Run, stage: Stage, see: () => Promise<Snapshot>) => Promise<void>;
+type Scene = (run: Run, fixture: WalkFixture, see: () => Promise<Snapshot>) => Promise<void>;
 
 /**
  * Plays a scene before a controller that has come to rest, and takes everything away again; answers
  * what is wrong.
  */
 async function inRun(
-  { lane, seed, subject, assemble }: Part,
+  { worker, seed, subject, assemble }: Part,
   scene: Scene,
 ): Promise<readonly string[]> {
-  const { world } = lane;
-  const view = sized(await lane.nextView());
-  const run = new Run({ world, view, seed, ...(assemble === undefined ? {} : { assemble }) });
-  const stage = new Stage({ run, world, view, subject });
+  const { cluster } = worker;
+  const view = sized(await worker.nextView());
+  const run = new Run({ cluster, view, seed, ...(assemble === undefined ? {} : { assemble }) });
+  const fixture = new WalkFixture({ run, cluster, view, subject });
   try {
-    await stage.prepare();
+    await fixture.prepare();
     await run.startMissing();
     await run.settle();
-    await stage.becomesYounger();
-    await scene(run, stage, async () =>
-      normalized(await snapshotOf(world, view.prefix.slice(0, -1))),
+    await fixture.becomesYounger();
+    await scene(run, fixture, async () =>
+      normalized(await snapshotOf(cluster, view.prefix.slice(0, -1))),
     );
   } catch (error) {
     run.mistakes.push(error instanceof Error ? error.message : String(error));
   }
   run.end();
-  await lane.tidy(view);
+  await worker.tidy(view);
   return run.mistakes.map((mistake) => `mistake: ${mistake}`);
 }
 
 interface Scenery {
   readonly run: Run;
-  readonly stage: Stage;
+  readonly fixture: WalkFixture;
   readonly history: Moment[];
-  readonly tally: Tally;
+  readonly counts: WalkCounts;
 }
 
-async function takeStep(scenery: Scenery, { deed }: WalkStep): Promise<void> {
-  const isAccepted = await scenery.stage.take(deed);
-  scenery.tally.taken += 1;
-  if (!isAccepted) scenery.tally.refused += 1;
+async function takeStep(scenery: Scenery, { action }: WalkStep): Promise<void> {
+  const isAccepted = await scenery.fixture.take(action);
+  scenery.counts.taken += 1;
+  if (!isAccepted) scenery.counts.refused += 1;
   await note(scenery);
 }
 
-async function note({ stage, history }: Scenery): Promise<void> {
-  const state = await stage.state();
+async function note({ fixture, history }: Scenery): Promise<void> {
+  const state = await fixture.state();
   const last = history.at(-1);
   if (last === undefined || JSON.stringify(last.state) !== JSON.stringify(state))
     history.push({ state, settled: false, keepsCopies: false });
 }
 
 async function settle(scenery: Scenery): Promise<readonly string[]> {
-  const { run, stage, history, tally } = scenery;
+  const { run, fixture, history, counts } = scenery;
   await run.settle();
   await note(scenery);
-  const report = await stage.report();
-  if (report?.isReady === false) tally.wrong += 1;
-  if (report?.keepsCopies === true) tally.keeping += 1;
+  const report = await fixture.report();
+  if (report?.isReady === false) counts.wrong += 1;
+  if (report?.keepsCopies === true) counts.keeping += 1;
   const last = history.pop();
   if (last !== undefined)
     history.push({ state: last.state, settled: true, keepsCopies: report?.keepsCopies === true });
@@ -201,16 +201,16 @@ async function staysQuiet(run: Run): Promise<readonly string[]> {
  * The spec of a token never changes: the right one is another token. Answers who made the object,
  * where that matters.
  */
-async function rightAgain(stage: Stage, { subject }: Part, right: State): Promise<string> {
+async function rightAgain(fixture: WalkFixture, { subject }: Part, right: State): Promise<string> {
   if (subject.kind === "DirectClusterEndpointToken") {
-    await stage.take({ do: "delete", byForce: false });
-    await stage.becomesGone();
+    await fixture.take({ do: "delete", byForce: false });
+    await fixture.becomesGone();
   }
   const by =
     subject.kind === "SharedSecret"
       ? firstRequester
-      : ((await stage.state()).object?.by ?? firstRequester);
-  await stage.reach({
+      : ((await fixture.state()).object?.by ?? firstRequester);
+  await fixture.reach({
     ...right,
     object: right.object === undefined ? undefined : { ...right.object, by },
   });
@@ -225,7 +225,7 @@ function sized({ prefix, system }: View): View {
   };
 }
 
-/** Events tell of the way, and signing keys are those of the lane. */
+/** Events tell of the way, and signing keys are those of the worker. */
 function normalized(snapshot: Snapshot): Snapshot {
   return snapshot
     .filter((text) => !isEvent(JSON.parse(text)))

@@ -36,7 +36,7 @@ export type WalkNamespace = "home" | "web" | "pay";
  * that is; a delete by force takes the finalizers off first, so that the object is gone before
  * Latchkey has tidied up.
  */
-export type Deed =
+export type WalkAction =
   | {
       readonly do: "put";
       readonly object: Wanted;
@@ -48,9 +48,9 @@ export type Deed =
   | { readonly do: "namespace"; readonly name: WalkNamespace; readonly wants: NamespaceWants }
   | { readonly do: "pass"; readonly seconds: number };
 
-/** A deed, and whether the controller comes to rest before the next. */
+/** A action, and whether the controller comes to rest before the next. */
 export interface WalkStep {
-  readonly deed: Deed;
+  readonly action: WalkAction;
   readonly settled: boolean;
 }
 
@@ -81,7 +81,7 @@ export async function walksOf(
     table: tables[kind],
   };
   const put = putOf(kind, spec);
-  const deeds = fc.oneof(
+  const actions = fc.oneof(
     { weight: 4, arbitrary: put },
     { weight: kind === "DirectClusterEndpointToken" ? 3 : 8, arbitrary: mergeOf(kind, spec) },
     {
@@ -89,11 +89,11 @@ export async function walksOf(
       arbitrary: fc.record({ do: fc.constant("delete" as const), byForce: fc.boolean() }),
     },
     ...(kind === "SharedSecret"
-      ? [{ weight: 2, arbitrary: namespaceDeed }]
-      : [{ weight: 1, arbitrary: fc.constant<Deed>({ do: "pass", seconds: passSeconds }) }]),
+      ? [{ weight: 2, arbitrary: namespaceAction }]
+      : [{ weight: 1, arbitrary: fc.constant<WalkAction>({ do: "pass", seconds: passSeconds }) }]),
   );
   const settled = fc.integer({ min: 0, max: 9 }).map((chance) => chance < 7);
-  const step = (deed: fc.Arbitrary<Deed>) => fc.record({ deed, settled });
+  const step = (action: fc.Arbitrary<WalkAction>) => fc.record({ action, settled });
   return fc.record({
     kind: fc.constant(kind),
     // What a right state comes to is found out once for each name.
@@ -104,13 +104,13 @@ export async function walksOf(
     steps: fc
       .tuple(
         step(put),
-        fc.array(step(deeds), { minLength: 1, maxLength: maxSteps - 1, size: "max" }),
+        fc.array(step(actions), { minLength: 1, maxLength: maxSteps - 1, size: "max" }),
       )
       .map(([first, rest]) => [first, ...rest]),
   });
 }
 
-function putOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
+function putOf(kind: WalkKind, spec: Place): fc.Arbitrary<WalkAction> {
   const object = fc.record(
     {
       spec: fc.oneof(
@@ -130,7 +130,7 @@ function putOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
   });
 }
 
-function mergeOf(kind: WalkKind, spec: Place): fc.Arbitrary<Deed> {
+function mergeOf(kind: WalkKind, spec: Place): fc.Arbitrary<WalkAction> {
   const annotated = entryOf(annotationValues[kind]).map((entry) => ({
     metadata: { annotations: entry },
   }));
@@ -181,7 +181,7 @@ function markOf({ right, wrong = [] }: Marks): fc.Arbitrary<string> {
   );
 }
 
-const namespaceDeed: fc.Arbitrary<Deed> = fc.record({
+const namespaceAction: fc.Arbitrary<WalkAction> = fc.record({
   do: fc.constant("namespace" as const),
   name: fc.constantFrom<WalkNamespace[]>("home", "web", "pay"),
   wants: fc.record({

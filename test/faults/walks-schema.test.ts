@@ -20,9 +20,9 @@ async function specFields(kind: WalkKind): Promise<readonly Field[]> {
 async function writtenBy(kind: WalkKind): Promise<ReadonlySet<string>> {
   const written = new Set<string>();
   for (const { steps } of fc.sample(await walksOf(kind, { maxSteps: 5 }), sampled)) {
-    for (const { deed } of steps) {
-      if (deed.do === "put") note("spec", deed.object.spec, written);
-      if (deed.do === "merge" && isRecord(deed.body)) note("spec", deed.body.spec, written);
+    for (const { action } of steps) {
+      if (action.do === "put") note("spec", action.object.spec, written);
+      if (action.do === "merge" && isRecord(action.body)) note("spec", action.body.spec, written);
     }
   }
   return written;

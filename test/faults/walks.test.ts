@@ -1,37 +1,39 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasLoneClusters } from "../support/lone-cluster.ts";
+import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { keepsBindings, keepsCopies, staysWrong } from "./broken-controllers.ts";
-import { Lane } from "./lane.ts";
+import { Worker } from "./worker.ts";
 import { type PlayOptions, warmUp } from "./play.ts";
 import { Judge } from "./walk-judge.ts";
-import type { Deed, Walk, WalkStep } from "./walk-steps.ts";
+import type { WalkAction, Walk, WalkStep } from "./walk-steps.ts";
 import { takeWalks, type Walked } from "./walks.ts";
-import { startWorld, type World } from "../support/proxied-cluster.ts";
+import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 import { annotations } from "../../src/api/names.ts";
 
 // The same walks every time: a change is judged by itself. SEED= draws others, and make walks takes
 // many.
 const seed = Number(process.env.SEED ?? 1);
-const sample = { walks: 9, lanes: 6, shrinks: 10 };
+const sample = { walks: 9, workers: 6, shrinks: 10 };
 
-let world: World;
-let lanes: readonly Lane[];
+let cluster: ProxiedCluster;
+let workers: readonly Worker[];
 
 beforeAll(async () => {
-  if (!hasLoneClusters) return;
-  world = await startWorld((line) => void process.stderr.write(`control plane: ${line}\n`));
-  lanes = await Promise.all(
-    Array.from({ length: sample.lanes }, (_, index) => Lane.open(world, `walk${index}`)),
+  if (!hasDedicatedClusters) return;
+  cluster = await startProxiedCluster(
+    (line) => void process.stderr.write(`control plane: ${line}\n`),
   );
-  await Promise.all(lanes.map(warmUp));
+  workers = await Promise.all(
+    Array.from({ length: sample.workers }, (_, index) => Worker.open(cluster, `walk${index}`)),
+  );
+  await Promise.all(workers.map(warmUp));
 });
 
-afterAll(() => world?.stop());
+afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasLoneClusters)("an object that is edited again and again", () => {
+describe.skipIf(!hasDedicatedClusters)("an object that is edited again and again", () => {
   it(`ends as if its last state had been the first, and right after a right one (${sample.walks} walks, SEED=${seed})`, async () => {
     const walked: Walked[] = [];
-    await takeWalks(lanes, {
+    await takeWalks(workers, {
       seed,
       walks: sample.walks,
       shrinks: sample.shrinks,
@@ -44,17 +46,17 @@ describe.skipIf(!hasLoneClusters)("an object that is edited again and again", ()
 });
 
 const readers = { verbs: ["get"], teams: ["devs"] };
-const put = (spec: unknown, projects = "web"): Deed => ({
+const put = (spec: unknown, projects = "web"): WalkAction => ({
   do: "put",
   object: { spec, annotations: { [annotations.syncToProjects]: projects }, labels: {} },
   by: "the-alice",
   keepsFinalizers: true,
 });
-const merge = (body: unknown): Deed => ({ do: "merge", body });
-const walkOf = (...deeds: readonly Deed[]): Walk => ({
+const merge = (body: unknown): WalkAction => ({ do: "merge", body });
+const walkOf = (...actions: readonly WalkAction[]): Walk => ({
   kind: "SharedSecret",
   name: "db",
-  steps: deeds.map((deed): WalkStep => ({ deed, settled: true })),
+  steps: actions.map((action): WalkStep => ({ action, settled: true })),
 });
 
 interface Broken {
@@ -85,15 +87,15 @@ const brokenOnes: readonly Broken[] = [
   },
 ];
 
-describe.skipIf(!hasLoneClusters)("a walk", () => {
+describe.skipIf(!hasDedicatedClusters)("a walk", () => {
   it.concurrent.each(brokenOnes)(
     "shows a controller that $what",
     async ({ what, assemble, walk, seen }) => {
-      const lane = lanes[brokenOnes.findIndex((one) => one.what === what)];
-      if (lane === undefined) throw new Error("there is no lane to walk in");
-      expect((await new Judge().judge({ lane, seed, assemble }, walk)).problems.join("\n")).toMatch(
-        seen,
-      );
+      const worker = workers[brokenOnes.findIndex((one) => one.what === what)];
+      if (worker === undefined) throw new Error("there is no worker to walk in");
+      expect(
+        (await new Judge().judge({ worker, seed, assemble }, walk)).problems.join("\n"),
+      ).toMatch(seen);
     },
   );
 });

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Lane } from "./lane.ts";
+import type { Worker } from "./worker.ts";
 import type { PlayOptions } from "./play.ts";
 import { Judge, type Judgement, stepText } from "./walk-judge.ts";
 import { type Walk, walksOf } from "./walk-steps.ts";
@@ -27,9 +27,9 @@ export interface Walked extends Judgement {
 /** The most steps of a walk. */
 const maxSteps = 10;
 
-/** Takes walks, as many at a time as there are lanes. */
+/** Takes walks, as many at a time as there are workers. */
 export async function takeWalks(
-  lanes: readonly Lane[],
+  workers: readonly Worker[],
   { seed, walks, kinds = walkKinds, shrinks, onWalked, ...options }: WalksOptions,
 ): Promise<void> {
   const arbitraries = new Map(
@@ -43,7 +43,7 @@ export async function takeWalks(
     (own) => kinds.includes(kindOf(own)),
   );
   const rest = seeds.slice(0, walks).values();
-  const follow = async (lane: Lane) => {
+  const follow = async (worker: Worker) => {
     for (const own of rest) {
       const kind = kindOf(own);
       const arbitrary = arbitraries.get(kind);
@@ -51,12 +51,12 @@ export async function takeWalks(
       const judgement = await smallest(arbitrary, {
         seed: own,
         shrinks,
-        judge: (walk) => judge.judge({ lane, seed: own, ...options }, walk),
+        judge: (walk) => judge.judge({ worker, seed: own, ...options }, walk),
       });
       onWalked({ seed: own, kind, ...judgement });
     }
   };
-  await Promise.all(lanes.map(follow));
+  await Promise.all(workers.map(follow));
 }
 
 interface Search {
@@ -78,13 +78,13 @@ async function smallest(
   const property = fc.asyncProperty(arbitrary, async (walk) => {
     tries += 1;
     if (tries > shrinks + 1) return true;
-    const { problems, tally } = await judge(walk);
+    const { problems, counts } = await judge(walk);
     const story = [
       `${walk.kind} ${walk.name.slice(0, 20)}:`,
       ...walk.steps.map((step) => `  ${stepText(step)}`),
     ];
     if (problems.length > 0 || tries === 1)
-      judged.push({ problems: problems.length === 0 ? [] : [...story, ...problems], tally });
+      judged.push({ problems: problems.length === 0 ? [] : [...story, ...problems], counts });
     return problems.length === 0;
   });
   await fc.check(property, { seed, numRuns: 1 });

@@ -4,15 +4,18 @@ import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { parseWebhookCertificates } from "../../src/tokens/webhook-certificates.ts";
 import type { Snapshot } from "../support/snapshot.ts";
 import type { View } from "../support/visible-objects.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /**
  * What the webhook keeps in Latchkey's namespace, without what differs between runs: connector data
  * with its key, and certificates.
  */
-export async function webhookStateOf(world: World, { system, prefix }: View): Promise<Snapshot> {
+export async function webhookStateOf(
+  cluster: ProxiedCluster,
+  { system, prefix }: View,
+): Promise<Snapshot> {
   const items = listAt(
-    await world.arrange({ method: "GET", path: `/api/v1/namespaces/${system}/secrets` }),
+    await cluster.arrange({ method: "GET", path: `/api/v1/namespaces/${system}/secrets` }),
     "items",
   );
   const texts = items.flatMap((item) => {

@@ -24,11 +24,11 @@ import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 import { secondOpinion } from "../domain/scope/second-opinion.ts";
 import { roles } from "../domain/scope/verdict-of.ts";
-import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
+import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
 import { bodyOf, hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
 
-const { uid } = viewWith().key.metadata;
+const { uid } = resolvedKeyWith().key.metadata;
 const keyId = { "management.service/key-id": [uid] };
 const known = "lk-known-0123456789";
 const clock = {
@@ -164,8 +164,8 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   keys: () => {
     const deps = {
       book: {
-        ...reviewing({
-          view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
+        ...fakeReviewDeps({
+          view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
         }).book,
         ofIndex: () => [],
       },
@@ -187,8 +187,8 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   data: () => [base64Data],
   scope: () => [
     enforceScope({
-      book: reviewing({
-        view: viewWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
+      book: fakeReviewDeps({
+        view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
       }).book,
       clock,
     }),
@@ -197,7 +197,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
     checkBlockOwnerDeletion({
       client: nobody,
       discovery: nothing,
-      book: reviewing({ view: viewWith() }).book,
+      book: fakeReviewDeps({ view: resolvedKeyWith() }).book,
       clock,
     }),
   ],
@@ -212,7 +212,7 @@ export const reviewTargets: readonly Target[] = [
         fc.oneof(anyScope, spoiled(anyScope)),
         bodyOf(spoiled(accessReview)),
         async (scope, body) => {
-          const deps = reviewing({ view: viewWith({ scope: parseScopeLimit(scope) }) });
+          const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope: parseScopeLimit(scope) }) });
           const status = recordAt(
             answered(
               await accessReviewHandler({ ...deps, book: { ...deps.book, roles: () => roles } })(
@@ -251,11 +251,11 @@ export const reviewTargets: readonly Target[] = [
     name: "TokenReview: only the key itself authenticates",
     property: () =>
       fc.asyncProperty(bodyOf(spoiled(tokenReview)), async (body) => {
-        const deps = reviewing({ view: viewWith() });
+        const deps = fakeReviewDeps({ view: resolvedKeyWith() });
         const present = (token: SecretText) =>
           createHash("sha256").update(SecretText.reveal(token)).digest("hex") ===
           createHash("sha256").update(known).digest("hex")
-            ? viewWith()
+            ? resolvedKeyWith()
             : "unknown";
         const status = recordAt(
           answered(

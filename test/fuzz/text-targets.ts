@@ -20,8 +20,8 @@ import { createListWatch, splitLines } from "../../src/kube/list-watch.ts";
 import { accessKeyCacheEntry } from "../../src/tokens/access-key.ts";
 import { generateKey, presentedKey } from "../../src/tokens/presented-key.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
-import { sightedSource } from "../support/observed-copies.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
+import { observedSource } from "../support/observed-copies.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { hostileWord, spoiled } from "./hostile.ts";
 import { expectNoPollution, type Target } from "./target.ts";
@@ -127,7 +127,7 @@ export const textTargets: readonly Target[] = [
             `${copyOfText(source, target)}${other}`,
           ]) {
             const claimed = claimedSource(
-              sightedMetadata({ ...target, annotations: { [annotations.copyOf]: text } }),
+              observedMetadata({ ...target, annotations: { [annotations.copyOf]: text } }),
             );
             if (claimed !== undefined) assert.equal(copyOfText(claimed, target), text);
           }
@@ -139,7 +139,7 @@ export const textTargets: readonly Target[] = [
     property: () =>
       fc.property(list, name, name, (projects, project, from) => {
         const options = syncOptionsOf({
-          metadata: sightedMetadata({
+          metadata: observedMetadata({
             annotations: {
               [annotations.syncToProjects]: projects,
               [annotations.syncSecretName]: from,
@@ -153,14 +153,14 @@ export const textTargets: readonly Target[] = [
           fitsAny(project, options.projects),
           options.projects.some((glob) => matches(project, glob)),
         );
-        const namespace = sightedMetadata({
+        const namespace = observedMetadata({
           name: "pay",
           labels: { "management.service/project": project },
           annotations: { [annotations.sync]: "enabled", [annotations.syncFrom]: from },
         });
         assert.ok(
-          !isPermitted(sightedSource({ options }), namespace) ||
-            !isNotPermitted(sightedSource({ options }), namespace),
+          !isPermitted(observedSource({ options }), namespace) ||
+            !isNotPermitted(observedSource({ options }), namespace),
         );
       }),
   },

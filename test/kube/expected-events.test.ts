@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ExpectedEvents } from "../../src/kube/expected-events.ts";
 import { TestClock } from "../support/test-clock.ts";
 
-function around({ heardAt = -Infinity } = {}) {
+function setup({ heardAt = -Infinity } = {}) {
   const [clock, missing] = [new TestClock(), new Array<string>()];
   return {
     clock,
@@ -16,7 +16,7 @@ function around({ heardAt = -Infinity } = {}) {
 }
 
 test("a write of which the watch tells in time is not missed", async () => {
-  const { echoes, clock, missing } = around();
+  const { echoes, clock, missing } = setup();
   echoes.expect("a", "8");
   await clock.run(1_999);
   echoes.reached("8");
@@ -25,7 +25,7 @@ test("a write of which the watch tells in time is not missed", async () => {
 });
 
 test("the oldest write that is missing stands for those after it, and the newest is missed next", async () => {
-  const { echoes, clock, missing } = around();
+  const { echoes, clock, missing } = setup();
   for (const [key, version] of [
     ["a", "8"],
     ["b", "9"],
@@ -39,7 +39,7 @@ test("the oldest write that is missing stands for those after it, and the newest
 });
 
 test("a watch that has told of the oldest is waited for because of the newest", async () => {
-  const { echoes, clock, missing } = around();
+  const { echoes, clock, missing } = setup();
   echoes.expect("a", "8");
   await clock.run(1_000);
   echoes.expect("b", "9");
@@ -51,7 +51,7 @@ test("a watch that has told of the oldest is waited for because of the newest", 
 });
 
 test("a watch that tells of other things is behind, and nothing is missed", async () => {
-  const { echoes, clock, missing } = around({ heardAt: 1_900 });
+  const { echoes, clock, missing } = setup({ heardAt: 1_900 });
   echoes.expect("a", "8");
   await clock.run(2_000);
   expect([missing, clock.pending]).toEqual([[], 1]);
@@ -60,7 +60,7 @@ test("a watch that tells of other things is behind, and nothing is missed", asyn
 });
 
 test("nothing is expected after the end", async () => {
-  const { echoes, clock, missing } = around();
+  const { echoes, clock, missing } = setup();
   echoes.expect("a", "8");
   echoes.stop();
   await clock.run(10_000);

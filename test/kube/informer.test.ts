@@ -67,12 +67,12 @@ async function following(
   stops.push(stop);
   const ended = informer.run(stop.signal);
   await settled();
-  const news = (): readonly string[] => changes.splice(0);
-  return { clock, log, listWatch, informer, stop, ended, news };
+  const takeChanges = (): readonly string[] => changes.splice(0);
+  return { clock, log, listWatch, informer, stop, ended, takeChanges };
 }
 
 test("what is listed, page by page, is in the store before it counts as synced, and is then watched", async () => {
-  const { informer, listWatch, news } = await following([
+  const { informer, listWatch, takeChanges } = await following([
     listed(7, [thing("a", 3, { size: 1 })], [thing("b", 5, { size: 2 })]),
   ]);
   expect(informer.isSynced).toBe(true);
@@ -80,7 +80,7 @@ test("what is listed, page by page, is in the store before it counts as synced, 
   expect([informer.store.get("ns/a"), informer.store.get("ns/b"), informer.store.size]).toEqual([
     1, 2, 2,
   ]);
-  expect(news()).toEqual(["ns/a: - -> 1", "ns/b: - -> 2"]);
+  expect(takeChanges()).toEqual(["ns/a: - -> 1", "ns/b: - -> 2"]);
   expect(listWatch.calls).toEqual(["list", "watch 7"]);
   expect(informer.resource).toBe(resources.secrets);
 });
@@ -129,10 +129,10 @@ describe("an event of the watch", () => {
     ],
     ["is a bookmark that changes nothing", [["BOOKMARK", thing("", 9)]], []],
   ])("%s", async ([, events, changes]) => {
-    const { listWatch, news } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
-    news();
+    const { listWatch, takeChanges } = await following([listed(7, [thing("a", 3, { size: 1 })])]);
+    takeChanges();
     listWatch.send(...events);
-    expect(news()).toEqual(changes);
+    expect(takeChanges()).toEqual(changes);
   });
 
   test("that cannot be read is logged by name, and nothing of it", async () => {
@@ -236,31 +236,31 @@ describe("for who decides by what is held", () => {
     isProven(informer.watchState, clock.monotonic());
 
   test("a watch lasts 20 s and is opened anew at once, so that the proof never ends while the API server answers", async () => {
-    const around = await deciding([listed(7)]);
+    const setup = await deciding([listed(7)]);
     for (let minute = 0; minute < 3; minute++) {
       for (let time = 0; time < 3; time++) {
-        await around.clock.run(19_000);
-        around.listWatch.send(["BOOKMARK", thing("", 8)]);
-        await around.clock.run(1_000);
-        expect(proven(around)).toBe(true);
-        around.listWatch.end();
+        await setup.clock.run(19_000);
+        setup.listWatch.send(["BOOKMARK", thing("", 8)]);
+        await setup.clock.run(1_000);
+        expect(proven(setup)).toBe(true);
+        setup.listWatch.end();
         await settled();
       }
     }
-    expect(around.listWatch.calls).toEqual([
+    expect(setup.listWatch.calls).toEqual([
       "list",
       "watch 7",
       ...Array.from({ length: 9 }, () => "watch 8"),
     ]);
-    expect(around.listWatch.asked).toMatchObject({ timeoutSeconds: 20, openMs: 5_000 });
+    expect(setup.listWatch.asked).toMatchObject({ timeoutSeconds: 20, openMs: 5_000 });
   });
 
   test("the proof ends 30 s after a watch was opened, though it looks open", async () => {
-    const around = await deciding([listed(7)]);
-    await around.clock.run(29_999);
-    expect(proven(around)).toBe(true);
-    await around.clock.run(1);
-    expect([proven(around), around.informer.isWatchOpen]).toEqual([false, true]);
+    const setup = await deciding([listed(7)]);
+    await setup.clock.run(29_999);
+    expect(proven(setup)).toBe(true);
+    await setup.clock.run(1);
+    expect([proven(setup), setup.informer.isWatchOpen]).toEqual([false, true]);
   });
 
   test("attempts are at most a second apart, as often as they fail", async () => {
@@ -276,15 +276,15 @@ describe("for who decides by what is held", () => {
   });
 
   test("a resource that is not served is asked for often enough to prove that it still is not", async () => {
-    const around = await deciding(
+    const setup = await deciding(
       Array.from({ length: 20 }, () => failure("NotFound")),
       { optional: true },
     );
     for (let second = 0; second < 60; second++) {
-      await around.clock.run(1_000);
-      expect(proven(around)).toBe(true);
+      await setup.clock.run(1_000);
+      expect(proven(setup)).toBe(true);
     }
-    expect(around.listWatch.calls.length).toBeLessThan(12);
+    expect(setup.listWatch.calls.length).toBeLessThan(12);
   });
 
   test("a watch that ends in time without event and bookmark comes from a restored backup: it is listed again", async () => {
@@ -309,18 +309,18 @@ describe("a list after the first", () => {
   async function relisted(
     before: readonly unknown[],
     again: ListAnswer,
-    between: (around: Awaited<ReturnType<typeof following>>) => void = () => {},
+    between: (setup: Awaited<ReturnType<typeof following>>) => void = () => {},
   ) {
-    const around = await following([listed(7, before), again]);
-    between(around);
-    around.news();
-    around.listWatch.end(failure("Gone"));
+    const setup = await following([listed(7, before), again]);
+    between(setup);
+    setup.takeChanges();
+    setup.listWatch.end(failure("Gone"));
     await settled();
-    return around;
+    return setup;
   }
 
   test("finds what was deleted, added and changed in between, and says nothing of the rest", async () => {
-    const { news } = await relisted(
+    const { takeChanges } = await relisted(
       [thing("a", 3, { size: 1 }), thing("b", 4, { size: 2 }), thing("c", 5)],
       listed(20, [
         thing("b", 4, { size: 2 }),
@@ -328,15 +328,15 @@ describe("a list after the first", () => {
         thing("d", 16, { size: 4 }),
       ]),
     );
-    expect(news().toSorted()).toEqual(["ns/a: 1 -> -", "ns/c: 0 -> 3", "ns/d: - -> 4"]);
+    expect(takeChanges().toSorted()).toEqual(["ns/a: 1 -> -", "ns/c: 0 -> 3", "ns/d: - -> 4"]);
   });
 
   test("finds another object under an old name", async () => {
-    const { news } = await relisted(
+    const { takeChanges } = await relisted(
       [thing("a", 3, { size: 1 })],
       listed(20, [thing("a", 15, { uid: "new", size: 2 })]),
     );
-    expect(news()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 2"]);
+    expect(takeChanges()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 2"]);
   });
 
   test("does not take back what was observed after it", async () => {
@@ -344,31 +344,31 @@ describe("a list after the first", () => {
       informer.observe(thing("new", 30, { size: 3 }));
       informer.observe(thing("a", 31, { size: 4 }));
     };
-    const { news, informer } = await relisted(
+    const { takeChanges, informer } = await relisted(
       [thing("a", 3, { size: 1 })],
       listed(20, [thing("a", 15, { size: 2 })]),
       observing,
     );
-    expect(news()).toEqual([]);
+    expect(takeChanges()).toEqual([]);
     expect([informer.store.get("ns/a"), informer.store.get("ns/new")]).toEqual([4, 3]);
   });
 
   const earlier = listed(5, [thing("a", 2, { size: 9 })]);
 
   test("that is older than what was seen is asked for again: a cache may lag", async () => {
-    const { news, clock, listWatch } = await relisted(
+    const { takeChanges, clock, listWatch } = await relisted(
       [thing("a", 3, { size: 1 })],
       earlier,
-      (around) => around.listWatch.willList(listed(20, [thing("a", 15, { size: 2 })])),
+      (setup) => setup.listWatch.willList(listed(20, [thing("a", 15, { size: 2 })])),
     );
-    expect(news()).toEqual([]);
+    expect(takeChanges()).toEqual([]);
     await clock.run(2_400);
-    expect(news()).toEqual(["ns/a: 1 -> 2"]);
+    expect(takeChanges()).toEqual(["ns/a: 1 -> 2"]);
     expect(listWatch.calls.at(-1)).toBe("watch 20");
   });
 
   test("that is older three times over is the truth: the history was reset by a restored backup", async () => {
-    const { news, clock } = await relisted(
+    const { takeChanges, clock } = await relisted(
       [thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })],
       earlier,
       ({ listWatch }) => {
@@ -377,7 +377,7 @@ describe("a list after the first", () => {
       },
     );
     await clock.run(6_000);
-    expect(news()).toEqual(["ns/a: 1 -> 9", "ns/b: 2 -> -"]);
+    expect(takeChanges()).toEqual(["ns/a: 1 -> 9", "ns/b: 2 -> -"]);
   });
 });
 
@@ -391,54 +391,54 @@ describe("the answer to a write of our own", () => {
     ],
     ["is ignored without a version", { metadata: { namespace: "ns", name: "b" } }, []],
   ])("%s", async ([, answer, changes]) => {
-    const { informer, news } = await following([listed(7)]);
+    const { informer, takeChanges } = await following([listed(7)]);
     informer.observe(answer);
-    expect(news()).toEqual(changes);
+    expect(takeChanges()).toEqual(changes);
   });
 
   test("is taken in where an older state is held, however far the watch is: an API server may have lost writes, and counts anew", async () => {
-    const { informer, news } = await following([listed(70, [thing("a", 5, { size: 1 })])]);
-    news();
+    const { informer, takeChanges } = await following([listed(70, [thing("a", 5, { size: 1 })])]);
+    takeChanges();
     informer.observe(thing("a", 8, { size: 2 }));
-    expect(news()).toEqual(["ns/a: 1 -> 2"]);
+    expect(takeChanges()).toEqual(["ns/a: 1 -> 2"]);
   });
 
   test("is not told again by the watch", async () => {
-    const { informer, listWatch, news } = await following([listed(7)]);
+    const { informer, listWatch, takeChanges } = await following([listed(7)]);
     informer.observe(thing("b", 8, { size: 2 }));
     listWatch.send(["ADDED", thing("b", 8, { size: 2 })]);
-    expect(news()).toEqual(["ns/b: - -> 2"]);
+    expect(takeChanges()).toEqual(["ns/b: - -> 2"]);
   });
 
   test("is not undone by the deletion of the object that it replaced", async () => {
-    const { informer, listWatch, news } = await following([
+    const { informer, listWatch, takeChanges } = await following([
       listed(7, [thing("b", 3, { uid: "old", size: 1 })]),
     ]);
-    news();
+    takeChanges();
     informer.observe(thing("b", 9, { uid: "new", size: 2 }));
     listWatch.send(["DELETED", thing("b", 8, { uid: "old", size: 1 })]);
-    expect(news()).toEqual(["ns/b: 1 -> -", "ns/b: - -> 2"]);
+    expect(takeChanges()).toEqual(["ns/b: 1 -> -", "ns/b: - -> 2"]);
     expect(informer.store.get("ns/b")).toBe(2);
   });
 
   test("waits for the first list", async () => {
-    const { informer, news } = await following([failure("Network")]);
+    const { informer, takeChanges } = await following([failure("Network")]);
     informer.observe(thing("b", 8));
-    expect(news()).toEqual([]);
+    expect(takeChanges()).toEqual([]);
   });
 });
 
 describe("an object that is read from the API server itself", () => {
   const refreshing = async (key = "ns/a", options: Partial<InformerOptions<number>> = {}) => {
-    const around = await following([listed(7, [thing("a", 5, { size: 1 })])], options);
-    around.news();
-    const refreshed = around.informer.refresh(key);
+    const setup = await following([listed(7, [thing("a", 5, { size: 1 })])], options);
+    setup.takeChanges();
+    const refreshed = setup.informer.refresh(key);
     const answer = async (raw: unknown): Promise<readonly string[]> => {
-      around.listWatch.answerGet(raw);
+      setup.listWatch.answerGet(raw);
       await refreshed;
-      return around.news();
+      return setup.takeChanges();
     };
-    return { ...around, answer };
+    return { ...setup, answer };
   };
 
   test.for<[string, string, unknown, readonly string[]]>([
@@ -490,7 +490,7 @@ describe("an object that is read from the API server itself", () => {
 
 describe("a write of our own of which a silent watch does not tell", () => {
   test("has its object read and the watch opened anew after 2 s", async () => {
-    const { informer, listWatch, clock, news } = await following([listed(7)]);
+    const { informer, listWatch, clock, takeChanges } = await following([listed(7)]);
     informer.observe(thing("b", 8, { size: 2 }));
     await clock.run(1_999);
     expect(listWatch.calls).toEqual(["list", "watch 7"]);
@@ -499,7 +499,7 @@ describe("a write of our own of which a silent watch does not tell", () => {
     expect(listWatch.calls).toEqual(["list", "watch 7", "get ns/b", "watch 7"]);
     listWatch.answerGet(thing("b", 4, { size: 1 }));
     await settled();
-    expect(news()).toEqual(["ns/b: - -> 2", "ns/b: 2 -> 1"]);
+    expect(takeChanges()).toEqual(["ns/b: - -> 2", "ns/b: 2 -> 1"]);
   });
 
   test.for<[string, readonly [string, unknown]]>([
@@ -601,14 +601,14 @@ describe("a resource that is not served", () => {
   });
 
   test("any more holds nothing any more, where it may be missing", async () => {
-    const { informer, clock, listWatch, news } = await following(
+    const { informer, clock, listWatch, takeChanges } = await following(
       [listed(7, [thing("a", 3)]), failure("NotFound")],
       { optional: true },
     );
-    news();
+    takeChanges();
     listWatch.end(failure("NotFound"));
     await clock.run(800);
-    expect([informer.store.size, news()]).toEqual([0, ["ns/a: 0 -> -"]]);
+    expect([informer.store.size, takeChanges()]).toEqual([0, ["ns/a: 0 -> -"]]);
   });
 
   test("is waited for where it may not, and what was held stays", async () => {

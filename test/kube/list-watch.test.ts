@@ -61,14 +61,14 @@ function watching(
   timeoutSeconds = 3_600,
 ) {
   const stop = new AbortController();
-  const around = over({ stream: async (call) => ({ status, chunks: chunks(call) }) });
+  const setup = over({ stream: async (call) => ({ status, chunks: chunks(call) }) });
   const batches: (readonly WatchEvent[])[] = [];
-  const ended = around.listWatch.watch(
+  const ended = setup.listWatch.watch(
     everything,
     { resourceVersion: "7", timeoutSeconds, openMs: 5_000, signal: stop.signal, onOpen: () => {} },
     (events) => void batches.push(events),
   );
-  return { ...around, stop, batches, ended };
+  return { ...setup, stop, batches, ended };
 }
 
 const event = (name: string) => JSON.stringify({ type: "ADDED", object: { metadata: { name } } });
@@ -129,13 +129,13 @@ describe("a list", () => {
     answers?: readonly (string | ApiResponse)[];
     selection?: ListOptions;
   }) {
-    const around = over({
+    const setup = over({
       answers,
       stream: async (call) => ({ status, chunks: await chunks(call) }),
     });
     const [stop, names] = [new AbortController(), new Array<string>()];
     const list = () =>
-      around.listWatch.list(selection, stop.signal, async (events) => {
+      setup.listWatch.list(selection, stop.signal, async (events) => {
         await Promise.resolve();
         names.push(
           ...events.map(
@@ -143,7 +143,7 @@ describe("a list", () => {
           ),
         );
       });
-    return { ...around, stop, names, list };
+    return { ...setup, stop, names, list };
   }
 
   test("is streamed: object after object, then the resourceVersion of them all", async () => {

@@ -9,17 +9,17 @@ function pausing(ms: number) {
   return { recovery, clock, stop, isOver: () => isOver };
 }
 
-test.for<[string, (around: ReturnType<typeof pausing>) => unknown]>([
+test.for<[string, (setup: ReturnType<typeof pausing>) => unknown]>([
   ["its time is over", ({ clock }) => clock.run(5_000)],
   ["the API server is back", ({ recovery }) => recovery.recovered()],
   ["the process ends", ({ stop }) => stop.abort()],
 ])("a pause ends when %s, and leaves no timer behind", async ([, end]) => {
-  const around = pausing(5_000);
-  await around.clock.run(4_999);
-  expect(around.isOver()).toBe(false);
-  await end(around);
+  const setup = pausing(5_000);
+  await setup.clock.run(4_999);
+  expect(setup.isOver()).toBe(false);
+  await end(setup);
   await settled();
-  expect([around.isOver(), around.clock.pending]).toEqual([true, 0]);
+  expect([setup.isOver(), setup.clock.pending]).toEqual([true, 0]);
 });
 
 test("a listener is told of every recovery until it is taken back", () => {

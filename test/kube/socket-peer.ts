@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 
 /** A request as it arrived. */
-export interface Arrival {
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage["headers"];
@@ -16,7 +16,7 @@ export interface Arrival {
  */
 export interface SocketPeer {
   readonly url: string;
-  readonly arrivals: readonly Arrival[];
+  readonly arrivals: readonly ReceivedRequest[];
   /** Resolves when so many requests have arrived in all. */
   arrived(count: number): Promise<void>;
   close(): Promise<void>;
@@ -24,9 +24,9 @@ export interface SocketPeer {
 
 /** Starts a peer on a free port; `onRequest` may answer, or leave it to the test. */
 export async function startPeer(
-  onRequest: (arrival: Arrival) => void = () => {},
+  onRequest: (arrival: ReceivedRequest) => void = () => {},
 ): Promise<SocketPeer> {
-  const arrivals: Arrival[] = [];
+  const arrivals: ReceivedRequest[] = [];
   const waiting = new Set<() => void>();
   const server = createServer((incoming, answer) => {
     let body = "";
@@ -72,7 +72,7 @@ export function answerWith(
   status: number,
   text = "{}",
   headers: Readonly<Record<string, string>> = {},
-): (arrival: Arrival) => void {
+): (arrival: ReceivedRequest) => void {
   return ({ answer }) => void answer.writeHead(status, headers).end(text);
 }
 

@@ -8,7 +8,7 @@ import {
   type TransportOptions,
 } from "../../src/kube/transport.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
-import { type Arrival, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
+import { type ReceivedRequest, answerWith, type SocketPeer, startPeer } from "./socket-peer.ts";
 
 const token = "canary-token";
 const get: ApiRequest = { method: "GET", path: "/api/v1/secrets" };
@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-interface Around {
+interface Setup {
   readonly peer: SocketPeer;
   readonly transport: Transport;
   readonly clock: TestClock;
@@ -34,9 +34,9 @@ type Changes = Partial<TransportOptions> & {
 };
 
 async function over(
-  onRequest: ((arrival: Arrival) => void) | undefined,
+  onRequest: ((arrival: ReceivedRequest) => void) | undefined,
   { tokens = [token], prefix = "", ...changes }: Changes = {},
-): Promise<Around> {
+): Promise<Setup> {
   const peer = await startPeer(onRequest);
   const [clock, counted] = [new TestClock(), new Array<string>()];
   let forgotten = 0;
@@ -258,7 +258,7 @@ describe("the fence", () => {
 });
 
 describe("a 401", () => {
-  const onlyNew = (arrival: Arrival): void =>
+  const onlyNew = (arrival: ReceivedRequest): void =>
     answerWith(arrival.headers.authorization === "Bearer new" ? 200 : 401)(arrival);
 
   test("has the credential read afresh, and the request tried once more", async () => {
@@ -347,7 +347,7 @@ describe("a stream", () => {
 });
 
 describe("a failure", () => {
-  test.for<[string, (arrival: Arrival) => void, string]>([
+  test.for<[string, (arrival: ReceivedRequest) => void, string]>([
     ["before the answer", ({ socket }) => void socket.destroy(), "UND_ERR_SOCKET"],
     ["that is no HTTP", ({ socket }) => void socket.end("canary\r\n\r\n"), "no answer"],
   ])("%s is told by its code, without header or body", async ([, onRequest, code]) => {

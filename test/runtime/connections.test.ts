@@ -4,7 +4,7 @@ import { Connections } from "../../src/runtime/connections.ts";
 
 const limits = { pending: 6, pendingPerAddress: 3, strangers: 8, strangersPerAddress: 4 };
 
-function around() {
+function setup() {
   const ended: string[] = [];
   let refused = 0;
   const connections = new Connections(limits, () => (refused += 1));
@@ -21,7 +21,7 @@ const numbered = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 test("of one address, the oldest handshake that is not done ends for a new one", () => {
-  const { open, ended, connections, refused } = around();
+  const { open, ended, connections, refused } = setup();
   for (const id of numbered("p", 5)) open(id);
   open("other", "b");
   expect([ended, refused(), connections.load()]).toEqual([
@@ -32,13 +32,13 @@ test("of one address, the oldest handshake that is not done ends for a new one",
 });
 
 test("of all addresses, the oldest handshake ends for a new one", () => {
-  const { open, ended } = around();
+  const { open, ended } = setup();
   for (const id of numbered("p", 8)) open(id, id);
   expect(ended).toEqual(["p0", "p1"]);
 });
 
 test("who shows a certificate counts nowhere, and is never ended", () => {
-  const { connections, open, stranger, ended } = around();
+  const { connections, open, stranger, ended } = setup();
   for (const id of numbered("known", 20)) {
     open(id);
     connections.established(id, true);
@@ -51,7 +51,7 @@ test("who shows a certificate counts nowhere, and is never ended", () => {
 });
 
 test("a stranger who waits for an answer goes on, and the next one ends in its place", () => {
-  const { connections, stranger, ended } = around();
+  const { connections, stranger, ended } = setup();
   stranger("busy");
   connections.began("busy");
   for (const id of numbered("s", 5)) stranger(id);
@@ -62,7 +62,7 @@ test("a stranger who waits for an answer goes on, and the next one ends in its p
 });
 
 test("the new one ends when all the others wait for an answer", () => {
-  const { connections, stranger, ended } = around();
+  const { connections, stranger, ended } = setup();
   for (const id of numbered("busy", 4)) {
     stranger(id);
     connections.began(id);
@@ -73,7 +73,7 @@ test("the new one ends when all the others wait for an answer", () => {
 });
 
 test("what is closed makes room", () => {
-  const { connections, stranger, ended } = around();
+  const { connections, stranger, ended } = setup();
   for (const id of numbered("s", 40)) {
     stranger(id);
     connections.closed(id);

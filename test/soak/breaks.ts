@@ -1,3 +1,4 @@
+import { controllerWatches } from "../support/fake-informers.ts";
 import type { OpenWatch } from "../support/open-watch.ts";
 import type { FaultProxy } from "../support/fault-proxy.ts";
 import { pick } from "./slots.ts";
@@ -6,19 +7,18 @@ import { pick } from "./slots.ts";
 interface Breakage {
   readonly name: string;
   readonly all: boolean;
-  readonly strike: (watch: OpenWatch) => void;
+  readonly apply: (watch: OpenWatch) => void;
 }
 
 const breakages: readonly [Breakage, ...Breakage[]] = [
-  { name: "cut", all: false, strike: (watch) => watch.cut() },
-  { name: "cut all", all: true, strike: (watch) => watch.cut() },
-  { name: "half-open", all: false, strike: (watch) => watch.silence() },
-  { name: "410", all: false, strike: (watch) => watch.expire() },
-  { name: "410 all", all: true, strike: (watch) => watch.expire() },
+  { name: "cut", all: false, apply: (watch) => watch.cut() },
+  { name: "cut all", all: true, apply: (watch) => watch.cut() },
+  { name: "half-open", all: false, apply: (watch) => watch.silence() },
+  { name: "410", all: false, apply: (watch) => watch.expire() },
+  { name: "410 all", all: true, apply: (watch) => watch.expire() },
 ];
 
-/** Watches that the controller holds, see createInformers. */
-const informers = 15;
+const watchesOfController = controllerWatches();
 
 /** Breaks watches: the sort by chance, the resources in turn. */
 export class WatchBreaker {
@@ -27,7 +27,7 @@ export class WatchBreaker {
   lastAt = -Infinity;
   readonly #proxy: FaultProxy;
   readonly #random: () => number;
-  readonly #yielder = new Map<string, number>();
+  readonly #turns = new Map<string, number>();
 
   constructor(proxy: FaultProxy, random: () => number) {
     this.#proxy = proxy;
@@ -41,12 +41,12 @@ export class WatchBreaker {
   /** Whether every watch is open and says what happens. */
   get areWhole(): boolean {
     const { watches } = this.#proxy;
-    return watches.length >= informers && watches.every(({ isAlive }) => isAlive);
+    return watches.length >= watchesOfController && watches.every(({ isAlive }) => isAlive);
   }
 
   /** Breaks one watch, or all; answers what was done in words. */
-  strike(): string {
-    const { name, all, strike } = pick(breakages, this.#random);
+  breakNext(): string {
+    const { name, all, apply } = pick(breakages, this.#random);
     const alive = this.#proxy.watches.filter(({ isAlive }) => isAlive);
     const one = alive
       .toSorted(
@@ -56,14 +56,14 @@ export class WatchBreaker {
       )
       .at(0);
     if (one === undefined) return "nothing to break";
-    this.#yielder.set(one.request.selection, this.count + 1);
+    this.#turns.set(one.request.selection, this.count + 1);
     this.lastAt = performance.now();
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
-    for (const watch of all ? alive : [one]) strike(watch);
+    for (const watch of all ? alive : [one]) apply(watch);
     return all ? name : `${name} ${one.request.plural}`;
   }
 
   #turnOf({ request }: OpenWatch): number {
-    return this.#yielder.get(request.selection) ?? 0;
+    return this.#turns.get(request.selection) ?? 0;
   }
 }

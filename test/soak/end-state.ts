@@ -1,4 +1,4 @@
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import { grantsOf, keysOf, tokensOf } from "./own-end.ts";
 import { accessOf, copiesOf, statusesOf } from "./secrets-end.ts";
 import { see, type Seen, type Sentences } from "./seen.ts";
@@ -14,8 +14,8 @@ export function differencesIn(seen: Seen): readonly string[] {
 }
 
 /** What is not as it should be in a cluster, read as the administrator. */
-export async function differences(world: World): Promise<readonly string[]> {
-  return differencesIn(await see(world));
+export async function differences(cluster: ProxiedCluster): Promise<readonly string[]> {
+  return differencesIn(await see(cluster));
 }
 
 function difference([expected, found]: Sentences): readonly string[] {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { FaultProxy } from "../support/fault-proxy.ts";
-import { startWorld, type World } from "../support/proxied-cluster.ts";
+import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 import { prepareMarkers } from "./markers.ts";
 import { MemoryWatch } from "./memory.ts";
 import { createNamespace, homes, showsSecret, targets } from "./objects.ts";
@@ -29,13 +29,13 @@ interface Behind {
   readonly deaths: string[];
 }
 
-async function openProxy(world: World): Promise<Behind> {
+async function openProxy(cluster: ProxiedCluster): Promise<Behind> {
   const writes: string[] = [];
   const onWrite = ({ method, path }: { readonly method: string; readonly path: string }) =>
     void writes.push(`${method} ${path}`);
   const events = { onTraffic() {}, onCommit() {}, onList() {}, onWrite };
   const proxy = await FaultProxy.start({
-    upstream: world.upstream,
+    upstream: cluster.upstream,
     view: { prefix: "", system: "latchkey-system" },
     steering: {},
     events,
@@ -45,30 +45,30 @@ async function openProxy(world: World): Promise<Behind> {
 
 /** What another controller writes when all is done already. */
 async function freshWrites(
-  world: World,
+  cluster: ProxiedCluster,
   { proxy, writes, deaths }: Behind,
 ): Promise<readonly string[]> {
   say("starting another controller, which should find nothing to do");
   writes.length = 0;
-  const other = await startBehind(proxy, world, deaths);
+  const other = await startBehind(proxy, cluster, deaths);
   await pause(quietMs);
   await other.stop();
   return [...writes];
 }
 
-async function run(world: World): Promise<Findings> {
-  bundleFor(world);
-  for (const name of [...homes, ...targets]) await world.arrange(createNamespace(name));
-  await prepareMarkers(world);
-  const behind = await openProxy(world);
+async function run(cluster: ProxiedCluster): Promise<Findings> {
+  bundleFor(cluster);
+  for (const name of [...homes, ...targets]) await cluster.arrange(createNamespace(name));
+  await prepareMarkers(cluster);
+  const behind = await openProxy(cluster);
   const { proxy, writes, deaths } = behind;
-  const controller = await startBehind(proxy, world, deaths);
+  const controller = await startBehind(proxy, cluster, deaths);
   say(
     `soaking for ${minutes} min with ${perSecond} changes a second and a broken watch every ${breakEveryMs / 1000} s, SEED=${seed}; log: ${controller.log}`,
   );
   const memory = new MemoryWatch(controller.url, sampleEveryMs);
   const soaked: Soaked = {
-    world,
+    cluster,
     minutes,
     seed,
     proxy,
@@ -101,21 +101,21 @@ async function run(world: World): Promise<Findings> {
     writes: count,
     errorLines: lines.filter((line) => line.includes('"level":"error"')),
     secretLines: lines.filter(showsSecret).length,
-    freshWrites: await freshWrites(world, behind),
+    freshWrites: await freshWrites(cluster, behind),
   };
 }
 
 async function main(): Promise<number> {
   if (!(minutes > 0))
     throw new Error(`MINUTES=${process.env.MINUTES ?? ""} is no number of minutes`);
-  const world = await startWorld(say);
+  const cluster = await startProxiedCluster(say);
   try {
-    const findings = await run(world);
+    const findings = await run(cluster);
     process.stdout.write(`\n${summaryOf(findings)}\n`);
     if (process.env.JSON) writeFileSync(process.env.JSON, `${JSON.stringify(findings, null, 2)}\n`);
     return mustsOf(findings).every(({ holds }) => holds) ? 0 : 1;
   } finally {
-    await world.stop();
+    await cluster.stop();
   }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { listAt, numberAt, recordAt, stringAt, stringMapAt } from "../../src/api/parse.ts";
 import { ownPath, sharedSecretPath } from "../support/bench-objects.ts";
 import { admin } from "../support/cluster-connection.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import {
   canary,
   copyPath,
@@ -43,19 +43,19 @@ const secretOf = {
 const keyName = "soak-timed-key";
 
 /** Makes what the markers change. */
-export async function prepareMarkers(world: World): Promise<void> {
-  await world.arrange(createNamespace(timed.home));
-  await world.arrange(createNamespace(timed.target, timed.project));
-  await world.arrange(
+export async function prepareMarkers(cluster: ProxiedCluster): Promise<void> {
+  await cluster.arrange(createNamespace(timed.home));
+  await cluster.arrange(createNamespace(timed.target, timed.project));
+  await cluster.arrange(
     createSharedSecret(
       secretOf.data,
       { data: { version: secretValue(0) } },
       toProjects(timed.project),
     ),
   );
-  await world.arrange(createSharedSecret(secretOf.access, { access: accessOf(0) }));
+  await cluster.arrange(createSharedSecret(secretOf.access, { access: accessOf(0) }));
   const user = users[0] ?? "";
-  const { code, message } = await world.ask(
+  const { code, message } = await cluster.ask(
     requester(user),
     createKey(keyName, user, { key: `${canary}timed-key-0123456789` }),
   );
@@ -69,9 +69,9 @@ export class Markers {
   readonly #markers: readonly Timing[];
   #turn = 0;
 
-  constructor(world: World, breaker: WatchBreaker) {
+  constructor(cluster: ProxiedCluster, breaker: WatchBreaker) {
     this.#breaker = breaker;
-    this.#markers = markersOf(world).map((marker) => ({ marker, waiting: [], isLooking: false }));
+    this.#markers = markersOf(cluster).map((marker) => ({ marker, waiting: [], isLooking: false }));
   }
 
   /** How many effects are still to come. */
@@ -125,7 +125,7 @@ function accessOf(version: number): readonly object[] {
   return [{ name: "timed", verbs: ["get"], users: [`reader-${version}`] }];
 }
 
-function markersOf(world: World): readonly Marker[] {
+function markersOf(cluster: ProxiedCluster): readonly Marker[] {
   const versions = { data: 0, access: 0 };
   const pathOf = ({
     namespace,
@@ -139,13 +139,13 @@ function markersOf(world: World): readonly Marker[] {
       name: "data to copy",
       async change() {
         versions.data += 1;
-        await world.arrange(
+        await cluster.arrange(
           merge(pathOf(secretOf.data), { spec: { data: { version: secretValue(versions.data) } } }),
         );
         return versions.data;
       },
       async seen() {
-        const copy = await world.ask(admin, {
+        const copy = await cluster.ask(admin, {
           method: "GET",
           path: copyPath(timed.target, secretOf.data.name),
         });
@@ -157,14 +157,17 @@ function markersOf(world: World): readonly Marker[] {
       name: "access to RoleBinding",
       async change() {
         versions.access += 1;
-        await world.arrange(
+        await cluster.arrange(
           merge(pathOf(secretOf.access), { spec: { access: accessOf(versions.access) } }),
         );
         return versions.access;
       },
       async seen() {
         const bindings = listAt(
-          await world.ask(admin, { method: "GET", path: derivedPath("rolebindings", timed.home) }),
+          await cluster.ask(admin, {
+            method: "GET",
+            path: derivedPath("rolebindings", timed.home),
+          }),
           "items",
         );
         const subjects = bindings
@@ -176,11 +179,11 @@ function markersOf(world: World): readonly Marker[] {
     {
       name: "key to status",
       async change() {
-        const { spec = {} } = await world.arrange({
+        const { spec = {} } = await cluster.arrange({
           method: "GET",
           path: ownPath("ownedaccesskeys", keyName),
         });
-        const { metadata } = await world.arrange(
+        const { metadata } = await cluster.arrange(
           merge(ownPath("ownedaccesskeys", keyName), {
             spec: { disabled: spec.disabled !== true },
           }),
@@ -188,7 +191,7 @@ function markersOf(world: World): readonly Marker[] {
         return numberAt(metadata, "generation") ?? 0;
       },
       async seen() {
-        const key = await world.ask(admin, {
+        const key = await cluster.ask(admin, {
           method: "GET",
           path: ownPath("ownedaccesskeys", keyName),
         });

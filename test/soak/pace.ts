@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { Change } from "./change.ts";
 
 /** What became of the changes of one sort. */
@@ -25,11 +25,11 @@ export class Driver {
   /** What some of the failed ones were answered. */
   readonly failures: string[] = [];
   heldBack = 0;
-  readonly #world: World;
+  readonly #cluster: ProxiedCluster;
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(world: World) {
-    this.#world = world;
+  constructor(cluster: ProxiedCluster) {
+    this.#cluster = cluster;
   }
 
   /** Counts of all sorts together. */
@@ -73,7 +73,7 @@ export class Driver {
   async perform({ sort, by, request, settle }: Change): Promise<void> {
     const outcome = this.outcomes.get(sort) ?? { done: 0, late: 0, failed: 0 };
     this.outcomes.set(sort, outcome);
-    const answer = await this.#world
+    const answer = await this.#cluster
       .ask(by, request)
       .catch((error: unknown) => ({ code: 599, message: String(error), metadata: {} }));
     settle(answer);

@@ -1,7 +1,7 @@
 import { eventually } from "../support/eventually.ts";
 import type { FaultProxy } from "../support/fault-proxy.ts";
 import { seededRandom } from "../support/seeded-random.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import { WatchBreaker } from "./breaks.ts";
 import { sorts } from "./change.ts";
 import { differences } from "./end-state.ts";
@@ -22,7 +22,7 @@ const patienceMs = 600_000;
 
 /** What is soaked, and what watches it. */
 export interface Soaked {
-  readonly world: World;
+  readonly cluster: ProxiedCluster;
   readonly minutes: number;
   readonly seed: number;
   readonly proxy: FaultProxy;
@@ -40,13 +40,13 @@ export interface Played {
 
 /** Changes, broken watches and progress lines until the time is over, or the controller is dead. */
 export async function soak(soaked: Soaked): Promise<Played> {
-  const { world, minutes, seed, proxy, isDead } = soaked;
+  const { cluster, minutes, seed, proxy, isDead } = soaked;
   const breaker = new WatchBreaker(proxy, seededRandom(seed + 1));
-  const markers = new Markers(world, breaker);
-  const driver = new Driver(world);
+  const markers = new Markers(cluster, breaker);
+  const driver = new Driver(cluster);
   const population = new Population(seededRandom(seed));
   const played = { breaker, markers, driver };
-  const breaking = setInterval(() => tell(soaked, played, breaker.strike()), breakEveryMs);
+  const breaking = setInterval(() => report(soaked, played, breaker.breakNext()), breakEveryMs);
   const mark = () =>
     void markers
       .next()
@@ -69,7 +69,7 @@ export async function soak(soaked: Soaked): Promise<Played> {
   return played;
 }
 
-function tell({ memory, say }: Soaked, { markers, driver }: Played, broken: string): void {
+function report({ memory, say }: Soaked, { markers, driver }: Played, broken: string): void {
   const { done, late, failed } = driver.total;
   const recent = latencyRows(markers.latencies.slice(-30))
     .filter((_, index) => index % 2 === 1)
@@ -82,16 +82,16 @@ function tell({ memory, say }: Soaked, { markers, driver }: Played, broken: stri
 
 /** Waits until everything is as it should be; answers what is not, and how many seconds it took. */
 export async function comeToRest(
-  { world, isDead, say }: Soaked,
+  { cluster, isDead, say }: Soaked,
   markers: Markers,
 ): Promise<{ readonly left: readonly string[]; readonly seconds: number }> {
   const since = performance.now();
   let left: readonly string[] = [];
-  let told = since;
+  let reportedAt = since;
   const look = async (): Promise<boolean> => {
-    left = await differences(world);
-    if (performance.now() - told > 30_000) {
-      told = performance.now();
+    left = await differences(cluster);
+    if (performance.now() - reportedAt > 30_000) {
+      reportedAt = performance.now();
       say(
         `${left.length} things are not yet as they should be, such as ${left[0] ?? "a timed change"}`,
       );

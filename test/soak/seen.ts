@@ -1,6 +1,6 @@
 import { apiVersion, labels } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -24,9 +24,9 @@ export type Sentences = readonly [expected: readonly string[], found: readonly s
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 /** Reads all of it as the administrator. */
-export async function see(world: World): Promise<Seen> {
+export async function see(cluster: ProxiedCluster): Promise<Seen> {
   const list = async (path: string): Promise<readonly Json[]> =>
-    listAt(await world.arrange({ method: "GET", path }), "items").filter(isRecord);
+    listAt(await cluster.arrange({ method: "GET", path }), "items").filter(isRecord);
   const labelled = (label: string): string => `?labelSelector=${encodeURIComponent(label)}`;
   return {
     sharedSecrets: await list(`/apis/${apiVersion}/sharedsecrets`),

@@ -3,17 +3,18 @@ import { join } from "node:path";
 import { type LatchkeyProcess, startController } from "../support/latchkey-process.ts";
 import { imageNodeFlags } from "../support/image.ts";
 import { repository } from "../support/install.ts";
-import { settled } from "../support/lone-cluster.ts";
+import { settled } from "../support/dedicated-cluster.ts";
 import { describeExit, type Exit, logTail } from "../support/tied-child.ts";
 import type { FaultProxy } from "../support/fault-proxy.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import { removedAfter } from "./population.ts";
 
-const programIn = ({ controlPlane }: World): string => join(controlPlane.directory, "latchkey.mjs");
+const programIn = ({ controlPlane }: ProxiedCluster): string =>
+  join(controlPlane.directory, "latchkey.mjs");
 
 /** Builds the bundle that ships. */
-export function bundleFor(world: World): void {
-  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${programIn(world)}`], {
+export function bundleFor(cluster: ProxiedCluster): void {
+  execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${programIn(cluster)}`], {
     cwd: repository,
   });
 }
@@ -24,7 +25,7 @@ export function bundleFor(world: World): void {
  */
 export async function startBehind(
   proxy: FaultProxy,
-  world: World,
+  cluster: ProxiedCluster,
   deaths: string[],
 ): Promise<LatchkeyProcess> {
   const ends = [
@@ -36,13 +37,13 @@ export async function startBehind(
   // valid.
   const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s", "--quota-tokens=1000000"];
   const env = { NODE_OPTIONS: process.env.SOAK_NODE_OPTIONS ?? "", NODE_ENV: "production" };
-  const controlPlane = { ...world.controlPlane, url: proxy.url };
-  const log = join(world.controlPlane.logs, "controller.log");
+  const controlPlane = { ...cluster.controlPlane, url: proxy.url };
+  const log = join(cluster.controlPlane.logs, "controller.log");
   const onDeath = (exit: Exit) =>
     void deaths.push(describeExit(exit), ...logTail(log, 5).split("\n"));
   const controller = await startController({
     controlPlane,
-    program: programIn(world),
+    program: programIn(cluster),
     nodeFlags: imageNodeFlags(),
     args,
     env,

@@ -13,8 +13,8 @@ export interface Request {
   readonly dryRun?: boolean;
 }
 
-/** A client whose answers a test decides; it remembers nothing but the requests. */
-export class ScriptedClient implements Client {
+/** A client that records requests and answers what the test decides. */
+export class FakeClient implements Client {
   readonly requests: Request[] = [];
   readonly #answer: (request: Request) => unknown;
 

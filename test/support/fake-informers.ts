@@ -7,19 +7,19 @@ import {
 import { Yielder } from "../../src/kube/yielder.ts";
 import { recordingLog } from "./recording-log.ts";
 import { settled, TestClock } from "./test-clock.ts";
-import { raw, type RawObject, ToldListWatch } from "./fake-list-watch.ts";
+import { rawObject, type RawObject, FakeListWatch } from "./fake-list-watch.ts";
 
-/** Informers that have listed what they were told. */
-export interface Told {
+/** Informers over a fake API server, and the fakes they depend on. */
+export interface FakeInformers {
   readonly informers: Informers;
-  readonly listWatch: ToldListWatch;
+  readonly listWatch: FakeListWatch;
   readonly clock: TestClock;
   readonly log: ReturnType<typeof recordingLog>;
   readonly stop: AbortController;
 }
 
 /** Handlers that do nothing. */
-export const deaf: ChangeHandlers = {
+export const ignoreChanges: ChangeHandlers = {
   sharedSecret: () => {},
   namespace: () => {},
   copy: () => {},
@@ -38,21 +38,38 @@ export const deaf: ChangeHandlers = {
 /** Latchkey's own namespace in these tests. */
 export const ownNamespace = "latchkey-system";
 
+/** How many watches a controller holds when it follows everything. */
+export function controllerWatches(): number {
+  const clock = new TestClock();
+  const informers = createInformers(
+    {
+      listWatch: new FakeListWatch({}),
+      clock,
+      yielder: new Yielder(clock),
+      log: recordingLog(),
+      random: () => 0.5,
+    },
+    { namespace: ownNamespace, requireSyncFrom: false, on: ignoreChanges },
+  );
+  // Nothing is listed yet: each informer says so.
+  return informers.unprovenBecause().length;
+}
+
 /** Starts informers over these objects, by plural, and waits until they have listed them. */
-export async function told(
+export async function syncedInformers(
   listed: Readonly<Record<string, readonly RawObject[]>>,
   on: Partial<ChangeHandlers> = {},
   { requireSyncFrom = false } = {},
-): Promise<Told> {
+): Promise<FakeInformers> {
   const [clock, log, stop, listWatch] = [
     new TestClock(),
     recordingLog(),
     new AbortController(),
-    new ToldListWatch(listed),
+    new FakeListWatch(listed),
   ];
   const informers = createInformers(
     { listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5 },
-    { namespace: ownNamespace, requireSyncFrom, on: { ...deaf, ...on } },
+    { namespace: ownNamespace, requireSyncFrom, on: { ...ignoreChanges, ...on } },
   );
   void informers.run(stop.signal);
   await informers.synced;
@@ -71,7 +88,7 @@ export function projectNamespace(
   } = {},
 ): RawObject {
   const { project = "web", sync = "enabled", from, ...rest } = changes;
-  return raw({
+  return rawObject({
     name,
     labels: { [labels.project]: project },
     annotations: {
@@ -82,8 +99,8 @@ export function projectNamespace(
   });
 }
 
-/** A SharedSecret in `team` that is offered to project `web`, but for the changes. */
-export function offered(
+/** A SharedSecret in `team` that syncs to project `web`, but for the changes. */
+export function rawSharedSecret(
   name: string,
   changes: {
     readonly projects?: string;
@@ -93,7 +110,7 @@ export function offered(
   } = {},
 ): RawObject {
   const { projects = "web", access = [], data = { password: "Y2FuYXJ5" }, metadata = {} } = changes;
-  return raw(
+  return rawObject(
     {
       namespace: "team",
       name,
@@ -106,7 +123,7 @@ export function offered(
 }
 
 /** A copy of `team/<source>`, whose uid is `uid-<source>`, as `<namespace>/<name>`. */
-export function copied(
+export function rawCopy(
   source: string,
   namespace: string,
   changes: {
@@ -120,7 +137,7 @@ export function copied(
     labels: { [labels.sourceUid]: `uid-${source}` },
     annotations: { [annotations.copyOf]: `team/${source} -> ${namespace}/${name}` },
   };
-  return raw(
+  return rawObject(
     { namespace, name, uid: `uid-${namespace}-${name}`, ...marks, ...metadata },
     { type: "Opaque", data },
   );

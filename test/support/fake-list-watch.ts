@@ -10,10 +10,10 @@ export interface RawObject {
 }
 
 /**
- * What informers are told: lists of what a test put in, and watches over which it tells of events.
- * Nothing is remembered.
+ * Fakes the lists and watches of the API server: a list has what the test gave the constructor, a
+ * watch delivers what the test emits. It stores nothing.
  */
-export class ToldListWatch implements ListWatch {
+export class FakeListWatch implements ListWatch {
   readonly #listed: Readonly<Record<string, readonly RawObject[]>>;
   readonly #watches: {
     readonly selection: ListOptions;
@@ -64,8 +64,8 @@ export class ToldListWatch implements ListWatch {
     );
   }
 
-  /** Tells every watch that selects the object. */
-  tell(plural: string, type: "ADDED" | "MODIFIED" | "DELETED", object: RawObject): void {
+  /** Delivers an event to every watch that selects the object. */
+  emit(plural: string, type: "ADDED" | "MODIFIED" | "DELETED", object: RawObject): void {
     const concerned = this.#watches.filter(
       ({ selection }) => selection.resource.plural === plural && selects(selection, object),
     );
@@ -76,7 +76,7 @@ export class ToldListWatch implements ListWatch {
 let version = 0;
 
 /** An object with all that a server adds; newer than every one before. */
-export function raw(
+export function rawObject(
   metadata: Readonly<Record<string, unknown>>,
   rest: Readonly<Record<string, unknown>> = {},
 ): RawObject {

@@ -9,7 +9,7 @@ import {
   type UnmanagedSecret,
 } from "../../src/domain/sync/copy.ts";
 import type { SyncOptions } from "../../src/domain/sync/sync-options.ts";
-import { sightedMetadata } from "./observed-objects.ts";
+import { observedMetadata } from "./observed-objects.ts";
 
 /** The Secret of these tests. */
 export const target = { namespace: "pay", name: "db" } as const;
@@ -24,7 +24,7 @@ export interface SourceChanges {
 }
 
 /** The SharedSecret `team/db`, which is offered to every project. */
-export function sightedSource({
+export function observedSource({
   metadata,
   options,
   secret,
@@ -32,7 +32,7 @@ export function sightedSource({
 }: SourceChanges = {}): Source {
   return {
     secret: {
-      metadata: sightedMetadata({ namespace: "team", name: "db", uid: "uid-db", ...metadata }),
+      metadata: observedMetadata({ namespace: "team", name: "db", uid: "uid-db", ...metadata }),
       owner: {},
       access: [],
       status: {},
@@ -56,10 +56,10 @@ export interface CopyChanges extends Partial<Omit<ObservedCopy, "metadata">> {
 }
 
 /** A current copy of `source` as {@link target}, but for the changes. */
-export function sightedCopy(source: Source, changes: CopyChanges = {}): ObservedCopy {
+export function observedCopy(source: Source, changes: CopyChanges = {}): ObservedCopy {
   const { labels: labelChanges, annotations: annotationChanges, ...rest } = changes;
   return {
-    metadata: sightedMetadata({
+    metadata: observedMetadata({
       ...target,
       uid: "uid-copy",
       finalizers: [],
@@ -83,8 +83,8 @@ export function sightedCopy(source: Source, changes: CopyChanges = {}): Observed
 }
 
 /** A current copy that has lost its label, but for the changes. */
-export function sightedStranger(source: Source, changes: CopyChanges = {}): UnmanagedSecret {
-  const { metadata } = sightedCopy(source, {
+export function unmanagedSecret(source: Source, changes: CopyChanges = {}): UnmanagedSecret {
+  const { metadata } = observedCopy(source, {
     ...changes,
     labels: { [labels.sourceUid]: undefined, ...changes.labels },
   });

@@ -7,7 +7,7 @@ import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 export const born = Date.parse("2026-01-01T00:00:00Z");
 
 /** Metadata of an object that Latchkey holds. */
-export function sightedMetadata(changes: Partial<Metadata> = {}): Metadata {
+export function observedMetadata(changes: Partial<Metadata> = {}): Metadata {
   return {
     name: "one",
     uid: "uid-one",
@@ -22,10 +22,10 @@ export function sightedMetadata(changes: Partial<Metadata> = {}): Metadata {
 }
 
 /** Metadata as it is when somebody has asked for its deletion. */
-export const goingMetadata = sightedMetadata({ deletionTimestamp: "2026-01-01T00:01:00Z" });
+export const deletedMetadata = observedMetadata({ deletionTimestamp: "2026-01-01T00:01:00Z" });
 
 /** A requester's ClusterRole that names these objects, `<plural>/<name>` each. */
-export function sightedRole(
+export function observedRole(
   requester: string,
   number: number,
   names: readonly string[],
@@ -49,7 +49,7 @@ export function sightedRole(
 }
 
 /** The ClusterRoleBinding beside it. */
-export function sightedBinding(requester: string, number: number): GrantBinding {
+export function observedBinding(requester: string, number: number): GrantBinding {
   const metadata = marked(requester, number);
   const apiGroup = "rbac.authorization.k8s.io";
   return {
@@ -62,7 +62,7 @@ export function sightedBinding(requester: string, number: number): GrantBinding 
 
 function marked(requester: string, number: number): Metadata {
   const hash = requesterHash(requester);
-  return sightedMetadata({
+  return observedMetadata({
     name: `latchkey-requester-${hash}-${number}`,
     uid: `uid-${number}`,
     finalizers: [],

@@ -17,7 +17,7 @@ import { installLatchkey } from "./install-latchkey.ts";
  * A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a
  * run starts.
  */
-export interface World {
+export interface ProxiedCluster {
   readonly controlPlane: StartedControlPlane;
   readonly credentials: Readonly<Record<Account, Credentials>>;
   /** The way of all proxies to the API server. */
@@ -34,7 +34,7 @@ const rbac = "rbac.authorization.k8s.io";
  * Starts it without a controller manager: no garbage collector tidies up after Latchkey, and nobody
  * else writes. Throws on an existing cluster.
  */
-export async function startWorld(report: (line: string) => void): Promise<World> {
+export async function startProxiedCluster(report: (line: string) => void): Promise<ProxiedCluster> {
   const source = await findOrBuildControlPlane(report);
   if (source.kind === "existing") throw new Error("faults need a control plane of their own");
   const { controllerManager: _, ...programs } = source;
@@ -90,9 +90,9 @@ export async function startWorld(report: (line: string) => void): Promise<World>
 
 /**
  * Requesters may create tokens, and keys for anybody; Latchkey may keep its Leases and Secrets in
- * the own namespaces of many lanes.
+ * the own namespaces of many workers.
  */
-async function allow(arrange: World["arrange"]): Promise<void> {
+async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
   const bind = (name: string, role: string, subject: object) => {
     const body = {
       metadata: { name },

@@ -1,9 +1,9 @@
 import { annotations, cleanupFinalizer, labels, requesterPolicies } from "../../src/api/names.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
-import { raw, type RawObject } from "./fake-list-watch.ts";
+import { rawObject, type RawObject } from "./fake-list-watch.ts";
 
 const installed = (...names: readonly string[]): readonly RawObject[] =>
-  names.map((name) => raw({ name, creationTimestamp: "2025-01-01T00:00:00Z" }));
+  names.map((name) => rawObject({ name, creationTimestamp: "2025-01-01T00:00:00Z" }));
 
 /** The policies that make stamps certain, older than every object of these tests. */
 export const policies: Readonly<Record<string, readonly RawObject[]>> = {
@@ -14,7 +14,7 @@ export const policies: Readonly<Record<string, readonly RawObject[]>> = {
 };
 
 /** A key or token that ann asked for and that cannot go without Latchkey, but for the changes. */
-export function asked(
+export function rawRequested(
   name: string,
   {
     metadata = {},
@@ -24,7 +24,7 @@ export function asked(
     readonly spec?: Readonly<Record<string, unknown>>;
   } = {},
 ): RawObject {
-  return raw(
+  return rawObject(
     {
       name,
       generation: 1,
@@ -47,7 +47,7 @@ const marks = {
 const grantName = `latchkey-requester-${requesterHash("ann")}-0`;
 
 /** The ClusterRole that grants ann these objects, and its binding. */
-export function granted(
+export function rawGrant(
   plural: string,
   ...names: readonly string[]
 ): Readonly<Record<"clusterroles" | "clusterrolebindings", readonly RawObject[]>> {
@@ -59,9 +59,9 @@ export function granted(
   };
   const subjects = [{ kind: "User", apiGroup, name: "ann" }];
   return {
-    clusterroles: [raw({ name: grantName, ...marks }, { rules: [rule] })],
+    clusterroles: [rawObject({ name: grantName, ...marks }, { rules: [rule] })],
     clusterrolebindings: [
-      raw(
+      rawObject(
         { name: grantName, ...marks },
         { roleRef: { apiGroup, kind: "ClusterRole", name: grantName }, subjects },
       ),

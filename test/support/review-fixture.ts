@@ -4,14 +4,14 @@ import type { ResolvedKey } from "../../src/domain/access-key/key-state.ts";
 import type { Discovery } from "../../src/kube/discovery.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { HttpRequest } from "../../src/runtime/routes.ts";
-import { sightedMetadata } from "./observed-objects.ts";
+import { observedMetadata } from "./observed-objects.ts";
 import { TestClock } from "./test-clock.ts";
 
 /** A key in order, with these terms. */
-export function viewWith(spec: Partial<ObservedAccessKey["spec"]> = {}): ResolvedKey {
+export function resolvedKeyWith(spec: Partial<ObservedAccessKey["spec"]> = {}): ResolvedKey {
   return {
     key: {
-      metadata: sightedMetadata(),
+      metadata: observedMetadata(),
       spec: {
         user: "alice",
         disabled: false,
@@ -29,8 +29,8 @@ export function viewWith(spec: Partial<ObservedAccessKey["spec"]> = {}): Resolve
   };
 }
 
-/** A book with one key, or none, and what is told of its uses and of the results. */
-export function reviewing({
+/** Fakes of what reviewers depend on: a cache with one key or none, and recorders of its uses. */
+export function fakeReviewDeps({
   view,
   isCold = false,
   isFollowing = true,
@@ -87,7 +87,7 @@ export function reviewing({
   };
 }
 
-/** Whoever is at the other end without a certificate. */
+/** A client without a certificate. */
 export const stranger = { clientName: undefined };
 
 /** A review as kube-apiserver sends it. */

@@ -3,13 +3,13 @@ import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { patchTypes, type Ask, type Caller } from "./cluster-connection.ts";
 
 /** One request of a scenario; it is asked again until it is answered with one of `until`. */
-export interface Deed extends Ask {
+export interface Action extends Ask {
   readonly by?: Caller;
   readonly until: readonly number[];
 }
 
 /** Requests that are sent together. */
-export type Step = readonly Deed[];
+export type Step = readonly Action[];
 
 /** Members of this group may create keys and tokens. */
 export const requesters = "requesters";
@@ -239,16 +239,16 @@ export function scenario(p: string) {
   };
 }
 
-function create(path: string, body: unknown, by: Caller = {}): Deed {
+function create(path: string, body: unknown, by: Caller = {}): Action {
   return { method: "POST", path, body, by, until: [201] };
 }
 
 /** What is not there needs no change. */
-function merge(path: string, body: unknown): Deed {
+function merge(path: string, body: unknown): Action {
   return { method: "PATCH", path, type: patchTypes.merge, body, until: [200, 404] };
 }
 
-function remove(path: string, propagationPolicy = "Background"): Deed {
+function remove(path: string, propagationPolicy = "Background"): Action {
   return {
     method: "DELETE",
     path,
@@ -257,6 +257,6 @@ function remove(path: string, propagationPolicy = "Background"): Deed {
   };
 }
 
-function gone(path: string): Deed {
+function gone(path: string): Action {
   return { method: "GET", path, until: [404] };
 }

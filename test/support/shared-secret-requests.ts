@@ -133,14 +133,14 @@ export function becomesGone(path: string): Promise<void> {
 }
 
 /** What of a SharedSecret is asked for. */
-export interface Deed extends ObjectRef {
+export interface Access extends ObjectRef {
   readonly verb: string;
   readonly subresource?: string;
 }
 
 /** Whether the API server would let the caller do it (SubjectAccessReview). */
-export async function may({ user, groups = [] }: Caller, deed: Deed): Promise<boolean> {
-  const resourceAttributes = { group: "management.service", resource: "sharedsecrets", ...deed };
+export async function may({ user, groups = [] }: Caller, action: Access): Promise<boolean> {
+  const resourceAttributes = { group: "management.service", resource: "sharedsecrets", ...action };
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
   const isAnonymous = groups.includes("system:unauthenticated");
   const spec = {

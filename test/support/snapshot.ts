@@ -7,7 +7,7 @@ import {
   stringAt,
   stringsAt,
 } from "../../src/api/parse.ts";
-import type { LoneCluster } from "./lone-cluster.ts";
+import type { DedicatedCluster } from "./dedicated-cluster.ts";
 
 const collections = [
   `/apis/${apiVersion}/sharedsecrets`,
@@ -23,7 +23,7 @@ const collections = [
 
 /** Why each object is ready or not, by namespace and name. */
 export async function reasonsOf(
-  cluster: LoneCluster,
+  cluster: DedicatedCluster,
   p: string,
 ): Promise<Readonly<Record<string, string>>> {
   const lists = await Promise.all(
@@ -54,7 +54,7 @@ export type Snapshot = readonly string[];
 
 /** Everything that Latchkey has made or judged under names that begin with `p`, sorted. */
 export async function snapshotOf(
-  cluster: Pick<LoneCluster, "arrange">,
+  cluster: Pick<DedicatedCluster, "arrange">,
   p: string,
 ): Promise<Snapshot> {
   const lists = await Promise.all(

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { missingKey, sentKey, withKey } from "../../src/tokens/admitted-key.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 
 const reveal = (key: SecretText | undefined): string | undefined => key && SecretText.reveal(key);
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -49,7 +49,7 @@ describe("a key that is written", () => {
   const bound = (key: string, subject: string): string =>
     `${digest(key).slice(0, 16)}.${digest(`${key}\n${subject}`)}`;
   const claim = (keyDigest: string | undefined, user: string) => ({
-    metadata: sightedMetadata(),
+    metadata: observedMetadata(),
     spec: {
       user,
       disabled: false,

@@ -8,7 +8,7 @@ import {
   plainKey,
   presentedKey,
 } from "../../src/tokens/presented-key.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 const generated = (): string => SecretText.reveal(generateKey());
@@ -71,7 +71,7 @@ describe("a plain key", () => {
   const claim = (
     keyDigest: string | undefined,
     spec: { readonly user?: string; readonly team?: string; readonly subject?: string },
-  ) => ({ metadata: sightedMetadata(), spec: { ...terms, ...spec }, keyDigest });
+  ) => ({ metadata: observedMetadata(), spec: { ...terms, ...spec }, keyDigest });
   const bound = (key: string, subject: string): string =>
     `${digest(key).slice(0, 16)}.${digest(`${key}\n${subject}`)}`;
 

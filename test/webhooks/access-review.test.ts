@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { recordAt } from "../../src/api/parse.ts";
 import { accessReviewHandler } from "../../src/webhooks/access-review.ts";
-import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
+import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
 
 const web = {
   roles: [],
@@ -11,7 +11,7 @@ const web = {
   clusters: [],
   rules: [],
 };
-const { uid } = viewWith().key.metadata;
+const { uid } = resolvedKeyWith().key.metadata;
 
 function reviewOf(
   namespace: string,
@@ -31,58 +31,58 @@ function reviewOf(
   };
 }
 
-async function statusOf(deps: ReturnType<typeof reviewing>, body: object): Promise<unknown> {
+async function statusOf(deps: ReturnType<typeof fakeReviewDeps>, body: object): Promise<unknown> {
   const response = await accessReviewHandler(deps)(posted(body), stranger);
   return recordAt(JSON.parse(response.body), "status");
 }
 
 test("what is within the scope is left to RBAC, and the use is noted", async () => {
-  const deps = reviewing({ view: viewWith({ scope: web }) });
+  const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope: web }) });
   expect(await statusOf(deps, reviewOf("web-1"))).toEqual({ allowed: false });
   expect([deps.used, deps.results]).toEqual([[uid], ["no-opinion"]]);
 });
 
 test("who came without a key is left to RBAC", async () => {
-  const deps = reviewing({});
+  const deps = fakeReviewDeps({});
   expect(await statusOf(deps, reviewOf("pay-1", {}))).toEqual({ allowed: false });
   expect([deps.used, deps.results]).toEqual([[], ["no-opinion"]]);
 });
 
 describe("denied is", () => {
-  test.each<[string, Parameters<typeof reviewing>[0], object, RegExp]>([
+  test.each<[string, Parameters<typeof fakeReviewDeps>[0], object, RegExp]>([
     [
       "what is beyond the scope",
-      { view: viewWith({ scope: web }) },
+      { view: resolvedKeyWith({ scope: web }) },
       reviewOf("pay-1"),
       /does not allow get secrets a in namespace pay-1/,
     ],
     [
       "what has two key ids",
-      { view: viewWith() },
+      { view: resolvedKeyWith() },
       reviewOf("web-1", { "management.service/key-id": [uid, "other"] }),
       /was deleted/,
     ],
     [
       "what has an empty list of key ids",
-      { view: viewWith() },
+      { view: resolvedKeyWith() },
       reviewOf("web-1", { "management.service/key-id": [] }),
       /was deleted/,
     ],
     ["everything by a key that is gone", {}, reviewOf("web-1"), /was deleted/],
     [
       "everything by a disabled key",
-      { view: viewWith({ disabled: true }) },
+      { view: resolvedKeyWith({ disabled: true }) },
       reviewOf("web-1"),
       /Disabled/,
     ],
     [
       "everything while the keys are not read",
-      { view: viewWith(), isCold: true },
+      { view: resolvedKeyWith(), isCold: true },
       reviewOf("web-1"),
       /access key cache is not synced/,
     ],
   ])("%s", async (_rule, seen, body, reason) => {
-    const deps = reviewing(seen);
+    const deps = fakeReviewDeps(seen);
     expect(await statusOf(deps, body)).toEqual({
       allowed: false,
       denied: true,
@@ -98,10 +98,14 @@ describe("denied is", () => {
       nonResourceAttributes: { verb: "get", path: "/metrics" },
     };
     const body = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
-    expect(await statusOf(reviewing({ view: viewWith({ scope: web }) }), body)).toMatchObject({
+    expect(
+      await statusOf(fakeReviewDeps({ view: resolvedKeyWith({ scope: web }) }), body),
+    ).toMatchObject({
       denied: true,
     });
-    expect(await statusOf(reviewing({ view: viewWith() }), body)).toEqual({ allowed: false });
+    expect(await statusOf(fakeReviewDeps({ view: resolvedKeyWith() }), body)).toEqual({
+      allowed: false,
+    });
   });
 });
 
@@ -131,7 +135,9 @@ describe("a resource that discovery does not know", () => {
   };
 
   test("is looked for before a scoped key is refused", async () => {
-    expect(await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor("nodes"))).toEqual({
+    expect(
+      await statusOf(fakeReviewDeps({ view: resolvedKeyWith({ scope }) }), reviewFor("nodes")),
+    ).toEqual({
       allowed: false,
     });
   });
@@ -140,7 +146,10 @@ describe("a resource that discovery does not know", () => {
     "is denied when it is not there: %j",
     async (resource) => {
       expect(
-        await statusOf(reviewing({ view: viewWith({ scope }) }), reviewFor(resource, resource)),
+        await statusOf(
+          fakeReviewDeps({ view: resolvedKeyWith({ scope }) }),
+          reviewFor(resource, resource),
+        ),
       ).toMatchObject({
         denied: true,
         reason: expect.stringMatching(/does not serve this resource/),
@@ -149,7 +158,7 @@ describe("a resource that discovery does not know", () => {
   );
 
   test("is denied while the API server does not answer", async () => {
-    const deps = reviewing({ view: viewWith({ scope }) });
+    const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
     expect(await statusOf(deps, reviewFor("broken"))).toMatchObject({
       denied: true,
       reason: expect.stringMatching(/could not read which resources/),
@@ -158,15 +167,17 @@ describe("a resource that discovery does not know", () => {
   });
 
   test("is no matter for a key without a scope", async () => {
-    expect(await statusOf(reviewing({ view: viewWith() }), reviewFor("broken"))).toEqual({
+    expect(
+      await statusOf(fakeReviewDeps({ view: resolvedKeyWith() }), reviewFor("broken")),
+    ).toEqual({
       allowed: false,
     });
   });
 
   test("does not let a key in that was disabled meanwhile", async () => {
-    const deps = reviewing({ view: viewWith({ scope }) });
+    const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
     const answer = statusOf(deps, reviewFor("nodes"));
-    deps.book.byId = () => viewWith({ scope, disabled: true });
+    deps.book.byId = () => resolvedKeyWith({ scope, disabled: true });
     expect(await answer).toMatchObject({ denied: true, reason: expect.stringMatching(/Disabled/) });
   });
 });
@@ -182,5 +193,5 @@ test.each<[string, unknown]>([
     { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice" } },
   ],
 ])("%s is answered with 400", async (_rule, body) => {
-  expect((await accessReviewHandler(reviewing({}))(posted(body), stranger)).status).toBe(400);
+  expect((await accessReviewHandler(fakeReviewDeps({}))(posted(body), stranger)).status).toBe(400);
 });

@@ -12,9 +12,9 @@ import {
   newKeyOnTakeOver,
   rejectDuplicateKey,
 } from "../../src/webhooks/key-admission.ts";
-import { born, sightedMetadata } from "../support/observed-objects.ts";
+import { born, observedMetadata } from "../support/observed-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { posted, stranger, viewWith } from "../support/review-fixture.ts";
+import { posted, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
 
 const plain = "a-plain-key-of-alice";
 const digest = createHash("sha256").update(plain).digest("hex");
@@ -37,8 +37,8 @@ async function admitted(
 ) {
   const results: string[] = [];
   const held =
-    holder === undefined ? [] : [{ ...viewWith().key, metadata: holder, keyDigest: digest }];
-  const views = held.map((key) => ({ ...viewWith(), key }));
+    holder === undefined ? [] : [{ ...resolvedKeyWith().key, metadata: holder, keyDigest: digest }];
+  const views = held.map((key) => ({ ...resolvedKeyWith(), key }));
   const ofIndex = (index: string) => (digest.startsWith(index) ? held : []);
   const deps = {
     book: {
@@ -107,7 +107,7 @@ describe("a key is filled in", () => {
 });
 
 describe("a key that another object holds", () => {
-  const holder = sightedMetadata({ name: "older", uid: "uid-older" });
+  const holder = observedMetadata({ name: "older", uid: "uid-older" });
 
   test.each([plain, `sha256:${digest}`])("is refused, and not quoted", async (key) => {
     const { response, result } = await admitted(
@@ -188,7 +188,7 @@ describe("a request that came with a key", () => {
     metadata: { name: "a" },
     spec: { user: "alice", key: plain, ...spec },
   });
-  const asking = viewWith({ ttl: 60 });
+  const asking = resolvedKeyWith({ ttl: 60 });
 
   test("makes none while the cache is not proven to be current", async () => {
     const { response } = await admitted(made({ ttl: 60 }), {

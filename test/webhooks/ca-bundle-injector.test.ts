@@ -4,14 +4,14 @@ import { listAt, recordAt } from "../../src/api/parse.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { createCaBundleInjector } from "../../src/webhooks/ca-bundle-injector.ts";
-import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
+import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 const bundle = (pem: string): string => Buffer.from(pem).toString("base64");
 
 function configuration(name: string, ...bundles: readonly string[]): RawObject {
-  return raw(
+  return rawObject(
     { name },
     {
       webhooks: bundles.map((caBundle, index) => ({
@@ -27,13 +27,13 @@ async function publishing(...configurations: readonly RawObject[]) {
   const [clock, stop, listWatch] = [
     new TestClock(),
     new AbortController(),
-    new ToldListWatch({ mutatingwebhookconfigurations: configurations }),
+    new FakeListWatch({ mutatingwebhookconfigurations: configurations }),
   ];
   const replaced: Manifest[] = [];
   const client = {
     async replace(_resource: unknown, object: Manifest): Promise<unknown> {
       replaced.push(object);
-      return raw(object.metadata, object);
+      return rawObject(object.metadata, object);
     },
   };
   const published = createCaBundleInjector({
@@ -100,10 +100,10 @@ describe("the authority of the webhook", () => {
     const { published, replaced, listWatch, end } = await publishing();
     published.publish({ authority: "authority", segment: "segment" });
     await settled();
-    listWatch.tell("mutatingwebhookconfigurations", "ADDED", configuration("latchkey", ""));
+    listWatch.emit("mutatingwebhookconfigurations", "ADDED", configuration("latchkey", ""));
     await settled();
     expect(replaced).toHaveLength(1);
-    listWatch.tell(
+    listWatch.emit(
       "mutatingwebhookconfigurations",
       "MODIFIED",
       configuration("latchkey", bundle("mallory")),
@@ -116,7 +116,7 @@ describe("the authority of the webhook", () => {
   test("comes with the path of each webhook behind a Service, and a URL stays", async () => {
     const service = { namespace: "latchkey-system", name: "latchkey-webhook", port: 443 };
     const own = (clientConfig: object): RawObject =>
-      raw(
+      rawObject(
         { name: "latchkey" },
         {
           webhooks: [
@@ -141,10 +141,10 @@ describe("the authority of the webhook", () => {
       whole,
       { url: "https://localhost/x", caBundle: bundle("authority") },
     ]);
-    listWatch.tell("mutatingwebhookconfigurations", "MODIFIED", own(whole));
+    listWatch.emit("mutatingwebhookconfigurations", "MODIFIED", own(whole));
     await settled();
     expect(replaced).toHaveLength(1);
-    listWatch.tell(
+    listWatch.emit(
       "mutatingwebhookconfigurations",
       "MODIFIED",
       own({ ...whole, service: { ...service, path: "/elsewhere" } }),

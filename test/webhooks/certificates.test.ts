@@ -14,7 +14,7 @@ import {
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
 import { createCertificates } from "../../src/webhooks/certificates.ts";
-import { raw, type RawObject, ToldListWatch } from "../support/fake-list-watch.ts";
+import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 
@@ -25,7 +25,7 @@ const dayMs = 86_400_000;
 function stored(object: Manifest): RawObject {
   const sent: { readonly metadata: Record<string, unknown> } = JSON.parse(encodeBody(object));
   const { resourceVersion: _, ...metadata } = sent.metadata;
-  return raw(metadata, { ...sent });
+  return rawObject(metadata, { ...sent });
 }
 
 async function standing(now: number): Promise<RawObject> {
@@ -51,7 +51,7 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     new TestClock(),
     new AbortController(),
     recordingLog(),
-    new ToldListWatch({ secrets }),
+    new FakeListWatch({ secrets }),
   ];
   const [written, told] = [
     new Array<{ readonly verb: string; readonly object: Manifest }>(),
@@ -150,7 +150,7 @@ describe("the certificates of the webhook", () => {
       refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }),
     });
     expect(told).toEqual([]);
-    listWatch.tell("secrets", "ADDED", await standing(new TestClock().now()));
+    listWatch.emit("secrets", "ADDED", await standing(new TestClock().now()));
     await rest();
     expect(told).toHaveLength(1);
     await end();
@@ -182,7 +182,7 @@ describe("the certificates of the webhook", () => {
   });
 
   test("that cannot be read are left alone, and said to be in the way", async () => {
-    const broken = raw({ namespace, name: "latchkey-webhook-certificates" }, { data: {} });
+    const broken = rawObject({ namespace, name: "latchkey-webhook-certificates" }, { data: {} });
     const { certificates, written, told, log, problemMetric, end } = await keeping({
       secrets: [broken],
     });
@@ -208,7 +208,7 @@ describe("a Secret that is deleted while a replica has its certificates in memor
     const { listWatch, written, told, log, certificates, rest, end } = await keeping({
       secrets: [secretOf(made)],
     });
-    listWatch.tell("secrets", "DELETED", secretOf(made));
+    listWatch.emit("secrets", "DELETED", secretOf(made));
     await rest();
     expect(written.map(({ verb }) => verb)).toEqual(["create"]);
     const back = certificatesIn(written[0]?.object);
@@ -231,13 +231,13 @@ describe("a Secret that is deleted while a replica has its certificates in memor
       secrets: [secretOf(made)],
       refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }),
     });
-    listWatch.tell("secrets", "DELETED", secretOf(made));
+    listWatch.emit("secrets", "DELETED", secretOf(made));
     await rest();
     expect([written.map(({ verb }) => verb), await problemMetric("secret-missing")]).toEqual([
       ["create"],
       "1",
     ]);
-    listWatch.tell("secrets", "ADDED", secretOf(made));
+    listWatch.emit("secrets", "ADDED", secretOf(made));
     await rest();
     expect([certificates.problems(), await problemMetric("secret-missing")]).toEqual([[], "0"]);
     await end();
@@ -250,7 +250,7 @@ describe("a Secret that is deleted while a replica has its certificates in memor
     await clock.run(9_000);
     await rest();
     expect([written, told]).toEqual([[], []]);
-    listWatch.tell("secrets", "ADDED", secretOf(before));
+    listWatch.emit("secrets", "ADDED", secretOf(before));
     await rest();
     expect([written, told.length]).toEqual([[], 1]);
     await end();
@@ -269,7 +269,7 @@ describe("a Secret that is deleted while a replica has its certificates in memor
   test("that lost its path of admission alone gets the one in memory", async () => {
     const made = await fresh();
     const { listWatch, written, rest, end } = await keeping({ secrets: [secretOf(made)] });
-    listWatch.tell("secrets", "MODIFIED", secretOf({ ...made, admissionSegment: undefined }));
+    listWatch.emit("secrets", "MODIFIED", secretOf({ ...made, admissionSegment: undefined }));
     await rest();
     expect([
       written.map(({ verb }) => verb),
@@ -294,11 +294,11 @@ describe("a Secret that is deleted while a replica has its certificates in memor
       secrets: [secretOf(made)],
     });
     const sent = secretOf(made);
-    listWatch.tell("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
+    listWatch.emit("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
     await rest();
     expect([written, told.length, certificates.problems()]).toEqual([[], 1, ["secret-unreadable"]]);
     expect(JSON.stringify(log.lines)).not.toMatch(/canary|PRIVATE|Y2FuYXJ5/);
-    listWatch.tell("secrets", "DELETED", sent);
+    listWatch.emit("secrets", "DELETED", sent);
     await rest();
     expect([written.map(({ verb }) => verb), certificates.problems()]).toEqual([["create"], []]);
     await end();
@@ -313,7 +313,7 @@ describe("a changed CA", () => {
     const { certificates, listWatch, written, recorded, log, problemMetric, rest, end } =
       await keeping({ secrets: [secretOf(one)] });
     expect([certificates.problems(), await problemMetric("ca-changed")]).toEqual([[], "0"]);
-    listWatch.tell("secrets", "MODIFIED", secretOf(other));
+    listWatch.emit("secrets", "MODIFIED", secretOf(other));
     await rest();
     expect([
       certificates.problems(),
@@ -372,7 +372,7 @@ describe("a changed CA", () => {
       published: () => [other.authority.certificate],
     });
     expect([certificates.problems(), written]).toEqual([["ca-changed"], []]);
-    listWatch.tell("secrets", "MODIFIED", secretOf(other));
+    listWatch.emit("secrets", "MODIFIED", secretOf(other));
     await rest();
     expect([certificates.problems(), written]).toEqual([[], []]);
     await end();
@@ -383,9 +383,9 @@ describe("a changed CA", () => {
     const { certificates, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(one)],
     });
-    listWatch.tell("secrets", "MODIFIED", secretOf(other));
+    listWatch.emit("secrets", "MODIFIED", secretOf(other));
     await rest();
-    listWatch.tell("secrets", "MODIFIED", secretOf(one));
+    listWatch.emit("secrets", "MODIFIED", secretOf(one));
     await rest();
     expect([certificates.problems(), written.map(({ object }) => former(object))]).toEqual([
       [],
@@ -416,7 +416,7 @@ describe("a changed CA", () => {
     const { certificates, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(made)],
     });
-    listWatch.tell("secrets", "MODIFIED", secretOf(renewed));
+    listWatch.emit("secrets", "MODIFIED", secretOf(renewed));
     await rest();
     expect([certificates.problems(), written]).toEqual([[], []]);
     await end();

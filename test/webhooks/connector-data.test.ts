@@ -6,7 +6,7 @@ import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { extractConnectorData } from "../../src/webhooks/connector-data.ts";
-import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { refusal, FakeClient } from "../support/fake-client.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
@@ -22,7 +22,7 @@ function moving({
   isServing = () => true,
 }: { readonly isLoaded?: boolean; readonly isServing?: () => boolean } = {}) {
   const [clock, claimed] = [new TestClock(), new Set<string>()];
-  const client = new ScriptedClient(() => (isServing() ? {} : refusal("Network")));
+  const client = new FakeClient(() => (isServing() ? {} : refusal("Network")));
   const step = extractConnectorData({
     client,
     key: { current: () => (isLoaded ? marks : undefined) },

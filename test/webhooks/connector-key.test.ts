@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
 import { createConnectorKey } from "../../src/webhooks/connector-key.ts";
-import { refusal, ScriptedClient } from "../support/fake-client.ts";
+import { refusal, FakeClient } from "../support/fake-client.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 
@@ -11,7 +11,7 @@ const keySecret: unknown = JSON.parse(encodeBody(connectorKeySecret("latchkey-sy
 function loading(has: { key: boolean; isRaced?: boolean; failures?: number }) {
   const [clock, stop, log] = [new TestClock(), new AbortController(), recordingLog()];
   let failures = has.failures ?? 0;
-  const client = new ScriptedClient(({ verb, ref, body }) => {
+  const client = new FakeClient(({ verb, ref, body }) => {
     failures -= 1;
     if (failures >= 0) return refusal("ServerError");
     if (verb === "get") return has.key ? keySecret : refusal("NotFound", { objectName: ref.name });

@@ -9,8 +9,8 @@ import {
   rejectDuplicateKey,
   enforceQuota,
 } from "../../src/webhooks/key-admission.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
-import { viewWith } from "../support/review-fixture.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
+import { resolvedKeyWith } from "../support/review-fixture.ts";
 
 const plain = "a-plain-key-of-alice";
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -33,8 +33,8 @@ function held({
   requester = "alice",
   createdAt = "2026-01-01T00:00:00Z",
 }: Held = {}): ResolvedKey {
-  const view = viewWith({ user });
-  const metadata = sightedMetadata({
+  const view = resolvedKeyWith({ user });
+  const metadata = observedMetadata({
     name,
     uid: `uid-${name}`,
     creationTimestamp: createdAt,

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { KeyMismatches } from "../../src/webhooks/key-mismatch.ts";
-import { sightedMetadata } from "../support/observed-objects.ts";
+import { observedMetadata } from "../support/observed-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
-import { viewWith } from "../support/review-fixture.ts";
+import { resolvedKeyWith } from "../support/review-fixture.ts";
 
 const index = "0123456789abcdef";
 const bound = `${index}.${"f".repeat(64)}`;
@@ -16,8 +16,8 @@ function recorded(requester: string, count: number, keyDigest = bound): readonly
     clock: new TestClock(),
   });
   const key = (number: number) => ({
-    ...viewWith().key,
-    metadata: sightedMetadata({
+    ...resolvedKeyWith().key,
+    metadata: observedMetadata({
       name: `k${number}`,
       uid: `uid-${number}`,
       annotations: { [annotations.requester]: requester },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkBlockOwnerDeletion } from "../../src/webhooks/owner-admission.ts";
-import { ScriptedClient } from "../support/fake-client.ts";
-import { reviewing } from "../support/review-fixture.ts";
+import { FakeClient } from "../support/fake-client.ts";
+import { fakeReviewDeps } from "../support/review-fixture.ts";
 
 const user = { username: "alice", uid: "", groups: [], extra: {} };
 const owner = (name: string, index: number, apiVersion = "v1") => ({
@@ -14,12 +14,12 @@ const owner = (name: string, index: number, apiVersion = "v1") => ({
 
 function holding({ allowed = true }: { readonly allowed?: boolean } = {}) {
   const asked: string[] = [];
-  const client = new ScriptedClient(() => ({ status: { allowed } }));
+  const client = new FakeClient(() => ({ status: { allowed } }));
   const kindOf = async (apiVersion: string) => {
     asked.push(apiVersion);
     return apiVersion === "v1" ? { group: "", plural: "configmaps", namespaced: true } : undefined;
   };
-  const step = checkBlockOwnerDeletion({ ...reviewing({}), client, discovery: { kindOf } });
+  const step = checkBlockOwnerDeletion({ ...fakeReviewDeps({}), client, discovery: { kindOf } });
   const sent = async (owners: readonly object[]) =>
     step({
       uid: "r",

@@ -4,7 +4,7 @@ import { recordAt } from "../../src/api/parse.ts";
 import type { Scope } from "../../src/api/scope.ts";
 import { admissionHandler } from "../../src/webhooks/admission.ts";
 import { enforceScope } from "../../src/webhooks/scope-admission.ts";
-import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
+import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
 
 const noScope: Scope = {
   roles: [],
@@ -24,12 +24,12 @@ async function answered({
   object = opened,
   keyIds = ["uid-one"],
 }: {
-  readonly view?: ReturnType<typeof viewWith>;
+  readonly view?: ReturnType<typeof resolvedKeyWith>;
   readonly isCold?: boolean;
   readonly object?: object;
   readonly keyIds?: readonly string[] | undefined;
 }) {
-  const deps = reviewing({ ...(view === undefined ? {} : { view }), isCold });
+  const deps = fakeReviewDeps({ ...(view === undefined ? {} : { view }), isCold });
   const request = {
     uid: "r1",
     operation: "UPDATE",
@@ -58,17 +58,25 @@ const beyond = refused(
 );
 
 test.each<[string, Parameters<typeof answered>[0], object]>([
-  ["a change with a key without a scope passes", { view: viewWith() }, allowed],
-  ["a change within the scope passes", { view: viewWith({ scope: projects("web") }) }, allowed],
-  ["a change beyond the scope is refused", { view: viewWith({ scope: projects("pay") }) }, beyond],
+  ["a change with a key without a scope passes", { view: resolvedKeyWith() }, allowed],
+  [
+    "a change within the scope passes",
+    { view: resolvedKeyWith({ scope: projects("web") }) },
+    allowed,
+  ],
+  [
+    "a change beyond the scope is refused",
+    { view: resolvedKeyWith({ scope: projects("pay") }) },
+    beyond,
+  ],
   [
     "a change beyond the scope of the parent is refused",
-    { view: { ...viewWith(), parentKey: viewWith({ scope: projects("pay") }) } },
+    { view: { ...resolvedKeyWith(), parentKey: resolvedKeyWith({ scope: projects("pay") }) } },
     beyond,
   ],
   [
     "a change that hands out nothing passes",
-    { view: viewWith({ scope: projects("pay") }), object: stored },
+    { view: resolvedKeyWith({ scope: projects("pay") }), object: stored },
     allowed,
   ],
   ["a change without a key passes", { keyIds: [] }, allowed],
@@ -79,17 +87,17 @@ test.each<[string, Parameters<typeof answered>[0], object]>([
   ],
   [
     "a change with a disabled key is refused",
-    { view: viewWith({ disabled: true }) },
+    { view: resolvedKeyWith({ disabled: true }) },
     refused("Disabled"),
   ],
   [
     "a change with two keys is refused",
-    { view: viewWith(), keyIds: ["uid-one", "uid-two"] },
+    { view: resolvedKeyWith(), keyIds: ["uid-one", "uid-two"] },
     refused("the access key of this request was deleted"),
   ],
   [
     "nothing passes before the keys are known",
-    { view: viewWith(), isCold: true },
+    { view: resolvedKeyWith(), isCold: true },
     refused("retry"),
   ],
 ])("%s", async (_rule, asking, answer) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newScopeWarnings } from "../../src/webhooks/scope-warnings.ts";
-import { reviewing } from "../support/review-fixture.ts";
+import { fakeReviewDeps } from "../support/review-fixture.ts";
 
 const withScope = (scope: unknown) => ({ spec: { scope } });
 const nobody = withScope({ roles: [{ role: "nobody" }] });
@@ -16,7 +16,7 @@ test.each<[string, object, object | undefined, number]>([
   ["an object without one", { spec: {} }, undefined, 0],
 ])("%s warns as often as it is new", (_what, object, oldObject, count) => {
   expect(
-    newScopeWarnings({ book: reviewing({}).book, discovery: served })({
+    newScopeWarnings({ book: fakeReviewDeps({}).book, discovery: served })({
       object: { ...object },
       oldObject: oldObject && { ...oldObject },
     }),
@@ -26,9 +26,11 @@ test.each<[string, object, object | undefined, number]>([
 test("what is not known yet warns of nothing", () => {
   const request = { object: nobody, oldObject: undefined };
   expect(
-    newScopeWarnings({ book: reviewing({ isCold: true }).book, discovery: served })(request),
+    newScopeWarnings({ book: fakeReviewDeps({ isCold: true }).book, discovery: served })(request),
   ).toEqual([]);
   expect(
-    newScopeWarnings({ book: reviewing({}).book, discovery: { known: () => undefined } })(request),
+    newScopeWarnings({ book: fakeReviewDeps({}).book, discovery: { known: () => undefined } })(
+      request,
+    ),
   ).toEqual([]);
 });

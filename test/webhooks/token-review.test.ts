@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { tokenReviewHandler } from "../../src/webhooks/token-review.ts";
-import { posted, reviewing, stranger, viewWith } from "../support/review-fixture.ts";
+import { posted, fakeReviewDeps, stranger, resolvedKeyWith } from "../support/review-fixture.ts";
 
 const review = {
   apiVersion: "authentication.k8s.io/v1",
@@ -9,7 +9,7 @@ const review = {
 };
 
 test("a key that works says who it is, and its use is noted", async () => {
-  const deps = reviewing({ view: viewWith({ groups: ["devs"] }) });
+  const deps = fakeReviewDeps({ view: resolvedKeyWith({ groups: ["devs"] }) });
   const response = await tokenReviewHandler(deps)(posted(review), stranger);
   expect(JSON.parse(response.body)).toMatchObject({
     apiVersion: "authentication.k8s.io/v1",
@@ -27,13 +27,13 @@ test("a key that works says who it is, and its use is noted", async () => {
 });
 
 describe("nobody is told more than no", () => {
-  test.each<[string, Parameters<typeof reviewing>[0], string]>([
+  test.each<[string, Parameters<typeof fakeReviewDeps>[0], string]>([
     ["garbage", { found: "garbage" }, "garbage"],
     ["a key that nobody has", {}, "unknown"],
-    ["a disabled key", { view: viewWith({ disabled: true }) }, "refused"],
-    ["a key that ended", { view: viewWith({ ttl: 1 }) }, "refused"],
+    ["a disabled key", { view: resolvedKeyWith({ disabled: true }) }, "refused"],
+    ["a key that ended", { view: resolvedKeyWith({ ttl: 1 }) }, "refused"],
   ])("by %s", async (_rule, seen, result) => {
-    const deps = reviewing(seen);
+    const deps = fakeReviewDeps(seen);
     deps.clock.advance(10 ** 13);
     const answer = tokenReviewHandler(deps)(posted(review), stranger);
     await deps.clock.run(100);
@@ -47,33 +47,37 @@ describe("nobody is told more than no", () => {
 });
 
 test("a key that no object holds is told of with the objects of its index, and only such a key is", async () => {
-  const sharing = [viewWith().key];
-  const deps = reviewing({ sharing });
+  const sharing = [resolvedKeyWith().key];
+  const deps = fakeReviewDeps({ sharing });
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
   await deps.clock.run(100);
   await answer;
-  expect(deps.mismatched).toEqual([viewWith().key.metadata.uid]);
-  for (const found of ["garbage", viewWith({ disabled: true }), viewWith()] as const) {
-    const other = reviewing({ sharing, found });
+  expect(deps.mismatched).toEqual([resolvedKeyWith().key.metadata.uid]);
+  for (const found of [
+    "garbage",
+    resolvedKeyWith({ disabled: true }),
+    resolvedKeyWith(),
+  ] as const) {
+    const other = fakeReviewDeps({ sharing, found });
     await tokenReviewHandler(other)(posted(review), stranger);
     expect(other.mismatched).toEqual([]);
   }
 });
 
 test("a key that was made a moment ago is waited for", async () => {
-  const deps = reviewing({});
+  const deps = fakeReviewDeps({});
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
   await deps.clock.run(50);
-  deps.standing.found = viewWith();
+  deps.standing.found = resolvedKeyWith();
   await deps.clock.run(50);
   expect(JSON.parse((await answer).body)).toMatchObject({ status: { authenticated: true } });
 });
 
-test.each<[string, Parameters<typeof reviewing>[0]]>([
-  ["while the keys are not read", { view: viewWith(), isCold: true }],
+test.each<[string, Parameters<typeof fakeReviewDeps>[0]]>([
+  ["while the keys are not read", { view: resolvedKeyWith(), isCold: true }],
   ["while the watch is interrupted and the key is not known", { isFollowing: false }],
 ])("%s, the answer is an error, which kube-apiserver does not remember", async (_rule, seen) => {
-  const deps = reviewing(seen);
+  const deps = fakeReviewDeps(seen);
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
   await deps.clock.run(100);
   const response = await answer;
@@ -90,10 +94,9 @@ test.each<[string, Parameters<typeof reviewing>[0]]>([
 });
 
 test("a key that is known works while the watch is interrupted", async () => {
-  const response = await tokenReviewHandler(reviewing({ view: viewWith(), isFollowing: false }))(
-    posted(review),
-    stranger,
-  );
+  const response = await tokenReviewHandler(
+    fakeReviewDeps({ view: resolvedKeyWith(), isFollowing: false }),
+  )(posted(review), stranger);
   expect(JSON.parse(response.body)).toMatchObject({ status: { authenticated: true } });
 });
 
@@ -103,7 +106,7 @@ test.each<[string, unknown]>([
   ["another kind", { ...review, kind: "SubjectAccessReview" }],
   ["no token", { ...review, spec: {} }],
 ])("%s is answered with 400, and shows nothing of what was sent", async (_rule, body) => {
-  const response = await tokenReviewHandler(reviewing({ view: viewWith() }))(
+  const response = await tokenReviewHandler(fakeReviewDeps({ view: resolvedKeyWith() }))(
     posted(body),
     stranger,
   );

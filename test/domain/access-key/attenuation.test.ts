@@ -1,32 +1,36 @@
 import { describe, expect, test } from "vitest";
 import { parseScopeLimit } from "../../../src/api/scope.ts";
 import { attenuationProblem } from "../../../src/domain/access-key/attenuation.ts";
-import { viewWith } from "../../support/review-fixture.ts";
+import { resolvedKeyWith } from "../../support/review-fixture.ts";
 import { born } from "../../support/observed-objects.ts";
 
 const scope = (...names: readonly string[]) =>
   parseScopeLimit({ projects: names.map((project) => ({ project })) });
-const terms = (changes: Parameters<typeof viewWith>[0]) => viewWith(changes).key.spec;
+const terms = (changes: Parameters<typeof resolvedKeyWith>[0]) => resolvedKeyWith(changes).key.spec;
 
 describe("a request with a key makes a key", () => {
-  test.each<[string, Parameters<typeof viewWith>[0], Parameters<typeof viewWith>[0]]>([
-    ["like itself", { scope: scope("web") }, { scope: scope("web") }],
-    ["of a narrower scope", { scope: scope("web") }, { scope: scope("web", "pay") }],
-    ["of any scope where it has none", {}, {}],
-    ["that ends when it does", { ttl: 60 }, { ttl: 60 }],
+  test.each<[string, Parameters<typeof resolvedKeyWith>[0], Parameters<typeof resolvedKeyWith>[0]]>(
     [
-      "that ends before it does when it is idle",
-      { ttl: 60 },
-      { ttl: 60, ttlAfterLastActivity: true },
+      ["like itself", { scope: scope("web") }, { scope: scope("web") }],
+      ["of a narrower scope", { scope: scope("web") }, { scope: scope("web", "pay") }],
+      ["of any scope where it has none", {}, {}],
+      ["that ends when it does", { ttl: 60 }, { ttl: 60 }],
+      [
+        "that ends before it does when it is idle",
+        { ttl: 60 },
+        { ttl: 60, ttlAfterLastActivity: true },
+      ],
+      ["that ends where it does not", { ttl: 60, ttlAfterLastActivity: true }, {}],
     ],
-    ["that ends where it does not", { ttl: 60, ttlAfterLastActivity: true }, {}],
-  ])("%s", (_rule, made, asking) => {
-    expect(attenuationProblem(terms(made), viewWith(asking), born)).toBeUndefined();
+  )("%s", (_rule, made, asking) => {
+    expect(attenuationProblem(terms(made), resolvedKeyWith(asking), born)).toBeUndefined();
   });
 });
 
 describe("a request with a key makes no key", () => {
-  test.each<[string, Parameters<typeof viewWith>[0], Parameters<typeof viewWith>[0], RegExp]>([
+  test.each<
+    [string, Parameters<typeof resolvedKeyWith>[0], Parameters<typeof resolvedKeyWith>[0], RegExp]
+  >([
     [
       "of a wider scope",
       { scope: scope("web", "pay") },
@@ -54,7 +58,7 @@ describe("a request with a key makes no key", () => {
       /^The parent access key ".+" is Disabled; use a valid credential$/,
     ],
   ])("%s", (_rule, made, asking, message) => {
-    expect(attenuationProblem(terms(made), viewWith(asking), born)).toMatch(message);
+    expect(attenuationProblem(terms(made), resolvedKeyWith(asking), born)).toMatch(message);
   });
 
   test("when the key is gone", () => {
@@ -64,7 +68,10 @@ describe("a request with a key makes no key", () => {
   });
 
   test("beyond any of the keys behind it", () => {
-    const asking = { ...viewWith(), parentKey: viewWith({ scope: scope("web"), ttl: 60 }) };
+    const asking = {
+      ...resolvedKeyWith(),
+      parentKey: resolvedKeyWith({ scope: scope("web"), ttl: 60 }),
+    };
     expect(attenuationProblem(terms({ ttl: 60 }), asking, born)).toMatch(/^spec\.scope/);
     expect(attenuationProblem(terms({ scope: scope("web") }), asking, born)).toMatch(/^spec\.ttl/);
     expect(
@@ -78,6 +85,6 @@ describe("a request with a key makes no key", () => {
       namespace: "latchkey-system",
       prefixes: { user: "", team: "" },
     };
-    expect(attenuationProblem(terms({}), { ...viewWith(), config }, born)).toBeUndefined();
+    expect(attenuationProblem(terms({}), { ...resolvedKeyWith(), config }, born)).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ObservedAccessKey } from "../../../src/api/owned-access-key.ts";
 import { authenticate } from "../../../src/domain/access-key/authentication.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
-import { born, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
 const emptyScope = {
@@ -26,7 +26,7 @@ function viewOf(
 ): ResolvedKey {
   return {
     key: {
-      metadata: sightedMetadata(),
+      metadata: observedMetadata(),
       spec: {
         ...owner,
         disabled: false,
@@ -60,7 +60,7 @@ test("a key in order lets its user in, with its own uid as an extra", () => {
       username: "alice",
       groups: ["devs"],
       extra: {
-        "management.service/key-id": [sightedMetadata().uid],
+        "management.service/key-id": [observedMetadata().uid],
         "management.service/scope-hash": [expect.stringMatching(/^[0-9a-f]{16}$/)],
       },
     },
@@ -111,7 +111,7 @@ describe("a key lets nobody in", () => {
       "that is being deleted",
       viewOf(
         {},
-        { key: { metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } },
+        { key: { metadata: { ...observedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" } } },
       ),
       born,
       "Deleted",
@@ -163,7 +163,7 @@ describe("a key lets nobody in", () => {
             {},
             {
               key: {
-                metadata: { ...sightedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" },
+                metadata: { ...observedMetadata(), deletionTimestamp: "2026-01-01T00:00:00Z" },
               },
             },
           ),

@@ -6,17 +6,17 @@ import {
   disclaimWrite,
   planConnectorSecret,
 } from "../../../src/domain/access-key/connector-data.ts";
-import { born, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const minute = 60_000;
 const name = `latchkey-connector-${"0".repeat(32)}`;
 const key = (uid: string, creationTimestamp = "2026-01-01T00:00:00Z") =>
-  sightedMetadata({ name: `key-${uid}`, uid, creationTimestamp });
+  observedMetadata({ name: `key-${uid}`, uid, creationTimestamp });
 const seen = (
   tiedTo?: string,
-  changes: Parameters<typeof sightedMetadata>[0] = {},
+  changes: Parameters<typeof observedMetadata>[0] = {},
 ): ObservedConnectorSecret => ({
-  metadata: sightedMetadata({
+  metadata: observedMetadata({
     namespace: "latchkey-system",
     name,
     uid: "uid-secret",

@@ -3,7 +3,7 @@ import type { ScopeLimit } from "../../../src/api/scope.ts";
 import { authorizeWithKey } from "../../../src/domain/access-key/key-authorization.ts";
 import type { ResolvedKey } from "../../../src/domain/access-key/key-state.ts";
 import { resourceRequest } from "../scope/requests.ts";
-import { born, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const projects = (...names: readonly string[]): ScopeLimit => ({
   roles: [],
@@ -25,7 +25,7 @@ function viewOf({
   return {
     ...behind,
     key: {
-      metadata: sightedMetadata(),
+      metadata: observedMetadata(),
       spec: { user: "alice", disabled, ttlAfterLastActivity: false, groups: [], scope },
       keyDigest: "d1",
       status: {},

@@ -10,11 +10,11 @@ import {
 } from "../../../src/domain/access-key/owned-access-key.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { applyAnnotations, applyStatus, notesOf, statusPatch } from "../plan-model.ts";
-import { born, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const alice = { kind: "known", name: "alice", uid: "", groups: [] } as const;
 const day = 86_400;
-const recorded = sightedMetadata({
+const recorded = observedMetadata({
   annotations: { [annotations.createdAt]: "2026-01-01T00:00:00Z" },
 });
 
@@ -259,7 +259,7 @@ describe("what is told while a key cannot be applied", () => {
   });
 
   test("is told of a key that has no finalizer yet, too, which stays without", () => {
-    const unheld = viewOf({ failure, key: { metadata: sightedMetadata({ finalizers: [] }) } });
+    const unheld = viewOf({ failure, key: { metadata: observedMetadata({ finalizers: [] }) } });
     expect(statusPatch(planKeyReport(unheld, born))).toMatchObject({ keyID: "uid-one" });
     expect(
       planKeyReport(unheld, born)
@@ -372,7 +372,7 @@ describe("the records of a key", () => {
   const withAnnotations = (given: Readonly<Record<string, string>>, changes: Changes = {}) =>
     viewOf({
       ...changes,
-      key: { ...changes.key, metadata: sightedMetadata({ annotations: given }) },
+      key: { ...changes.key, metadata: observedMetadata({ annotations: given }) },
     });
   const recordsOf = (view: ObservedOwnedAccessKey, now: number) =>
     settledAt(view, now).key.metadata.annotations;
@@ -445,7 +445,7 @@ describe("the records of a key", () => {
       viewOf({
         spec: { ttl: 5, ttlAfterLastActivity: true },
         key: {
-          metadata: sightedMetadata({ annotations: { [createdAt]: start } }),
+          metadata: observedMetadata({ annotations: { [createdAt]: start } }),
           lastActivity: "2026-01-01T00:00:01.700Z",
         },
       }),
@@ -470,7 +470,7 @@ describe("the records of a key", () => {
 
   test("are written with the finalizer", () => {
     const plan = planOwnedAccessKey(
-      viewOf({ key: { metadata: sightedMetadata({ finalizers: [] }) } }),
+      viewOf({ key: { metadata: observedMetadata({ finalizers: [] }) } }),
       born,
     );
     expect(plan.steps).toMatchObject([
@@ -598,7 +598,7 @@ describe("Events about a key", () => {
     const view = viewOf({
       spec: { ttl: 5 },
       key: {
-        metadata: sightedMetadata({
+        metadata: observedMetadata({
           annotations: {
             [annotations.createdAt]: "2026-01-01T00:00:00Z",
             [annotations.expiredAt]: "2026-01-01T00:00:05Z",
@@ -648,7 +648,7 @@ describe("the stay of a key", () => {
 
   test("begins with the finalizer and nothing else", () => {
     const plan = planOwnedAccessKey(
-      viewOf({ key: { metadata: sightedMetadata({ finalizers: ["x"] }) } }),
+      viewOf({ key: { metadata: observedMetadata({ finalizers: ["x"] }) } }),
       born,
     );
     expect(plan.steps).toMatchObject([

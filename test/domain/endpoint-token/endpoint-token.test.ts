@@ -16,9 +16,9 @@ import {
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { tokenClaims } from "../../../src/domain/endpoint-token/token-claims.ts";
 import type { ObservedEndpointToken } from "../../../src/domain/endpoint-token/token-state.ts";
-import { viewWith } from "../../support/review-fixture.ts";
+import { resolvedKeyWith } from "../../support/review-fixture.ts";
 import { applyStatus, notesOf, statusPatch } from "../plan-model.ts";
-import { born, goingMetadata, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, deletedMetadata, observedMetadata } from "../../support/observed-objects.ts";
 
 const alice = {
   kind: "known",
@@ -39,7 +39,7 @@ interface Changes extends Partial<Omit<ObservedEndpointToken, "token" | "config"
 function viewOf({ token = {}, config = {}, ...rest }: Changes = {}): ObservedEndpointToken {
   return {
     token: {
-      metadata: sightedMetadata(),
+      metadata: observedMetadata(),
       spec: { limit: "none" },
       status: { observedGeneration: -1 },
       conditions: [],
@@ -196,13 +196,13 @@ describe("the order of a token's steps", () => {
   test.each<[string, Changes, number, string]>([
     [
       "the finalizer comes first",
-      { token: { metadata: sightedMetadata({ finalizers: [] }) } },
+      { token: { metadata: observedMetadata({ finalizers: [] }) } },
       born,
       "hold",
     ],
     [
       "the finalizer comes back under a token that stands",
-      { token: { ...mintedView().token, metadata: sightedMetadata({ finalizers: [] }) } },
+      { token: { ...mintedView().token, metadata: observedMetadata({ finalizers: [] }) } },
       born,
       "hold",
     ],
@@ -247,7 +247,12 @@ describe("the order of a token's steps", () => {
       born,
       "wait",
     ],
-    ["what is being deleted is never minted", { token: { metadata: goingMetadata } }, born, "wait"],
+    [
+      "what is being deleted is never minted",
+      { token: { metadata: deletedMetadata } },
+      born,
+      "wait",
+    ],
   ])("%s", (_rule, changes, now, step) => {
     const decision = planEndpointToken(viewOf(changes), now);
     const [write] =
@@ -330,17 +335,17 @@ describe("the claims of a token", () => {
   };
 
   test.each<[string, Changes, unknown]>([
-    ["no scope where the key has none", { parentKey: viewWith() }, "none"],
+    ["no scope where the key has none", { parentKey: resolvedKeyWith() }, "none"],
     [
       "the scope of the key where the token asks for none",
-      { parentKey: viewWith({ scope: projects("web") }) },
+      { parentKey: resolvedKeyWith({ scope: projects("web") }) },
       projects("web"),
     ],
     [
       "the token's own scope where it is narrower",
       {
         token: { spec: spec({ projects: [{ project: "web" }] }) },
-        parentKey: viewWith({ scope: projects("web", "pay") }),
+        parentKey: resolvedKeyWith({ scope: projects("web", "pay") }),
       },
       projects("web"),
     ],
@@ -348,7 +353,7 @@ describe("the claims of a token", () => {
       "both scopes where neither is within the other",
       {
         token: { spec: spec({ projects: [{ project: "ops" }] }) },
-        parentKey: viewWith({ scope: projects("web") }),
+        parentKey: resolvedKeyWith({ scope: projects("web") }),
       },
       [projects("ops"), projects("web")],
     ],
@@ -356,8 +361,8 @@ describe("the claims of a token", () => {
       "the scopes of all keys behind it",
       {
         parentKey: {
-          ...viewWith({ scope: projects("web") }),
-          parentKey: viewWith({ scope: projects("pay") }),
+          ...resolvedKeyWith({ scope: projects("web") }),
+          parentKey: resolvedKeyWith({ scope: projects("pay") }),
         },
       },
       [projects("web"), projects("pay")],
@@ -366,7 +371,7 @@ describe("the claims of a token", () => {
     expect(scopeIn(changes)).toEqual(scope);
   });
 
-  test.each<[string, Parameters<typeof viewWith>[0], number]>([
+  test.each<[string, Parameters<typeof resolvedKeyWith>[0], number]>([
     ["with a key that ends before", { ttl: 60 }, born + 60_000],
     ["with a key that ends later", { ttl: 7200 }, born + hour],
     [
@@ -375,7 +380,7 @@ describe("the claims of a token", () => {
       born + 60_000,
     ],
   ])("end %s", (_rule, terms, endsAt) => {
-    expect(claimsOf({ parentKey: viewWith(terms) }, born)?.exp).toBe(endsAt / 1000);
+    expect(claimsOf({ parentKey: resolvedKeyWith(terms) }, born)?.exp).toBe(endsAt / 1000);
   });
 
   test("end at creation plus the clamped ttl, whatever stands and whenever they are made", () => {
@@ -428,7 +433,7 @@ describe("the status of a token", () => {
     ["tells the end", {}, "The token is valid until 2026-01-01T01:00:00Z."],
     [
       "tells that the key's end is the token's",
-      { parentKey: viewWith({ ttl: 60 }) },
+      { parentKey: resolvedKeyWith({ ttl: 60 }) },
       "The token is valid until 2026-01-01T00:01:00Z. It expires together with its parent access key.",
     ],
     [
@@ -469,7 +474,7 @@ describe("the status of a token", () => {
       { ...alice, keyId: "k" },
       "ParentKeyInvalid",
       'The parent access key "one" is Disabled',
-      { parentKey: viewWith({ disabled: true }) },
+      { parentKey: resolvedKeyWith({ disabled: true }) },
     ],
     [
       "whoever came with a key that is gone",

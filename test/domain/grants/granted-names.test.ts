@@ -6,13 +6,13 @@ import {
   grantedNames,
   requesterHash,
 } from "../../../src/domain/grants/granted-names.ts";
-import { sightedBinding, sightedRole } from "../../support/observed-objects.ts";
+import { observedBinding, observedRole } from "../../support/observed-objects.ts";
 
 const object = { kind: "OwnedAccessKey", name: "one" } as const;
 const name = "ownedaccesskeys/one";
-const role = sightedRole("alice", 0, [name]);
-const bobs = sightedRole("bob", 0, [name]);
-const binding = sightedBinding("alice", 0);
+const role = observedRole("alice", 0, [name]);
+const bobs = observedRole("bob", 0, [name]);
+const binding = observedBinding("alice", 0);
 const none = { granted: false, named: false, namedByOthers: false };
 
 describe("the grants of one object", () => {
@@ -36,14 +36,14 @@ describe("the grants of one object", () => {
     [
       "are not in force when the role names another",
       "alice",
-      [sightedRole("alice", 0, ["ownedaccesskeys/two"])],
+      [observedRole("alice", 0, ["ownedaccesskeys/two"])],
       [binding],
       none,
     ],
     [
       "are not in force when the kind is another",
       "alice",
-      [sightedRole("alice", 0, ["directclusterendpointtokens/one"])],
+      [observedRole("alice", 0, ["directclusterendpointtokens/one"])],
       [binding],
       none,
     ],

@@ -6,7 +6,7 @@ import { chunkNumber } from "../../../src/domain/grants/grant-manifest.ts";
 import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
 import type { Plan } from "../../../src/domain/plan/plan.ts";
 import { GrantModel } from "../grant-model.ts";
-import { sightedBinding, sightedRole } from "../../support/observed-objects.ts";
+import { observedBinding, observedRole } from "../../support/observed-objects.ts";
 
 const hash = requesterHash("alice");
 const shard = (number: number) => `latchkey-requester-${hash}-${number}`;
@@ -14,12 +14,12 @@ const token = (name: string): GrantedObject => ({ kind: "DirectClusterEndpointTo
 const key = (name: string): GrantedObject => ({ kind: "OwnedAccessKey", name });
 const tokenKey = "directclusterendpointtokens";
 const role = (number: number, ...names: string[]) =>
-  sightedRole(
+  observedRole(
     "alice",
     number,
     names.map((name) => `${tokenKey}/${name}`),
   );
-const binding = (number: number) => sightedBinding("alice", number);
+const binding = (number: number) => observedBinding("alice", number);
 const wide: GrantRole["rules"][number] = {
   apiGroups: [""],
   resources: ["secrets"],
@@ -192,8 +192,8 @@ describe("the grant of a requester", () => {
     ["that is left over", "alice", false],
   ])("%s is taken back", (_rule, requester, known) => {
     const model = new GrantModel(
-      [sightedRole(requester, 0, [`${tokenKey}/a`])],
-      [sightedBinding(requester, 0)],
+      [observedRole(requester, 0, [`${tokenKey}/a`])],
+      [observedBinding(requester, 0)],
     );
     for (const write of model.plan(requester, [token("a")], known).steps.flat()) model.apply(write);
     expect([model.roles.size, model.bindings.size]).toEqual([0, 0]);
@@ -331,7 +331,7 @@ function leftBehind(before: readonly GrantedObject[], made: readonly Edit[]): Gr
   const model = new GrantModel();
   made.forEach((edit, number) => {
     const names = (parts[number] ?? []).map(({ kind, name }) => `${plurals[kind]}/${name}`);
-    const whole = sightedRole("alice", number, names);
+    const whole = observedRole("alice", number, names);
     const seen =
       edit === "label lost"
         ? stranger(whole)

@@ -4,9 +4,9 @@ import type { ConditionUpdate } from "../../../src/api/conditions.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { mergeConditions } from "../../../src/domain/plan/conditions.ts";
 import { healthEvents } from "../../../src/domain/plan/events.ts";
-import { born, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata } from "../../support/observed-objects.ts";
 
-const metadata = sightedMetadata({ namespace: "team" });
+const metadata = observedMetadata({ namespace: "team" });
 const outcomes = ["Ready", "TooLarge", "NameConflict", "Progressing"] as const;
 const syncs = ["Synced", "Conflict", "Failed", "Paused", "NoTargets", "Progressing"] as const;
 

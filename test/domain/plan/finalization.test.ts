@@ -10,7 +10,7 @@ import {
   type ObservedFinalization,
 } from "../../../src/domain/plan/finalization.ts";
 import { statusPatch } from "../plan-model.ts";
-import { born, goingMetadata } from "../../support/observed-objects.ts";
+import { born, deletedMetadata } from "../../support/observed-objects.ts";
 
 const base: ObservedFinalization = {
   hasGrantees: true,
@@ -108,7 +108,7 @@ describe("its status", () => {
     condition("Ready", "True", "Active"),
     condition("Stalled", "True", "Expired"),
   ];
-  const object = { metadata: goingMetadata, status: { keyID: "kid", conditions }, conditions };
+  const object = { metadata: deletedMetadata, status: { keyID: "kid", conditions }, conditions };
   const waiting = { phase: { kind: "keep-grants", until: 9 }, now: born } as const;
 
   test("promises nothing any more, and keeps what is a fact", () => {
@@ -160,7 +160,7 @@ describe("its status", () => {
     const { conditions } = JSON.parse(JSON.stringify(patch));
     const said = {
       ...object,
-      metadata: { ...goingMetadata, finalizers: [cleanupFinalizer, "theirs"] },
+      metadata: { ...deletedMetadata, finalizers: [cleanupFinalizer, "theirs"] },
       status: { ...object.status, ...patch },
       conditions,
     };
@@ -183,7 +183,7 @@ describe("its status", () => {
     expect(
       planFinalization(
         resource,
-        { ...object, metadata: { ...goingMetadata, finalizers: [] } },
+        { ...object, metadata: { ...deletedMetadata, finalizers: [] } },
         waiting,
       ).steps,
     ).toEqual([]);
@@ -197,7 +197,7 @@ describe("its status", () => {
     ([finalizers, steps]) => {
       const plan = planFinalization(
         resource,
-        { ...object, metadata: { ...goingMetadata, finalizers } },
+        { ...object, metadata: { ...deletedMetadata, finalizers } },
         { phase: { kind: "release" }, now: born },
       );
       expect(plan.steps).toHaveLength(steps);

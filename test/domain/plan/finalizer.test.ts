@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { cleanupFinalizer } from "../../../src/api/names.ts";
 import { resources } from "../../../src/api/resources.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "../../../src/domain/plan/finalizer.ts";
-import { sightedMetadata } from "../../support/observed-objects.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
 
-const free = sightedMetadata({ finalizers: ["theirs"] });
-const held = sightedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
+const free = observedMetadata({ finalizers: ["theirs"] });
+const held = observedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
 
 test("an object is held by Latchkey's finalizer, not by others'", () => {
   expect([hasFinalizer(held), hasFinalizer(free)]).toEqual([true, false]);

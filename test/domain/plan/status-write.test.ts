@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { resources } from "../../../src/api/resources.ts";
 import { statusWrites } from "../../../src/domain/plan/status-write.ts";
-import { sightedMetadata } from "../../support/observed-objects.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
 
-const metadata = sightedMetadata();
+const metadata = observedMetadata();
 const write = (
   status: Readonly<Record<string, unknown>>,
   wanted: Readonly<Record<string, unknown>>,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import { policiesAge } from "../../../src/domain/requester/policy-age.ts";
 import { isSystemName, requesterOf } from "../../../src/domain/requester/requester.ts";
-import { born, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata } from "../../support/observed-objects.ts";
 
 const stamp = {
   [annotations.requester]: "alice",
@@ -31,7 +31,7 @@ describe("who asked for an object", () => {
       { ...alice, groups: [] },
     ],
   ])("%s", (_rule, annotated, requester) => {
-    expect(requesterOf(sightedMetadata({ annotations: annotated }), old)).toEqual(requester);
+    expect(requesterOf(observedMetadata({ annotations: annotated }), old)).toEqual(requester);
   });
 
   test.each([
@@ -51,7 +51,7 @@ describe("who asked for an object", () => {
     ["there is no stamp", {}, old, "has no requester annotation"],
     ["the stamp is empty", { [annotations.requester]: "" }, old, "has no requester annotation"],
   ])("is not certain when %s, and the message tells the fix", (_rule, annotated, policies, why) => {
-    const requester = requesterOf(sightedMetadata({ annotations: annotated }), policies);
+    const requester = requesterOf(observedMetadata({ annotations: annotated }), policies);
     expect(requester).toMatchObject({
       kind: "unknown",
       why: expect.stringMatching(`${why}.*config/policies.*1\\.36.*create the object again`),
@@ -65,7 +65,7 @@ describe("who asked for an object", () => {
 
 describe("the age of the requester policies", () => {
   const at = (second: number) =>
-    sightedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
+    observedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
   const all = [at(1), at(4), at(3)];
 
   test("counts from the youngest", () => {

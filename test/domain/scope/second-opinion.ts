@@ -34,7 +34,7 @@ const placeOf = ({
 }: ScopedRequest): string =>
   [target, cluster, project, space, virtualCluster, virtualClusterNamespace].join("|");
 
-const deedOf = (request: ScopedRequest): string => {
+const actionOf = (request: ScopedRequest): string => {
   if (request.kind === "path")
     return `path|${request.verb}|${/(?:^|\/)\.\.?(?:\/|$)/.test(request.path) ? "" : request.path}`;
   const resource =
@@ -44,7 +44,7 @@ const deedOf = (request: ScopedRequest): string => {
   return `resource|${request.verb}|${request.group}|${resource}|${request.name}|${request.namespace}|${request.resourceScope}`;
 };
 
-const lineOf = (request: ScopedRequest): string => `${placeOf(request)}||${deedOf(request)}`;
+const lineOf = (request: ScopedRequest): string => `${placeOf(request)}||${actionOf(request)}`;
 
 const resourcePattern = (pattern: string): string => {
   const [resource = "", subresource] = pattern.split("/");

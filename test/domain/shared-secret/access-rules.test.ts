@@ -7,7 +7,7 @@ import {
   type Prefixes,
   subjectKey,
 } from "../../../src/domain/shared-secret/access-rules.ts";
-import { sightedSource } from "../../support/observed-copies.ts";
+import { observedSource } from "../../support/observed-copies.ts";
 
 const none: Prefixes = { user: "", team: "" };
 const all = ["delete", "get", "list", "patch", "update", "watch"];
@@ -30,7 +30,7 @@ function access({
     teams: [],
     ...rule,
   }));
-  return accessOf(sightedSource({ secret: { owner, access: whole } }).secret, prefixes);
+  return accessOf(observedSource({ secret: { owner, access: whole } }).secret, prefixes);
 }
 
 const subjects = (users: readonly string[], teams: readonly string[] = [], prefixes = none) =>

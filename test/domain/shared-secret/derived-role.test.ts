@@ -19,9 +19,9 @@ import {
   roleManifest,
   sourceUidOf,
 } from "../../../src/domain/shared-secret/derived-role.ts";
-import { sightedMetadata } from "../../support/observed-objects.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
 
-const secret = sightedMetadata({ namespace: "team", name: "database", uid: "uid-1" });
+const secret = observedMetadata({ namespace: "team", name: "database", uid: "uid-1" });
 const user = (name: string): Subject => ({
   kind: "User",
   apiGroup: "rbac.authorization.k8s.io",

@@ -7,7 +7,7 @@ import {
   sharedSecretCounts,
 } from "../../../src/domain/shared-secret/shared-secret-status.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
-import { sightedSource, type SourceChanges } from "../../support/observed-copies.ts";
+import { observedSource, type SourceChanges } from "../../support/observed-copies.ts";
 
 const regarding = {
   resource: resources.namespaces,
@@ -48,7 +48,7 @@ function found({
   summary?: Partial<SyncSummary>;
 }): StatusInput {
   return {
-    source: sightedSource(source),
+    source: observedSource(source),
     wanted: [],
     ruleProblems: [],
     emptyRules: [],

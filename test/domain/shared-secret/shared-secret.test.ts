@@ -23,11 +23,11 @@ import {
 } from "../../../src/domain/shared-secret/shared-secret.ts";
 import type { SyncSummary } from "../../../src/domain/sync/sync-summary.ts";
 import { notesOf, statusPatch } from "../plan-model.ts";
-import { born, sightedMetadata } from "../../support/observed-objects.ts";
+import { born, observedMetadata } from "../../support/observed-objects.ts";
 import {
-  sightedCopy,
-  sightedSource,
-  sightedStranger,
+  observedCopy,
+  observedSource,
+  unmanagedSecret,
   type SourceChanges,
 } from "../../support/observed-copies.ts";
 
@@ -58,11 +58,11 @@ type Changes = Partial<Omit<ObservedSharedSecret, "source" | "summary">> & {
 
 function seen({ source, summary, ...rest }: Changes = {}): ObservedSharedSecret {
   const base = { access: nothing, prefixes, namespaceIsTerminating: false };
-  return { ...base, source: sightedSource(source), summary: { ...settled, ...summary }, ...rest };
+  return { ...base, source: observedSource(source), summary: { ...settled, ...summary }, ...rest };
 }
 
 function derived(): Omit<ObservedAccess, "secret"> {
-  const { secret } = sightedSource({ secret: { owner: { user: "ann" } } });
+  const { secret } = observedSource({ secret: { owner: { user: "ann" } } });
   const raw = (manifest: object & { readonly metadata: object }) => ({
     ...manifest,
     metadata: {
@@ -137,10 +137,10 @@ describe("a SharedSecret that is being deleted", () => {
       copies,
     };
   };
-  const copies = [sightedCopy(sightedSource()), sightedStranger(sightedSource())];
+  const copies = [observedCopy(observedSource()), unmanagedSecret(observedSource())];
   const owned = { secret: { owner: { user: "ann" } } };
   const left = {
-    metadata: sightedMetadata({ name: "latchkey-left", namespace: "team" }),
+    metadata: observedMetadata({ name: "latchkey-left", namespace: "team" }),
     ownerReferences: [],
     rules: [],
   };

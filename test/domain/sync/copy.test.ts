@@ -10,16 +10,16 @@ import {
   isCopiedByUser,
   sourceOf,
 } from "../../../src/domain/sync/copy.ts";
-import { sightedMetadata } from "../../support/observed-objects.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
 import {
   type CopyChanges,
-  sightedCopy,
-  sightedSource,
+  observedCopy,
+  observedSource,
   target,
 } from "../../support/observed-copies.ts";
 
 const data = { password: new SecretText("bmV3") };
-const source = sightedSource({
+const source = observedSource({
   metadata: { labels: { "argocd.argoproj.io/instance": "team" }, annotations: { theirs: "yes" } },
 });
 
@@ -42,7 +42,7 @@ describe("what a Secret says it is a copy of", () => {
     ["counts for nothing with a third part", "team/db/x -> pay/db", undefined, false],
     ["counts for nothing when it is not there", undefined, undefined, false],
   ])("%s", ([, text, claimed, pasted]) => {
-    const metadata = sightedMetadata({
+    const metadata = observedMetadata({
       ...target,
       annotations: text === undefined ? {} : { [annotations.copyOf]: text },
     });
@@ -54,7 +54,7 @@ describe("what a Secret says it is a copy of", () => {
     const text = copyOfText(source.secret.metadata, target);
     expect(text).toBe("team/db -> pay/db");
     expect(
-      claimedSource(sightedMetadata({ ...target, annotations: { [annotations.copyOf]: text } })),
+      claimedSource(observedMetadata({ ...target, annotations: { [annotations.copyOf]: text } })),
     ).toEqual({ namespace: "team", name: "db" });
   });
 
@@ -62,7 +62,7 @@ describe("what a Secret says it is a copy of", () => {
     expect(copyOfText({ name: "a" }, { name: "b" })).toBe("/a -> /b");
     expect(
       claimedSource(
-        sightedMetadata({ name: "b", annotations: { [annotations.copyOf]: "x/a -> y/b" } }),
+        observedMetadata({ name: "b", annotations: { [annotations.copyOf]: "x/a -> y/b" } }),
       ),
     ).toBeUndefined();
   });
@@ -83,7 +83,7 @@ describe("a copy is current", () => {
       false,
     ],
   ])("%s", ([, changes, expected]) => {
-    expect(isCurrent(sightedCopy(source, changes), source)).toBe(expected);
+    expect(isCurrent(observedCopy(source, changes), source)).toBe(expected);
   });
 });
 
@@ -104,7 +104,7 @@ describe("a copy is written", () => {
 
   test("over a standing one with what it was decided on, keeping what others gave it, but not why it was stuck", () => {
     const owner = { apiVersion: "v1", kind: "Pod", name: "theirs", uid: "uid-theirs" };
-    const standing = sightedCopy(source, {
+    const standing = observedCopy(source, {
       digest: "old",
       immutable: true,
       ownerReferences: [owner],
@@ -125,7 +125,11 @@ describe("a copy is written", () => {
   });
 
   test("over a plain one without fields that are empty", () => {
-    const manifest = copyManifest({ source, data }, target, sightedCopy(source, { digest: "old" }));
+    const manifest = copyManifest(
+      { source, data },
+      target,
+      observedCopy(source, { digest: "old" }),
+    );
     expect(Object.keys(manifest.metadata).toSorted()).toEqual([
       "annotations",
       "labels",
@@ -142,7 +146,7 @@ describe("of a SharedSecret is held", () => {
   const read = (values: readonly string[]) =>
     sourceOf(
       parseSharedSecret({
-        metadata: { ...sightedMetadata(), annotations: { theirs: "x" }, labels: { theirs: "x" } },
+        metadata: { ...observedMetadata(), annotations: { theirs: "x" }, labels: { theirs: "x" } },
         spec: { data: Object.fromEntries(values.map((value, index) => [`k${index}`, value])) },
       }),
       "digest",
@@ -166,7 +170,10 @@ describe("of a SharedSecret is held", () => {
   });
 
   test("whether its data fits a Secret, though it is not held itself", () => {
-    const metadata = { ...sightedMetadata(), annotations: { [annotations.syncToProjects]: "web" } };
+    const metadata = {
+      ...observedMetadata(),
+      annotations: { [annotations.syncToProjects]: "web" },
+    };
     const source = sourceOf(
       parseSharedSecret({ metadata, spec: { data: { a: "AAAA".repeat(400_000) } } }),
       "digest",

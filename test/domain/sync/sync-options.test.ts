@@ -9,7 +9,7 @@ import {
   largestSecret,
   syncOptionsOf,
 } from "../../../src/domain/sync/sync-options.ts";
-import { sightedMetadata } from "../../support/observed-objects.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
 
 const { disableSync, syncSecretName, syncSecretType, syncToProjects } = annotations;
 
@@ -17,7 +17,7 @@ function read(
   given: Readonly<Record<string, string>>,
   data: Readonly<Record<string, SecretText>> = {},
 ) {
-  return syncOptionsOf({ metadata: sightedMetadata({ name: "db", annotations: given }), data });
+  return syncOptionsOf({ metadata: observedMetadata({ name: "db", annotations: given }), data });
 }
 
 test("without annotations nothing is offered, under the name of the SharedSecret, as Opaque", () => {
@@ -123,7 +123,7 @@ describe("data that a Secret cannot hold is told when it is to be synced, and on
 test("a pause is the word true, and nothing else", () => {
   expect(
     ["true", "True", "1", "false"].map((text) =>
-      isPaused(sightedMetadata({ annotations: { [disableSync]: text } })),
+      isPaused(observedMetadata({ annotations: { [disableSync]: text } })),
     ),
   ).toEqual([true, false, false, false]);
   expect(isRefusedType("kubernetes.io/dockerconfigjson")).toBe(false);

@@ -5,7 +5,7 @@ import {
   summarize,
   type TargetReport,
 } from "../../../src/domain/sync/sync-summary.ts";
-import { sightedCopy } from "../../support/observed-copies.ts";
+import { observedCopy } from "../../support/observed-copies.ts";
 import { live, older } from "../sync-situations.ts";
 
 const junior = older;
@@ -46,7 +46,7 @@ describe("a target counts", () => {
     ],
     [
       "as pending while its label is to be put back",
-      report("db", { kind: "unlabelled", source: live, unmanaged: sightedCopy(live) }),
+      report("db", { kind: "unlabelled", source: live, unmanaged: observedCopy(live) }),
       { pending: 1 },
     ],
     [
@@ -99,7 +99,7 @@ describe("a target counts", () => {
       "as a conflict when an older source that cannot be followed keeps it",
       report("db", {
         kind: "stuck",
-        copy: sightedCopy(older),
+        copy: observedCopy(older),
         source: older.secret.metadata,
         why: "a typo",
       }),

@@ -12,8 +12,8 @@ import {
   acceptsCopies,
   targetIn,
 } from "../../../src/domain/sync/sync-target.ts";
-import { sightedMetadata } from "../../support/observed-objects.ts";
-import { sightedSource, type SourceChanges } from "../../support/observed-copies.ts";
+import { observedMetadata } from "../../support/observed-objects.ts";
+import { observedSource, type SourceChanges } from "../../support/observed-copies.ts";
 
 function namespace(changes: {
   readonly project?: string;
@@ -22,7 +22,7 @@ function namespace(changes: {
   readonly going?: boolean;
 }): Metadata {
   const { project, sync, from, going = false } = changes;
-  return sightedMetadata({
+  return observedMetadata({
     name: "pay",
     labels: project === undefined ? {} : { [labels.project]: project },
     annotations: {
@@ -44,7 +44,7 @@ describe("a namespace takes copies", () => {
     ["but not while it goes away", namespace({ ...willing, going: true }), false],
   ])("%s", ([, given, expected]) => {
     expect(acceptsCopies(given)).toBe(expected);
-    expect(isPermitted(sightedSource(), given)).toBe(expected);
+    expect(isPermitted(observedSource(), given)).toBe(expected);
   });
 
   test("of the project that its label names", () => {
@@ -63,12 +63,12 @@ describe("both sides agree", () => {
     ["but not when its list cannot be read", ["web"], "team, other!", false],
   ])("%s", ([, projects, from, expected]) => {
     const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
-    expect(isPermitted(sightedSource({ options: { projects } }), given)).toBe(expected);
+    expect(isPermitted(observedSource({ options: { projects } }), given)).toBe(expected);
   });
 });
 
 describe("where sync-from is required, a namespace", () => {
-  const source = sightedSource();
+  const source = observedSource();
   test.for<[string, string | undefined, boolean]>([
     ["without it takes nothing", undefined, false],
     ["that names the source's namespace takes from there", "team", true],
@@ -100,7 +100,7 @@ describe("a copy of a source that cannot be followed is ruled out", () => {
       projects === "unreadable"
         ? ({ projects: [], projectsAreUnreadable: true } as const)
         : { projects };
-    expect(isNotPermitted(sightedSource({ options }), given)).toBe(expected);
+    expect(isNotPermitted(observedSource({ options }), given)).toBe(expected);
   });
 });
 
@@ -124,12 +124,12 @@ describe("a source is offered", () => {
       false,
     ],
   ])("%s", ([, changes, expected]) => {
-    expect(isEligible(sightedSource(changes))).toBe(expected);
+    expect(isEligible(observedSource(changes))).toBe(expected);
   });
 });
 
 test("a copy has the name that the source gives it", () => {
-  expect(targetIn("pay", sightedSource({ options: { secretName: "other" } }))).toEqual({
+  expect(targetIn("pay", observedSource({ options: { secretName: "other" } }))).toEqual({
     namespace: "pay",
     name: "other",
   });
@@ -140,7 +140,7 @@ describe("seniority", () => {
     creationTimestamp: fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
     uid: fc.constantFrom("a", "b", "c"),
   });
-  const wrap = (metadata: Partial<Metadata>) => ({ metadata: sightedMetadata(metadata) });
+  const wrap = (metadata: Partial<Metadata>) => ({ metadata: observedMetadata(metadata) });
   const sign = (one: Partial<Metadata>, other: Partial<Metadata>) =>
     Math.sign(oldestFirst(wrap(one), wrap(other)));
 

@@ -10,7 +10,7 @@ import {
   writtenSource,
 } from "../../../src/domain/sync/sync.ts";
 import { SecretPlace, digestOf } from "../sync-model.ts";
-import { sightedCopy, sightedStranger, target } from "../../support/observed-copies.ts";
+import { observedCopy, unmanagedSecret, target } from "../../support/observed-copies.ts";
 import {
   deleting,
   elsewhere,
@@ -32,39 +32,39 @@ const nothing = { [annotations.copyOf]: undefined };
 /** What may stand at the target, by name. */
 const standings = {
   nothing: {},
-  "a current copy": { copy: sightedCopy(live) },
-  "a copy of old data": { copy: sightedCopy(live, { digest: "old" }) },
-  "a copy of another type": { copy: sightedCopy(live, { type: "kubernetes.io/tls" }) },
-  "an immutable copy of old data": { copy: sightedCopy(live, { digest: "old", immutable: true }) },
-  "an immutable current copy": { copy: sightedCopy(live, { immutable: true }) },
+  "a current copy": { copy: observedCopy(live) },
+  "a copy of old data": { copy: observedCopy(live, { digest: "old" }) },
+  "a copy of another type": { copy: observedCopy(live, { type: "kubernetes.io/tls" }) },
+  "an immutable copy of old data": { copy: observedCopy(live, { digest: "old", immutable: true }) },
+  "an immutable current copy": { copy: observedCopy(live, { immutable: true }) },
   "an immutable copy that says why it was stuck": {
-    copy: sightedCopy(live, { immutable: true, annotations: { [annotations.syncError]: "why" } }),
+    copy: observedCopy(live, { immutable: true, annotations: { [annotations.syncError]: "why" } }),
   },
   "a copy that says why it was stuck": {
-    copy: sightedCopy(live, { annotations: { [annotations.syncError]: "why" } }),
+    copy: observedCopy(live, { annotations: { [annotations.syncError]: "why" } }),
   },
-  "a copy without its annotation": { copy: sightedCopy(live, { annotations: nothing }) },
+  "a copy without its annotation": { copy: observedCopy(live, { annotations: nothing }) },
   "a copy with nonsense for its annotation": {
-    copy: sightedCopy(live, { annotations: { [annotations.copyOf]: "nonsense" } }),
+    copy: observedCopy(live, { annotations: { [annotations.copyOf]: "nonsense" } }),
   },
   "a copy of another source": {
-    copy: sightedCopy(older, { labels: { [labels.sourceUid]: "uid-other" } }),
+    copy: observedCopy(older, { labels: { [labels.sourceUid]: "uid-other" } }),
   },
   "a labelled Secret that names nobody": {
-    copy: sightedCopy(live, { labels: { [labels.sourceUid]: "uid-other" }, annotations: nothing }),
+    copy: observedCopy(live, { labels: { [labels.sourceUid]: "uid-other" }, annotations: nothing }),
   },
-  "a copy that pauses itself": { copy: sightedCopy(live, { digest: "old", annotations: pauses }) },
+  "a copy that pauses itself": { copy: observedCopy(live, { digest: "old", annotations: pauses }) },
   "a copy pasted from elsewhere": {
-    copy: sightedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }),
+    copy: observedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }),
   },
-  "a copy without its label": { unmanaged: sightedStranger(live) },
+  "a copy without its label": { unmanaged: unmanagedSecret(live) },
   "a copy without its label that pauses itself": {
-    unmanaged: sightedStranger(live, { annotations: pauses }),
+    unmanaged: unmanagedSecret(live, { annotations: pauses }),
   },
   "a pasted copy without its label": {
-    unmanaged: sightedStranger(live, { annotations: { [annotations.copyOf]: elsewhere } }),
+    unmanaged: unmanagedSecret(live, { annotations: { [annotations.copyOf]: elsewhere } }),
   },
-  "somebody else's Secret": { unmanaged: sightedStranger(live, { annotations: nothing }) },
+  "somebody else's Secret": { unmanaged: unmanagedSecret(live, { annotations: nothing }) },
 } as const satisfies Record<
   string,
   { readonly copy?: ObservedCopy; readonly unmanaged?: UnmanagedSecret }
@@ -73,8 +73,8 @@ const standings = {
 type Standing = keyof typeof standings;
 type Kind = TargetState["kind"];
 
-function stateAt(standing: Standing, around: Partial<ObservedTarget>): TargetState {
-  return targetState({ candidates: [], isTerminating: false, ...standings[standing], ...around });
+function stateAt(standing: Standing, context: Partial<ObservedTarget>): TargetState {
+  return targetState({ candidates: [], isTerminating: false, ...standings[standing], ...context });
 }
 
 describe("a target that one source wants", () => {
@@ -166,35 +166,35 @@ describe("a target that two sources want", () => {
       "differs",
     ],
   ])("is %s", ([, owner, kind]) => {
-    const copy = sightedCopy(owner);
+    const copy = observedCopy(owner);
     expect(targetState({ candidates: [live], copy, owner, isTerminating: false }).kind).toBe(kind);
   });
 
   test("is relabelled for the senior that has a typo, not handed on", () => {
-    const around = {
-      unmanaged: sightedStranger(seniorWithTypo),
+    const context = {
+      unmanaged: unmanagedSecret(seniorWithTypo),
       owner: seniorWithTypo,
       isTerminating: false,
     };
-    expect(targetState({ candidates: [live], ...around })).toMatchObject({
+    expect(targetState({ candidates: [live], ...context })).toMatchObject({
       kind: "unlabelled",
       source: seniorWithTypo,
     });
   });
 
   test("is not kept by a senior with a typo that is ruled out here", () => {
-    const around = {
-      copy: sightedCopy(seniorWithTypo),
+    const context = {
+      copy: observedCopy(seniorWithTypo),
       owner: seniorWithTypo,
       ownerIsNotPermitted: true,
       isTerminating: false,
     };
-    expect(targetState({ candidates: [live], ...around }).kind).toBe("differs");
-    expect(targetState({ candidates: [], ...around }).kind).toBe("withdrawn");
+    expect(targetState({ candidates: [live], ...context }).kind).toBe("differs");
+    expect(targetState({ candidates: [], ...context }).kind).toBe("withdrawn");
   });
 
   test("is not kept by a senior whose label somebody put on a Secret of their own", () => {
-    const copy = sightedCopy(seniorWithTypo, { annotations: nothing });
+    const copy = observedCopy(seniorWithTypo, { annotations: nothing });
     expect(
       targetState({ candidates: [live], copy, owner: seniorWithTypo, isTerminating: false }).kind,
     ).toBe("conflict");
@@ -226,16 +226,16 @@ describe("a target that no source wants", () => {
   ] as const;
 
   describe.each(owners)("and whose source $title", ({ owner, kind }) => {
-    const around = owner === undefined ? {} : { owner };
+    const context = owner === undefined ? {} : { owner };
     test.for(ours)("holds %s", (standing) => {
       const expected =
         kind === "stuck" && standing === "a copy without its label" ? "unlabelled" : kind;
-      expect(stateAt(standing, around).kind).toBe(expected);
-      expect(stateAt(standing, { ...around, isTerminating: true }).kind).toBe("not-wanted");
+      expect(stateAt(standing, context).kind).toBe(expected);
+      expect(stateAt(standing, { ...context, isTerminating: true }).kind).toBe("not-wanted");
     });
 
     test.for(foreign)("holds %s, which is left alone", (standing) => {
-      expect(stateAt(standing, around).kind).toBe("not-wanted");
+      expect(stateAt(standing, context).kind).toBe("not-wanted");
     });
   });
 
@@ -266,7 +266,7 @@ describe("a target that no source wants", () => {
     ]);
     const told = targetState({
       candidates: [],
-      copy: sightedCopy(live, { annotations: { [annotations.syncError]: "mend it" } }),
+      copy: observedCopy(live, { annotations: { [annotations.syncError]: "mend it" } }),
       owner: misspelt,
       isTerminating: false,
     });
@@ -311,12 +311,12 @@ test("a lost label is put back without touching anything else", () => {
 
 test("a Secret that is no copy, by its own word or by the label of the source that goes here, is never written or deleted", () => {
   const foreign = situations.filter(
-    ({ standing, around }) => standing !== undefined && !isOurs(standing, around.candidates),
+    ({ standing, context }) => standing !== undefined && !isOurs(standing, context.candidates),
   );
   fc.assert(
-    fc.property(foreign, ({ standing, around }) => {
+    fc.property(foreign, ({ standing, context }) => {
       expect(
-        targetSteps(target, targetState({ ...around, ...placeWith(standing).seen() })),
+        targetSteps(target, targetState({ ...context, ...placeWith(standing).seen() })),
       ).toEqual([]);
     }),
     { numRuns: 1000 },
@@ -325,8 +325,8 @@ test("a Secret that is no copy, by its own word or by the label of the source th
 
 test("pass after pass ends in a state that asks for nothing", () => {
   fc.assert(
-    fc.property(situations, ({ standing, around }) => {
-      const state = settle(placeWith(standing), around);
+    fc.property(situations, ({ standing, context }) => {
+      const state = settle(placeWith(standing), context);
       expect(targetSteps(target, state, writtenSource(state)?.data)).toEqual([]);
     }),
     { numRuns: 1000 },
@@ -335,13 +335,13 @@ test("pass after pass ends in a state that asks for nothing", () => {
 
 test("a wanted copy ends as current, unless somebody paused it or the Secret is not ours", () => {
   fc.assert(
-    fc.property(situations, ({ standing, around }) => {
-      const [source] = around.candidates;
+    fc.property(situations, ({ standing, context }) => {
+      const [source] = context.candidates;
       const place = placeWith(standing);
-      const { kind } = settle(place, around);
-      if (source === undefined || around.isTerminating || kind === "stuck") return;
+      const { kind } = settle(place, context);
+      if (source === undefined || context.isTerminating || kind === "stuck") return;
       const isPaused = source.options.paused || standing?.pauses === true;
-      const isForeign = standing !== undefined && !isOurs(standing, around.candidates);
+      const isForeign = standing !== undefined && !isOurs(standing, context.candidates);
       expect(kind).toBe(isPaused ? "paused" : isForeign ? "conflict" : "current");
       expect(digestOf(place.secret?.data ?? {})).toBe(
         kind === "current" ? source.digest : (standing?.data ?? ""),
@@ -380,10 +380,10 @@ function placeWith(standing: StandingSecret | undefined): SecretPlace {
 /** Carries out at most three passes and answers the state that the last one found. */
 function settle(
   place: SecretPlace,
-  around: Omit<ObservedTarget, "copy" | "unmanaged">,
+  context: Omit<ObservedTarget, "copy" | "unmanaged">,
 ): TargetState {
   for (let pass = 1; ; pass++) {
-    const state = targetState({ ...around, ...place.seen() });
+    const state = targetState({ ...context, ...place.seen() });
     const steps = targetSteps(target, state, writtenSource(state)?.data);
     if (steps.length === 0 || pass === 4) return state;
     for (const write of steps.flat()) place.apply(write);

@@ -14,23 +14,23 @@ import { clockOf, passTo } from "./walk-clock.ts";
 import { type Report, reportOf } from "./walk-report.ts";
 import { entriesOf, firstNamespaces, type State, wantedOf } from "./walk-state.ts";
 import { elders, requesterNames, type WalkKind } from "./walk-values.ts";
-import { type Deed, namespaceMetadata, type Walk, type Wanted } from "./walk-steps.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import { type WalkAction, namespaceMetadata, type Walk, type Wanted } from "./walk-steps.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
-/** What a stage needs. */
-export interface StageOptions {
+/** What a fixture needs. */
+export interface WalkFixtureOptions {
   readonly run: Run;
-  readonly world: World;
+  readonly cluster: ProxiedCluster;
   readonly view: View;
   readonly subject: Pick<Walk, "kind" | "name">;
 }
 
 /**
- * The place of one object in one run: users' deeds are done and seen here. In what they write,
+ * One object in one run: does users' actions and reads what came of them. In what they write,
  * `the-` begins names of the run.
  */
-export class Stage {
-  readonly #options: StageOptions;
+export class WalkFixture {
+  readonly #options: WalkFixtureOptions;
   readonly #collection: string;
   readonly #path: string;
   #namespaces = firstNamespaces;
@@ -39,7 +39,7 @@ export class Stage {
   /** Of the run's clock, in milliseconds since its start: when the object was made. */
   bornAt = 0;
 
-  constructor(options: StageOptions) {
+  constructor(options: WalkFixtureOptions) {
     this.#options = options;
     const { subject, view } = options;
     this.#collection = collectionOf(subject.kind, view);
@@ -84,27 +84,27 @@ export class Stage {
     await pause(Math.max(0, this.#elderSince + 1_000 - Date.now()));
   }
 
-  /** Does a deed; false when the API server refuses it. Throws when neither comes about. */
-  async take(deed: Deed): Promise<boolean> {
-    switch (deed.do) {
+  /** Does a action; false when the API server refuses it. Throws when neither comes about. */
+  async take(action: WalkAction): Promise<boolean> {
+    switch (action.do) {
       case "put":
-        return this.#put(deed);
+        return this.#put(action);
       case "merge":
-        return this.#merge(deed.body);
+        return this.#merge(action.body);
       case "delete":
-        if (deed.byForce) await this.#merge({ metadata: { finalizers: null } });
+        if (action.byForce) await this.#merge({ metadata: { finalizers: null } });
         return isAccepted(await this.#ask(admin, { method: "DELETE", path: this.#path }));
       case "namespace":
-        this.#namespaces = { ...this.#namespaces, [deed.name]: deed.wants };
+        this.#namespaces = { ...this.#namespaces, [action.name]: action.wants };
         await this.#arrange({
           method: "PATCH",
-          path: `/api/v1/namespaces/the-${deed.name}`,
+          path: `/api/v1/namespaces/the-${action.name}`,
           type: patchTypes.merge,
-          body: { metadata: namespaceMetadata(deed.wants) },
+          body: { metadata: namespaceMetadata(action.wants) },
         });
         return true;
       case "pass":
-        await passTo(this.#options.run, clockOf(this.#options.run) + deed.seconds * 1_000);
+        await passTo(this.#options.run, clockOf(this.#options.run) + action.seconds * 1_000);
         return true;
     }
   }
@@ -162,7 +162,11 @@ export class Stage {
     );
   }
 
-  async #put({ object, by, keepsFinalizers }: Extract<Deed, { do: "put" }>): Promise<boolean> {
+  async #put({
+    object,
+    by,
+    keepsFinalizers,
+  }: Extract<WalkAction, { do: "put" }>): Promise<boolean> {
     for (let tries = 0; tries < 50; tries += 1) {
       const standing = await this.#standing();
       if (standing !== undefined && "deletionTimestamp" in standing.metadata)
@@ -217,7 +221,7 @@ export class Stage {
   }
 
   async #ask(by: Caller, request: Ask): Promise<Answer> {
-    const answer = await this.#options.world.ask(by, this.#real(request));
+    const answer = await this.#options.cluster.ask(by, this.#real(request));
     // A run waits until its controller has seen what somebody else has written.
     if (request.method !== "GET")
       await this.#options.run.perform(

@@ -34,7 +34,7 @@ export interface RunningWebhook {
 }
 
 /** What benchmarks happen on. */
-export interface Stage {
+export interface BenchFixture {
   readonly controlPlane: StartedControlPlane;
   /** A bare client as administrator. */
   readonly admin: BareClient;
@@ -52,7 +52,7 @@ export interface Stage {
  * Starts a control plane without audit log and without kube-controller-manager, which would write
  * beside what is measured for every new namespace, installs Latchkey, and bundles the controller.
  */
-export async function setStage(say: (line: string) => void): Promise<Stage> {
+export async function startBenchFixture(say: (line: string) => void): Promise<BenchFixture> {
   const source = await findOrBuildControlPlane(say);
   if (source.kind === "existing")
     throw new Error("benchmarks want a control plane of their own: unset USE_EXISTING_CLUSTER");

@@ -4,7 +4,7 @@ import { isTrueAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { admin, type Answer, type Caller } from "../support/cluster-connection.ts";
 import type { Run } from "./run.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** Somebody presents a key until its last use is recorded. */
 export interface Use {
@@ -31,13 +31,13 @@ export interface Admission {
  */
 export async function performWithWebhook(
   run: Run,
-  world: World,
+  cluster: ProxiedCluster,
   change: Use | Admission,
 ): Promise<void> {
   if ("use" in change) {
     const { key, path } = change.use;
     const recorded = async () =>
-      stringAt((await world.arrange({ method: "GET", path })).status, "lastActivity");
+      stringAt((await cluster.arrange({ method: "GET", path })).status, "lastActivity");
     const before = await recorded();
     const review = {
       apiVersion: "authentication.k8s.io/v1",
@@ -49,15 +49,15 @@ export async function performWithWebhook(
       return (await recorded()) !== before;
     });
   }
-  return again(run, () => tryToApply(run, world, change.admit));
+  return again(run, () => tryToApply(run, cluster, change.admit));
 }
 
 async function tryToApply(
   run: Run,
-  world: World,
+  cluster: ProxiedCluster,
   { by, collection, name, spec, object }: Admission["admit"],
 ): Promise<boolean> {
-  const found = await world.ask(admin, { method: "GET", path: `${collection}/${name}` });
+  const found = await cluster.ask(admin, { method: "GET", path: `${collection}/${name}` });
   const stored = found.code === 200 ? found : undefined;
   const { code: _, message: __, ...old }: Partial<Answer> = stored ?? {};
   const wanted = {
@@ -88,8 +88,8 @@ async function tryToApply(
   const both: Caller = { ...by, groups: [...(by.groups ?? []), "system:masters"] };
   const sent =
     stored === undefined
-      ? await world.ask(by, { method: "POST", path: collection, body })
-      : await world.ask(both, { method: "PUT", path: `${collection}/${name}`, body });
+      ? await cluster.ask(by, { method: "POST", path: collection, body })
+      : await cluster.ask(both, { method: "PUT", path: `${collection}/${name}`, body });
   return sent.code === 200 || sent.code === 201;
 }
 

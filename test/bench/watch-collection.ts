@@ -4,7 +4,7 @@ import type { BareClient } from "../support/bare-client.ts";
 import { metadataOf, parsed } from "../support/bench-objects.ts";
 
 /** An event of a watch. */
-export interface Sighting {
+export interface TimedEvent {
   readonly type: string;
   readonly object: Readonly<Record<string, unknown>>;
   /** On the clock of `performance`. */
@@ -12,11 +12,11 @@ export interface Sighting {
 }
 
 /** The events of a collection, kept until somebody asks. */
-export interface Sightings {
+export interface CollectionWatch {
   /** The first event, past or to come, that is wanted. */
-  first(isWanted: (seen: Sighting) => boolean): Promise<Sighting>;
+  first(isWanted: (seen: TimedEvent) => boolean): Promise<TimedEvent>;
   /** Is told of every event to come. */
-  each(look: (seen: Sighting) => void): void;
+  each(look: (seen: TimedEvent) => void): void;
   readonly stop: () => void;
 }
 
@@ -31,12 +31,12 @@ export async function watchCollection(
     selector = "",
     isKept = () => true,
   }: { readonly selector?: string; readonly isKept?: (line: string) => boolean } = {},
-): Promise<Sightings> {
+): Promise<CollectionWatch> {
   const { resourceVersion } = metadataOf(
     parsed(await client.send({ method: "GET", path: `${path}?limit=1` })),
   );
-  const kept: Sighting[] = [];
-  const waiting = new Set<(seen: Sighting) => void>();
+  const kept: TimedEvent[] = [];
+  const waiting = new Set<(seen: TimedEvent) => void>();
   const query = `watch=1&resourceVersion=${resourceVersion}${selector}`;
   const watch = client.watch(`${path}?${query}`, (line, at) => {
     if (!isKept(line)) return;
@@ -51,7 +51,7 @@ export async function watchCollection(
       const past = kept.find(isWanted);
       if (past !== undefined) return Promise.resolve(past);
       return new Promise((resolve) => {
-        const look = (seen: Sighting): void => {
+        const look = (seen: TimedEvent): void => {
           if (!isWanted(seen)) return;
           waiting.delete(look);
           resolve(seen);

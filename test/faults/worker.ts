@@ -4,7 +4,7 @@ import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret } from "../../src/tokens/connector-data.ts";
 import { admin } from "../support/cluster-connection.ts";
 import { isVisible, type View } from "../support/visible-objects.ts";
-import type { World } from "../support/proxied-cluster.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 const leasesOf = (system: string) => `/apis/coordination.k8s.io/v1/namespaces/${system}/leases`;
 const secretsOf = (system: string) => `/api/v1/namespaces/${system}/secrets`;
@@ -12,37 +12,37 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const api = "/apis/management.service/v1";
 const requesterHash = encodeURIComponent(labels.requesterHash);
 
-/** A part of the cluster where one run follows the other; lanes do not see each other. */
-export class Lane {
-  readonly world: World;
+/** Plays runs one after the other, in namespaces that no other worker sees. */
+export class Worker {
+  readonly cluster: ProxiedCluster;
   readonly #name: string;
   #runs = 0;
 
-  private constructor(world: World, name: string) {
-    this.world = world;
+  private constructor(cluster: ProxiedCluster, name: string) {
+    this.cluster = cluster;
     this.#name = name;
   }
 
-  static async open(world: World, name: string): Promise<Lane> {
-    await world.arrange({
+  static async open(cluster: ProxiedCluster, name: string): Promise<Worker> {
+    await cluster.arrange({
       method: "POST",
       path: "/api/v1/namespaces",
       body: { metadata: { name: `${name}-system` } },
     });
     // Made by the first webhook that needs it, and kept: runs shall be alike.
-    await world.arrange({
+    await cluster.arrange({
       method: "POST",
       path: secretsOf(`${name}-system`),
       body: JSON.parse(encodeBody(connectorKeySecret(`${name}-system`))),
     });
-    return new Lane(world, name);
+    return new Worker(cluster, name);
   }
 
   /** Fresh names for one run; nobody holds the Lease. */
   async nextView(): Promise<View> {
     this.#runs += 1;
     const system = `${this.#name}-system`;
-    await this.world.ask(admin, {
+    await this.cluster.ask(admin, {
       method: "DELETE",
       path: `${leasesOf(system)}/latchkey-controller`,
     });
@@ -61,10 +61,10 @@ export class Lane {
       [...clusterWide, `${api}/sharedsecrets`].map((path) => this.#removeAll(view, path)),
     );
     const namespaces = listAt(
-      await this.world.arrange({ method: "GET", path: "/api/v1/namespaces" }),
+      await this.cluster.arrange({ method: "GET", path: "/api/v1/namespaces" }),
       "items",
     ).filter((item) => isVisible(view, "namespaces", item));
-    await this.world.ask(admin, {
+    await this.cluster.ask(admin, {
       method: "DELETE",
       path: `${secretsOf(view.system)}?labelSelector=${encodeURIComponent(`${labels.component} in (${components.connectorData},${components.webhookCertificates})`)}`,
     });
@@ -76,7 +76,7 @@ export class Lane {
   }
 
   async #removeAll(view: View, path: string): Promise<void> {
-    const items = listAt(await this.world.arrange({ method: "GET", path }), "items").filter(
+    const items = listAt(await this.cluster.arrange({ method: "GET", path }), "items").filter(
       (item) => isVisible(view, "", item),
     );
     const [collection = ""] = path.split("?");
@@ -86,13 +86,13 @@ export class Lane {
         typeof namespace === "string"
           ? collection.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`)
           : collection;
-      await this.world.ask(admin, {
+      await this.cluster.ask(admin, {
         method: "PATCH",
         path: `${place}/${String(name)}`,
         type: "application/merge-patch+json",
         body: { metadata: { finalizers: null } },
       });
-      await this.world.ask(admin, { method: "DELETE", path: `${place}/${String(name)}` });
+      await this.cluster.ask(admin, { method: "DELETE", path: `${place}/${String(name)}` });
     }
   }
 
@@ -104,10 +104,10 @@ export class Lane {
       `${rbac}/namespaces/${name}/rolebindings`,
       `/apis/events.k8s.io/v1/namespaces/${name}/events`,
     ];
-    await Promise.all(inside.map((path) => this.world.ask(admin, { method: "DELETE", path })));
+    await Promise.all(inside.map((path) => this.cluster.ask(admin, { method: "DELETE", path })));
     const path = `/api/v1/namespaces/${name}`;
-    await this.world.ask(admin, { method: "DELETE", path });
-    await this.world.ask(admin, {
+    await this.cluster.ask(admin, { method: "DELETE", path });
+    await this.cluster.ask(admin, {
       method: "PUT",
       path: `${path}/finalize`,
       body: { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } },

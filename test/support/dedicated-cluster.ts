@@ -12,11 +12,11 @@ import { installLatchkey } from "./install-latchkey.ts";
  * False where tests cannot have control planes of their own: on an existing cluster, and without a
  * controller manager.
  */
-export const hasLoneClusters =
+export const hasDedicatedClusters =
   process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
 
 /** A control plane that one test file has for itself. */
-export interface LoneCluster {
+export interface DedicatedCluster {
   readonly controlPlane: StartedControlPlane;
   /** Path of Latchkey's bundle. */
   readonly program: string;
@@ -32,7 +32,7 @@ export interface LoneCluster {
 }
 
 /** How a lone cluster begins. */
-export interface LoneClusterOptions {
+export interface DedicatedClusterOptions {
   /** False leaves the installation to the test. */
   readonly install?: boolean;
   /** Flags of kube-apiserver beside the usual ones. */
@@ -40,10 +40,10 @@ export interface LoneClusterOptions {
 }
 
 /** Starts a control plane and installs Latchkey; no controller runs. */
-export async function startLoneCluster({
+export async function startDedicatedCluster({
   install = true,
   ...options
-}: LoneClusterOptions = {}): Promise<LoneCluster> {
+}: DedicatedClusterOptions = {}): Promise<DedicatedCluster> {
   const report = (line: string) => void process.stderr.write(`control plane: ${line}\n`);
   const controlPlane = await startControlPlane(await findOrBuildControlPlane(report), options);
   const connection = await connect(controlPlane.adminKubeconfig);
