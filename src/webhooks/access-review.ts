@@ -74,7 +74,7 @@ async function judge(
       onResult("not-ready");
       return {
         kind: "denied",
-        reason: "latchkey could not read which resources the API server serves; retry",
+        reason: "API discovery failed; retry",
       };
     }
     if (!book.isProven()) {

@@ -97,10 +97,7 @@ export function admissionHandler({
     const response = await judge(asked).catch((error: unknown) => {
       if (!isKubeError(error)) throw error;
       onResult("failed");
-      return refusal(
-        503,
-        "latchkey could not ask the API server what it needs to know to admit this; try again",
-      );
+      return refusal(503, "requests to the API server that admission requires failed; retry");
     });
     return json({
       apiVersion: admissionReviewVersion,

@@ -54,7 +54,7 @@ export function extractConnectorData({
     if (marks === undefined)
       return refused(
         503,
-        "spec.identity.connectorData: latchkey has not loaded its Secret latchkey-connector-key yet; retry",
+        "spec.identity.connectorData: Secret latchkey-connector-key is not loaded yet; retry",
       );
     if (stored !== undefined && isClaimOf(stored, data, marks)) return kept(stored);
     const claim = newClaim(data, marks);

@@ -61,13 +61,13 @@ export function rejectDuplicateKey({
       case "displaces":
         return refused(
           422,
-          "spec.key is the key of another OwnedAccessKey, which was created later and would lose it; set another one",
+          "spec.key: another OwnedAccessKey that was created later already has this key; set another key",
         );
       case "held":
         if (!(await mayRead(outcome.by, request, client))) return admitted(request);
         return refused(
           422,
-          "spec.key is the key of another OwnedAccessKey, which keeps it; set another one, or leave it empty to have one made",
+          "spec.key: another OwnedAccessKey already has this key; set another key, or leave spec.key empty to have one generated",
         );
     }
   };
@@ -136,7 +136,7 @@ export function digestWarnings({
   const sent = sentKey(object);
   if (sent?.form !== "digest" || sent.keyDigest === sentKey(oldObject)?.keyDigest) return [];
   return [
-    "spec.key is a digest that is not bound to the user, team or subject: who reads it can claim it first; use sha256:<16 digits>.<64 digits> instead (docs/owned-access-key.md)",
+    "spec.key: the digest is not bound to the user, team or subject, so a user who reads the digest can use it in another OwnedAccessKey first; use sha256:<16 digits>.<64 digits> instead (docs/owned-access-key.md)",
   ];
 }
 
@@ -173,7 +173,7 @@ export const newKeyOnTakeOver: AdmissionStep = (request) => {
   if (!takesOver(request) || index !== storedIndex) return admitted(request);
   return refused(
     422,
-    `spec.key is a digest of the key that is stored, which the requester ${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`,
+    `spec.key: must not be a digest of the stored key, which the requester ${JSON.stringify(storedRequester(oldObject) ?? "")} may know; set the digest of a new key`,
   );
 };
 

@@ -26,7 +26,7 @@ export function checkBlockOwnerDeletion(deps: OwnerAdmissionDeps): AdmissionStep
     if (owners.length > mostOwners)
       return refused(
         422,
-        `metadata.ownerReferences: blockOwnerDeletion is true in ${owners.length} of them; must be at most ${mostOwners}`,
+        `metadata.ownerReferences: has ${owners.length} entries with blockOwnerDeletion: true; must have at most ${mostOwners}`,
       );
     const asked = new Map<string, Promise<string | undefined>>();
     const problems = owners.map((owner) => {
@@ -46,14 +46,14 @@ async function problemOf(
   deps: OwnerAdmissionDeps,
 ): Promise<string | undefined> {
   const field = `metadata.ownerReferences[${owner.index}].blockOwnerDeletion`;
-  const needed = `${field} is true, which needs the verb delete on ${owner.kind} "${owner.name}" of ${owner.apiVersion}`;
+  const needed = `${field}: requires the verb delete on ${owner.kind} "${owner.name}" of ${owner.apiVersion}`;
   const served = await deps.discovery.kindOf(owner.apiVersion, owner.kind);
   if (served === undefined)
-    return `${field} is true, and the API server serves no ${owner.kind} of ${owner.apiVersion}: correct apiVersion and kind, or leave blockOwnerDeletion out`;
+    return `${field}: the API server does not serve ${owner.kind} of ${owner.apiVersion}; correct apiVersion and kind, or omit blockOwnerDeletion`;
   const beyond = scopeProblem(request.user, deletionOf(owner, served, request.namespace), deps);
   if (beyond !== undefined) return `${needed}: ${beyond}`;
   if (await mayDelete(owner, { served, request, client: deps.client })) return undefined;
-  return `${needed}: ask for that verb, or leave blockOwnerDeletion out`;
+  return `${needed}; ask an administrator for that verb, or omit blockOwnerDeletion`;
 }
 
 function deletionOf(

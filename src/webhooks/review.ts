@@ -15,10 +15,9 @@ export function readJson({ body }: HttpRequest): unknown {
 export function badReview(kind: string, apiVersion: string): HttpResponse {
   return plain(
     400,
-    `the body is no ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`,
+    `request body is not a valid ${kind} of ${apiVersion}; start kube-apiserver with the flags and files of latchkey trust-config --authorization`,
   );
 }
 
 /** What is said while the access keys in memory are not proven to be those of now. */
-export const unprovenSentence =
-  "latchkey's access key cache is not synced with the API server: no key is accepted until it is; retry";
+export const unprovenSentence = "access key cache not synced; retry";

@@ -40,7 +40,7 @@ describe.skipIf(!inject("hasPolicies"))("a Secret that becomes another credentia
         body: secret(body),
       } as const;
       expect(await ask(withKey, request)).toMatchObject(
-        answered(403, `root came with an access key and may not create Secret`),
+        answered(403, `root authenticated with an access key and may not create Secret`),
       );
       expect(await ask(root, request)).toMatchObject({ code: 201 });
     },

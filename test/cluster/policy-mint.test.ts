@@ -189,7 +189,7 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
 
 describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
   const withKey: Caller = { ...root, extra: { "management.service/key-id": ["k-17"] } };
-  const refused = answered(403, "root came with an access key");
+  const refused = answered(403, "root authenticated with an access key");
 
   it("makes a key for itself, and deletes that one, but does not change it", async () => {
     const name = unique("mint");
@@ -242,7 +242,7 @@ describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
     expect(answer).toMatchObject(
       answered(
         403,
-        "the request was made with an access key, which makes keys for its own identity and groups alone",
+        "a request made with an access key may create keys only for its own identity and groups",
       ),
     );
   });

@@ -131,13 +131,13 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
       change: {
         rules: [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["db"], verbs: ["get"] }],
       },
-      refusal: "rules must be about named objects",
+      refusal: "rules must only grant access to named objects",
     },
     {
       rule: "grants no Secrets in the whole cluster",
       kind: "clusterroles",
       change: { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
-      refusal: "rules must be about named objects",
+      refusal: "rules must only grant access to named objects",
     },
     {
       rule: "grants no kind whole",
@@ -147,7 +147,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
           { apiGroups: ["management.service"], resources: ["ownedaccesskeys"], verbs: ["get"] },
         ],
       },
-      refusal: "rules must be about named objects",
+      refusal: "rules must only grant access to named objects",
     },
     {
       rule: "grants no SharedSecrets of all namespaces",
@@ -162,7 +162,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
           },
         ],
       },
-      refusal: "rules must be about named objects",
+      refusal: "rules must only grant access to named objects",
     },
     {
       rule: "aggregates nothing",
@@ -184,7 +184,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
           },
         },
       },
-      refusal: "a label that aggregates rules into another role",
+      refusal: "labels that aggregate rules into another role",
     },
   ];
   it.each(refusedCreations)("$rule", async ({ kind, change, refusal }) => {
@@ -257,7 +257,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
   ];
   it.each(foreign)(
     "$rule",
-    async ({ method, path, body, refusal = "the stored object is not Latchkey's" }) => {
+    async ({ method, path, body, refusal = "the stored object is not managed by Latchkey" }) => {
       const { code: _, ...whole } = await arrange({ method: "GET", path });
       const request = {
         method,
@@ -282,9 +282,9 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
       path,
       body: { ...stored, metadata: { ...stored.metadata, labels: { [labelOf(kind)]: "1" } } },
     });
-    expect(taken).toMatchObject(answered(403, "the stored object is not Latchkey's"));
+    expect(taken).toMatchObject(answered(403, "the stored object is not managed by Latchkey"));
     expect(await ask(controller, { method: "DELETE", path })).toMatchObject(
-      answered(403, "the stored object is not Latchkey's"),
+      answered(403, "the stored object is not managed by Latchkey"),
     );
   });
 

@@ -134,14 +134,14 @@ describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a Sh
       rule: "may not name 65 projects",
       list: Array.from({ length: 65 }, (_, index) => `p${index}`).join(),
       code: 403,
-      refusal: "has 65 entries and must have at most 64",
+      refusal: "has 65 entries; must have at most 64",
       caller: platform,
     },
     {
       rule: "may not write more than 4096 characters",
       list: `${web}${",".repeat(4096)}`,
       code: 403,
-      refusal: "longer than 4096 characters",
+      refusal: "must have at most 4096 characters",
       caller: platform,
     },
     {

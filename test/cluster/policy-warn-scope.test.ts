@@ -30,27 +30,15 @@ describe
   .skipIf(!inject("hasPolicies"))
   .concurrent("a scope that cannot mean what was meant is accepted with a warning", () => {
     it.each<[string, unknown, string]>([
-      [
-        "a glob of projects",
-        { projects: [{ project: "web-*" }] },
-        '"web-*" is the name of no project',
-      ],
-      [
-        "a glob of spaces",
-        { spaces: [{ project: "web", space: "b*" }] },
-        '"b*" is the name of no project, space',
-      ],
+      ["a glob of projects", { projects: [{ project: "web-*" }] }, '"web-*" covers nothing'],
+      ["a glob of spaces", { spaces: [{ project: "web", space: "b*" }] }, '"b*" covers nothing'],
       [
         "a glob of virtual clusters",
         { virtualClusters: [{ project: "**", virtualCluster: "vc" }] },
-        '"**" is the name of no project',
+        '"**" covers nothing',
       ],
-      [
-        "a glob of clusters",
-        { clusters: [{ cluster: "*-prod" }] },
-        '"*-prod" is the name of no project',
-      ],
-      ["the verb *", { rules: [{ verbs: ["*"] }] }, 'the verb "*" is the name of no verb'],
+      ["a glob of clusters", { clusters: [{ cluster: "*-prod" }] }, '"*-prod" covers nothing'],
+      ["the verb *", { rules: [{ verbs: ["*"] }] }, 'the verb "*" is not supported'],
       ["a glob of namespaces", { rules: [{ namespaces: ["team-*"] }] }, '"team-*" in namespaces'],
       [
         "paths beside what is in no namespace",
@@ -66,7 +54,7 @@ describe
         await warningsOf("DirectClusterEndpointToken", { projects: [{ project: "web" }] }),
       ).toEqual([
         expect.stringMatching(
-          /no connected cluster enforces the scope of a direct token yet.*valid until it expires, even when this object is deleted/,
+          /connected clusters do not enforce the scope of a direct token yet.*valid until it expires, even when this object is deleted/,
         ),
       ]);
     });

@@ -71,14 +71,14 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       "sync is not enabled",
       object({ [annotations.sync]: "true" }, "web"),
       [
-        `metadata.annotations[${annotations.sync}] is "true", so the namespace receives no copies; set it to "enabled", or to "disabled" where that is meant`,
+        `metadata.annotations[${annotations.sync}] is "true", so the namespace receives no copies; must be "enabled" or "disabled"`,
       ],
     ],
     [
       "it is in no project",
       object({ [annotations.sync]: "enabled" }),
       [
-        `metadata.labels[${labels.project}] is missing, so the namespace receives no copies; set it to the name of the project (needs the verb assign on that project)`,
+        `metadata.labels[${labels.project}] is missing, so the namespace receives no copies; set it to the name of the project (requires the verb assign on that project)`,
       ],
     ],
     [
@@ -86,7 +86,7 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       object({ [annotations.sync]: "enabled", [annotations.syncFrom]: "team-a, *" }, "web"),
       [
         expect.stringContaining(
-          `metadata.annotations[${annotations.syncFrom}]: "*" is not the name of a namespace`,
+          `metadata.annotations[${annotations.syncFrom}]: "*" is not a valid namespace name`,
         ),
       ],
     ],
@@ -95,7 +95,7 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
       object({ [`${group}/sync-form`]: "team-a" }),
       [
         expect.stringContaining(
-          `metadata.annotations[${group}/sync-form] is not known on namespaces and has no effect`,
+          `metadata.annotations[${group}/sync-form] is unknown on Namespaces and has no effect`,
         ),
       ],
     ],
@@ -153,7 +153,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
       "a rule for nobody",
       object({ access: [{ verbs: ["get"], users: ["carol"] }, { verbs: ["get"] }] }),
       [
-        "spec.access[1] names no users and no teams, so it grants nothing; add users or teams, or remove the rule",
+        "spec.access[1] names no users or teams and grants nothing; add users or teams, or remove the rule",
       ],
     ],
     [
@@ -161,21 +161,21 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
       object({ access: [{ verbs: ["get", "delete"], users: ["carol"] }] }),
       [
         expect.stringContaining(
-          'spec.access[0].verbs has "delete" without "list" and "watch", so kubectl delete waits for ever',
+          'spec.access[0].verbs has "delete" without "list" and "watch", so kubectl delete does not return',
         ),
       ],
     ],
     [
       "an unknown field of the owner",
       object({ owner: { usr: "ops" } }),
-      ["spec.owner.usr is not known and has no effect; the fields are user and team"],
+      ["spec.owner.usr is unknown and has no effect; must be user or team"],
     ],
     [
       "an unknown annotation",
       object({}, { given: { [`${group}/sync-to-project`]: "web" } }),
       [
         expect.stringContaining(
-          `metadata.annotations[${group}/sync-to-project] is not known on SharedSecrets and has no effect`,
+          `metadata.annotations[${group}/sync-to-project] is unknown on SharedSecrets and has no effect`,
         ),
       ],
     ],
@@ -224,7 +224,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
   it("is warned of client-side apply, which repeats the data, at each such write", async () => {
     const name = unique("warned");
     const says = expect.stringContaining(
-      `metadata.annotations[${lastApplied}] repeats spec.data, because of client-side apply; use kubectl apply --server-side`,
+      `metadata.annotations[${lastApplied}] contains spec.data because of client-side apply; use kubectl apply --server-side`,
     );
     const applied = (a: string) =>
       warnings(["apply"], { object: object({ data: { a } }, { name }) });
@@ -332,7 +332,7 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
 
   it("a key in the annotation of client-side apply is warned of, a digest is not", async () => {
     const says = expect.stringContaining(
-      `metadata.annotations[${lastApplied}] repeats a secret of spec.key or spec.oidcLogin`,
+      `metadata.annotations[${lastApplied}] contains a secret of spec.key or spec.oidcLogin`,
     );
     const applied = async (key: string) =>
       (

@@ -106,7 +106,7 @@ describe.skipIf(inject("webhook") === undefined)("a key that another object hold
     });
     expect(answer).toMatchObject({
       code: 422,
-      message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+      message: expect.stringContaining("already has this key"),
     });
     expect(answer.message).not.toMatch(
       new RegExp(`${older.key}|${digestOf(older.key)}|${older.name}`),

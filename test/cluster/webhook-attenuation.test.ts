@@ -166,11 +166,11 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     }
     expect(await askWith(free.key, change)).toMatchObject({
       code: 403,
-      message: expect.stringContaining("came with an access key"),
+      message: expect.stringContaining("authenticated with an access key"),
     });
     expect(await askWith(free.key, { method: "DELETE", path: sibling.path })).toMatchObject({
       code: 403,
-      message: expect.stringContaining("came with an access key"),
+      message: expect.stringContaining("authenticated with an access key"),
     });
     expect(await worksAs(sibling)).toMatchObject({ username: root });
   });

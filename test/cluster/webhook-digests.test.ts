@@ -159,7 +159,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     );
     expect(answer).toMatchObject({
       code: 422,
-      message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+      message: expect.stringContaining("already has this key"),
     });
     expect(answer.message).not.toMatch(new RegExp(`${own.name}|${sha256(key)}`));
     expect(await whoIs(key)).toMatchObject({ username: alice.user });
@@ -229,7 +229,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
       return stderr;
     };
     const warned = await apply({ user: "alice", key: digestOf(key) });
-    expect(warned).toContain("Warning: spec.key is a digest that is not bound");
+    expect(warned).toContain("Warning: spec.key: the digest is not bound");
     expect(warned).not.toContain(sha256(key).slice(0, 8));
     expect(await apply({ user: "alice", key: digestOf(key), description: "changed" })).toBe("");
     expect(await apply({ user: "alice", key: boundDigest(key, "user:alice") })).toBe("");
@@ -318,7 +318,7 @@ describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () =
     );
     const refusal = {
       code: 422,
-      message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+      message: expect.stringContaining("already has this key"),
     };
     for (const by of [alice, auditor]) {
       expect(

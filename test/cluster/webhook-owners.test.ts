@@ -47,7 +47,7 @@ function makeOwned(wanted: Wanted, name = unique("owned")): Promise<Answer> {
 const refused = {
   code: 422,
   message: expect.stringContaining(
-    'metadata.ownerReferences[0].blockOwnerDeletion is true, which needs the verb delete on ConfigMap "others" of v1',
+    'metadata.ownerReferences[0].blockOwnerDeletion: requires the verb delete on ConfigMap "others" of v1',
   ),
 };
 

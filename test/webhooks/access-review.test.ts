@@ -79,7 +79,7 @@ describe("denied is", () => {
       "everything while the keys are not read",
       { view: resolvedKeyWith(), isCold: true },
       reviewOf("web-1"),
-      /access key cache is not synced/,
+      /access key cache not synced/,
     ],
   ])("%s", async (_rule, seen, body, reason) => {
     const deps = fakeReviewDeps(seen);
@@ -161,7 +161,7 @@ describe("a resource that discovery does not know", () => {
     const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
     expect(await statusOf(deps, reviewFor("broken"))).toMatchObject({
       denied: true,
-      reason: expect.stringMatching(/could not read which resources/),
+      reason: expect.stringMatching(/API discovery failed/),
     });
     expect(deps.results).toEqual(["not-ready"]);
   });

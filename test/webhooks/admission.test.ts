@@ -198,7 +198,7 @@ describe("a request that came with a key", () => {
     });
     expect(response).toMatchObject({
       allowed: false,
-      status: { code: 503, message: expect.stringContaining("access key cache is not synced") },
+      status: { code: 503, message: expect.stringContaining("access key cache not synced") },
     });
   });
 

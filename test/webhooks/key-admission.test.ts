@@ -82,7 +82,7 @@ async function outcome(sent: AdmissionRequest, views: readonly ResolvedKey[], ma
 const refusal = {
   kind: "refused",
   code: 422,
-  message: expect.stringContaining("spec.key is the key of another OwnedAccessKey"),
+  message: expect.stringContaining("already has this key"),
 };
 
 describe("that an object holds a key is told", () => {

@@ -39,7 +39,9 @@ describe("an owner that is held back", () => {
     expect(await sent(owners)).toMatchObject({
       kind: "refused",
       code: 422,
-      message: expect.stringContaining("17 of them; must be at most 16"),
+      message: expect.stringContaining(
+        "has 17 entries with blockOwnerDeletion: true; must have at most 16",
+      ),
     });
     expect([asked, client.requests]).toEqual([[], []]);
   });
@@ -57,7 +59,7 @@ describe("an owner that is held back", () => {
     expect(await sent([owner("a", 0), owner("b", 1, "unknown/v1")])).toMatchObject({
       kind: "refused",
       message: expect.stringMatching(
-        /ownerReferences\[0\].*needs the verb delete on ConfigMap "a" of v1/,
+        /ownerReferences\[0\].*requires the verb delete on ConfigMap "a" of v1/,
       ),
     });
   });

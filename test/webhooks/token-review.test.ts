@@ -86,7 +86,7 @@ test.each<[string, Parameters<typeof fakeReviewDeps>[0]]>([
     expect.objectContaining({
       status: {
         authenticated: false,
-        error: expect.stringContaining("access key cache is not synced"),
+        error: expect.stringContaining("access key cache not synced"),
       },
     }),
   ]);
