@@ -20,8 +20,8 @@ import { RequesterCounts } from "./requester-counts.ts";
 import { createKeyResolver, keyIndexers, keyIndexes } from "./key-resolver.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
 
-/** What was found for a presented key: what cannot be a key is garbage, and is not looked up. */
-export type LookupResult = ResolvedKey | "garbage" | "unknown";
+/** What was found for a presented key: what cannot be a key is malformed, and is not looked up. */
+export type LookupResult = ResolvedKey | "malformed" | "unknown";
 
 /** All access keys and what bears on them, in memory. */
 export interface AccessKeyCache {
@@ -129,7 +129,7 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
     isWatchOpen: () => keys.isWatchOpen,
     lookup(presented) {
       const plain = presentedKey(presented);
-      if (plain === undefined) return "garbage";
+      if (plain === undefined) return "malformed";
       const holder = oldestFirst(byIndex(plain.index)).find((key) => plain.matches(key));
       return holder === undefined ? "unknown" : views.viewOf(holder);
     },

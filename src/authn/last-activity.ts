@@ -77,7 +77,7 @@ export class LastActivity {
     const left = [...this.#uses.keys()];
     const results = await Promise.allSettled(left.map((uid) => this.#write(uid)));
     const lost = results.filter(({ status }) => status === "rejected").length;
-    if (lost > 0) log.warn({ uses: lost }, "last uses of keys could not be written");
+    if (lost > 0) log.warn({ uses: lost }, "writing last activity of access keys failed");
   }
 
   async #write(uid: Key): Promise<Result> {

@@ -88,7 +88,10 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result>
     bindings,
   });
   if (plan.conflicts.length > 0)
-    deps.log.warn({ names: plan.conflicts }, "names of requester grants are somebody else's");
+    deps.log.warn(
+      { names: plan.conflicts },
+      "ClusterRoles or ClusterRoleBindings already exist and are not managed by Latchkey",
+    );
   await applyPlan(plan, deps);
   return nextEnd(all, deps);
 }

@@ -22,7 +22,7 @@ export class TargetFailures extends Failures {
         if (said !== undefined)
           log.info(
             { controller: "copy", object: target, reason: said.reason, why: said.message },
-            "target refused the copy",
+            "writing the target Secret failed",
           );
         recount(refOf(target));
       },

@@ -78,7 +78,7 @@ export function createDiscovery({ transport, clock, log }: DiscoveryDeps): Disco
     const call = { method: "GET", path, accept: aggregatedDiscovery } as const;
     const resources = parseGroupDiscovery(bodyOf(call, await transport.request(call)));
     if (resources === undefined)
-      throw new KubeError(`GET ${path}: the answer is not an APIGroupDiscoveryList`, {
+      throw new KubeError(`GET ${path}: response is not an APIGroupDiscoveryList`, {
         code: "ServerError",
         status: 0,
       });

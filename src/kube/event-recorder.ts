@@ -61,7 +61,7 @@ export class EventRecorder {
       };
       this.#options.log.warn(
         { ...about, ...(isKubeError(error) ? { code: error.code } : { error }) },
-        "event could not be told",
+        "recording the Event failed",
       );
     }
   }

@@ -72,10 +72,10 @@ export function unprovenBecause(
   now: number,
 ): string | undefined {
   if (isProven(state, now)) return undefined;
-  if (!state.isSynced) return `${plural} not listed yet`;
+  if (!state.isSynced) return `${plural} not synced yet`;
   const since =
     state.openedAt === undefined ? "" : ` for ${Math.floor((now - state.openedAt) / 1000)} s`;
-  return `${plural}: the API server has answered no watch${since}; check the connection to it`;
+  return `${plural}: no watch response from the API server${since}; check the connection`;
 }
 
 const proofLookMs = 200;

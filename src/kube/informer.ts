@@ -345,7 +345,7 @@ export class Informer<T> {
     } catch (error) {
       this.#deps.log.error(
         { resource: this.resource.plural, object: rawKey(raw), error },
-        "object cannot be read",
+        "parsing the object failed",
       );
       return undefined;
     }

@@ -150,7 +150,7 @@ export class LeaderElection {
       const attempt = await this.#attemptInTime();
       if (attempt.kind === "ours" && this.#renewed(attempt)) continue;
       if (attempt.kind === "unknown" && this.remainingMs() > 0) continue;
-      log.error({ lease: lease.name, takenByAnother: attempt.kind === "theirs" }, "lease lost");
+      log.error({ lease: lease.name, takenByAnother: attempt.kind === "theirs" }, "Lease lost");
       return "lost";
     }
   }
@@ -176,8 +176,8 @@ export class LeaderElection {
       this.#written = undefined;
       const fields = { lease: this.#options.lease.name, code: error.code };
       if (error.code === "Conflict" || error.code === "AlreadyExists")
-        this.#options.log.info(fields, "lease was written by another");
-      else this.#options.log.warn(fields, "lease request failed; trying again");
+        this.#options.log.info(fields, "Lease was updated by another process");
+      else this.#options.log.warn(fields, "Lease request failed, retrying");
       return { kind: "unknown" };
     }
   }
@@ -254,7 +254,7 @@ export class LeaderElection {
       if (!isKubeError(error)) throw error;
       log.warn(
         { lease: lease.name, code: error.code },
-        "lease could not be given back; it runs out by itself",
+        "releasing the Lease failed, it expires without a renewal",
       );
     } finally {
       this.#end();

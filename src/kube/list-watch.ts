@@ -165,7 +165,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
       if (error instanceof KubeError) throw error;
     }
     if (resourceVersion === undefined)
-      throw new KubeError(`GET ${path}: the list broke off`, { code: "Network", status: 0 });
+      throw new KubeError(`GET ${path}: list response ended early`, { code: "Network", status: 0 });
     return resourceVersion;
   }
 
@@ -280,7 +280,7 @@ function parseEvent(call: ApiRequest, line: string): WatchEvent {
   try {
     event = JSON.parse(line);
   } catch {
-    throw new KubeError(`${call.method} ${call.path}: a watch event is not JSON`, {
+    throw new KubeError(`${call.method} ${call.path}: watch event is not JSON`, {
       code: "Network",
       status: 0,
     });
@@ -302,7 +302,7 @@ async function refusalOf(
   } catch (error) {
     return error;
   }
-  return new KubeError(`${call.method} ${call.path}: ${status} is no watch`, {
+  return new KubeError(`${call.method} ${call.path}: status ${status} instead of a watch`, {
     code: "Network",
     status,
   });

@@ -77,13 +77,16 @@ function requeue(key: Key, next: Result, queue: WorkQueue): void {
 function retry(key: Key, error: KubeError, { name, queue, log }: LoopOptions): void {
   queue.addAfterFailure(key, error.retryAfterMs);
   const fields = { controller: name, object: key, code: error.code, why: error.message };
-  if (error.code === "Fenced") log.debug(fields, "no write without the lease; trying again");
-  else if (error.code === "Conflict") log.info(fields, "seen state was stale; trying again");
-  else log.warn(fields, "request failed; trying again");
+  if (error.code === "Fenced") log.debug(fields, "write not sent without the Lease, requeueing");
+  else if (error.code === "Conflict") log.info(fields, "conflict, requeueing");
+  else log.warn(fields, "request failed, requeueing");
 }
 
 function reportBug(key: Key, error: unknown, { name, queue, log, metrics }: LoopOptions): void {
   queue.addAfterFailure(key);
   metrics.unexpectedError();
-  log.error({ controller: name, object: key, error }, "bug in a reconcile; trying again");
+  log.error(
+    { controller: name, object: key, error },
+    "reconcile failed with an unexpected error, requeueing",
+  );
 }

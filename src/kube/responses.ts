@@ -19,7 +19,7 @@ function parseJson(call: ApiRequest, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new KubeError(`${call.method} ${call.path}: the answer is not JSON`, {
+    throw new KubeError(`${call.method} ${call.path}: response is not JSON`, {
       code: "Network",
       status: 0,
     });

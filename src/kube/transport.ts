@@ -219,7 +219,7 @@ function timeAllowed(
   if (fence === undefined || method === "GET") return timeoutMs;
   const leftMs = fence();
   if (leftMs <= 0)
-    throw new KubeError(`${method} ${path}: not sent, the lease is not held`, {
+    throw new KubeError(`${method} ${path}: not sent, this process does not hold the Lease`, {
       code: "Fenced",
       status: 0,
     });
@@ -258,6 +258,6 @@ function networkError(call: ApiRequest, error: unknown): KubeError {
   const code =
     error instanceof Error && "code" in error && typeof error.code === "string"
       ? error.code
-      : "no answer";
+      : "no response";
   return new KubeError(`${call.method} ${call.path}: ${code}`, { code: "Network", status: 0 });
 }

@@ -32,7 +32,7 @@ export class ByteBudget {
  */
 export type Body =
   | { readonly kind: "whole"; readonly text: string; release(): void }
-  | { readonly kind: "too-large" | "no-room" | "too-slow" | "broken" };
+  | { readonly kind: "too-large" | "overloaded" | "too-slow" | "broken" };
 
 /** What reading a body needs. */
 export interface BodyDeps {
@@ -77,7 +77,7 @@ export function readBody(
       });
     const onData = (chunk: Buffer): void => {
       if (bytes + chunk.length > most) return settle({ kind: "too-large" });
-      if (!budget.take(chunk.length)) return settle({ kind: "no-room" });
+      if (!budget.take(chunk.length)) return settle({ kind: "overloaded" });
       bytes += chunk.length;
       chunks.push(chunk);
       cancelSilence();

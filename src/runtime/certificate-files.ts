@@ -56,7 +56,7 @@ export async function followCertificateFiles(
       // Half of a new set of files may be there.
       log.warn(
         { directory, why: error instanceof Error && "code" in error ? error.code : "unreadable" },
-        "certificate files cannot be used",
+        "certificate files are invalid",
       );
     }
     await sleep(lookMs, { clock, signal });

@@ -39,7 +39,7 @@ export interface HttpServerOptions {
  * What a server refuses to protect itself: a connection beyond its limits, and a body that is too
  * large, too slow, or one too many at a time.
  */
-export const httpRefusals = ["connection", "too-large", "too-slow", "no-room"] as const;
+export const httpRefusals = ["connection", "too-large", "too-slow", "overloaded"] as const;
 
 /** One of them. */
 export type HttpRefusal = (typeof httpRefusals)[number];
@@ -255,7 +255,7 @@ async function serve(
       connections.answered(id);
     }
   } catch (error) {
-    log.debug({ error }, "client went away");
+    log.debug({ error }, "client closed the connection");
     outgoing.destroy();
   }
 }
@@ -288,9 +288,9 @@ function bodyOf(
 }
 
 const refusals = {
-  "too-large": plain(413, "body too large"),
-  "too-slow": plain(408, "body too slow"),
-  "no-room": plain(503, "too many requests at a time; retry", { "retry-after": "1" }),
+  "too-large": plain(413, "request body too large"),
+  "too-slow": plain(408, "request body timed out"),
+  overloaded: plain(503, "too many concurrent requests; retry", { "retry-after": "1" }),
 } as const;
 
 function refusalOf({ kind }: Body, { onRefused }: ServeOptions): HttpResponse {

@@ -15,62 +15,62 @@ export const metricTable = {
   },
   reconcileSeconds: {
     name: "controller_runtime_reconcile_time_seconds",
-    help: "Seconds that a reconcile took.",
+    help: "Duration of a reconcile in seconds.",
     labelNames: ["controller"],
   },
   reconcileErrors: {
     name: "controller_runtime_reconcile_errors_total",
-    help: "Reconciles that failed and are tried again.",
+    help: "Reconciles that failed and are requeued.",
     labelNames: ["controller"],
   },
   reconcileBugs: {
-    name: "latchkey_reconcile_bugs_total",
-    help: "Failed reconciles that threw what no failing machine explains: bugs.",
+    name: "latchkey_reconcile_unexpected_errors_total",
+    help: "Reconciles that failed with an unexpected error, which is a bug.",
     labelNames: ["controller"],
   },
   queueDepth: {
     name: "workqueue_depth",
-    help: "Keys that wait for a worker.",
+    help: "Items in the queue.",
     labelNames: ["name"],
   },
   queueAdds: {
     name: "workqueue_adds_total",
-    help: "Keys put into the queue.",
+    help: "Items added to the queue.",
     labelNames: ["name"],
   },
   queueRetries: {
     name: "workqueue_retries_total",
-    help: "Keys put back after a failure.",
+    help: "Items added to the queue again after a failure.",
     labelNames: ["name"],
   },
   requests: {
     name: "rest_client_requests_total",
-    help: "Requests to the API server; code is <error> when no answer came.",
+    help: "Requests to the API server; code is <error> when there was no response.",
     labelNames: ["code", "method", "host"],
   },
   requestLimit: {
-    name: "latchkey_request_limit",
-    help: "Requests to the API server that may be in flight at a time; fewer than --write-concurrency after it answered 429.",
+    name: "latchkey_request_concurrency_limit",
+    help: "Maximum number of concurrent requests to the API server; below --write-concurrency after responses with status 429.",
     labelNames: ["pool"],
   },
   reviews: {
     name: "latchkey_reviews_total",
-    help: "Questions of kube-apiserver by kind (token, access, admission) and result; garbage is what cannot be a key.",
+    help: "Reviews from kube-apiserver by kind (token, access, admission) and result; malformed: the token is not an access key.",
     labelNames: ["kind", "result"],
   },
   reviewSeconds: {
     name: "latchkey_review_duration_seconds",
-    help: "Seconds that the answer to a question of kube-apiserver took.",
+    help: "Duration of a review from kube-apiserver in seconds.",
     labelNames: ["kind"],
   },
   certificateEnd: {
     name: "latchkey_certificate_expiry_timestamp_seconds",
-    help: "When a certificate of the webhook ends, in seconds since the epoch; it is renewed when a third of its life is left.",
+    help: "Expiry time of a certificate of the webhook in seconds since the epoch; it is renewed when a third of its validity remains.",
     labelNames: ["certificate"],
   },
   certificateProblem: {
     name: "latchkey_certificate_problem",
-    help: "1 while something is wrong with the certificates of the webhook, by problem: ca-changed (kube-apiserver has not shown a client certificate of the CA of now), secret-missing and secret-unreadable (the webhook serves with what it has in memory).",
+    help: "1 while there is a problem with the certificates of the webhook, else 0. Problems: ca-changed (kube-apiserver has not presented a client certificate of the current CA), secret-missing and secret-unreadable (the webhook serves with the certificates in its memory).",
     labelNames: ["problem"],
   },
   objects: {
@@ -80,22 +80,22 @@ export const metricTable = {
   },
   syncTargets: {
     name: "latchkey_sync_targets",
-    help: "Targets of SharedSecrets by state: synced, conflict (a Secret that is not managed by Latchkey), failed (a refused write) and pending. Every replica of the controller counts all of them.",
+    help: "Targets of SharedSecrets by state: synced, conflict (a Secret that is not managed by Latchkey), failed (a rejected write) and pending. Every replica of the controller counts all of them.",
     labelNames: ["state"],
   },
   watchOpened: {
     name: "latchkey_watch_opened_timestamp_seconds",
-    help: "When the API server last began to answer a watch of a resource, in seconds since the epoch; 0: never.",
+    help: "Time when the API server last opened a watch of a resource, in seconds since the epoch; 0 if never.",
     labelNames: ["resource"],
   },
   cacheFresh: {
     name: "latchkey_cache_fresh",
-    help: "1 while the webhook has proof that its cache is the state of the last 30 seconds, else 0: it then accepts no access key.",
+    help: "1 while the cache of the webhook is at most 30 seconds old, else 0; at 0 the webhook accepts no access key.",
     labelNames: ["cache"],
   },
   httpRefusals: {
     name: "latchkey_http_refusals_total",
-    help: "What a server refused to protect itself, by server (http, webhook) and reason: a connection beyond its limits, and a body that is too-large, too-slow or has no-room.",
+    help: "Connections and requests that a server refused, by server (http, webhook) and reason: connection (connection limit), too-large, too-slow and overloaded (request body).",
     labelNames: ["server", "reason"],
   },
   leading: {

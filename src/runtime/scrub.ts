@@ -85,7 +85,7 @@ function scrubError(error: Error): Record<string, unknown> {
 
 // A SyntaxError of JSON.parse quotes the text that it could not read.
 function messageOf(error: Error): string {
-  return error instanceof SyntaxError ? "text could not be parsed" : scrubText(error.message);
+  return error instanceof SyntaxError ? "invalid syntax" : scrubText(error.message);
 }
 
 function scrubText(text: string): string {

@@ -31,7 +31,7 @@ export function shutdownSignal({ process, clock, log, exitHard }: ShutdownOption
       log.info({ signal: name }, "shutting down");
       shutdown.abort();
     } else if (clock.monotonic() - askedAt >= sameWishMs) {
-      log.warn({ signal: name }, "exiting without waiting for the shutdown to end");
+      log.warn({ signal: name }, "exiting before the shutdown is complete");
       exitHard(exitCodes[name]);
     }
   }

@@ -87,7 +87,7 @@ export function parseConnectorKey(raw: unknown): SecretText {
   const key = stringAt(recordAt(raw, "data"), "key") ?? "";
   if (Buffer.from(key, "base64").length < 32)
     throw new Error(
-      `Secret ${ownObjects.connectorKey} holds no key of 32 bytes; delete it to have a new one made`,
+      `Secret ${ownObjects.connectorKey} must contain a key of 32 bytes; delete the Secret to generate a new key`,
     );
   return new SecretText(key);
 }

@@ -43,7 +43,7 @@ export class SigningKeysError extends Error {
 
   constructor(problem: string) {
     super(
-      `Secret ${ownObjects.signingKeys}: ${problem}; restore it, or delete it to have new keys made`,
+      `Secret ${ownObjects.signingKeys}: ${problem}; restore the Secret, or delete it to generate new keys`,
     );
     this.name = "SigningKeysError";
   }
@@ -58,9 +58,9 @@ export function parseSigningKeys(raw: unknown): ObservedSigningKeys {
   const keys = listAt(parseJson(encoded), "keys").map(parseKey);
   const [signing, second] = keys.filter(({ state }) => state === "signing");
   if (signing === undefined || second !== undefined)
-    throw new SigningKeysError(`${dataKey} does not have exactly one key with state signing`);
+    throw new SigningKeysError(`${dataKey} must have exactly one key with state signing`);
   if (new Set(keys.map(({ kid }) => kid)).size < keys.length)
-    throw new SigningKeysError(`${dataKey} has a key twice`);
+    throw new SigningKeysError(`${dataKey} contains a duplicate key`);
   return { keys, signing };
 }
 
@@ -132,15 +132,15 @@ function parseKey(raw: unknown, index: number): SigningKey {
   const where = `${dataKey}, key ${index}`;
   const state = stateOf(stringAt(raw, "state"));
   if (state === undefined)
-    throw new SigningKeysError(`${where}: state is not next, signing or retired`);
+    throw new SigningKeysError(`${where}: state must be next, signing or retired`);
   const createdAt = stringAt(raw, "createdAt") ?? "";
   if (Number.isNaN(Date.parse(createdAt)))
-    throw new SigningKeysError(`${where}: createdAt is not a time`);
+    throw new SigningKeysError(`${where}: createdAt must be an RFC 3339 time`);
   const key = es256KeyOf(recordAt(raw, "privateJwk"));
   if (key === undefined)
-    throw new SigningKeysError(`${where}: privateJwk is not a private P-256 key`);
+    throw new SigningKeysError(`${where}: privateJwk must be a private P-256 key`);
   if (key.kid !== stringAt(raw, "kid"))
-    throw new SigningKeysError(`${where}: kid is not the thumbprint of the key`);
+    throw new SigningKeysError(`${where}: kid must be the thumbprint of the key`);
   return { ...key, state, createdAt };
 }
 

@@ -62,7 +62,7 @@ export class WebhookCertificatesError extends Error {
 
   constructor(problem: string) {
     super(
-      `Secret ${ownObjects.webhookCertificates}: ${problem}; restore it, or delete it: a webhook that runs creates it again with the certificates in its memory, and new ones are made only where none runs`,
+      `Secret ${ownObjects.webhookCertificates}: ${problem}; restore the Secret, or delete it: a running webhook recreates it with the certificates in its memory; without one, new certificates are generated`,
     );
     this.name = "WebhookCertificatesError";
   }

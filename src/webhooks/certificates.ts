@@ -179,7 +179,7 @@ export function createCertificates(
     for (const problem of now.filter((one) => !reported.includes(one)))
       log.warn({ problem, ...factsOf(problem) }, certificateProblemSentences[problem]);
     for (const problem of reported.filter((one) => !now.includes(one)))
-      log.info({ problem }, "problem with the certificates of the webhook is over");
+      log.info({ problem }, "webhook certificate problem resolved");
     reported = now;
   }
 
@@ -258,7 +258,7 @@ export function createCertificates(
       );
       log.info(
         { former: formerCaText(former), isNew: made !== inUse },
-        "Secret of the webhook's certificates created",
+        "webhook certificate Secret created",
       );
     } catch (error) {
       // Another replica was first, and the watch tells of its certificates.
@@ -297,7 +297,8 @@ export function createCertificates(
         webhookCertificatesSecret(renewed, { namespace, uid, resourceVersion }, former),
       ),
     );
-    if (names.length > 0) log.info({ certificates: names.join(", ") }, "certificates renewed");
+    if (names.length > 0)
+      log.info({ certificates: names.join(", ") }, "webhook certificates renewed");
   }
 
   return {

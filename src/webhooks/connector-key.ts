@@ -71,7 +71,7 @@ export function createConnectorKey({
         } catch (error) {
           log.warn(
             isKubeError(error) ? { code: error.code, why: error.message } : { error },
-            "key of connector data cannot be loaded; retrying",
+            "loading the connector data key failed, retrying",
           );
           await sleep(pauseMs, { clock, signal });
         }

@@ -11,7 +11,7 @@ import { badReview, readJson, unprovenSentence } from "./review.ts";
 /**
  * How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one.
  */
-export type TokenReviewResult = "authenticated" | "garbage" | "unknown" | "refused" | "not-ready";
+export type TokenReviewResult = "authenticated" | "malformed" | "unknown" | "refused" | "not-ready";
 
 /** What TokenReviews are answered from. */
 export interface TokenReviewDeps {

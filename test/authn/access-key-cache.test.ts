@@ -81,7 +81,7 @@ describe("a presented key is found", () => {
       present(book, digest),
       present(book, "nobody-has-this-key"),
       present(book, "short"),
-    ]).toEqual(["garbage", "unknown", "garbage"]);
+    ]).toEqual(["malformed", "unknown", "malformed"]);
     stop.abort();
   });
 
@@ -246,7 +246,7 @@ test("nothing counts before everything is listed", () => {
     "namespaces",
     "clusterroles",
     "validatingadmissionpolicies",
-  ].map((plural) => `${plural} not listed yet`);
+  ].map((plural) => `${plural} not synced yet`);
   expect([book.isProven(), book.unprovenBecause()]).toEqual([
     false,
     expect.arrayContaining(unlisted),
@@ -267,7 +267,7 @@ test("nothing counts any more 30 s after the last watch of any kind was opened",
     "clusterroles",
     "validatingadmissionpolicies",
   ].map((plural) =>
-    expect.stringContaining(`${plural}: the API server has answered no watch for 30 s`),
+    expect.stringContaining(`${plural}: no watch response from the API server for 30 s`),
   );
   expect([book.isProven(), book.unprovenBecause()]).toEqual([
     false,

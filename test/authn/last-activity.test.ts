@@ -129,7 +129,11 @@ describe("the last use of a key", () => {
     seen.use();
     await seen.end();
     expect(seen.log.lines.filter(({ level }) => level === "warn")).toEqual([
-      { level: "warn", fields: { uses: 1 }, message: "last uses of keys could not be written" },
+      {
+        level: "warn",
+        fields: { uses: 1 },
+        message: "writing last activity of access keys failed",
+      },
     ]);
   });
 

@@ -16,7 +16,7 @@ export interface Reading {
   readonly residentMB: number;
   /** The longest block since the reading before. */
   readonly blockMs: number;
-  /** Keys that wait for a worker. */
+  /** Items in the queue. */
   readonly waiting: number;
   /** Passes that have ended. */
   readonly passes: number;

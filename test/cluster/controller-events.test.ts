@@ -183,7 +183,9 @@ describe.concurrent("a namespace that cannot be written", () => {
     const says = { [annotations.syncError]: expect.stringContaining("no such key here") };
     await becomes("the copy to say why", async () => (await look(copy)).metadata.annotations, says);
     const lines = linesAbout(`${target}/${fresh.name}`);
-    expect(lines.filter((line) => line.includes("target refused the copy"))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes("writing the target Secret failed"))).toHaveLength(
+      1,
+    );
     expect(lines.filter((line) => /"level":"(?:warn|error)"/.test(line))).toEqual([]);
 
     await change(`/api/v1/namespaces/${target}`, { metadata: { labels: { [refusal]: null } } });

@@ -8,7 +8,8 @@ export const canary = "canary-";
 const canaries = [canary, Buffer.from(canary).toString("base64").slice(0, 8)];
 
 /** Log lines that stand for a mistake of Latchkey's own. */
-const bugs = /bug in a reconcile|object cannot be read|"code":"BadRequest"/;
+const bugs =
+  /reconcile failed with an unexpected error|parsing the object failed|"code":"BadRequest"/;
 
 /**
  * The secret values of these tests that a text shows, plain or as base64; the text itself is not

@@ -84,7 +84,8 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
     const notReady = async () => {
       const [status, text] = await answerOf("/readyz");
       return (
-        status === 503 && text.includes("ownedaccesskeys: the API server has answered no watch for")
+        status === 503 &&
+        text.includes("ownedaccesskeys: no watch response from the API server for")
       );
     };
     await eventually(notReady, { ...patience, what: "readiness to name each kind" });

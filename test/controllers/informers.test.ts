@@ -285,8 +285,8 @@ test("it ends when told to, before Secrets of others are followed, too", async (
   const ended = informers.run(stop.signal);
   await settled();
   expect(informers.unprovenBecause()).toEqual([
-    "namespaces not listed yet",
-    "secrets not listed yet",
+    "namespaces not synced yet",
+    "secrets not synced yet",
   ]);
   stop.abort();
   await ended;

@@ -132,7 +132,7 @@ function listener(onMistake: (line: string) => void): Logger {
     info() {},
     warn() {},
     error: (fields, message) =>
-      message === "lease lost" || onMistake(`${message} ${JSON.stringify(fields, withErrors)}`),
+      message === "Lease lost" || onMistake(`${message} ${JSON.stringify(fields, withErrors)}`),
   };
 }
 

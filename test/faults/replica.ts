@@ -187,5 +187,5 @@ export class Replica {
 }
 
 function isMistake(line: unknown): boolean {
-  return stringAt(line, "level") === "error" && stringAt(line, "message") !== "lease lost";
+  return stringAt(line, "level") === "error" && stringAt(line, "message") !== "Lease lost";
 }

@@ -20,17 +20,17 @@ test.each<[string, WatchState, string | undefined]>([
   [
     "that was never listed",
     { isSynced: false, openedAt: undefined, provenForMs },
-    "pods not listed yet",
+    "pods not synced yet",
   ],
   [
     "that was never listed, whatever was answered",
     { isSynced: false, openedAt: now, provenForMs },
-    "pods not listed yet",
+    "pods not synced yet",
   ],
   [
     "that was listed and never watched",
     { isSynced: true, openedAt: undefined, provenForMs },
-    "pods: the API server has answered no watch; check the connection to it",
+    "pods: no watch response from the API server; check the connection",
   ],
   ["whose watch was answered now", { isSynced: true, openedAt: now, provenForMs }, undefined],
   [
@@ -41,12 +41,12 @@ test.each<[string, WatchState, string | undefined]>([
   [
     "whose watch was answered 30 s ago",
     { isSynced: true, openedAt: now - 30_000, provenForMs },
-    "pods: the API server has answered no watch for 30 s; check the connection to it",
+    "pods: no watch response from the API server for 30 s; check the connection",
   ],
   [
     "of a process that stood still for an hour",
     { isSynced: true, openedAt: now - 3_600_000, provenForMs },
-    "pods: the API server has answered no watch for 3600 s; check the connection to it",
+    "pods: no watch response from the API server for 3600 s; check the connection",
   ],
 ])("a kind %s", (_rule, state, because) => {
   expect([isProven(state, now), unprovenBecause("pods", state, now)]).toEqual([

@@ -17,7 +17,7 @@ describe("a list", () => {
     const history = followed("70");
     for (const version of ["8", "9"])
       expect(() => history.listed(version)).toThrow(
-        `pods: resourceVersion ${version} is older than 70, which was seen before`,
+        `pods: resourceVersion ${version} is older than 70, which was observed before`,
       );
     expect([history.resourceVersion, history.listed("9"), history.resourceVersion]).toEqual([
       "70",

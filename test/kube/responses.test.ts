@@ -34,7 +34,7 @@ test("an answer that is not JSON is a failure of the network, and is not quoted"
   expect(error).toMatchObject({
     code: "Network",
     status: 0,
-    message: "GET /api/v1/namespaces/ns/secrets/one: the answer is not JSON",
+    message: "GET /api/v1/namespaces/ns/secrets/one: response is not JSON",
   });
 });
 

@@ -186,7 +186,7 @@ describe("the fence", () => {
     clock.advance(29_500);
     expect(await results[1]).toMatchObject({
       code: "Network",
-      message: "GET /api/v1/secrets: no answer",
+      message: "GET /api/v1/secrets: no response",
     });
   });
 
@@ -349,7 +349,7 @@ describe("a stream", () => {
 describe("a failure", () => {
   test.for<[string, (arrival: ReceivedRequest) => void, string]>([
     ["before the answer", ({ socket }) => void socket.destroy(), "UND_ERR_SOCKET"],
-    ["that is no HTTP", ({ socket }) => void socket.end("canary\r\n\r\n"), "no answer"],
+    ["that is no HTTP", ({ socket }) => void socket.end("canary\r\n\r\n"), "no response"],
   ])("%s is told by its code, without header or body", async ([, onRequest, code]) => {
     const { transport, counted } = await over(onRequest);
     const error = await transport

@@ -53,7 +53,7 @@ describe("a body is given up, and holds nothing any more,", () => {
     await settled();
     expect(budget.used).toBe(40);
     incoming.push("x".repeat(40));
-    expect([await body, budget.used]).toEqual([{ kind: "no-room" }, 0]);
+    expect([await body, budget.used]).toEqual([{ kind: "overloaded" }, 0]);
   });
 
   test("that makes no progress", async () => {

@@ -16,7 +16,7 @@ test("a controller counts its passes by result, their seconds, failures and bugs
     'controller_runtime_reconcile_total{controller="sharedsecret",result="requeue_after"} 1',
   );
   expect(text).toContain('controller_runtime_reconcile_errors_total{controller="sharedsecret"} 1');
-  expect(text).toContain('latchkey_reconcile_bugs_total{controller="sharedsecret"} 1');
+  expect(text).toContain('latchkey_reconcile_unexpected_errors_total{controller="sharedsecret"} 1');
   expect(text).toContain(
     'controller_runtime_reconcile_time_seconds_bucket{le="0.025",controller="sharedsecret"} 1',
   );

@@ -78,10 +78,10 @@ test("a wrong method is told the right one", async () => {
 test("what is not ready says why", async () => {
   const response = await handler({
     ready: false,
-    reasons: ["secrets are not listed yet", "policies are missing"],
+    reasons: ["secrets are not synced yet", "policies are missing"],
   })(asked("/readyz"), stranger);
   expect(response.status).toBe(503);
-  expect(response.body).toBe("not ready\nsecrets are not listed yet\npolicies are missing\n");
+  expect(response.body).toBe("not ready\nsecrets are not synced yet\npolicies are missing\n");
 });
 
 test.each([

@@ -91,7 +91,7 @@ function sampleOf(at: number, text: string | undefined): Sample {
     residentMB: sum("process_resident_memory_bytes") / 1e6,
     heapMB: sum("nodejs_heap_size_used_bytes") / 1e6,
     externalMB: sum("nodejs_external_memory_bytes") / 1e6,
-    bugs: sum("latchkey_reconcile_bugs_total"),
+    bugs: sum("latchkey_reconcile_unexpected_errors_total"),
     reconciles: sum("controller_runtime_reconcile_total"),
     cpuSeconds: sum("process_cpu_seconds_total"),
   };

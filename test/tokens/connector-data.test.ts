@@ -104,6 +104,6 @@ test("the Secret holds the data verbatim, and what is printed of it does not", (
 
 test("a Secret without a key is told by name", () => {
   expect(() => parseConnectorKey({ data: { key: "c2hvcnQ=" } })).toThrow(
-    "Secret latchkey-connector-key holds no key of 32 bytes; delete it to have a new one made",
+    "Secret latchkey-connector-key must contain a key of 32 bytes; delete the Secret to generate a new key",
   );
 });

@@ -31,7 +31,7 @@ describe("what is presented as a key", () => {
     ["one with a space", "0123456789 abcdef"],
     ["one with a line break", "0123456789abcdef\n"],
     ["one with other letters", "0123456789abcdéf"],
-  ])("%s is garbage", (_rule, text) => {
+  ])("%s is malformed", (_rule, text) => {
     expect(presentedKey(new SecretText(text))).toBeUndefined();
   });
 });
@@ -42,7 +42,7 @@ describe("a generated key", () => {
     expect(new Set(Array.from({ length: 100 }, generated)).size).toBe(100);
   });
 
-  test("may be a key, and is garbage when any one character is another", () => {
+  test("may be a key, and is malformed when any one character is another", () => {
     const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const key = generated();
     expect(presentedKey(new SecretText(key))).toBeDefined();

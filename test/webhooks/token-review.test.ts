@@ -28,7 +28,7 @@ test("a key that works says who it is, and its use is noted", async () => {
 
 describe("nobody is told more than no", () => {
   test.each<[string, Parameters<typeof fakeReviewDeps>[0], string]>([
-    ["garbage", { found: "garbage" }, "garbage"],
+    ["malformed", { found: "malformed" }, "malformed"],
     ["a key that nobody has", {}, "unknown"],
     ["a disabled key", { view: resolvedKeyWith({ disabled: true }) }, "refused"],
     ["a key that ended", { view: resolvedKeyWith({ ttl: 1 }) }, "refused"],
@@ -54,7 +54,7 @@ test("a key that no object holds is told of with the objects of its index, and o
   await answer;
   expect(deps.mismatched).toEqual([resolvedKeyWith().key.metadata.uid]);
   for (const found of [
-    "garbage",
+    "malformed",
     resolvedKeyWith({ disabled: true }),
     resolvedKeyWith(),
   ] as const) {
