@@ -197,9 +197,7 @@ describe.skipIf(!inject("hasPolicies"))(
         type: patchTypes.merge,
         body: { spec: { ttl: 6000 } },
       } as const;
-      expect(await ask({}, widen)).toMatchObject(
-        answered(422, "the spec of a token never changes"),
-      );
+      expect(await ask({}, widen)).toMatchObject(answered(422, "spec is immutable"));
     });
 
     it("is minted again when its status is wiped, and lives no longer for it", async () => {

@@ -97,7 +97,7 @@ describe("the spec of a DirectClusterEndpointToken never changes", () => {
       spec: after,
     }));
     expect(answer).toMatchObject({ code: 422, message: expect.stringContaining("spec: ") });
-    expect(answer.message).toContain("create another token instead");
+    expect(answer.message).toContain("create another token");
   });
 
   test("while its labels may", async () => {
@@ -237,7 +237,7 @@ describe("kubectl get", () => {
 describe("kubectl explain", () => {
   test.each([
     ["sharedsecret.spec.data", "RFC 4648"],
-    ["sharedsecret.spec.access.verbs", "The verbs the rule grants"],
+    ["sharedsecret.spec.access.verbs", "verbs is the list of verbs"],
     ["ownedaccesskey.spec.ttl", "in seconds"],
     ["ownedaccesskey.spec.parent", "Deprecated: use identity."],
     ["ownedaccesskey.spec.oidcLogin", "Deprecated: use identity."],

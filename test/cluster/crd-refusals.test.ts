@@ -18,12 +18,7 @@ interface Refusal {
 const controlPlane = inject("controlPlane");
 
 describe("refused, with a message that names the field and keeps secrets", () => {
-  const keyRule = [
-    "spec.key",
-    "key must be empty",
-    "64 lower-case hex digits",
-    "16 to 512 characters",
-  ];
+  const keyRule = ["spec.key", "must be empty", "64 lower-case hex digits", "16 to 512 characters"];
   const refusals: readonly Refusal[] = [
     ...["with space", "a/b", "ü", "a\n", ""].map((name) => ({
       rule: `a data key is made of letters, digits, '-', '_' and '.': ${JSON.stringify(name)}`,
@@ -31,7 +26,7 @@ describe("refused, with a message that names the field and keeps secrets", () =>
       spec: { data: { [name]: "Y2FuYXJ5" } },
       says: [
         "spec.data",
-        `key ${name.includes("\n") ? "may" : `"${name}" must`}`,
+        name.includes("\n") ? "data keys must" : `data key "${name}" must`,
         "letters, digits, '-', '_'",
         "rename the key",
       ],
@@ -99,7 +94,7 @@ describe("refused, with a message that names the field and keeps secrets", () =>
       rule: `a key acts as at most one: ${Object.keys(spec).join(", ")}`,
       kind: "OwnedAccessKey" as const,
       spec,
-      says: ["spec", "at most one of user, team and subject", "remove the others"],
+      says: ["spec", "at most one of user, team and subject"],
     })),
     ...(["OwnedAccessKey", "DirectClusterEndpointToken"] as const).flatMap((kind) =>
       [-1, 2147483648, 1.5, "3600"].map((ttl) => ({
@@ -288,7 +283,7 @@ function scopeRefusals(kind: KindName): readonly Refusal[] {
       spec: { scope: { rules: [{}, rule] } },
       says: [
         "spec.scope.rules[1].resourceNames",
-        "resourceNames needs resources",
+        "resourceNames requires resources",
         "add the resources",
       ],
     })),
@@ -298,8 +293,8 @@ function scopeRefusals(kind: KindName): readonly Refusal[] {
       spec: { scope: { rules: [{ nonResourceURLs: ["/version", url] }] } },
       says: [
         "spec.scope.rules[0].nonResourceURLs[1]",
-        "only as its whole last step",
-        "write /healthz/*",
+        "must contain * only as the last segment of the path",
+        "as in /healthz/*",
       ],
     })),
   ];
