@@ -5,17 +5,10 @@ import { describe, expect, test } from "vitest";
 const repository = join(import.meta.dirname, "..", "..");
 const page = readFileSync(join(repository, "docs", "threat-model.md"), "utf8");
 
-/** Rows of the tables below a heading, without the two header lines of each. */
-function rowsBelow(heading: string): readonly string[] {
+/** Items of the lists below a heading, numbered or not, each with the lines that continue it. */
+function itemsBelow(heading: string): readonly string[] {
   const section = page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
-  const lines = section.split("\n");
-  return lines.filter(
-    (line, index) => line.startsWith("|") && !isHeader(line) && !isHeader(lines[index + 1] ?? ""),
-  );
-}
-
-function isHeader(line: string): boolean {
-  return /^\|[-| ]+\|$/.test(line);
+  return section.split(/^(?=(?:-|\d+\.) )|^(?=#)/m).filter((text) => /^(?:-|\d+\.) /.test(text));
 }
 
 const testsIn = (text: string): readonly string[] =>
@@ -31,13 +24,13 @@ describe("the threat model", () => {
   });
 
   test.each(["Threats", "Published vulnerabilities of the field"])(
-    "names a test, or says that there is none, in every row of %s",
+    "names a test, or says that there is none, in every item of %s",
     (heading) => {
-      const rows = rowsBelow(heading);
-      expect(rows.length).toBeGreaterThan(10);
-      expect(rows.filter((row) => testsIn(row).length === 0 && !row.includes("no test:"))).toEqual(
-        [],
-      );
+      const items = itemsBelow(heading);
+      expect(items.length).toBeGreaterThan(10);
+      expect(
+        items.filter((item) => testsIn(item).length === 0 && !item.includes("no test:")),
+      ).toEqual([]);
     },
   );
 });
