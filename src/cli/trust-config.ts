@@ -14,7 +14,7 @@ import {
 import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Client } from "../kube/client.ts";
-import { ConfigError } from "../runtime/config-values.ts";
+import { ConfigError, UsageError } from "../runtime/config-values.ts";
 import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { clientDataOf, parseWebhookCertificates } from "../tokens/webhook-certificates.ts";
 
@@ -40,14 +40,18 @@ export async function printTrustConfig(
     throw new ConfigError(
       "--kubernetes-version",
       `1.${minor}`,
-      `is too old: kube-apiserver reads an AuthorizationConfiguration from 1.${oldestMinor} on`,
+      `is too old; kube-apiserver reads an AuthorizationConfiguration since 1.${oldestMinor}`,
     );
   }
   const url = options.webhookUrl ?? (await serviceUrl(options, client));
   const certificates = parseWebhookCertificates(
     await client
       .get(resources.secrets, { namespace, name: ownObjects.webhookCertificates })
-      .catch(explained(options)),
+      .catch(
+        notFound(
+          `Secret "${namespace}/${ownObjects.webhookCertificates}" does not exist; start latchkey webhook, which creates it, or set --namespace`,
+        ),
+      ),
   );
   const serverName = `${serviceName}.${namespace}.svc`;
   const kubeconfig = (path: string): object =>
@@ -85,25 +89,24 @@ async function serviceUrl(
   { namespace, serviceName }: TrustConfigOptions,
   client: Pick<Client, "get">,
 ): Promise<string> {
-  const service = await client.get(resources.services, { namespace, name: serviceName });
+  const service = await client
+    .get(resources.services, { namespace, name: serviceName })
+    .catch(
+      notFound(
+        `Service "${namespace}/${serviceName}" does not exist; install the webhook, or set --service-name, --namespace or --webhook-url`,
+      ),
+    );
   const address = stringAt(recordAt(service, "spec"), "clusterIP") ?? "";
   if (address === "" || address === "None")
-    throw new ConfigError(
-      "--webhook-url",
-      "",
-      `must be set: the Service ${namespace}/${serviceName} has no address of its own`,
+    throw new UsageError(
+      `Service "${namespace}/${serviceName}" has no cluster IP; set --webhook-url`,
     );
   return `https://${address.includes(":") ? `[${address}]` : address}`;
 }
 
-function explained({ namespace }: TrustConfigOptions): (error: unknown) => never {
+function notFound(sentence: string): (error: unknown) => never {
   return (error) => {
-    if (!isKubeError(error, "NotFound")) throw error;
-    throw new ConfigError(
-      "--namespace",
-      namespace,
-      `has no Secret ${ownObjects.webhookCertificates} yet: start latchkey webhook, which makes it`,
-    );
+    throw isKubeError(error, "NotFound") ? new UsageError(sentence) : error;
   };
 }
 

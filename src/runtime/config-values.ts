@@ -1,10 +1,17 @@
-import { logLevels } from "./log.ts";
-import type { LogLevel } from "./log.ts";
+import { type LogLevel, logLevels } from "./log-level.ts";
+
+/** A command line or a configuration that cannot be carried out; the message is one sentence. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UsageError";
+  }
+}
 
 /**
  * A wrong option; the message names the option, quotes the value and says what to write instead.
  */
-export class ConfigError extends Error {
+export class ConfigError extends UsageError {
   constructor(option: string, value: string, fix: string) {
     super(`${option}: "${value}" ${fix}`);
     this.name = "ConfigError";

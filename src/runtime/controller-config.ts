@@ -8,180 +8,116 @@ import {
   trueOrFalse,
   wholeNumber,
 } from "./config-values.ts";
-import {
-  commandHelp,
-  type Option,
-  option,
-  optionReader,
-  type OptionSources,
-  readShared,
-  type SharedConfig,
-  sharedOptions,
-} from "./options.ts";
+import { type ConfigOf, type OptionTable, serverOptions } from "./options.ts";
 
 const second = 1000;
 
 /** Every option of `latchkey controller`. */
-const options = {
-  ...sharedOptions,
-  identity: option("identity", {
+export const controllerOptions = {
+  ...serverOptions,
+  identity: {
     value: "<name>",
     initial: "",
-    help: "name of this process in the Lease, shared with no other that runs; host name and a random part if unset",
+    help: "name of this process in the Lease, unique among running processes; if unset, host name and a random part",
     parse: optional(text),
-  }),
-  issuer: option("issuer", {
+  },
+  issuer: {
     value: "<url>",
     initial: "https://latchkey.latchkey-system.svc",
     help: "`iss` of direct tokens",
     parse: httpsUrl,
-  }),
-  audience: option("audience", {
+  },
+  audience: {
     value: "<text>",
     initial: "management.service/direct",
     help: "`aud` of direct tokens",
     parse: text,
-  }),
-  maximumTokenTtl: option("maximum-token-ttl", {
+  },
+  /** Seconds. */
+  maximumTokenTtl: {
     value: "<duration>",
     initial: "24h",
-    help: "longest life of a direct token",
+    help: "maximum lifetime of a direct token",
     parse: duration({ unit: 1, least: 1 }),
-  }),
-  deleteExpiredTokensAfter: option("delete-expired-tokens-after", {
+  },
+  /** Seconds. */
+  deleteExpiredTokensAfter: {
     value: "<duration>",
     initial: "1h",
-    help: "how long an expired token's object stays",
+    help: "time after which the object of an expired token is deleted",
     parse: duration({ unit: 1, least: 0 }),
-  }),
-  deleteExpiredKeysAfter: option("delete-expired-keys-after", {
+  },
+  /** Seconds; undefined is never. */
+  deleteExpiredKeysAfter: {
     value: "<duration>",
     initial: "",
-    help: "how long an expired key's object stays; for ever if unset",
+    help: "time after which the object of an expired key is deleted; if unset, it is kept",
     parse: optional(duration({ unit: 1, least: 0 })),
-  }),
-  quotaTokens: option("quota-tokens", {
+  },
+  /** The most valid tokens of one requester. */
+  quotaTokens: {
     value: "<number>",
     initial: "1000",
-    help: "most valid direct tokens of one requester, those deleted before their end included",
+    help: "maximum number of valid direct tokens of one requester, deleted tokens that have not expired included",
     parse: wholeNumber({ least: 1, most: 1_000_000 }),
-  }),
-  requireSyncFrom: option("require-sync-from", {
+  },
+  requireSyncFrom: {
     value: "<true|false>",
     initial: "false",
-    help: "whether a namespace without the annotation management.service/sync-from takes no copies",
+    help: "whether a namespace needs the annotation management.service/sync-from to receive copies",
     parse: trueOrFalse,
-  }),
-  grantSettleTime: option("grant-settle-time", {
+  },
+  /** Milliseconds, like the three that follow. */
+  grantSettleTime: {
     value: "<duration>",
     initial: "2s",
-    help: "how long access grants stay after an object's deletion, and the object after its grants",
+    help: "time that access grants stay after the deletion of an object, and that the object stays after its grants",
     parse: duration({ unit: second, least: 0 }),
-  }),
-  leaseDuration: option("lease-duration", {
+  },
+  leaseDuration: {
     value: "<duration>",
     initial: "15s",
-    help: "others take the Lease after this long without a renewal",
+    help: "time without a renewal after which another process takes the Lease",
     parse: duration({ unit: second, least: 1 }),
-  }),
-  renewDeadline: option("renew-deadline", {
+  },
+  renewDeadline: {
     value: "<duration>",
     initial: "10s",
-    help: "the leader gives up after this long without a renewal",
+    help: "time without a renewal after which the leader gives up; shorter than --lease-duration",
     parse: duration({ unit: second, least: 1 }),
-  }),
-  retryPeriod: option("retry-period", {
+  },
+  retryPeriod: {
     value: "<duration>",
     initial: "2s",
-    help: "time between two tries to take or renew the Lease",
+    help: "time between two tries to take or renew the Lease; shorter than --renew-deadline",
     parse: duration({ unit: second, least: 1 }),
-  }),
-  workers: option("workers", {
+  },
+  workers: {
     value: "<number>",
     initial: "16",
-    help: "objects of a kind that are worked on at a time",
+    help: "maximum number of concurrent reconciles of a kind",
     parse: wholeNumber({ least: 1, most: 256 }),
-  }),
-  writeConcurrency: option("write-concurrency", {
+  },
+  writeConcurrency: {
     value: "<number>",
     initial: "16",
-    help: "requests under way at a time for copies, and as many for everything else",
+    help: "maximum number of concurrent requests for copies, and as many for all other objects",
     parse: wholeNumber({ least: 1, most: 256 }),
-  }),
-  maximumBodyBytesInFlight: option("max-body-bytes-in-flight", {
+  },
+  /** Bytes. */
+  maxBodyBytesInFlight: {
     value: "<bytes>",
     initial: "16Mi",
-    help: "most bytes of request and response bodies of single requests in memory at a time, lists and watches apart; a bigger request is sent alone",
+    help: "maximum bytes of request and response bodies in memory at a time, without lists and watches; a larger request is sent alone",
     parse: byteQuantity({ least: 1024 * 1024, most: 1024 ** 3 }),
-  }),
-};
-
-const allOptions: readonly Option<unknown>[] = Object.values(options);
+  },
+} as const satisfies OptionTable;
 
 /** Configuration of `latchkey controller`. */
-export interface ControllerConfig extends SharedConfig {
-  readonly identity: string;
-  readonly issuer: string;
-  readonly audience: string;
-  /** Seconds. */
-  readonly maximumTokenTtl: number;
-  /** Seconds. */
-  readonly deleteExpiredTokensAfter: number;
-  /** Seconds; undefined is never. */
-  readonly deleteExpiredKeysAfter: number | undefined;
-  /** The most valid tokens of one requester. */
-  readonly quotaTokens: number;
-  readonly requireSyncFrom: boolean;
-  /** Milliseconds, like the three that follow. */
-  readonly grantSettleTime: number;
-  readonly leaseDuration: number;
-  readonly renewDeadline: number;
-  readonly retryPeriod: number;
-  readonly workers: number;
-  readonly writeConcurrency: number;
-  /** Bytes. */
-  readonly maximumBodyBytesInFlight: number;
-}
+export type ControllerConfig = ConfigOf<typeof controllerOptions>;
 
-/** The sources of options, and the identity if neither names one. */
-export interface ControllerConfigSources extends OptionSources {
-  readonly defaultIdentity: string;
-}
-
-/** The configuration; throws a ConfigError that names option, value and fix. */
-export function parseControllerConfig({
-  defaultIdentity,
-  ...sources
-}: ControllerConfigSources): ControllerConfig {
-  const read = optionReader(allOptions, sources);
-  const config = {
-    ...readShared(read),
-    identity: read(options.identity) ?? defaultIdentity,
-    issuer: read(options.issuer),
-    audience: read(options.audience),
-    maximumTokenTtl: read(options.maximumTokenTtl),
-    deleteExpiredTokensAfter: read(options.deleteExpiredTokensAfter),
-    deleteExpiredKeysAfter: read(options.deleteExpiredKeysAfter),
-    quotaTokens: read(options.quotaTokens),
-    requireSyncFrom: read(options.requireSyncFrom),
-    grantSettleTime: read(options.grantSettleTime),
-    leaseDuration: read(options.leaseDuration),
-    renewDeadline: read(options.renewDeadline),
-    retryPeriod: read(options.retryPeriod),
-    workers: read(options.workers),
-    writeConcurrency: read(options.writeConcurrency),
-    maximumBodyBytesInFlight: read(options.maximumBodyBytesInFlight),
-  };
-  requireOrder(config);
-  return config;
-}
-
-/** What `latchkey controller --help` prints. */
-export function controllerHelp(): string {
-  return commandHelp("controller", allOptions);
-}
-
-function requireOrder({
+/** Throws a ConfigError unless the times of the Lease follow one another. */
+export function checkControllerConfig({
   leaseDuration,
   renewDeadline,
   retryPeriod,

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import type { DestinationStream } from "pino";
+import type { LogLevel } from "./log-level.ts";
 import { scrubFields } from "./scrub.ts";
 
 /** Facts beside a message; errors go under `error`, the name of an object under `object`. */
@@ -12,12 +13,6 @@ export interface Logger {
   warn(fields: LogFields, message: string): void;
   error(fields: LogFields, message: string): void;
 }
-
-/** Log levels, the most talkative first. */
-export const logLevels = ["debug", "info", "warn", "error"] as const;
-
-/** Name of a log level. */
-export type LogLevel = (typeof logLevels)[number];
 
 /** Where lines go and from which level on; `destination` is standard output unless given. */
 export interface LoggerOptions {

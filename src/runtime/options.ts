@@ -1,156 +1,135 @@
 import {
-  type ParseValue,
   duration,
   hostPort,
   level,
   namePrefix,
   namespaceName,
   optional,
+  type ParseValue,
   text,
   userNames,
 } from "./config-values.ts";
-import { parseFlags } from "./flags.ts";
-import type { LogLevel } from "./log.ts";
 
-/** An option as the help shows it; an empty default means that it is unset. */
+/** What an option takes, defaults to and means; its names follow from its key in the table. */
 export interface Option<T> {
-  readonly flag: string;
-  readonly env: string;
+  /** How the help shows the value; empty for a switch, which takes none. */
   readonly value: string;
+  /** The text that is parsed when neither flag nor variable has one; empty means unset. */
   readonly initial: string;
   readonly help: string;
   readonly parse: ParseValue<T>;
+  /** The variable, where it is not LATCHKEY_ and the name of the flag. */
+  readonly env?: string;
 }
 
-/** An option whose variable is called like its flag, unless told otherwise. */
-export function option<T>(
-  flag: string,
-  rest: Pick<Option<T>, "value" | "initial" | "help" | "parse"> & { readonly env?: string },
-): Option<T> {
-  return { flag, env: `LATCHKEY_${flag.toUpperCase().replaceAll("-", "_")}`, ...rest };
+/**
+ * Every option of a command by the name of its field in the configuration. Flags, variables,
+ * types, help and documentation follow from this table.
+ */
+export type OptionTable = Readonly<Record<string, Option<unknown>>>;
+
+/** The configuration that a table describes. */
+export type ConfigOf<Table extends OptionTable> = {
+  readonly [Name in keyof Table]: Table[Name] extends Option<infer T> ? T : never;
+};
+
+/** What options are read from: texts of flags without their dashes, and the environment. */
+export interface OptionSources {
+  readonly flags: ReadonlyMap<string, string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** Variables of the process. */
+export type Environment = OptionSources["env"];
+
+/** The flag of a field without its dashes: `logLevel` is `log-level`. */
+export function flagOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** The variable of a field: `logLevel` is LATCHKEY_LOG_LEVEL. */
+export function variableOf(name: string, { env }: Pick<Option<unknown>, "env">): string {
+  return env ?? `LATCHKEY_${flagOf(name).toUpperCase().replaceAll("-", "_")}`;
+}
+
+/**
+ * The configuration of a command: a flag goes before its variable, and both go before the default;
+ * an empty text is unset. Throws a ConfigError that names option, value and fix.
+ */
+export function parseConfig<Table extends OptionTable>(
+  table: Table,
+  sources: OptionSources,
+): ConfigOf<Table>;
+/** The same for a table whose fields are not known to the compiler. */
+export function parseConfig(table: OptionTable, { flags, env }: OptionSources): object {
+  const fields = Object.entries(table).map(([name, option]) => {
+    const [flag, variable] = [flagOf(name), variableOf(name, option)];
+    const given = flags.get(flag) ?? env[variable] ?? "";
+    return [
+      name,
+      option.parse(given === "" ? option.initial : given, `--${flag} (${variable})`),
+    ] as const;
+  });
+  return Object.fromEntries(fields);
 }
 
 /** Options that several commands have. */
 export const sharedOptions = {
-  kubeconfig: option("kubeconfig", {
+  /** Path of a kubeconfig; undefined in a pod. */
+  kubeconfig: {
     env: "KUBECONFIG",
     value: "<file>",
     initial: "",
-    help: "kubeconfig of the cluster; without it the ServiceAccount of the pod",
+    help: "kubeconfig of the cluster; if unset, the ServiceAccount of the pod",
     parse: optional(text),
-  }),
-  namespace: option("namespace", {
+  },
+  namespace: {
     value: "<name>",
     initial: "latchkey-system",
-    help: "Latchkey's own namespace",
+    help: "namespace that Latchkey runs in",
     parse: namespaceName,
-  }),
-  httpAddress: option("http-address", {
+  },
+} as const satisfies OptionTable;
+
+/** Options that the controller and the webhook have. */
+export const serverOptions = {
+  ...sharedOptions,
+  httpAddress: {
     value: "<host:port>",
     initial: "0.0.0.0:8080",
-    help: "where metrics, health and, by the controller, the public signing keys are served",
+    help: "address for metrics, health and, in the controller, the public signing keys",
     parse: hostPort,
-  }),
-  logLevel: option("log-level", {
+  },
+  logLevel: {
     value: "<level>",
     initial: "info",
     help: "debug, info, warn or error",
     parse: level,
-  }),
-  userPrefix: option("user-prefix", {
+  },
+  userPrefix: {
     value: "<text>",
     initial: "",
-    help: "put before the names of users",
+    help: "prefix of usernames, as your authenticator sets it",
     parse: namePrefix,
-  }),
-  teamPrefix: option("team-prefix", {
+  },
+  teamPrefix: {
     value: "<text>",
     initial: "",
-    help: "put before the names of teams, which are groups",
+    help: "prefix of team names, which are groups, as your authenticator sets it",
     parse: namePrefix,
-  }),
-  quotaExempt: option("quota-exempt", {
+  },
+  /** Usernames whose keys and tokens are not counted. */
+  quotaExempt: {
     value: "<users>",
     initial: "",
-    help: "usernames without a quota, separated by commas, such as system:serviceaccount:argocd:argocd-application-controller; the same for controller and webhook",
+    help: "usernames without a quota, separated by commas, such as system:serviceaccount:argocd:argocd-application-controller; set the same for controller and webhook",
     parse: userNames,
-  }),
-  maximumKeyTtl: option("maximum-key-ttl", {
+  },
+  /** Seconds; 0 is no limit. */
+  maximumKeyTtl: {
     value: "<duration>",
     initial: "0",
-    help: "longest life of an access key; 0 is no limit; the same for controller and webhook",
+    help: "maximum lifetime of an access key; 0 is no limit; set the same for controller and webhook",
     parse: duration({ unit: 1, least: 0 }),
-  }),
-};
-
-/** What the shared options say. */
-export interface SharedConfig {
-  /** Path of a kubeconfig; undefined in a pod. */
-  readonly kubeconfig: string | undefined;
-  readonly namespace: string;
-  readonly httpAddress: { readonly host: string; readonly port: number };
-  readonly logLevel: LogLevel;
-  readonly userPrefix: string;
-  readonly teamPrefix: string;
-  /** Usernames whose keys and tokens are not counted. */
-  readonly quotaExempt: readonly string[];
-  /** Seconds; 0 is no limit. */
-  readonly maximumKeyTtl: number;
-}
-
-/** Reads the shared options; throws a ConfigError. */
-export function readShared(read: <T>(wanted: Option<T>) => T): SharedConfig {
-  return {
-    kubeconfig: read(sharedOptions.kubeconfig),
-    namespace: read(sharedOptions.namespace),
-    httpAddress: read(sharedOptions.httpAddress),
-    logLevel: read(sharedOptions.logLevel),
-    userPrefix: read(sharedOptions.userPrefix),
-    teamPrefix: read(sharedOptions.teamPrefix),
-    quotaExempt: read(sharedOptions.quotaExempt),
-    maximumKeyTtl: read(sharedOptions.maximumKeyTtl),
-  };
-}
-
-/** What options are read from: the arguments after the command, and the environment. */
-export interface OptionSources {
-  readonly argv: readonly string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
-
-/**
- * Reads options of a command one by one: a flag goes before its variable, an empty variable is
- * unset. Throws a ConfigError that names option, value and fix; flags that `all` does not have are
- * refused at once.
- */
-export function optionReader(
-  all: readonly Option<unknown>[],
-  { argv, env }: OptionSources,
-): <T>(wanted: Option<T>) => T {
-  const flags = parseFlags(
-    argv,
-    all.map(({ flag }) => flag),
-  );
-  return ({ flag, env: variable, initial, parse }) => {
-    const given = flags.get(flag) ?? env[variable] ?? "";
-    return parse(given === "" ? initial : given, `--${flag} (${variable})`);
-  };
-}
-
-/** What `latchkey <command> --help` prints. */
-export function commandHelp(command: string, all: readonly Option<unknown>[]): string {
-  const rows = all.map(({ flag, value, env, initial, help }) => ({
-    left: `  --${flag} ${value}`,
-    right: `${help}${initial === "" ? "" : ` (default ${initial})`} [${env}]`,
-  }));
-  const width = Math.max(...rows.map(({ left }) => left.length));
-  const lines = rows.map(({ left, right }) => `${left.padEnd(width)}  ${right}`);
-  return [
-    `Usage: latchkey ${command} [options]`,
-    "",
-    ...lines,
-    "",
-    "Durations: 90, 30s, 15m, 1h, 7d; a number alone is seconds.",
-    "",
-  ].join("\n");
-}
+  },
+} as const satisfies OptionTable;

@@ -1,12 +1,13 @@
-import { ConfigError, httpsUrl, optional, type ParseValue, text } from "./config-values.ts";
 import {
-  commandHelp,
-  type Option,
-  option,
-  optionReader,
-  type OptionSources,
-  sharedOptions,
-} from "./options.ts";
+  ConfigError,
+  httpsUrl,
+  optional,
+  type ParseValue,
+  text,
+  trueOrFalse,
+  UsageError,
+} from "./config-values.ts";
+import { type ConfigOf, type OptionTable, sharedOptions } from "./options.ts";
 
 const minorVersion: ParseValue<number> = (value, where) => {
   const minor = Number(/^v?1\.(\d+)(?:\..*)?$/.exec(value)?.[1] ?? Number.NaN);
@@ -15,74 +16,59 @@ const minorVersion: ParseValue<number> = (value, where) => {
   return minor;
 };
 
-/** Every option of `latchkey trust-config --authorization`. */
-const options = {
-  kubeconfig: sharedOptions.kubeconfig,
-  namespace: sharedOptions.namespace,
-  serviceName: option("service-name", {
+const withoutSlashAtEnd: ParseValue<string> = (value) => value.replace(/\/+$/, "");
+
+/** Every option of `latchkey trust-config`. */
+export const trustConfigOptions = {
+  authorization: {
+    value: "",
+    initial: "false",
+    help: "required: print an AuthorizationConfiguration and two kubeconfigs for kube-apiserver",
+    parse: trueOrFalse,
+  },
+  ...sharedOptions,
+  serviceName: {
     value: "<name>",
     initial: "latchkey-webhook",
-    help: "the Service in front of the webhook",
+    help: "name of the webhook's Service",
     parse: text,
-  }),
-  kubernetesVersion: option("kubernetes-version", {
+  },
+  /** Minor version of Kubernetes 1. */
+  kubernetesVersion: {
     value: "<1.minor>",
     initial: "",
-    help: "version of kube-apiserver that the files are for; that of the cluster if unset",
+    help: "version of kube-apiserver that the files are for; if unset, that of the cluster",
     parse: optional(minorVersion),
-  }),
-  webhookUrl: option("webhook-url", {
+  },
+  webhookUrl: {
     value: "<url>",
     initial: "",
-    help: "how kube-apiserver reaches the webhook; the address of the Service in the cluster if unset",
+    help: "URL at which kube-apiserver reaches the webhook; if unset, the cluster IP of the Service",
     parse: optional(httpsUrl),
-  }),
-  directory: option("directory", {
+  },
+  directory: {
     value: "<path>",
     initial: "/etc/kubernetes/latchkey",
-    help: "where the files will be on the API server's machine",
-    parse: text,
-  }),
-  output: option("output", {
+    help: "directory of the files on the machine of kube-apiserver",
+    parse: withoutSlashAtEnd,
+  },
+  output: {
     value: "<directory>",
     initial: "",
-    help: "write the files there; print them if unset",
+    help: "directory to write the files to; if unset, they are printed",
     parse: optional(text),
-  }),
-};
+  },
+} as const satisfies OptionTable;
 
-const allOptions: readonly Option<unknown>[] = Object.values(options);
+/** Configuration of `latchkey trust-config`. */
+export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions>;
 
-/** What `latchkey trust-config` was asked for. */
-export interface TrustConfigOptions {
-  readonly kubeconfig: string | undefined;
-  readonly namespace: string;
-  readonly serviceName: string;
-  /** Minor version of Kubernetes 1. */
-  readonly kubernetesVersion: number | undefined;
-  readonly webhookUrl: string | undefined;
-  readonly directory: string;
-  readonly output: string | undefined;
-}
-
-/**
- * The options after `trust-config --authorization`; throws a ConfigError that names option, value
- * and fix.
- */
-export function parseTrustConfigOptions(sources: OptionSources): TrustConfigOptions {
-  const read = optionReader(allOptions, sources);
-  return {
-    kubeconfig: read(options.kubeconfig),
-    namespace: read(options.namespace),
-    serviceName: read(options.serviceName),
-    kubernetesVersion: read(options.kubernetesVersion),
-    webhookUrl: read(options.webhookUrl),
-    directory: read(options.directory).replace(/\/+$/, ""),
-    output: read(options.output),
-  };
-}
-
-/** What `latchkey trust-config --help` prints. */
-export function trustConfigHelp(): string {
-  return commandHelp("trust-config --authorization", allOptions);
+/** Throws a UsageError unless the options say what to print. */
+export function checkTrustConfigOptions({
+  authorization,
+}: Pick<TrustConfigOptions, "authorization">): void {
+  if (!authorization)
+    throw new UsageError(
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook",
+    );
 }

@@ -6,11 +6,13 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { printTrustConfig } from "../../src/cli/trust-config.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { KubeError } from "../../src/kube/errors.ts";
-import { parseTrustConfigOptions } from "../../src/runtime/trust-config-options.ts";
+import { parseConfig } from "../../src/runtime/options.ts";
+import { trustConfigOptions } from "../../src/runtime/trust-config-options.ts";
 import {
   newWebhookCertificates,
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
+import { flagTexts } from "../runtime/flag-texts.ts";
 
 let secret: unknown;
 beforeAll(async () => {
@@ -28,18 +30,24 @@ interface Cluster {
   readonly version?: string;
   readonly clusterIP?: string;
   readonly hasSecret?: boolean;
+  readonly hasService?: boolean;
 }
 
 async function printed(
   argv: readonly string[],
-  { version = "v1.36.3", clusterIP = "10.0.0.7", hasSecret = true }: Cluster = {},
+  {
+    version = "v1.36.3",
+    clusterIP = "10.0.0.7",
+    hasSecret = true,
+    hasService = true,
+  }: Cluster = {},
 ): Promise<string> {
   const texts: string[] = [];
-  await printTrustConfig(parseTrustConfigOptions({ argv, env: {} }), {
+  await printTrustConfig(parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} }), {
     client: {
       async get({ plural }) {
-        if (plural === "services") return { spec: { clusterIP } };
-        if (hasSecret) return secret;
+        if (plural === "services" && hasService) return { spec: { clusterIP } };
+        if (plural !== "services" && hasSecret) return secret;
         throw new KubeError("x", { code: "NotFound", status: 404 });
       },
     },
@@ -118,10 +126,26 @@ describe("what cannot be done is said with its fix", () => {
       "an old server",
       [],
       { version: "v1.29.0" },
-      '"1.29" is too old: kube-apiserver reads an AuthorizationConfiguration from 1.30 on',
+      '"1.29" is too old; kube-apiserver reads an AuthorizationConfiguration since 1.30',
     ],
-    ["a Service without an address", [], { clusterIP: "None" }, "--webhook-url"],
-    ["no certificates yet", [], { hasSecret: false }, "start latchkey webhook, which makes it"],
+    [
+      "a Service without an address",
+      [],
+      { clusterIP: "None" },
+      'Service "latchkey-system/latchkey-webhook" has no cluster IP; set --webhook-url',
+    ],
+    [
+      "no Service",
+      ["--service-name=other"],
+      { hasService: false },
+      'Service "latchkey-system/other" does not exist; install the webhook, or set --service-name',
+    ],
+    [
+      "no certificates yet",
+      ["--namespace=ops"],
+      { hasSecret: false },
+      'Secret "ops/latchkey-webhook-certificates" does not exist; start latchkey webhook',
+    ],
   ])("%s", async (_rule, argv, cluster, problem) => {
     await expect(printed(argv, cluster)).rejects.toThrow(problem);
   });

@@ -52,7 +52,7 @@ const doors: readonly Door[] = [
   { room: "authn", rooms: inner, packages: [] },
   { room: "controllers", rooms: [...inner, "authn"], packages: [] },
   { room: "webhooks", rooms: [...inner, "authn"], packages: ["fast-json-patch"] },
-  { room: "cli", rooms: inner, packages: ["js-yaml", "node:fs", "node:path"] },
+  { room: "cli", rooms: inner, packages: ["@stricli/core", "js-yaml", "node:fs", "node:path"] },
   { room: "main.ts", rooms: [...inner, "controllers", "webhooks", "cli"], packages: [] },
 ];
 

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
+import { commands } from "../../src/cli/app.ts";
 import { metricTable } from "../../src/runtime/metrics.ts";
+import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
 import { sourceFiles } from "./source-files.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
@@ -25,6 +27,21 @@ test("a page tells what each metric counts", () => {
   ).toEqual([]);
 });
 
+describe("docs/options.md", () => {
+  const page = readFileSync(new URL("options.md", docs), "utf8");
+
+  test.each(Object.values(commands))(
+    "has a row for each option of latchkey $name, as its help says it",
+    ({ name, options }) => {
+      const [, section = ""] = page.split(`\n## Options of \`latchkey ${name}\`\n`);
+      const rows = [...(section.split("\n## ")[0] ?? "").matchAll(/^\| (`--.*) \|$/gm)].map(
+        ([, cells = ""]) => cells.split(/ +\| +/).map((cell) => cell.replaceAll("\\", "").trim()),
+      );
+      expect(rows).toEqual(Object.entries(options).map(documented));
+    },
+  );
+});
+
 test("each reason is given somewhere", () => {
   const others = sourceFiles.filter(({ path }) => path !== "api/conditions.ts");
   expect(
@@ -41,6 +58,17 @@ test("metrics are made from the table alone", () => {
   );
   expect(makers.map(({ path }) => path)).toEqual([]);
 });
+
+/** The cells of an option: how it is written, its variable, its default and what it means. */
+function documented([name, option]: readonly [string, Option<unknown>]): readonly string[] {
+  const { value, initial, help } = option;
+  return [
+    `\`${`--${flagOf(name)} ${value}`.trim()}\``,
+    `\`${variableOf(name, option)}\``,
+    value === "" || initial === "" ? "-" : `\`${initial}\``,
+    help,
+  ];
+}
 
 function untold(words: readonly string[], names: readonly string[]): readonly string[] {
   const text = names.map((name) => readFileSync(new URL(name, docs), "utf8")).join("\n");

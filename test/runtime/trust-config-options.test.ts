@@ -1,11 +1,20 @@
 import { describe, expect, test } from "vitest";
+import { parseConfig } from "../../src/runtime/options.ts";
 import {
-  parseTrustConfigOptions,
-  trustConfigHelp,
+  checkTrustConfigOptions,
+  trustConfigOptions,
 } from "../../src/runtime/trust-config-options.ts";
+import { flagTexts } from "./flag-texts.ts";
+
+function parse(argv: readonly string[]) {
+  const options = parseConfig(trustConfigOptions, { flags: flagTexts(argv), env: {} });
+  checkTrustConfigOptions(options);
+  return options;
+}
 
 test("without options all is asked of the cluster, and printed", () => {
-  expect(parseTrustConfigOptions({ argv: [], env: {} })).toEqual({
+  expect(parse(["--authorization=true"])).toEqual({
+    authorization: true,
     kubeconfig: undefined,
     namespace: "latchkey-system",
     serviceName: "latchkey-webhook",
@@ -22,21 +31,22 @@ describe("a version of Kubernetes", () => {
     ["v1.30.2", 30],
     ["1.31.0+k3s1", 31],
   ])("%s is its minor version", (text, minor) => {
-    expect(
-      parseTrustConfigOptions({ argv: [`--kubernetes-version=${text}`], env: {} })
-        .kubernetesVersion,
-    ).toBe(minor);
+    expect(parse(["--authorization=true", `--kubernetes-version=${text}`]).kubernetesVersion).toBe(
+      minor,
+    );
   });
 
   test.each(["36", "2.1", "1.x", "latest"])("is not %s", (text) => {
-    expect(() =>
-      parseTrustConfigOptions({ argv: [`--kubernetes-version=${text}`], env: {} }),
-    ).toThrow(`"${text}" must be a version of Kubernetes, such as 1.36`);
+    expect(() => parse(["--authorization=true", `--kubernetes-version=${text}`])).toThrow(
+      `"${text}" must be a version of Kubernetes, such as 1.36`,
+    );
   });
 });
 
-test("the help tells all options", () => {
-  expect(trustConfigHelp()).toMatch(
-    /Usage: latchkey trust-config --authorization[^]*--webhook-url <url>[^]*--output <directory>/,
-  );
+test("without --authorization there is nothing to print", () => {
+  expect(() => parse([])).toThrow("trust-config requires --authorization, which prints");
+});
+
+test("a directory ends without a slash", () => {
+  expect(parse(["--authorization=true", "--directory=/etc/trust//"]).directory).toBe("/etc/trust");
 });

@@ -1,4 +1,5 @@
-import type { LogFields, Logger, LogLevel } from "../../src/runtime/log.ts";
+import type { LogLevel } from "../../src/runtime/log-level.ts";
+import type { LogFields, Logger } from "../../src/runtime/log.ts";
 
 /** A line that was logged. */
 export interface LoggedLine {

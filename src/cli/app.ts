@@ -1,0 +1,176 @@
+import {
+  type Application,
+  buildApplication,
+  buildCommand,
+  buildRouteMap,
+  type Command,
+  type CommandContext,
+  ExitCode,
+  type FlagParametersForType,
+  help,
+  run,
+  type StricliProcess,
+  version,
+} from "@stricli/core";
+import { checkControllerConfig, controllerOptions } from "../runtime/controller-config.ts";
+import {
+  type ConfigOf,
+  type Environment,
+  flagOf,
+  type OptionSources,
+  type OptionTable,
+  parseConfig,
+} from "../runtime/options.ts";
+import { checkTrustConfigOptions, trustConfigOptions } from "../runtime/trust-config-options.ts";
+import { checkWebhookConfig, webhookOptions } from "../runtime/webhook-config.ts";
+import { commandHelp, type DocumentedCommand, overviewHelp } from "./command-help.ts";
+import { isUsageError, usageText } from "./usage-text.ts";
+
+/** The version in package.json. */
+export const latchkeyVersion = "0.1.0";
+
+/** The exit code of a command line or a configuration that cannot be carried out. */
+export const usageExitCode = 2;
+
+/** The commands with their options, as the help and the documentation show them. */
+export const commands = {
+  controller: {
+    name: "controller",
+    brief: "reconciles SharedSecrets, OwnedAccessKeys and DirectClusterEndpointTokens",
+    options: controllerOptions,
+  },
+  webhook: {
+    name: "webhook",
+    brief: "authenticates access keys, enforces their scopes and admits objects for kube-apiserver",
+    options: webhookOptions,
+  },
+  trustConfig: {
+    name: "trust-config",
+    brief: "prints the files and flags that kube-apiserver needs to call the webhook",
+    options: trustConfigOptions,
+  },
+} as const satisfies Readonly<Record<string, DocumentedCommand>>;
+
+/** What each command does with its configuration; throws to exit with another code than 0. */
+export type CommandActions = {
+  readonly [Name in keyof typeof commands]: (
+    config: ConfigOf<(typeof commands)[Name]["options"]>,
+  ) => Promise<void>;
+};
+
+/** What the command line is connected to. */
+export interface CommandLineDeps extends Pick<StricliProcess, "stdout" | "stderr"> {
+  readonly env: Environment;
+  readonly actions: CommandActions;
+}
+
+/**
+ * Carries out a command line, such as `["controller", "--workers=4"]`, and returns the exit code:
+ * 0 when it succeeded, 1 when it failed, 2 when it or the configuration is wrong.
+ */
+export async function runCommandLine(
+  argv: readonly string[],
+  deps: CommandLineDeps,
+): Promise<number> {
+  const process: StricliProcess = { stdout: deps.stdout, stderr: deps.stderr };
+  await run(applicationOf(deps), inputsOf(argv), { process });
+  return argv.length === 0 ? usageExitCode : exitCodeOf(Number(process.exitCode));
+}
+
+function applicationOf({ env, actions }: CommandLineDeps): Application<CommandContext> {
+  const routes = withoutPrototype({
+    [commands.controller.name]: commandOf(commands.controller, async (sources) => {
+      const config = parseConfig(controllerOptions, { ...sources, env });
+      checkControllerConfig(config);
+      await actions.controller(config);
+    }),
+    [commands.webhook.name]: commandOf(commands.webhook, async (sources) => {
+      const config = parseConfig(webhookOptions, { ...sources, env });
+      checkWebhookConfig(config);
+      await actions.webhook(config);
+    }),
+    [commands.trustConfig.name]: commandOf(commands.trustConfig, async (sources) => {
+      const config = parseConfig(trustConfigOptions, { ...sources, env });
+      checkTrustConfigOptions(config);
+      await actions.trustConfig(config);
+    }),
+  });
+  const root = {
+    ...buildRouteMap({ routes, docs: { brief: "Latchkey" } }),
+    formatHelp: () => overviewHelp(Object.values(commands)),
+  };
+  const formatting = {
+    useAliasInUsageLine: false,
+    onlyRequiredInUsageLine: true,
+    caseStyle: "original",
+  } as const;
+  return buildApplication(
+    root,
+    {
+      name: "latchkey",
+      localization: { text: usageText },
+      documentation: { disableAnsiColor: true },
+      determineExitCode: (error) => (isUsageError(error) ? usageExitCode : 1),
+    },
+    {
+      help: help({ brief: "print this help", defaultForRouteMap: true, formatting }),
+      version: version({
+        brief: "print the version",
+        alias: false,
+        info: { currentVersion: latchkeyVersion },
+      }),
+    },
+  );
+}
+
+/** The texts of each flag, in the order of the command line. */
+type TextFlags = Readonly<Record<string, readonly string[] | undefined>>;
+
+function commandOf(
+  command: DocumentedCommand,
+  action: (sources: Pick<OptionSources, "flags">) => Promise<void>,
+): Command<CommandContext> {
+  const built = buildCommand<TextFlags>({
+    docs: { brief: command.brief },
+    parameters: { flags: textFlags(command.options) },
+    func: async (flags) => {
+      // The last one counts, as for kubectl: a patched Deployment appends to the arguments.
+      const last = Object.entries(flags).flatMap(([flag, texts]) =>
+        (texts ?? []).slice(-1).map((text) => [flag, text] as const),
+      );
+      await action({ flags: new Map(last) });
+    },
+  });
+  return { ...built, formatHelp: () => commandHelp(command) };
+}
+
+/** Flags as texts: parseConfig parses them like variables and defaults, with the same errors. */
+function textFlags(options: OptionTable): FlagParametersForType<TextFlags> {
+  const flags = Object.entries(options).map(([name, { help: brief, value }]) => {
+    const isSwitch = value === "";
+    const parse = (text: string): string => (isSwitch && text === "" ? "true" : text);
+    const shape = { kind: "parsed", optional: true, variadic: true } as const;
+    return [flagOf(name), { ...shape, brief, parse, inferEmpty: isSwitch }] as const;
+  });
+  return withoutPrototype(Object.fromEntries(flags));
+}
+
+/** Inputs as the library expects them: `--name=` sets an empty text, `help` is `--help`. */
+function inputsOf(argv: readonly string[]): readonly string[] {
+  const inputs = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
+  return inputs.flatMap((input) =>
+    /^--[a-z-]+=$/.test(input) ? [input.slice(0, -1), ""] : [input],
+  );
+}
+
+function exitCodeOf(code: number): number {
+  const isUsage = code === ExitCode.InvalidArgument || code === ExitCode.UnknownCommand;
+  if (isUsage) return usageExitCode;
+  return code < 0 ? 1 : code;
+}
+
+/** A table in which `constructor` is not found. */
+function withoutPrototype<Table extends object>(table: Table): Table {
+  Object.setPrototypeOf(table, null);
+  return table;
+}

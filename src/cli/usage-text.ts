@@ -1,0 +1,62 @@
+import {
+  AliasNotFoundError,
+  type ApplicationText,
+  FlagNotFoundError,
+  text_en,
+  UnexpectedPositionalError,
+  UnsatisfiedFlagError,
+} from "@stricli/core";
+import { CredentialsError } from "../kube/credentials.ts";
+import { KubeError } from "../kube/errors.ts";
+import { UsageError } from "../runtime/config-values.ts";
+
+/** Whether an error is of the command line or the configuration: exit code 2, no stack. */
+export function isUsageError(error: unknown): boolean {
+  return error instanceof UsageError || error instanceof CredentialsError;
+}
+
+/** Everything that the command line library prints to standard error, as one sentence each. */
+export const usageText: ApplicationText = {
+  ...text_en,
+  noCommandRegisteredForInput: ({ input, corrections }) =>
+    input.startsWith("-")
+      ? said(`option ${nameIn(input)} does not exist here; write options after a command`)
+      : said(
+          `command "${input}" does not exist${didYouMean(corrections)}; latchkey --help lists the commands`,
+        ),
+  exceptionWhileParsingArguments: (error) => said(problemOf(error)),
+  exceptionWhileRunningCommand: (error) => said(sentenceOrStack(error)),
+  exceptionWhileRunningIntegrationFlag: ({ exception }) => said(sentenceOrStack(exception)),
+};
+
+function said(sentence: string): string {
+  return `latchkey: ${sentence}`;
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof FlagNotFoundError)
+    return `option --${error.input} does not exist${didYouMean(error.corrections.map((name) => `--${name}`))}; --help lists the options`;
+  if (error instanceof AliasNotFoundError)
+    return `option -${error.input} does not exist; --help lists the options`;
+  if (error instanceof UnsatisfiedFlagError)
+    return `option --${error.externalFlagName} requires a value, such as --${error.externalFlagName}=value`;
+  if (error instanceof UnexpectedPositionalError)
+    return `argument "${nameIn(error.input)}" is not an option; write options as --name=value`;
+  return sentenceOrStack(error);
+}
+
+function sentenceOrStack(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const isExpected = isUsageError(error) || error instanceof KubeError;
+  return isExpected ? error.message : (error.stack ?? error.message);
+}
+
+/** The name of an option without its value, which may be secret. */
+function nameIn(input: string): string {
+  return input.startsWith("-") ? (input.split("=")[0] ?? "") : input;
+}
+
+function didYouMean(corrections: readonly string[]): string {
+  const names = corrections.map((name) => name.replaceAll("`", ""));
+  return names.length === 0 ? "" : ` (did you mean ${names.join(" or ")}?)`;
+}

@@ -1,0 +1,83 @@
+import { ownObjects } from "../api/names.ts";
+import { keyOf } from "../api/object.ts";
+import { loadCredentials } from "../kube/load-credentials.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { readPodApiServer, uniqueIdentity } from "../runtime/config.ts";
+import type { ControllerConfig } from "../runtime/controller-config.ts";
+import { startHttpServer } from "../runtime/http-server.ts";
+import { createLogger } from "../runtime/log.ts";
+import { createMetrics } from "../runtime/metrics.ts";
+import {
+  healthRoute,
+  metricsRoute,
+  type Readiness,
+  readyRoute,
+  served,
+} from "../runtime/routes.ts";
+import { shutdownSignal } from "../runtime/shutdown.ts";
+import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
+import { assembleController, type Assembly } from "./assemble.ts";
+import { publishedKeyRoutes } from "./published-keys.ts";
+
+const closeGraceMs = 2_000;
+
+/** What the process gives to the controller; `exit` ends it at once. */
+export interface ControllerProcess {
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly exit: (code: number) => void;
+}
+
+/** Runs `latchkey controller` until SIGTERM, or exits with 1 when the Lease is lost. */
+export async function runController(
+  config: ControllerConfig,
+  { clock, random, exit }: ControllerProcess,
+): Promise<void> {
+  const identity = config.identity ?? uniqueIdentity();
+  const log = createLogger({ level: config.logLevel });
+  const metrics = createMetrics();
+  const signal = shutdownSignal({ process, clock, log, exitHard: exit });
+  const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
+  const assembly = assembleController(
+    {
+      ...config,
+      identity,
+      prefixes: { user: config.userPrefix, team: config.teamPrefix },
+      writers: config.writeConcurrency,
+      maximumBodyBytesInFlight: config.maxBodyBytesInFlight,
+      lease: {
+        leaseDuration: config.leaseDuration,
+        renewDeadline: config.renewDeadline,
+        retryPeriod: config.retryPeriod,
+      },
+    },
+    { credentials, clock, random, log, metrics },
+  );
+  const server = await startHttpServer({
+    ...config.httpAddress,
+    ...served([metricsRoute(metrics), ...routesOf(config, assembly)]),
+    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    clock,
+    log,
+  });
+  log.info({ url: server.url, identity, apiServer: credentials.server }, "controller started");
+
+  const end = await assembly.run(signal);
+  log.info({ end }, "controller stops");
+  if (end === "lost") exit(1);
+  await Promise.all([server.close(closeGraceMs), assembly.close()]);
+}
+
+function routesOf(
+  { namespace, issuer }: Pick<ControllerConfig, "namespace" | "issuer">,
+  { informers: { stores, unprovenBecause } }: Pick<Assembly, "informers">,
+): Parameters<typeof served>[0] {
+  const readiness = (): Readiness => ({
+    ready: unprovenBecause().length === 0,
+    reasons: unprovenBecause(),
+  });
+  const ownKeys = (): ObservedSigningKeys | undefined =>
+    stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));
+  return [healthRoute(), readyRoute(readiness), ...publishedKeyRoutes(issuer, ownKeys)];
+}

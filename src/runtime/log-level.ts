@@ -1,0 +1,5 @@
+/** Log levels, the most talkative first. */
+export const logLevels = ["debug", "info", "warn", "error"] as const;
+
+/** Name of a log level. */
+export type LogLevel = (typeof logLevels)[number];

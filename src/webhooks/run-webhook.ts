@@ -1,0 +1,127 @@
+import { loadCredentials } from "../kube/load-credentials.ts";
+import { followCertificateFiles } from "../runtime/certificate-files.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { readPodApiServer } from "../runtime/config.ts";
+import { type HttpServer, type ServerTls, startHttpServer } from "../runtime/http-server.ts";
+import { createLogger, type Logger } from "../runtime/log.ts";
+import { createMetrics, type Metrics } from "../runtime/metrics.ts";
+import {
+  healthRoute,
+  metricsRoute,
+  type Readiness,
+  readyRoute,
+  served,
+} from "../runtime/routes.ts";
+import { shutdownSignal } from "../runtime/shutdown.ts";
+import { aborted } from "../runtime/sleep.ts";
+import type { WebhookConfig } from "../runtime/webhook-config.ts";
+import { assembleWebhook, type WebhookAssembly } from "./assemble.ts";
+
+const closeGraceMs = 2_000;
+/**
+ * A load balancer or kube-proxy that learns of the end of a replica later than this finds nobody
+ * listening.
+ */
+const leastDrainMs = 5_000;
+
+/** What the process gives to the webhook; `exit` ends it at once. */
+export interface WebhookProcess {
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly exit: (code: number) => void;
+}
+
+/** Runs `latchkey webhook` until SIGTERM. */
+export async function runWebhook(
+  config: WebhookConfig,
+  { clock, random, exit }: WebhookProcess,
+): Promise<void> {
+  const log = createLogger({ level: config.logLevel });
+  const metrics = createMetrics();
+  const signal = shutdownSignal({ process, clock, log, exitHard: exit });
+  const credentials = await loadCredentials({ ...config, pod: readPodApiServer() }, clock);
+  const assembly = assembleWebhook(
+    { ...config, prefixes: { user: config.userPrefix, team: config.teamPrefix } },
+    { credentials, clock, random, log, metrics },
+  );
+  const reviews = reviewServer({ config, assembly, clock, log, metrics });
+  const readiness = (): Readiness => {
+    const reasons = [
+      ...(signal.aborted ? ["shutting down"] : []),
+      ...assembly.book.unprovenBecause(),
+      ...(reviews.isListening() ? [] : ["no certificate yet"]),
+    ];
+    return { ready: reasons.length === 0, reasons, warnings: assembly.warnings() };
+  };
+  const server = await startHttpServer({
+    ...config.httpAddress,
+    ...served([healthRoute(), readyRoute(readiness), metricsRoute(metrics)]),
+    onRefused: (reason) => metrics.refusedHttp("http", reason),
+    clock,
+    log,
+  });
+  log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
+
+  // Answers need what is followed: it ends when nobody is answered any more.
+  const following = new AbortController();
+  const directory = config.certificateDirectory;
+  const certificates =
+    directory === undefined
+      ? assembly.keepCertificates(following.signal, reviews.useTls)
+      : followCertificateFiles(directory, {
+          clock,
+          log,
+          signal: following.signal,
+          onChange: reviews.useTls,
+        });
+  const followed = Promise.all([assembly.run(following.signal), certificates]);
+  await Promise.race([aborted(signal), followed]);
+  log.info({}, "webhook stops");
+  await reviews.drain();
+  following.abort();
+  await followed;
+  await Promise.all([server.close(closeGraceMs), assembly.close()]);
+}
+
+/** What the server that answers kube-apiserver needs. */
+interface ReviewServerDeps {
+  readonly config: Pick<WebhookConfig, "webhookAddress" | "drainTimeout">;
+  readonly assembly: Pick<WebhookAssembly, "routes" | "isAdmissionSegment">;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/** The server that answers kube-apiserver: it listens from its first certificate on. */
+interface ReviewServer {
+  isListening(): boolean;
+  readonly useTls: (tls: ServerTls) => void;
+  /** Answers until the connections end, for the drain timeout at most. */
+  drain(): Promise<void>;
+}
+
+function reviewServer({ config, assembly, clock, log, metrics }: ReviewServerDeps): ReviewServer {
+  let starting: Promise<HttpServer> | undefined;
+  let isListening = false;
+  return {
+    isListening: () => isListening,
+    useTls(tls) {
+      if (starting !== undefined) return void starting.then((server) => server.useTls(tls));
+      starting = startHttpServer({
+        ...config.webhookAddress,
+        ...served(assembly.routes, assembly.isAdmissionSegment),
+        onRefused: (reason) => metrics.refusedHttp("webhook", reason),
+        clock,
+        log,
+        tls,
+      });
+      void starting.then(() => (isListening = true));
+    },
+    async drain() {
+      const { drainTimeout: mostMs } = config;
+      const leastMs = Math.min(leastDrainMs, mostMs);
+      await (await starting)?.drain({ leastMs, mostMs, graceMs: closeGraceMs });
+    },
+  };
+}

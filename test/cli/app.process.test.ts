@@ -1,0 +1,147 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, describe, expect, test } from "vitest";
+
+const repository = join(import.meta.dirname, "..", "..");
+const directory = mkdtempSync(join(tmpdir(), "latchkey-main-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** What a process of Latchkey did, and which of its files and packages it loaded. */
+interface Exit {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly loaded: readonly string[];
+}
+
+const moduleText = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
+
+/** Prints the file of src or the package that is resolved, to standard error at the end. */
+const recordLoads = moduleText(`
+  import { registerHooks } from "node:module";
+  const loaded = new Set();
+  registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      const [, name, file] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)|\\/(src\\/.*)/.exec(resolved.url) ?? [];
+      loaded.add(name ?? file ?? "node");
+      return resolved;
+    },
+  });
+  process.on("exit", () => process.stderr.write("loaded:" + JSON.stringify([...loaded].filter((name) => name !== "node"))));
+`);
+
+/** Makes the process take itself for a Node of that version. */
+const pretendNode = (node: string): string =>
+  moduleText(
+    `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`,
+  );
+
+async function latchkey(
+  argv: readonly string[],
+  {
+    env = {},
+    imports = [],
+  }: { readonly env?: Record<string, string>; readonly imports?: readonly string[] } = {},
+): Promise<Exit> {
+  const flags = [recordLoads, ...imports].map((url) => `--import=${url}`);
+  const program = join(repository, "src", "main.ts");
+  const child = spawn(process.execPath, [...flags, program, ...argv], { env });
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.on("exit", resolve)),
+  ]);
+  const [said = "", loaded = "[]"] = stderr.split("loaded:");
+  const names: unknown = JSON.parse(loaded);
+  return { code, stdout, stderr: said, loaded: Array.isArray(names) ? names.map(String) : [] };
+}
+
+describe("a wrong command line ends the process with one sentence and 2", () => {
+  test.each([
+    "controler",
+    "controller --nmespace=a",
+    "controller --workers=0",
+    "controller",
+    "trust-config",
+  ])("latchkey %s", async (line) => {
+    const { code, stdout, stderr } = await latchkey(line.split(" "));
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(/^latchkey: [^\n]+\n$/);
+  });
+
+  test("a Node that is too old", async () => {
+    const { code, stderr, loaded } = await latchkey(["controller"], {
+      imports: [pretendNode("20.20.2")],
+    });
+    expect([code, stderr]).toEqual([
+      2,
+      "latchkey: Node.js 20.20.2 is too old; run Latchkey with Node.js 24 or later\n",
+    ]);
+    expect(loaded.filter((name) => name.startsWith("src/controllers/"))).toEqual([]);
+  });
+});
+
+test("trust-config in a cluster without the Service is one sentence and 2", async () => {
+  const server = createServer((_request, response) => {
+    response.writeHead(404, { "content-type": "application/json" });
+    response.end(JSON.stringify({ kind: "Status", reason: "NotFound", code: 404 }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const kubeconfig = join(directory, "kubeconfig");
+  const cluster = { server: `http://127.0.0.1:${port}`, "insecure-skip-tls-verify": true };
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({
+      "current-context": "a",
+      clusters: [{ name: "a", cluster }],
+      contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+      users: [{ name: "a", user: {} }],
+    }),
+  );
+  const { code, stderr } = await latchkey([
+    "trust-config",
+    "--authorization",
+    "--kubernetes-version=1.36",
+    `--kubeconfig=${kubeconfig}`,
+  ]);
+  server.close();
+  expect([code, stderr]).toEqual([
+    2,
+    'latchkey: Service "latchkey-system/latchkey-webhook" does not exist; install the webhook, or set --service-name, --namespace or --webhook-url\n',
+  ]);
+});
+
+describe("a process loads what it needs", () => {
+  test.each(["--help", "--version", "controller --help", "webhook -h"])(
+    "latchkey %s: the command line and the tables of options",
+    async (line) => {
+      const { code, loaded } = await latchkey(line.split(" "));
+      expect(code).toBe(0);
+      expect(loaded).toContain("src/cli/app.ts");
+      expect(
+        loaded.filter(
+          (name) =>
+            !/^src\/(?:main\.ts|cli\/|runtime\/|kube\/(?:credentials|errors)\.ts)/.test(name),
+        ),
+      ).toEqual(["@stricli/core"]);
+    },
+  );
+
+  test.each(["controller", "webhook", "trust-config --authorization"])(
+    "latchkey %s in a pod: no library that reads kubeconfigs",
+    async (line) => {
+      const env = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: "1" };
+      const { code, stderr, loaded } = await latchkey(line.split(" "), { env });
+      expect([code, stderr]).toEqual([2, expect.stringContaining("ServiceAccount file ")]);
+      expect(loaded).toContain("undici");
+      expect(loaded).not.toContain("@kubernetes/client-node");
+    },
+  );
+});

@@ -1,0 +1,191 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { latchkeyVersion } from "../../src/cli/app.ts";
+import { CredentialsError } from "../../src/kube/credentials.ts";
+import { KubeError } from "../../src/kube/errors.ts";
+import { outcomeOf } from "./command-line.ts";
+
+describe("a command starts with its configuration", () => {
+  test.for<[readonly string[], Readonly<Record<string, string>>, object]>([
+    [["controller"], {}, { action: "controller", config: { namespace: "latchkey-system" } }],
+    [["webhook"], {}, { action: "webhook", config: { serviceName: "latchkey-webhook" } }],
+    [
+      ["trust-config", "--authorization"],
+      {},
+      { action: "trustConfig", config: { directory: "/etc/kubernetes/latchkey" } },
+    ],
+    [
+      ["trust-config", "--output", "out", "--authorization"],
+      {},
+      { action: "trustConfig", config: { output: "out" } },
+    ],
+    [["controller", "--namespace", "ops"], {}, { config: { namespace: "ops" } }],
+    [["controller", "--namespace=ops"], {}, { config: { namespace: "ops" } }],
+    [["controller", "--issuer=https://a/=b"], {}, { config: { issuer: "https://a/=b" } }],
+    [["controller", "--namespace=a", "--namespace=b"], {}, { config: { namespace: "b" } }],
+    [["controller"], { LATCHKEY_NAMESPACE: "ops" }, { config: { namespace: "ops" } }],
+    [["controller", "--namespace=a"], { LATCHKEY_NAMESPACE: "b" }, { config: { namespace: "a" } }],
+    [
+      ["controller", "--namespace="],
+      { LATCHKEY_NAMESPACE: "b" },
+      { config: { namespace: "latchkey-system" } },
+    ],
+    [
+      ["controller", "--namespace", ""],
+      { LATCHKEY_NAMESPACE: "b" },
+      { config: { namespace: "latchkey-system" } },
+    ],
+  ])("%j %j", async ([argv, env, expected]) => {
+    expect(await outcomeOf(argv, { env })).toMatchObject({
+      exitCode: 0,
+      stdout: "",
+      stderr: "",
+      ...expected,
+    });
+  });
+});
+
+describe("a wrong command line is one sentence and exit code 2", () => {
+  test.for<[readonly string[], string]>([
+    [
+      ["controler"],
+      'command "controler" does not exist (did you mean controller?); latchkey --help lists the commands',
+    ],
+    [["constructor"], 'command "constructor" does not exist; latchkey --help lists the commands'],
+    [
+      ["--kubeconfig=secret", "controller"],
+      "option --kubeconfig does not exist here; write options after a command",
+    ],
+    [
+      ["controller", "--nmespace=a"],
+      "option --nmespace does not exist (did you mean --namespace?); --help lists the options",
+    ],
+    [
+      ["controller", "--constructor=a"],
+      "option --constructor does not exist; --help lists the options",
+    ],
+    [["controller", "-n", "a"], "option -n does not exist; --help lists the options"],
+    [
+      ["controller", "--namespace"],
+      "option --namespace requires a value, such as --namespace=value",
+    ],
+    [
+      ["controller", "--namespace", "--issuer=https://a"],
+      "option --namespace requires a value, such as --namespace=value",
+    ],
+    [["controller", "start"], 'argument "start" is not an option; write options as --name=value'],
+    [
+      ["controller", "--workers=0"],
+      '--workers (LATCHKEY_WORKERS): "0" must be a whole number from 1 to 256',
+    ],
+    [
+      ["controller", "--retry-period=10s"],
+      '--retry-period: "10s" must be shorter than --renew-deadline (10s)',
+    ],
+    [
+      ["trust-config"],
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook",
+    ],
+    [
+      ["trust-config", "--authorization=false"],
+      "trust-config requires --authorization, which prints the files and flags that kube-apiserver needs to call the webhook",
+    ],
+    [
+      ["trust-config", "--authorization=perhaps"],
+      '--authorization (LATCHKEY_AUTHORIZATION): "perhaps" must be true or false',
+    ],
+  ])("%j", async ([argv, sentence]) => {
+    expect(await outcomeOf(argv)).toEqual({
+      exitCode: 2,
+      stdout: "",
+      stderr: `latchkey: ${sentence}\n`,
+    });
+  });
+
+  test("a variable is checked like its flag", async () => {
+    const { exitCode, stderr } = await outcomeOf(["webhook"], {
+      env: { LATCHKEY_QUOTA_KEYS: "many" },
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^latchkey: --quota-keys \(LATCHKEY_QUOTA_KEYS\): "many" must be .*\n$/);
+  });
+
+  test("an option of another command does not exist", async () => {
+    const { exitCode, stderr } = await outcomeOf(["webhook", "--retry-period=3s"]);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringContaining("option --retry-period does not exist"),
+    ]);
+  });
+
+  test.each(["controller --admission-paht=canary", "webhook --admission-path=canary"])(
+    "a value that may be secret is not quoted: %s",
+    async (line) => {
+      const { exitCode, stderr } = await outcomeOf(line.split(" "));
+      expect(exitCode).toBe(2);
+      expect(stderr).not.toContain("canary");
+    },
+  );
+});
+
+describe("a command that fails", () => {
+  test("for lack of credentials is a wrong configuration: one sentence, 2", async () => {
+    const failure = new CredentialsError("this is not a pod");
+    expect(await outcomeOf(["controller"], { failure })).toMatchObject({
+      exitCode: 2,
+      stderr: `latchkey: ${failure.message}\n`,
+    });
+  });
+
+  test("because of the API server says what it answered: one sentence, 1", async () => {
+    const failure = new KubeError("GET secrets is forbidden", { code: "Forbidden", status: 403 });
+    expect(await outcomeOf(["trust-config", "--authorization"], { failure })).toMatchObject({
+      exitCode: 1,
+      stderr: "latchkey: GET secrets is forbidden\n",
+    });
+  });
+
+  test("because of a bug shows the stack: 1", async () => {
+    const { exitCode, stderr } = await outcomeOf(["controller"], { failure: new TypeError("x") });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^latchkey: TypeError: x\n +at /);
+  });
+});
+
+describe("help and version", () => {
+  test.each(["--help", "-h", "help"])("latchkey %s lists the commands", async (argument) => {
+    const { exitCode, stdout, stderr } = await outcomeOf([argument]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(
+      /^Usage: latchkey <command> \[options\]\n[^]*controller [^]*webhook [^]*trust-config /,
+    );
+  });
+
+  test("no command at all is a wrong command line that shows the help", async () => {
+    const { exitCode, stdout } = await outcomeOf([]);
+    expect([exitCode, stdout]).toEqual([2, (await outcomeOf(["--help"])).stdout]);
+  });
+
+  test.each([
+    ["controller", "--help"],
+    ["controller", "--workers=many", "-h"],
+    ["help", "controller"],
+  ])("latchkey %s %s lists the options and starts nothing", async (...argv) => {
+    const outcome = await outcomeOf(argv);
+    expect(outcome).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(outcome.action).toBeUndefined();
+    expect(outcome.stdout).toMatch(
+      /^Usage: latchkey controller \[options\]\n[^]*--lease-duration <duration> .*\(default 15s\) \[LATCHKEY_LEASE_DURATION\]\n/,
+    );
+  });
+
+  test("latchkey --version is the version in package.json", async () => {
+    const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+    expect(await outcomeOf(["--version"])).toEqual({
+      exitCode: 0,
+      stdout: `${latchkeyVersion}\n`,
+      stderr: "",
+    });
+    expect(JSON.parse(manifest)).toMatchObject({ version: latchkeyVersion });
+  });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { commandHelp, overviewHelp } from "../../src/cli/command-help.ts";
+import { text, trueOrFalse } from "../../src/runtime/config-values.ts";
+
+const command = {
+  name: "greet",
+  brief: "prints a greeting",
+  options: {
+    loudly: { value: "", initial: "false", help: "shout", parse: trueOrFalse },
+    toWhom: { value: "<name>", initial: "world", help: "whom to greet", parse: text },
+    file: { value: "<path>", initial: "", help: "where to", parse: text, env: "FILE" },
+  },
+};
+
+test("the help of a command shows each option with its value, default and variable", () => {
+  expect(commandHelp(command).split("\n").slice(0, 9)).toEqual([
+    "Usage: latchkey greet [options]",
+    "",
+    "prints a greeting",
+    "",
+    "Options:",
+    "  --loudly          shout [LATCHKEY_LOUDLY]",
+    "  --to-whom <name>  whom to greet (default world) [LATCHKEY_TO_WHOM]",
+    "  --file <path>     where to [FILE]",
+    "  -h, --help        print this help",
+  ]);
+});
+
+test("the help of the program lists the commands", () => {
+  expect(overviewHelp([command])).toContain("\n  greet  prints a greeting\n");
+});

@@ -1,0 +1,39 @@
+import { runCommandLine } from "../../src/cli/app.ts";
+
+/** What a command line printed, and what it started with which configuration. */
+export interface Outcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The command whose action ran. */
+  readonly action?: "controller" | "webhook" | "trustConfig";
+  readonly config?: object;
+}
+
+/** Runs a command line with actions that do nothing, or throw `failure`. */
+export async function outcomeOf(
+  argv: readonly string[],
+  {
+    env = {},
+    failure,
+  }: { readonly env?: Readonly<Record<string, string>>; readonly failure?: Error } = {},
+): Promise<Outcome> {
+  let stdout = "";
+  let stderr = "";
+  let started: Pick<Outcome, "action" | "config"> = {};
+  const action = (name: NonNullable<Outcome["action"]>) => async (config: object) => {
+    started = { action: name, config };
+    if (failure !== undefined) throw failure;
+  };
+  const exitCode = await runCommandLine(argv, {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    env,
+    actions: {
+      controller: action("controller"),
+      webhook: action("webhook"),
+      trustConfig: action("trustConfig"),
+    },
+  });
+  return { exitCode, stdout, stderr, ...started };
+}
