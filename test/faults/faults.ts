@@ -235,7 +235,12 @@ export const faults: readonly Fault[] = [
     allowance: usual,
     begin: (_, run) => delayEvents(run),
   },
-  { name: "swallow-event", moments: anywhere, allowance: usual, begin: () => swallowEvent() },
+  {
+    name: "swallow-event",
+    moments: anywhere,
+    allowance: usual,
+    begin: (_, run) => swallowEvent(run),
+  },
   {
     name: "expire-watches",
     moments: anywhere,
@@ -329,16 +334,17 @@ function isChosen(subject: string, seed: number): boolean {
 }
 
 /** The next event never comes; a later one of its object does, or a 410 in the end. */
-function swallowEvent(): ActiveFault {
-  let swallowed: { readonly subject: string; readonly watch: OpenWatch } | undefined;
+function swallowEvent(run: Run): ActiveFault {
+  let swallowed: { readonly subject: string; readonly selection: string } | undefined;
   let isOver = false;
   return {
     steering: {
       event(watch, line, deliver) {
         const subject = subjectOf(watch, line);
-        if (swallowed === undefined && !isOver) swallowed = { subject, watch };
+        const { selection } = watch.request;
+        if (swallowed === undefined && !isOver) swallowed = { subject, selection };
         else {
-          if (swallowed?.subject === subject && swallowed.watch === watch) {
+          if (swallowed?.subject === subject && swallowed.selection === selection) {
             swallowed = undefined;
             isOver = true;
           }
@@ -350,7 +356,9 @@ function swallowEvent(): ActiveFault {
       const missing = swallowed;
       swallowed = undefined;
       isOver ||= missing !== undefined;
-      missing?.watch.expire();
+      // The watch that lost the event may have been reopened behind it since.
+      for (const watch of run.watches)
+        if (watch.request.selection === missing?.selection) watch.expire();
       return missing !== undefined;
     },
   };

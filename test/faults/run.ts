@@ -46,7 +46,7 @@ export interface RunOptions {
  * Real milliseconds without traffic that count as calm, in so many looks, and that may pass without
  * progress before the clock jumps.
  */
-const times = { calm: 15, looks: 5, patience: 60, stuck: 20_000, limit: 60_000 } as const;
+const times = { calm: 15, longestCalm: 250, looks: 5, stuck: 20_000, limit: 60_000 } as const;
 /** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
 const jumpMs = 5_000;
 
@@ -59,6 +59,8 @@ export class Run {
   readonly #random: () => number;
   readonly #lists = new Map<string, string>();
   readonly #listed = new Map<string, ApiRequest>();
+  /** So long without traffic counts as calm, in milliseconds. */
+  #calmMs: number = times.calm;
   /** Collections that were written to since all was calm. */
   readonly #touched = new Set<string>();
   #active: ActiveFault = {};
@@ -205,6 +207,14 @@ export class Run {
   }
 
   async #calm(deadline: number): Promise<void> {
+    const began = performance.now();
+    await this.#options.cluster.arrange({
+      method: "GET",
+      path: "/api/v1/namespaces?fieldSelector=metadata.name%3Dnobody",
+    });
+    // What the API server has to send on a busy machine takes as long as its answers do.
+    const latencyMs = performance.now() - began;
+    this.#calmMs = Math.min(Math.max(times.calm, 4 * latencyMs), times.longestCalm);
     await this.#quieten(deadline);
     while (this.#touched.size > 0) {
       const touched = [...this.#touched];
@@ -235,7 +245,7 @@ export class Run {
       const isAsked = [...this.instances].some(
         ({ isStanding, proxy }) => !isStanding && proxy.inFlight > 0,
       );
-      if (performance.now() - waitingSince < (isAsked ? times.stuck : times.patience)) continue;
+      if (performance.now() - waitingSince < (isAsked ? times.stuck : 4 * this.#calmMs)) continue;
       await this.jump();
       waitingSince = performance.now();
     }
@@ -246,7 +256,7 @@ export class Run {
     const isIdle =
       running.length > 0 &&
       running.every((instance) => instance.isIdle() && instance.proxy.swallowed === 0);
-    return isIdle && this.pendingEvents === 0 && performance.now() - this.#movedAt >= times.calm;
+    return isIdle && this.pendingEvents === 0 && performance.now() - this.#movedAt >= this.#calmMs;
   }
 
   /**

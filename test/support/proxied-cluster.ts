@@ -69,6 +69,8 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
   // One connection for many watches: most of a run's time would go into their handshakes.
   const upstream = new Pool(server, {
     allowH2: true,
+    // undici destroys an idle session with an error that a stream of it may throw.
+    keepAliveTimeout: 600_000,
     connections: 8,
     pipelining: 100,
     connect: { ...tls },
