@@ -1,34 +1,27 @@
 import { createKeyResolver } from "../authn/key-resolver.ts";
-import type { Key } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
 import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key.ts";
 import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
+import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/list-watch.ts";
-import { type Result, runLoop } from "../kube/loop.ts";
+import { runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import { Recovery } from "../kube/recovery.ts";
 import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
-import { type Changes, createChanges, type Queues } from "./changes.ts";
-import { reconcileConnectorData } from "./connector-data.ts";
-import { reconcileCopy } from "./copy.ts";
 import { Deletions } from "./deletions.ts";
-import { reconcileEndpointToken } from "./endpoint-token.ts";
-import { Failures, type FailuresDeps } from "./failures.ts";
+import { Enqueuer } from "./enqueuer.ts";
 import { FinalizedObjects } from "./finalized-objects.ts";
-import { type ChangeHandlers, createInformers, type Informers } from "./informers.ts";
-import { countingObjects } from "./object-counts.ts";
-import { reconcileOwnedAccessKey } from "./owned-access-key.ts";
-import { reconcileRequesterGrant } from "./requester-grant.ts";
-import { reconcileSharedSecret } from "./shared-secret.ts";
-import { reconcileSigningKeys } from "./signing-keys.ts";
+import { createInformers, type Informers } from "./informers.ts";
+import { createLeaderFailures, type LeaderFailures } from "./leader-failures.ts";
+import { ObjectCounts } from "./object-counts.ts";
+import { createQueues, type Queues } from "./queues.ts";
+import type { ReconcileDeps } from "./reconcile-deps.ts";
 import { SourceData } from "./source-data.ts";
-import { TargetFailures } from "./target-failures.ts";
 import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
 /** How the controller behaves; durations in seconds. */
@@ -77,17 +70,18 @@ export interface Controller {
 
 /** Builds the controller; nothing runs yet. */
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
-  let handlers: ChangeHandlers | undefined;
-  const { yielder } = deps;
   const recovery = new Recovery();
+  const counts = new ObjectCounts(deps.metrics);
+  /** Of the leader, while there is one in this process. */
+  let enqueuer: Enqueuer | undefined;
   const informers = createInformers(
     { ...deps, recovery },
     {
       ...options,
-      on: countingObjects(
-        forwardTo(() => handlers),
-        deps.metrics,
-      ),
+      onChange(changed) {
+        counts.record(changed);
+        if (enqueuer !== undefined) changed.enqueue(enqueuer);
+      },
     },
   );
   deps.metrics.watches(informers.watches);
@@ -97,193 +91,109 @@ export function createController(options: ControllerOptions, deps: ControllerDep
     async lead(signal) {
       await informers.current(signal);
       if (signal.aborted) return;
-      const queues = createQueues(deps);
-      const deletions = new Deletions(deps.clock);
-      const failures = createFailures(queues, deps, () => changes);
-      const changes: Changes = createChanges({
-        queues,
-        stores: informers.stores,
-        deletions,
-        copyFailures: failures.copyFailures,
-        clock: deps.clock,
-        yielder,
-      });
-      handlers = changes.handlers;
+      const leader = createLeader(deps, informers);
+      const { queues } = leader;
+      enqueuer = leader.enqueuer;
       const stopRetrying = recovery.onRecovered(() =>
         Object.values(queues).forEach((queue) => queue.retryNow()),
       );
       try {
-        await changes.addEverything();
-        await runLoops({ options, deps, yielder, informers, deletions, queues, failures, signal });
+        await informers.enqueueAll(enqueuer);
+        await runLoops({ options, deps, informers, leader, signal });
       } finally {
         stopRetrying();
-        handlers = undefined;
+        enqueuer = undefined;
       }
     },
   };
 }
 
+/** What a leader knows beside the stores: it begins without anything. */
+interface Leader {
+  readonly queues: Queues;
+  readonly deletions: Deletions;
+  readonly failures: LeaderFailures;
+  readonly enqueuer: Enqueuer;
+}
+
+function createLeader(
+  { clock, random, metrics, log, yielder }: ControllerDeps,
+  { stores }: Informers,
+): Leader {
+  const queues = createQueues(
+    (controller) => new WorkQueue({ clock, random, metrics: metrics.queue(controller) }),
+  );
+  const deletions = new Deletions(clock);
+  const failures = createLeaderFailures({ queues, clock, log, enqueuer: () => enqueuer });
+  const { copyFailures } = failures;
+  const enqueuer = new Enqueuer({ queues, stores, deletions, copyFailures, clock, yielder });
+  return { queues, deletions, failures, enqueuer };
+}
+
 interface Leading {
   readonly options: ControllerOptions;
   readonly deps: ControllerDeps;
-  readonly yielder: Yielder;
   readonly informers: Informers;
-  readonly deletions: Deletions;
-  readonly queues: Queues;
-  readonly failures: AllFailures;
+  readonly leader: Leader;
   readonly signal: AbortSignal;
 }
 
-async function runLoops({
-  options,
-  deps,
-  yielder,
-  informers,
-  deletions,
-  queues,
-  failures,
-  signal,
-}: Leading): Promise<void> {
-  const { client, copyClient, clock, log, metrics, events } = deps;
-  const { stores } = informers;
+/** Runs one loop for each reconciler until the signal aborts. */
+async function runLoops(leading: Leading): Promise<void> {
+  const { options, deps, informers, leader, signal } = leading;
+  const { clock, yielder, log, metrics } = deps;
+  const reconcileDeps = createReconcileDeps(leading);
+  // Valid tokens count before a token is minted.
+  await yielder.forEach(informers.stores.tokens.values(), (token) =>
+    reconcileDeps.tokenQuota.note(token),
+  );
+  await Promise.all(
+    informers.reconcilers.map(({ controller, queue, workers, reconcile }) =>
+      runLoop({
+        name: controller,
+        queue: leader.queues[queue],
+        reconcile: (key) => reconcile(key, reconcileDeps),
+        workers: workers(options),
+        signal,
+        clock,
+        yielder,
+        log,
+        metrics: metrics.controller(controller),
+      }),
+    ),
+  );
+}
+
+function createReconcileDeps({ options, deps, informers, leader }: Leading): ReconcileDeps {
+  const { client, copyClient, clock, yielder, log, events } = deps;
+  const { stores, digestOf, refresh } = informers;
   const held = new FinalizedObjects();
-  const tokenQuota = new TokenQuota(options);
-  // What is valid counts before anything is minted.
-  await yielder.forEach(stores.tokens.values(), (token) => tokenQuota.note(token));
-  const observe = (resource: Resource, answer: unknown): void => {
-    if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)
-      held.note(answer);
-    informers.observe(resource, answer);
-  };
-  const shared = {
+  return {
     ...options,
     config: options,
     client,
+    copyClient,
     clock,
     yielder,
     log,
     stores,
-    deletions,
-    ...failures,
+    deletions: leader.deletions,
+    ...leader.failures,
     keyResolver: createKeyResolver({
       keys: stores.keys,
       policies: stores.requesterPolicies,
       config: options,
     }),
     held,
-    tokenQuota,
-    observe,
-    refresh: informers.refresh,
+    tokenQuota: new TokenQuota(options),
+    sourceData: new SourceData({ client, digestOf }),
+    waitingSince: new Map(),
+    observe(resource: Resource, answer: unknown) {
+      if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)
+        held.note(answer);
+      informers.observe(resource, answer);
+    },
+    refresh,
     recordEvent: events.record.bind(events),
-  };
-  const copying = {
-    ...shared,
-    client: copyClient,
-    sourceData: new SourceData({ client, digestOf: informers.digestOf }),
-  };
-  const sharing = {
-    ...shared,
-    failureAt: (target: Key) => failures.copyFailures.at(target),
-    waitingSince: new Map<string, number>(),
-  };
-  const loop = (
-    name: string,
-    queue: WorkQueue,
-    reconcile: (key: Key) => Promise<Result>,
-    workers = options.workers,
-  ): Promise<void> =>
-    runLoop({
-      name,
-      queue,
-      reconcile,
-      workers,
-      signal,
-      clock,
-      yielder,
-      log,
-      metrics: metrics.controller(name),
-    });
-  await Promise.all([
-    loop("sharedsecret", queues.sharedSecret, (key) => reconcileSharedSecret(key, sharing)),
-    loop("copy", queues.copy, (key) => reconcileCopy(key, copying), options.writers),
-    loop("ownedaccesskey", queues.key, (key) => reconcileOwnedAccessKey(key, shared)),
-    loop("directclusterendpointtoken", queues.token, (key) => reconcileEndpointToken(key, shared)),
-    loop("requestergrant", queues.grant, (key) => reconcileRequesterGrant(key, shared)),
-    loop("connectordata", queues.connectorData, (key) => reconcileConnectorData(key, shared)),
-    loop("signingkeys", queues.signingKeys, () => reconcileSigningKeys(shared), 1),
-  ]);
-}
-
-interface AllFailures {
-  readonly copyFailures: TargetFailures;
-  readonly sharedSecretFailures: Failures;
-  readonly keyFailures: Failures;
-  readonly tokenFailures: Failures;
-  readonly grantFailures: Failures;
-}
-
-/** What this leader remembers of failures; `changes` follow what is said of targets and grants. */
-function createFailures(
-  queues: Queues,
-  { clock, log }: Pick<ControllerDeps, "clock" | "log">,
-  changes: () => Pick<Changes, "recount" | "addStampedBy"> | undefined,
-): AllFailures {
-  const again = (queue: WorkQueue): Pick<FailuresDeps, "clock" | "lookAgainAt"> => ({
-    clock,
-    lookAgainAt: (key, at) => queue.addAt(key, at),
-  });
-  // What is said no longer leaves the status with the next pass; what is said is written by the
-  // pass that failed.
-  const own = (queue: WorkQueue): Failures =>
-    new Failures({
-      ...again(queue),
-      onChange: (key, said) => (said === undefined ? queue.add(key, "high") : undefined),
-    });
-  return {
-    copyFailures: new TargetFailures({
-      ...again(queues.copy),
-      log,
-      recount: (target) => changes()?.recount(target),
-    }),
-    sharedSecretFailures: own(queues.sharedSecret),
-    keyFailures: own(queues.key),
-    tokenFailures: own(queues.token),
-    grantFailures: new Failures({
-      ...again(queues.grant),
-      onChange: (hash) => changes()?.addStampedBy(hash),
-    }),
-  };
-}
-
-function createQueues({ clock, random, metrics }: ControllerDeps): Queues {
-  const queue = (name: string): WorkQueue =>
-    new WorkQueue({ clock, random, metrics: metrics.queue(name) });
-  return {
-    sharedSecret: queue("sharedsecret"),
-    copy: queue("copy"),
-    key: queue("ownedaccesskey"),
-    token: queue("directclusterendpointtoken"),
-    grant: queue("requestergrant"),
-    signingKeys: queue("signingkeys"),
-    connectorData: queue("connectordata"),
-  };
-}
-
-/** Handlers that reach whoever leads now, and nobody while nobody does. */
-function forwardTo(current: () => ChangeHandlers | undefined): ChangeHandlers {
-  return {
-    sharedSecret: (change) => current()?.sharedSecret(change),
-    namespace: (change) => current()?.namespace(change),
-    copy: (change) => current()?.copy(change),
-    unmanagedSecret: (change) => current()?.unmanagedSecret(change),
-    role: (change) => current()?.role(change),
-    grant: (change) => current()?.grant(change),
-    key: (change) => current()?.key(change),
-    token: (change) => current()?.token(change),
-    policy: () => current()?.policy(),
-    signingKeys: () => current()?.signingKeys(),
-    connectorData: (change) => current()?.connectorData(change),
-    scopeRole: () => current()?.scopeRole(),
-    resourceQuota: (change) => current()?.resourceQuota(change),
   };
 }

@@ -10,7 +10,12 @@ import type {
 import { resources } from "../api/resources.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import type { PoliciesAge } from "../domain/requester/policy-age.ts";
-import { grantKey, grantedNames, hashInName } from "../domain/grants/granted-names.ts";
+import {
+  grantKey,
+  grantedNames,
+  hashInName,
+  requesterHashOf,
+} from "../domain/grants/granted-names.ts";
 import { requesterOf } from "../domain/requester/requester.ts";
 import { planRequesterGrant } from "../domain/grants/requester-grant.ts";
 import type { Client } from "../kube/client.ts";
@@ -22,7 +27,6 @@ import { observePolicies } from "../authn/requester-policies.ts";
 import type { Deletions } from "./deletions.ts";
 import { type Failures, recordingFailures } from "./failures.ts";
 import type { FinalizedObjects } from "./finalized-objects.ts";
-import { requesterHashOf } from "./informers.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 

@@ -3,6 +3,7 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import { labels } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
+import type { ObservedResourceQuota } from "../api/resource-quota.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
@@ -31,6 +32,7 @@ export interface Stores {
   readonly unmanagedSecrets: ReadStore<UnmanagedSecret>;
   readonly roles: ReadStore<ObservedRole>;
   readonly roleBindings: ReadStore<ObservedRoleBinding>;
+  readonly resourceQuotas: ReadStore<ObservedResourceQuota>;
   readonly clusterRoles: ReadStore<GrantRole>;
   readonly clusterRoleBindings: ReadStore<GrantBinding>;
   readonly keys: ReadStore<ObservedAccessKey>;

@@ -69,7 +69,7 @@ describe.concurrent("the Events of a SharedSecret", () => {
     const { source } = await makeSynced();
     await letIn(source.namespace);
     const about = `SharedSecret ${source.name}`;
-    const yielder = async (disableSync: string | null, ready: string) => {
+    const turns = async (disableSync: string | null, ready: string) => {
       await change(source.path, {
         metadata: { annotations: { [annotations.disableSync]: disableSync } },
       });
@@ -77,9 +77,9 @@ describe.concurrent("the Events of a SharedSecret", () => {
         conditions: { Ready: { status: ready } },
       });
     };
-    await yielder("perhaps", "False");
+    await turns("perhaps", "False");
     expect(await summaries(source.namespace, about)).toEqual(["Warning InvalidSyncOption"]);
-    await yielder(null, "True");
+    await turns(null, "True");
     expect(await summaries(source.namespace, about)).toEqual([
       "Normal Ready",
       "Warning InvalidSyncOption",

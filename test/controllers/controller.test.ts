@@ -67,7 +67,8 @@ function setup(answer: (request: Request) => unknown = taken) {
 test("who follows holds everything and writes nothing", async () => {
   const { client, controller, stop, listWatch } = setup();
   const followed = controller.follow(stop.signal);
-  await controller.informers.synced;
+  await settled();
+  await settled();
   listWatch.emit("namespaces", "ADDED", projectNamespace("play"));
   await settled();
   expect([controller.informers.stores.namespaces.size, client.lines]).toEqual([2, []]);

@@ -1,21 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { keyIndexes } from "../../src/authn/key-resolver.ts";
 import { annotations, labels, ownObjects } from "../../src/api/names.ts";
-import { recordAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
-import { createInformers, requesterHashOf } from "../../src/controllers/informers.ts";
+import { createInformers } from "../../src/controllers/informers.ts";
 import { indexes } from "../../src/controllers/stores.ts";
-import { requesterHash } from "../../src/domain/grants/granted-names.ts";
-import { encodeBody } from "../../src/kube/encode.ts";
+import { requesterHash, requesterHashOf } from "../../src/domain/grants/granted-names.ts";
 import type { ListWatch } from "../../src/kube/list-watch.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
-import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 import {
   rawCopy,
-  ignoreChanges,
+  rawSigningKeys,
   rawSharedSecret,
   ownNamespace,
   projectNamespace,
@@ -38,7 +35,7 @@ test("every kind is waited for, and none any more once all are listed", async ()
     createInformers(deps, {
       namespace: ownNamespace,
       requireSyncFrom: false,
-      on: ignoreChanges,
+      onChange: () => {},
     }).unprovenBecause(),
   ).toHaveLength(21);
   const { informers } = await syncedInformers({});
@@ -224,13 +221,6 @@ test("keys and tokens are found by the hash of their requester's name, which a s
 });
 
 describe("the answer to a write is taken in", () => {
-  const signingKeys = (): unknown => {
-    const made: unknown = JSON.parse(
-      encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })),
-    );
-    return rawObject(recordAt(made, "metadata"), { data: recordAt(made, "data") });
-  };
-
   test("by the store of its kind", async () => {
     const { informers } = await syncedInformers({});
     informers.observe(resources.sharedSecrets, rawSharedSecret("db"));
@@ -242,7 +232,7 @@ describe("the answer to a write is taken in", () => {
   test("among the copies for a Secret with Latchkey's label, else among the signing keys", async () => {
     const { informers } = await syncedInformers({});
     informers.observe(resources.secrets, rawCopy("db", "pay"));
-    informers.observe(resources.secrets, signingKeys());
+    informers.observe(resources.secrets, rawSigningKeys());
     expect([names(informers.stores.copies.values()), informers.stores.signingKeys.size]).toEqual([
       ["db"],
       1,
@@ -280,7 +270,7 @@ test("it ends when told to, before Secrets of others are followed, too", async (
       log: recordingLog(),
       random: () => 0,
     },
-    { namespace: ownNamespace, requireSyncFrom: false, on: ignoreChanges },
+    { namespace: ownNamespace, requireSyncFrom: false, onChange: () => {} },
   );
   const ended = informers.run(stop.signal);
   await settled();

@@ -55,11 +55,9 @@ describe("the targets of a source", () => {
       projectNamespace("other", { from: "ops" }),
     ];
     const { stores } = (
-      await syncedInformers(
-        { namespaces, sharedsecrets: [rawSharedSecret("db")] },
-        {},
-        { requireSyncFrom: true },
-      )
+      await syncedInformers({ namespaces, sharedsecrets: [rawSharedSecret("db")] }, () => {}, {
+        requireSyncFrom: true,
+      })
     ).informers;
     expect(targetsOf(sourceOf(stores, "db"), stores).map(keyOf)).toEqual(["choosy/db"]);
   });

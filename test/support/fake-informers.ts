@@ -1,9 +1,8 @@
 import { annotations, labels } from "../../src/api/names.ts";
-import {
-  type ChangeHandlers,
-  createInformers,
-  type Informers,
-} from "../../src/controllers/informers.ts";
+import { type Changed, createInformers, type Informers } from "../../src/controllers/informers.ts";
+import { recordAt } from "../../src/api/parse.ts";
+import { encodeBody } from "../../src/kube/encode.ts";
+import { newSigningKeys } from "../../src/tokens/signing-keys.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { recordingLog } from "./recording-log.ts";
 import { settled, TestClock } from "./test-clock.ts";
@@ -17,23 +16,6 @@ export interface FakeInformers {
   readonly log: ReturnType<typeof recordingLog>;
   readonly stop: AbortController;
 }
-
-/** Handlers that do nothing. */
-export const ignoreChanges: ChangeHandlers = {
-  sharedSecret: () => {},
-  namespace: () => {},
-  copy: () => {},
-  unmanagedSecret: () => {},
-  role: () => {},
-  grant: () => {},
-  key: () => {},
-  token: () => {},
-  policy: () => {},
-  connectorData: () => {},
-  scopeRole: () => {},
-  resourceQuota: () => {},
-  signingKeys: () => {},
-};
 
 /** Latchkey's own namespace in these tests. */
 export const ownNamespace = "latchkey-system";
@@ -49,7 +31,7 @@ export function controllerWatches(): number {
       log: recordingLog(),
       random: () => 0.5,
     },
-    { namespace: ownNamespace, requireSyncFrom: false, on: ignoreChanges },
+    { namespace: ownNamespace, requireSyncFrom: false, onChange: () => {} },
   );
   // Nothing is listed yet: each informer says so.
   return informers.unprovenBecause().length;
@@ -58,7 +40,7 @@ export function controllerWatches(): number {
 /** Starts informers over these objects, by plural, and waits until they have listed them. */
 export async function syncedInformers(
   listed: Readonly<Record<string, readonly RawObject[]>>,
-  on: Partial<ChangeHandlers> = {},
+  onChange: (changed: Changed) => void = () => {},
   { requireSyncFrom = false } = {},
 ): Promise<FakeInformers> {
   const [clock, log, stop, listWatch] = [
@@ -69,10 +51,10 @@ export async function syncedInformers(
   ];
   const informers = createInformers(
     { listWatch, clock, yielder: new Yielder(clock), log, random: () => 0.5 },
-    { namespace: ownNamespace, requireSyncFrom, on: { ...ignoreChanges, ...on } },
+    { namespace: ownNamespace, requireSyncFrom, onChange },
   );
   void informers.run(stop.signal);
-  await informers.synced;
+  await settled();
   await settled();
   return { informers, listWatch, clock, log, stop };
 }
@@ -141,4 +123,12 @@ export function rawCopy(
     { namespace, name, uid: `uid-${namespace}-${name}`, ...marks, ...metadata },
     { type: "Opaque", data },
   );
+}
+
+/** The Secret of signing keys, as the API server sends it. */
+export function rawSigningKeys(): RawObject {
+  const secret: unknown = JSON.parse(
+    encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })),
+  );
+  return rawObject(recordAt(secret, "metadata"), { data: recordAt(secret, "data") });
 }

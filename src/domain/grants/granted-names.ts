@@ -1,4 +1,6 @@
 import { group, labels } from "../../api/names.ts";
+import type { Metadata } from "../../api/object.ts";
+import { requesterAnnotationsOf } from "../../api/requester.ts";
 import type {
   GrantBinding,
   GrantedKind,
@@ -135,4 +137,10 @@ function isBound(role: GrantRole, requester: string, bindings: readonly GrantBin
 function hashOf(role: GrantRole): string | undefined {
   const hash = hashInName(role);
   return hash !== undefined && isGrantOf(hash, role) ? hash : undefined;
+}
+
+/** The hash of the requester of a key or token; none where no requester is recorded. */
+export function requesterHashOf(metadata: Metadata): readonly string[] {
+  const requester = requesterAnnotationsOf(metadata);
+  return requester === undefined ? [] : [requesterHash(requester.name)];
 }

@@ -1,22 +1,23 @@
 import { describe, expect, test } from "vitest";
-import { annotations, cleanupFinalizer, labels } from "../../src/api/names.ts";
-import { createChanges, type Queues } from "../../src/controllers/changes.ts";
-import { TargetFailures } from "../../src/controllers/target-failures.ts";
-import { recordAt } from "../../src/api/parse.ts";
-import { requesterHash } from "../../src/domain/grants/granted-names.ts";
-import { type Priority, WorkQueue } from "../../src/kube/queue.ts";
-import { Yielder } from "../../src/kube/yielder.ts";
-import { recordingLog } from "../support/recording-log.ts";
-import type { TestClock } from "../support/test-clock.ts";
-import { rawRequested } from "../support/requester-objects.ts";
+import { annotations, cleanupFinalizer, labels } from "../../../src/api/names.ts";
+import { Enqueuer } from "../../../src/controllers/enqueuer.ts";
+import type { Queues } from "../../../src/controllers/queues.ts";
+import { TargetFailures } from "../../../src/controllers/target-failures.ts";
+import { recordAt } from "../../../src/api/parse.ts";
+import { requesterHash } from "../../../src/domain/grants/granted-names.ts";
+import { type Priority, WorkQueue } from "../../../src/kube/queue.ts";
+import { Yielder } from "../../../src/kube/yielder.ts";
+import { recordingLog } from "../../support/recording-log.ts";
+import type { TestClock } from "../../support/test-clock.ts";
+import { rawRequested } from "../../support/requester-objects.ts";
 import {
   rawCopy,
-  ignoreChanges,
   rawSharedSecret,
   projectNamespace,
+  rawSigningKeys,
   syncedInformers,
-} from "../support/fake-informers.ts";
-import { rawObject } from "../support/fake-list-watch.ts";
+} from "../../support/fake-informers.ts";
+import { rawObject } from "../../support/fake-list-watch.ts";
 
 /** A queue that says what was put into it. */
 class HeardQueue extends WorkQueue {
@@ -50,20 +51,9 @@ class HeardQueue extends WorkQueue {
 
 async function setup(listed: Parameters<typeof syncedInformers>[0]) {
   const heard = new Set<string>();
-  let handlers = ignoreChanges;
-  const { informers, listWatch, clock } = await syncedInformers(listed, {
-    sharedSecret: (change) => handlers.sharedSecret(change),
-    namespace: (change) => handlers.namespace(change),
-    copy: (change) => handlers.copy(change),
-    unmanagedSecret: (change) => handlers.unmanagedSecret(change),
-    role: (change) => handlers.role(change),
-    grant: (change) => handlers.grant(change),
-    key: (change) => handlers.key(change),
-    token: (change) => handlers.token(change),
-    policy: () => handlers.policy(),
-    connectorData: (change) => handlers.connectorData(change),
-    scopeRole: () => handlers.scopeRole(),
-    resourceQuota: (change) => handlers.resourceQuota(change),
+  let enqueuer: Enqueuer | undefined;
+  const { informers, listWatch, clock } = await syncedInformers(listed, (changed) => {
+    if (enqueuer !== undefined) changed.enqueue(enqueuer);
   });
   const queue = (name: string) =>
     new HeardQueue(clock, (line) => void heard.add(`${name} ${line}`));
@@ -84,7 +74,7 @@ async function setup(listed: Parameters<typeof syncedInformers>[0]) {
     signingKeys: queue("signing"),
     connectorData: queue("connector"),
   };
-  const changes = createChanges({
+  const made = new Enqueuer({
     queues,
     stores: informers.stores,
     deletions: { forget: (uid) => void forgotten.push(uid) },
@@ -92,7 +82,7 @@ async function setup(listed: Parameters<typeof syncedInformers>[0]) {
     clock,
     yielder: new Yielder(clock),
   });
-  handlers = changes.handlers;
+  enqueuer = made;
   const enqueued = (): readonly string[] => {
     const lines = [...heard].toSorted();
     heard.clear();
@@ -100,7 +90,8 @@ async function setup(listed: Parameters<typeof syncedInformers>[0]) {
   };
   return {
     listWatch,
-    changes,
+    enqueueAll: () => informers.enqueueAll(made),
+    enqueuer: made,
     copyQueue,
     copyFailures,
     forgotten,
@@ -441,17 +432,17 @@ describe("keys, tokens and grants", () => {
   });
 
   test("signing keys ask for themselves and for every token", async () => {
-    const { changes, enqueued } = await setup({
+    const { listWatch, enqueued } = await setup({
       directclusterendpointtokens: [rawObject({ name: "t" })],
     });
-    changes.handlers.signingKeys();
+    listWatch.emit("secrets", "ADDED", rawSigningKeys());
     expect(enqueued()).toEqual(["signing signing-keys high", "token t low"]);
   });
 });
 
 test("a new leader asks for everything there is", async () => {
   const hash = requesterHash("ann");
-  const { changes, enqueued } = await setup({
+  const { enqueueAll, enqueued } = await setup({
     namespaces: [pay],
     sharedsecrets: [db],
     secrets: [rawCopy("gone", "pay"), rawCopy("lost", "pay", { metadata: { labels: {} } })],
@@ -467,7 +458,7 @@ test("a new leader asks for everything there is", async () => {
     directclusterendpointtokens: [rawObject({ name: "t" })],
   });
   enqueued();
-  await changes.addEverything();
+  await enqueueAll();
   expect(enqueued()).toEqual([
     "copy pay/db low",
     "copy pay/gone low",
@@ -483,7 +474,7 @@ test("a new leader asks for everything there is", async () => {
 
 test("a new leader asks for the keys of one requester after those of another, so that grants come in batches", async () => {
   const by = (name: string) => ({ annotations: { [annotations.requester]: name } });
-  const { changes, heard } = await setup({
+  const { enqueueAll, heard } = await setup({
     ownedaccesskeys: [
       ["a", "ann"],
       ["b", "bob"],
@@ -491,7 +482,7 @@ test("a new leader asks for the keys of one requester after those of another, so
       ["d", "bob"],
     ].map(([name = "", who = ""]) => rawObject({ name, ...by(who) })),
   });
-  await changes.addEverything();
+  await enqueueAll();
   expect(heard().filter((line) => line.startsWith("key") && line.endsWith("low"))).toEqual([
     "key a low",
     "key c low",
@@ -501,11 +492,11 @@ test("a new leader asks for the keys of one requester after those of another, so
 });
 
 test("a target is counted again for every source that wants it", async () => {
-  const { changes, enqueued } = await setup({
+  const { enqueuer, enqueued } = await setup({
     namespaces: [pay],
     sharedsecrets: [db, rawSharedSecret("other")],
   });
-  changes.recount({ namespace: "pay", name: "db" });
+  enqueuer.statusAt({ namespace: "pay", name: "db" });
   expect(enqueued()).toEqual(["source team/db in 100 ms"]);
 });
 

@@ -1,0 +1,195 @@
+import type { EndpointToken } from "../api/endpoint-token.ts";
+import { annotations } from "../api/names.ts";
+import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
+import type { ObservedAccessKey } from "../api/owned-access-key.ts";
+import { resources } from "../api/resources.ts";
+import type { ObservedRole, ObservedRoleBinding } from "../api/role.ts";
+import { requesterHashOf } from "../domain/grants/granted-names.ts";
+import { hasFinalizer } from "../domain/plan/finalizer.ts";
+import { sourceUidOf } from "../domain/shared-secret/derived-role.ts";
+import type { Source } from "../domain/sync/copy.ts";
+import type { Priority, WorkQueue } from "../kube/queue.ts";
+import type { Yielder } from "../kube/yielder.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Deletions } from "./deletions.ts";
+import type { Queues } from "./queues.ts";
+import { createRefusedObjects, type RefusedObjects } from "./refused-objects.ts";
+import { candidatesFor, indexes, type Stores } from "./stores.ts";
+import type { TargetFailures } from "./target-failures.ts";
+
+/**
+ * A SharedSecret's status follows its copies after this many milliseconds, so that a fan-out does
+ * not count them a thousand times; while copies wait in the queue the count is not final yet.
+ */
+const statusDelayMs = { final: 100, progress: 1_000 } as const;
+
+/**
+ * Milliseconds after which a grant follows the keys of its requester: `each` for every key, which
+ * is ten times what a reconcile takes to look at it, at once below `least`, and never more than
+ * `most`.
+ */
+const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
+
+/** What an Enqueuer needs. */
+export interface EnqueuerDeps {
+  readonly queues: Queues;
+  readonly stores: Stores;
+  readonly deletions: Pick<Deletions, "forget">;
+  readonly copyFailures: Pick<TargetFailures, "in" | "at">;
+  readonly clock: Pick<Clock, "now">;
+  readonly yielder: Yielder;
+}
+
+/**
+ * Puts keys into the queues of a leader: what more than one watched kind has to enqueue. Each kind
+ * says in its own descriptor which changes enqueue what.
+ */
+export class Enqueuer {
+  readonly queues: Queues;
+  readonly stores: Stores;
+  readonly yielder: Yielder;
+  /** Copies, Roles and RoleBindings that the API server refused. */
+  readonly refused: RefusedObjects;
+  readonly #deletions: EnqueuerDeps["deletions"];
+  readonly #clock: EnqueuerDeps["clock"];
+
+  constructor({ queues, stores, deletions, copyFailures, clock, yielder }: EnqueuerDeps) {
+    this.queues = queues;
+    this.stores = stores;
+    this.yielder = yielder;
+    this.refused = createRefusedObjects({ queues, stores, copyFailures });
+    this.#deletions = deletions;
+    this.#clock = clock;
+  }
+
+  /** Enqueues the copy at a target. */
+  target(target: ObjectRef, priority: Priority): void {
+    this.queues.copy.add(keyOf(target), priority);
+  }
+
+  /** Enqueues the status of a SharedSecret, after a delay that gathers many changes. */
+  status({ secret }: Source): void {
+    const delayMs = this.queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
+    this.queues.sharedSecret.addAt(keyOf(secret.metadata), this.#clock.now() + delayMs);
+  }
+
+  /** Enqueues the status of every SharedSecret that wants this target. */
+  statusAt(target: ObjectRef): void {
+    for (const source of candidatesFor(target, this.stores)) this.status(source);
+  }
+
+  /** Enqueues the SharedSecret that a Role or RoleBinding was derived from. */
+  derivedFrom(object: ObservedRole | ObservedRoleBinding): void {
+    const { namespace = "", name, annotations: given } = object.metadata;
+    const uid = sourceUidOf(object);
+    const { sharedSecrets } = this.stores;
+    const owners =
+      uid === undefined
+        ? sharedSecrets.by(indexes.namespace, namespace)
+        : sharedSecrets.by(indexes.uid, uid);
+    for (const { secret } of owners) this.queues.sharedSecret.add(keyOf(secret.metadata), "high");
+    // An orphan: any key of the namespace brings the reconcile that deletes orphans.
+    if (owners.length === 0 && uid !== undefined)
+      this.queues.sharedSecret.add(
+        keyOf({ namespace, name: given[annotations.source] ?? name }),
+        "high",
+      );
+  }
+
+  /**
+   * Enqueues the grants of a requester, by hash. A reconcile looks at all keys of the requester:
+   * where there are many, changes that come together are granted together.
+   */
+  grant(hash: Key): void {
+    const delayMs = Math.min(
+      this.stores.keys.countBy(indexes.requester, hash) * grantDelayMs.each,
+      grantDelayMs.most,
+    );
+    if (delayMs < grantDelayMs.least) this.queues.grant.add(hash, "high");
+    else this.queues.grant.addAt(hash, this.#clock.now() + delayMs);
+  }
+
+  /**
+   * Enqueues the grants that a change of a key or token concerns. Grants name what has Latchkey's
+   * finalizer and is not being deleted: no other change concerns them.
+   */
+  grantsOf(
+    before: ObservedAccessKey | EndpointToken | undefined,
+    after: ObservedAccessKey | EndpointToken | undefined,
+  ): void {
+    const [granted, isGranted] = [before, after].map(
+      (object) =>
+        object !== undefined && isLasting(object.metadata) && requesterHashOf(object.metadata)[0],
+    );
+    if (granted === isGranted) return;
+    const hashes = new Set(
+      [before, after].flatMap((object) =>
+        object === undefined ? [] : requesterHashOf(object.metadata),
+      ),
+    );
+    for (const hash of hashes) this.grant(hash);
+  }
+
+  /** Enqueues every key and token of a requester, by hash. */
+  requestedBy(hash: Key): void {
+    for (const key of this.stores.keys.keysBy(indexes.requester, hash))
+      this.queues.key.add(key, "low");
+    for (const key of this.stores.tokens.keysBy(indexes.requester, hash))
+      this.queues.token.add(key, "low");
+  }
+
+  /** Enqueues what was made with the access key of this uid: it is valid no longer than the key. */
+  childrenOf(uid: string): void {
+    for (const key of this.stores.keys.keysBy(indexes.parentKey, uid))
+      this.queues.key.add(key, "high");
+    for (const key of this.stores.tokens.keysBy(indexes.parentKey, uid))
+      this.queues.token.add(key, "high");
+  }
+
+  /** Enqueues a key or token by its name in a grant, `<plural>/<name>`. */
+  granted(grantedName: string): void {
+    const { namespace: plural, name } = refOf(grantedName);
+    const isKey = plural === resources.ownedAccessKeys.plural;
+    (isKey ? this.queues.key : this.queues.token).add(name, "high");
+  }
+
+  /**
+   * All keys, tokens and grants with their queues, those of one requester together: grants are
+   * batched.
+   */
+  *requested(): Iterable<{ readonly queue: WorkQueue; readonly key: Key }> {
+    for (const [queue, store] of [
+      [this.queues.key, this.stores.keys],
+      [this.queues.token, this.stores.tokens],
+    ] as const) {
+      for (const hash of store.namesIn(indexes.requester))
+        for (const key of store.keysBy(indexes.requester, hash)) yield { queue, key };
+      // Those without a requester; the others wait in the queue already.
+      for (const key of store.keys()) yield { queue, key };
+    }
+    const { keys, tokens, clusterRoles, clusterRoleBindings } = this.stores;
+    for (const store of [keys, tokens, clusterRoles, clusterRoleBindings])
+      for (const key of store.namesIn(indexes.requester)) yield { queue: this.queues.grant, key };
+  }
+
+  /** Forgets what is remembered of the deletion of an object that does not exist any more. */
+  forgetDeleted(
+    before: { readonly metadata: Metadata } | undefined,
+    after: { readonly metadata: Metadata } | undefined,
+  ): void {
+    if (before !== undefined && after === undefined) this.#deletions.forget(before.metadata.uid);
+  }
+}
+
+/** What the states of a change have for a value, each once. */
+export function valuesOf<T>(
+  { before, after }: { readonly before: T | undefined; readonly after: T | undefined },
+  of: (state: T) => string | undefined,
+): ReadonlySet<string> {
+  const values = [before, after].map((state) => (state === undefined ? undefined : of(state)));
+  return new Set(values.filter((value) => value !== undefined));
+}
+
+function isLasting(metadata: Metadata): boolean {
+  return hasFinalizer(metadata) && metadata.deletionTimestamp === undefined;
+}

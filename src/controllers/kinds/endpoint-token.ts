@@ -1,0 +1,26 @@
+import { type EndpointToken, parseEndpointToken } from "../../api/endpoint-token.ts";
+import { resources } from "../../api/resources.ts";
+import { reconcileEndpointToken } from "../endpoint-token.ts";
+import { requesterIndexers } from "./owned-access-key.ts";
+import type { WatchedKind } from "./watched-kind.ts";
+
+/** DirectClusterEndpointTokens. */
+export function endpointTokenKind(): WatchedKind<EndpointToken> {
+  return {
+    listOptions: { resource: resources.endpointTokens },
+    parse: parseEndpointToken,
+    indexers: requesterIndexers,
+    enqueue({ key, before, after }, enqueuer) {
+      enqueuer.queues.token.add(key, "high");
+      enqueuer.forgetDeleted(before, after);
+      enqueuer.grantsOf(before, after);
+    },
+    countedAs: (token) => token,
+    reconciler: {
+      controller: "directclusterendpointtoken",
+      queue: "token",
+      workers: ({ workers }) => workers,
+      reconcile: reconcileEndpointToken,
+    },
+  };
+}

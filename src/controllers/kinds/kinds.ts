@@ -1,0 +1,38 @@
+import type { ReadStore } from "../../kube/store.ts";
+import type { Stores } from "../stores.ts";
+import { connectorDataKind } from "./connector-data.ts";
+import { copyKind } from "./copy.ts";
+import { roleBindingKind, roleKind } from "./derived-role.ts";
+import { endpointTokenKind } from "./endpoint-token.ts";
+import { grantBindingKind, grantRoleKind } from "./grant-role.ts";
+import { namespaceKind } from "./namespace.ts";
+import { ownedAccessKeyKind } from "./owned-access-key.ts";
+import { resourceQuotaKind } from "./resource-quota.ts";
+import { scopeRoleKind } from "./scope-role.ts";
+import { sharedSecretKind } from "./shared-secret.ts";
+import { signingKeysKind } from "./signing-keys.ts";
+import { unmanagedSecretKind } from "./unmanaged-secret.ts";
+import type { KindContext, WatchedKind } from "./watched-kind.ts";
+
+/** The stores of the watched kinds: the one list of what the controller watches. */
+export function watchKinds(
+  context: KindContext,
+  watch: <T>(kind: WatchedKind<T>) => ReadStore<T>,
+): Omit<Stores, "requesterPolicies"> {
+  return {
+    sharedSecrets: watch(sharedSecretKind(context)),
+    namespaces: watch(namespaceKind(context)),
+    copies: watch(copyKind(context)),
+    unmanagedSecrets: watch(unmanagedSecretKind(context)),
+    roles: watch(roleKind()),
+    roleBindings: watch(roleBindingKind()),
+    clusterRoles: watch(grantRoleKind()),
+    clusterRoleBindings: watch(grantBindingKind()),
+    resourceQuotas: watch(resourceQuotaKind()),
+    keys: watch(ownedAccessKeyKind()),
+    tokens: watch(endpointTokenKind()),
+    signingKeys: watch(signingKeysKind(context)),
+    connectorData: watch(connectorDataKind(context)),
+    scopeRoles: watch(scopeRoleKind()),
+  };
+}

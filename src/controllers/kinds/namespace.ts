@@ -1,0 +1,62 @@
+import { annotations, labels } from "../../api/names.ts";
+import { keyOf, type Metadata } from "../../api/object.ts";
+import { parseOwnMetadata } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { isSame } from "../../domain/plan/merge-patch.ts";
+import {
+  isPermitted,
+  namesProject,
+  projectOf,
+  readNamespace,
+  targetIn,
+} from "../../domain/sync/sync-target.ts";
+import type { Change } from "../../kube/store.ts";
+import type { Enqueuer } from "../enqueuer.ts";
+import { indexes } from "../stores.ts";
+import { indexedBy, type KindContext, type WatchedKind } from "./watched-kind.ts";
+
+/** Namespaces: their project, and whether they accept copies. */
+export function namespaceKind({ requireSyncFrom }: KindContext): WatchedKind<Metadata> {
+  return {
+    listOptions: { resource: resources.namespaces, metadataOnly: true },
+    isReadOnly: true,
+    parse: (raw) => readNamespace(parseOwnMetadata(raw), { requireSyncFrom }),
+    indexers: { [indexes.project]: (namespace) => indexedBy(projectOf(namespace)) },
+    enqueue,
+  };
+}
+
+function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void {
+  const { queues, stores, refused } = enqueuer;
+  const name = (after ?? before)?.name ?? "";
+  // Policies, Pod Security and webhooks select namespaces by labels, of which the store keeps only
+  // Latchkey's own: any change may be the one that lets a refused object in.
+  if (before !== undefined && after !== undefined) refused.retryAll(name);
+  if (!concernsSync(before, after)) return;
+  const states = [before, after].filter((namespace) => namespace !== undefined);
+  for (const source of stores.sharedSecrets.values()) {
+    // The status counts the namespaces of a project that accept no copies.
+    if (states.some((namespace) => namesProject(source, projectOf(namespace) ?? "")))
+      enqueuer.status(source);
+    if (states.some((namespace) => isPermitted(source, namespace)))
+      enqueuer.target(targetIn(name, source), "high");
+  }
+  for (const { secret } of stores.sharedSecrets.by(indexes.namespace, name))
+    queues.sharedSecret.add(keyOf(secret.metadata), "high");
+  for (const store of [stores.copies, stores.unmanagedSecrets]) {
+    for (const key of store.keysBy(indexes.namespace, name)) queues.copy.add(key, "high");
+  }
+}
+
+/** Whether a change of a namespace concerns which copies it receives. */
+function concernsSync(before: Metadata | undefined, after: Metadata | undefined): boolean {
+  const relevant = (namespace: Metadata | undefined): unknown =>
+    namespace && {
+      project: namespace.labels[labels.project],
+      sync: namespace.annotations[annotations.sync],
+      from: namespace.annotations[annotations.syncFrom],
+      deleting: namespace.deletionTimestamp !== undefined,
+      uid: namespace.uid,
+    };
+  return !isSame(relevant(before), relevant(after));
+}

@@ -1,0 +1,16 @@
+import { refOf } from "../../api/object.ts";
+import { parseResourceQuota, type ObservedResourceQuota } from "../../api/resource-quota.ts";
+import { resources } from "../../api/resources.ts";
+import { quotaRelief } from "../../domain/sync/quota-relief.ts";
+import type { WatchedKind } from "./watched-kind.ts";
+
+/** ResourceQuotas that limit what Latchkey writes: eight numbers of each at most. */
+export function resourceQuotaKind(): WatchedKind<ObservedResourceQuota> {
+  return {
+    listOptions: { resource: resources.resourceQuotas },
+    isReadOnly: true,
+    parse: parseResourceQuota,
+    enqueue: ({ key, before, after }, { refused }) =>
+      refused.retryWithin(refOf(key).namespace ?? "", quotaRelief(before, after)),
+  };
+}

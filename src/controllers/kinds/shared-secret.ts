@@ -1,0 +1,77 @@
+import { keyOf, type ObjectRef } from "../../api/object.ts";
+import { resources } from "../../api/resources.ts";
+import { parseSharedSecret } from "../../api/shared-secret.ts";
+import { isSame } from "../../domain/plan/merge-patch.ts";
+import { type Source, sourceOf } from "../../domain/sync/copy.ts";
+import type { Change } from "../../kube/store.ts";
+import type { Enqueuer } from "../enqueuer.ts";
+import { reconcileSharedSecret } from "../shared-secret.ts";
+import { candidatesFor, copyKeysOf, indexes, targetsOf } from "../stores.ts";
+import type { KindContext, WatchedKind } from "./watched-kind.ts";
+
+/** SharedSecrets, with a digest of their data and without data that is big. */
+export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source> {
+  return {
+    listOptions: { resource: resources.sharedSecrets },
+    parse(raw) {
+      const secret = parseSharedSecret(raw);
+      return sourceOf(secret, digestOf(secret.data));
+    },
+    indexers: {
+      [indexes.uid]: ({ secret }) => [secret.metadata.uid],
+      [indexes.namespace]: ({ secret }) => [secret.metadata.namespace ?? ""],
+      [indexes.secretName]: ({ options }) => [options.secretName],
+    },
+    enqueue,
+    enqueueAll: ({ queues, stores, yielder }) =>
+      yielder.forEach(stores.sharedSecrets.values(), (source) => {
+        queues.sharedSecret.add(keyOf(source.secret.metadata), "low");
+        for (const target of targetsOf(source, stores)) queues.copy.add(keyOf(target), "low");
+      }),
+    countedAs: ({ secret }) => secret,
+    reconciler: {
+      controller: "sharedsecret",
+      queue: "sharedSecret",
+      workers: ({ workers }) => workers,
+      reconcile: reconcileSharedSecret,
+    },
+  };
+}
+
+function enqueue({ key, before, after }: Change<Source>, enqueuer: Enqueuer): void {
+  const { queues, stores } = enqueuer;
+  queues.sharedSecret.add(key, "high");
+  enqueuer.forgetDeleted(before?.secret, after?.secret);
+  if (!concernsCopies(before, after)) return;
+  for (const source of [before, after]) {
+    if (source === undefined) continue;
+    const targets = targetsOf(source, stores);
+    const wanted = new Set(targets.map(keyOf));
+    for (const target of wanted)
+      queues.copy.add(target, stores.copies.has(target) ? "low" : "normal");
+    for (const target of targets) enqueueConflicting(source, target, enqueuer);
+    for (const copy of copyKeysOf(source, stores))
+      queues.copy.add(copy, wanted.has(copy) ? "low" : "normal");
+  }
+}
+
+/** Enqueues the other SharedSecrets that want the target of this one. */
+function enqueueConflicting(
+  source: Source,
+  target: ObjectRef,
+  { queues, stores }: Pick<Enqueuer, "queues" | "stores">,
+): void {
+  for (const { secret } of candidatesFor(target, stores)) {
+    if (secret.metadata.uid !== source.secret.metadata.uid)
+      queues.sharedSecret.add(keyOf(secret.metadata), "low");
+  }
+}
+
+/** Whether a change of a SharedSecret concerns its copies. */
+function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
+  if (before === undefined || after === undefined) return true;
+  const same = before.digest === after.digest && isSame(before.options, after.options);
+  return (
+    !same || before.secret.metadata.deletionTimestamp !== after.secret.metadata.deletionTimestamp
+  );
+}

@@ -1,0 +1,45 @@
+import { labels } from "../../api/names.ts";
+import { keyOf, type Metadata } from "../../api/object.ts";
+import { parseOwnMetadata } from "../../api/parse.ts";
+import { resources } from "../../api/resources.ts";
+import { claimedSource, type UnmanagedSecret } from "../../domain/sync/copy.ts";
+import { candidatesFor, indexes, type Stores } from "../stores.ts";
+import { enqueueSecret } from "./copy.ts";
+import { indexedBy, type KindContext, type WatchedKind } from "./watched-kind.ts";
+
+/**
+ * Secrets without Latchkey's label, as metadata: those where a copy is wanted, and those whose
+ * annotation says that they are a copy. Which are wanted follows from namespaces and SharedSecrets,
+ * so they are listed after these.
+ */
+export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<UnmanagedSecret> {
+  return {
+    listOptions: {
+      resource: resources.secrets,
+      labelSelector: `!${labels.sourceUid}`,
+      metadataOnly: true,
+    },
+    listedAfter: [resources.namespaces, resources.sharedSecrets],
+    isReadOnly: true,
+    parse: (raw) => parseUnmanaged(raw, stores()),
+    indexers: {
+      [indexes.sourceUid]: ({ metadata }) => indexedBy(claimedKey(metadata)),
+      [indexes.namespace]: ({ metadata }) => [metadata.namespace ?? ""],
+    },
+    enqueue: enqueueSecret,
+    enqueueAll: ({ queues, stores: { unmanagedSecrets }, yielder }) =>
+      yielder.forEach(unmanagedSecrets.keys(), (key) => queues.copy.add(key, "low")),
+  };
+}
+
+function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefined {
+  const metadata = parseOwnMetadata(raw);
+  if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
+  if (claimedSource(metadata) !== undefined) return { metadata };
+  return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
+}
+
+function claimedKey(metadata: Metadata): string | undefined {
+  const claimed = claimedSource(metadata);
+  return claimed === undefined ? undefined : keyOf(claimed);
+}
