@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isRecord } from "../../../src/api/parse.ts";
-import { isEscape } from "../../../src/domain/scope/derived-credentials.ts";
+import { isEscape, isGuardedNamespace } from "../../../src/domain/scope/derived-credentials.ts";
 import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { anyRequest, anyScope } from "./arbitraries.ts";
 import { narrower } from "./narrower.ts";
 import { secondOpinion } from "./second-opinion.ts";
-import { isAllowed } from "./verdict-of.ts";
+import { context, isAllowed } from "./verdict-of.ts";
 
 /** SCOPE_RUNS= asks for more. */
 const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
@@ -29,7 +29,9 @@ test("narrowing a scope never allows what it did not allow before", () => {
   fc.assert(
     fc.property(anyScope, anyRequest, (scope, request) => {
       if (isAllowed(scope, request)) return;
-      const mustBeNamed = request.kind === "resource" && isEscape(request);
+      const mustBeNamed =
+        request.kind === "resource" &&
+        (isEscape(request) || isGuardedNamespace(request.namespace, context.ownNamespace));
       expect(narrower(scope, mustBeNamed).filter((less) => isAllowed(less, request))).toEqual([]);
     }),
     runs,
