@@ -51,3 +51,14 @@ test("every relative link in Markdown leads to a file and to a heading that exis
   expect(pages.flatMap(linksOf).length).toBeGreaterThan(50);
   expect(broken).toEqual([]);
 });
+
+test("every path of the repository that Markdown names exists", () => {
+  const paths = pages.flatMap(({ path, text }) =>
+    [...text.matchAll(/(?<![\w/.-])(?:config|crds|docs|src|test)\/[\w./-]+/g)].map(([named]) => ({
+      path,
+      named: named.replace(/[./]+$/, ""),
+    })),
+  );
+  expect(paths.length).toBeGreaterThan(100);
+  expect(paths.filter(({ named }) => !existsSync(join(repository, named)))).toEqual([]);
+});

@@ -42,6 +42,13 @@ describe("docs/options.md", () => {
   );
 });
 
+test("pages name no metric that does not exist", () => {
+  const names: readonly string[] = Object.values(metricTable).map(({ name }) => name);
+  const text = pages.map((name) => readFileSync(new URL(name, docs), "utf8")).join("\n");
+  const named = [...text.matchAll(/\blatchkey_[a-z_]+/g)].map(([name]) => name);
+  expect(named.filter((name) => !names.includes(name))).toEqual([]);
+});
+
 test("each reason is given somewhere", () => {
   const others = sourceFiles.filter(({ path }) => path !== "api/conditions.ts");
   expect(
