@@ -67,7 +67,7 @@ export const pathSegment: ParseValue<string> = (value, option) => {
   throw new ConfigError(
     option,
     "(not shown)",
-    "must be 32 to 128 letters, digits, - and _, such as openssl rand -hex 20 prints, and not the example of a manifest",
+    "must be 32 to 128 letters, digits, - and _, such as the output of openssl rand -hex 20; replace the placeholder of the manifest",
   );
 };
 
@@ -112,7 +112,7 @@ export const namePrefix: ParseValue<string> = (value, option) => {
     throw new ConfigError(
       option,
       value,
-      "must not begin with system:, which Kubernetes keeps for itself",
+      "must not begin with system:, which is reserved for Kubernetes",
     );
   return value;
 };
