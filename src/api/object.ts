@@ -63,3 +63,19 @@ export function refOf(key: Key): ObjectRef {
     ? { name: key }
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
+
+/** Sorts the older object first: by creationTimestamp, then by uid. */
+export function byAge(
+  one: { readonly metadata: Pick<Metadata, "creationTimestamp" | "uid"> },
+  other: { readonly metadata: Pick<Metadata, "creationTimestamp" | "uid"> },
+): number {
+  return (
+    compare(one.metadata.creationTimestamp, other.metadata.creationTimestamp) ||
+    compare(one.metadata.uid, other.metadata.uid)
+  );
+}
+
+function compare(one: string, other: string): number {
+  if (one === other) return 0;
+  return one < other ? -1 : 1;
+}

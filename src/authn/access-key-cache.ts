@@ -6,7 +6,7 @@ import { resources } from "../api/resources.ts";
 import { parseRole, type PolicyRule, type ObservedRole } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { connectorClaim } from "../domain/access-key/connector-claim.ts";
-import { oldestFirst } from "../domain/access-key/duplicate-key.ts";
+import { rankedClaims } from "../domain/access-key/duplicate-key.ts";
 import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import { placeOf } from "../domain/scope/place.ts";
 import type { RequestPlace } from "../domain/scope/request.ts";
@@ -130,12 +130,12 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
     lookup(presented) {
       const plain = presentedKey(presented);
       if (plain === undefined) return "malformed";
-      const holder = oldestFirst(byIndex(plain.index)).find((key) => plain.matches(key));
+      const holder = rankedClaims(byIndex(plain.index)).find((key) => plain.matches(key));
       return holder === undefined ? "unknown" : views.viewOf(holder);
     },
     byId: (uid) => views.byId(uid),
     ofIndex: byIndex,
-    withIndexOf: (presented) => oldestFirst(byIndex(presentedKey(presented)?.index ?? "")),
+    withIndexOf: (presented) => rankedClaims(byIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),
     claims: (secret) => keys.store.by(claimIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),

@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import type { Key } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { resources } from "../api/resources.ts";
@@ -5,7 +6,7 @@ import type { AccessKeyCache } from "./access-key-cache.ts";
 import { dueActivity } from "../domain/access-key/last-activity.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
-import { type Result, runLoop } from "../kube/loop.ts";
+import { runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";

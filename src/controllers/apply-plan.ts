@@ -1,7 +1,8 @@
+import type { Event } from "../api/event.ts";
 import { type Key, keyOf, type Manifest, type ObjectRef } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
-import type { Event, Plan, Write } from "../domain/plan/plan.ts";
+import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 

@@ -1,10 +1,10 @@
+import type { Result } from "../api/result.ts";
 import { type Key, keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
 import { connectorClaim } from "../domain/access-key/connector-claim.ts";
 import { disclaimWrite, planConnectorSecret } from "../domain/access-key/connector-data.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
-import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { readLive } from "./live-object.ts";

@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { labels } from "../api/names.ts";
 import type { SecretData } from "../api/shared-secret.ts";
@@ -10,7 +11,6 @@ import {
 } from "../domain/sync/sync.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal, isRejection, type KubeError } from "../kube/errors.ts";
-import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Failures } from "./failures.ts";

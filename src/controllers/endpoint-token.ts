@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
 import { observeRequester } from "../authn/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
@@ -14,7 +15,6 @@ import type {
   EndpointTokenConfig,
   ObservedEndpointToken,
 } from "../domain/endpoint-token/token-state.ts";
-import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { mintToken } from "../tokens/jwt.ts";
 import { knownKids, type ObservedSigningKeys } from "../tokens/signing-keys.ts";

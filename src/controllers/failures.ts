@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import type { Key } from "../api/object.ts";
 import {
   recordFailure,
@@ -6,7 +7,6 @@ import {
   patienceMs,
   type ReportedFailure,
 } from "../domain/plan/failing.ts";
-import type { Result } from "../domain/plan/plan.ts";
 import { isKubeError, isRefusal, isTooLarge, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 

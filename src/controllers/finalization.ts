@@ -1,8 +1,8 @@
+import type { Result } from "../api/result.ts";
 import type { ObjectRef } from "../api/object.ts";
 import { isTrueAt, recordAt, stringAt } from "../api/parse.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import { type FormerGrantee, isHonoured, reviewSpec } from "../domain/grants/former-grantee.ts";
-import type { Result } from "../domain/plan/plan.ts";
 import { type FinalizationPhase, finalizationPhase } from "../domain/plan/finalization.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRefusal } from "../kube/errors.ts";

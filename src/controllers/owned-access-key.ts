@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
 import type { Key } from "../api/object.ts";
 import type { ReportedFailure } from "../domain/plan/failing.ts";
@@ -8,7 +9,6 @@ import {
   planOwnedAccessKey,
 } from "../domain/access-key/owned-access-key.ts";
 import { unknownRoles } from "../domain/scope/roles.ts";
-import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { type Failures, recordingFailures } from "./failures.ts";

@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { type Key, refOf } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
@@ -19,7 +20,6 @@ import {
 import { requesterOf } from "../domain/requester/requester.ts";
 import { planRequesterGrant } from "../domain/grants/requester-grant.ts";
 import type { Client } from "../kube/client.ts";
-import type { Result } from "../domain/plan/plan.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";

@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import { annotations } from "../api/names.ts";
 import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
@@ -22,7 +23,6 @@ import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { planStuckFinalization } from "../domain/plan/finalization.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, isRejection, isTooLarge } from "../kube/errors.ts";
-import type { Result } from "../kube/loop.ts";
 import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";

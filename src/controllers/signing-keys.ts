@@ -1,7 +1,7 @@
+import type { Result } from "../api/result.ts";
 import { ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import type { Result } from "../kube/loop.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { newSigningKeys } from "../tokens/signing-keys.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";

@@ -1,7 +1,7 @@
 import type { PolicyStores } from "../authn/requester-policies.ts";
 import type { EndpointToken } from "../api/endpoint-token.ts";
 import { labels } from "../api/names.ts";
-import { type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
+import { byAge, type Key, keyOf, type Metadata, type ObjectRef } from "../api/object.ts";
 import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import type { ObservedResourceQuota } from "../api/resource-quota.ts";
 import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
@@ -13,7 +13,6 @@ import { fitsAny } from "../domain/sync/sync-options.ts";
 import type { EmptyProject } from "../domain/sync/sync-summary.ts";
 import type { ObservedTarget } from "../domain/sync/sync.ts";
 import {
-  oldestFirst,
   isEligible,
   isPermitted,
   isNotPermitted,
@@ -106,7 +105,7 @@ export function candidatesFor(
   return sharedSecrets
     .by(indexes.secretName, target.name)
     .filter((source) => isEligible(source) && isPermitted(source, namespace))
-    .sort((one, other) => oldestFirst(one.secret, other.secret));
+    .sort((one, other) => byAge(one.secret, other.secret));
 }
 
 /** All that counts for the Secret `target`. */

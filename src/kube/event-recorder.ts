@@ -1,26 +1,15 @@
 import { createHash } from "node:crypto";
 import { keyOf } from "../api/object.ts";
-import type { Manifest, ObjectRef } from "../api/object.ts";
+import type { Event } from "../api/event.ts";
+import type { Manifest } from "../api/object.ts";
 import { apiVersionOf, resources } from "../api/resources.ts";
-import type { Resource } from "../api/resources.ts";
+
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Client } from "./client.ts";
 import { isKubeError } from "./errors.ts";
 import { EventBudget } from "./event-budget.ts";
 import { microTime } from "./micro-time.ts";
-
-/** An Event to be told once: the same `subject`, `reason` and `deduplicationKey` make the same Event. */
-export interface RecordedEvent {
-  readonly resource: Resource;
-  readonly subject: ObjectRef & { readonly uid: string };
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  /** What a person reads; cut after 1,024 bytes. */
-  readonly note: string;
-  /** What makes this telling different from the last one, such as the instant of expiry. */
-  readonly deduplicationKey: string;
-}
 
 /** What a recorder needs; `reporter` names the program, `identity` this process. */
 export interface EventRecorderOptions {
@@ -48,16 +37,16 @@ export class EventRecorder {
    * Creates the Event unless it was told before or its object's budget (25, then 1 in 5 minutes) is
    * spent.
    */
-  async record(notice: RecordedEvent): Promise<void> {
-    if (!this.#budget.tryTake(notice.subject.uid)) return;
+  async record(event: Event<string>): Promise<void> {
+    if (!this.#budget.tryTake(event.subject.uid)) return;
     try {
-      await this.#options.client.create(resources.events, this.#event(notice));
+      await this.#options.client.create(resources.events, this.#event(event));
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return;
       const about = {
-        object: keyOf(notice.subject),
-        kind: notice.resource.kind,
-        reason: notice.reason,
+        object: keyOf(event.subject),
+        kind: event.resource.kind,
+        reason: event.reason,
       };
       this.#options.log.warn(
         { ...about, ...(isKubeError(error) ? { code: error.code } : { error }) },
@@ -66,7 +55,7 @@ export class EventRecorder {
     }
   }
 
-  #event({ resource, subject, type, reason, note, deduplicationKey }: RecordedEvent): Manifest {
+  #event({ resource, subject, type, reason, note, deduplicationKey }: Event<string>): Manifest {
     const { clock, reporter, identity } = this.#options;
     return {
       apiVersion: apiVersionOf(resources.events),
@@ -95,7 +84,7 @@ export class EventRecorder {
  * A subject may be a whole metadata, of which an Event takes these three fields and the API server
  * refuses any other.
  */
-function referenceTo({ namespace, name, uid }: RecordedEvent["subject"]): RecordedEvent["subject"] {
+function referenceTo({ namespace, name, uid }: Event["subject"]): Event["subject"] {
   return { ...(namespace === undefined ? {} : { namespace }), name, uid };
 }
 
@@ -103,7 +92,7 @@ function referenceTo({ namespace, name, uid }: RecordedEvent["subject"]): Record
  * The object's name and 128 bits of a hash of its uid and the parts; a telling after a crash meets
  * its own name.
  */
-function eventName({ name, uid }: RecordedEvent["subject"], parts: readonly string[]): string {
+function eventName({ name, uid }: Event["subject"], parts: readonly string[]): string {
   const hash = createHash("sha256")
     .update(JSON.stringify([uid, ...parts]))
     .digest("hex")

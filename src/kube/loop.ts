@@ -1,4 +1,5 @@
 import type { Key } from "../api/object.ts";
+import type { Result } from "../api/result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { ControllerMetrics } from "../runtime/metrics.ts";
@@ -6,16 +7,6 @@ import { isKubeError } from "./errors.ts";
 import type { KubeError } from "./errors.ts";
 import type { WorkQueue } from "./queue.ts";
 import type { Yielder } from "./yielder.ts";
-
-/**
- * When to look at an object again without a change; `at` is in milliseconds since the epoch.
- * `back-off` waits longer each time, as after a failure, but is none: somebody has to change
- * something first.
- */
-export type Result =
-  | { readonly kind: "done" }
-  | { readonly kind: "requeue-at"; readonly at: number }
-  | { readonly kind: "requeue-with-backoff" };
 
 /** What a controller's loop runs on; `name` goes into every log line. */
 export interface LoopOptions {

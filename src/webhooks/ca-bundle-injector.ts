@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import { webhookConfigurations } from "../api/names.ts";
 import { type Key, keyOf, type Manifest } from "../api/object.ts";
 import { isRecord, listAt, parseMetadata, recordAt, stringAt } from "../api/parse.ts";
@@ -5,7 +6,7 @@ import { apiVersionOf, resources } from "../api/resources.ts";
 import { admissionPath } from "../domain/webhook/webhook-paths.ts";
 import type { Client } from "../kube/client.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import { type Result, runLoop } from "../kube/loop.ts";
+import { runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 

@@ -1,3 +1,4 @@
+import type { Result } from "../api/result.ts";
 import { annotations, ownObjects } from "../api/names.ts";
 import { keyOf, type Metadata } from "../api/object.ts";
 import { parseMetadata } from "../api/parse.ts";
@@ -18,11 +19,11 @@ import {
   certificateProblems,
   certificateProblemSentences,
 } from "../domain/webhook/certificate-problem.ts";
-import { requeueAt } from "../domain/plan/next-look.ts";
+import { requeueAt } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
-import { type Result, runLoop } from "../kube/loop.ts";
+import { runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import {

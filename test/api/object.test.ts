@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { keyOf, refOf } from "../../src/api/object.ts";
+import { describe, expect, test } from "vitest";
+import { byAge, keyOf, type Metadata, refOf } from "../../src/api/object.ts";
 
 test("a key names its object again", () => {
   const names = fc.string({ unit: fc.constantFrom("a", "-", ".", ":", "0"), minLength: 1 });
@@ -14,4 +14,38 @@ test("a key names its object again", () => {
 
 test("a key is the name, behind its namespace if it has one", () => {
   expect([keyOf({ name: "a" }), keyOf({ namespace: "ns", name: "a" })]).toEqual(["a", "ns/a"]);
+});
+
+describe("byAge", () => {
+  const objects = fc.record({
+    creationTimestamp: fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
+    uid: fc.constantFrom("a", "b", "c"),
+  });
+  const wrap = (metadata: Partial<Metadata>) => ({
+    metadata: { creationTimestamp: "2026-01-01T00:00:00Z", uid: "uid", ...metadata },
+  });
+  const sign = (one: Partial<Metadata>, other: Partial<Metadata>) =>
+    Math.sign(byAge(wrap(one), wrap(other)));
+
+  test("puts the older first, then the smaller uid", () => {
+    expect(
+      sign(
+        { creationTimestamp: "2026-01-01T00:00:00Z", uid: "b" },
+        { creationTimestamp: "2026-01-01T00:00:01Z", uid: "a" },
+      ),
+    ).toBe(-1);
+    expect(sign({ uid: "b" }, { uid: "a" })).toBe(1);
+  });
+
+  test("is a total order", () => {
+    fc.assert(
+      fc.property(objects, objects, objects, (a, b, c) => {
+        expect(sign(a, b) + sign(b, a)).toBe(0);
+        expect(sign(a, b) === 0).toBe(
+          a.uid === b.uid && a.creationTimestamp === b.creationTimestamp,
+        );
+        expect(sign(a, b) <= 0 && sign(b, c) <= 0 && sign(a, c) > 0).toBe(false);
+      }),
+    );
+  });
 });

@@ -1,8 +1,8 @@
+import type { Event } from "../../src/api/event.ts";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import { kubeconfigCredentials } from "../../src/kube/kubeconfig.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { createClient } from "../../src/kube/http-client.ts";
 import { createTransport } from "../../src/kube/transport.ts";
 import type { Transport } from "../../src/kube/transport.ts";
@@ -46,7 +46,7 @@ async function eventsAbout(namespace: string, uid: string): Promise<unknown> {
 
 test("an Event is told once, and kubectl finds it beside its object", async () => {
   const subject = { namespace: await makeNamespace(), name: "db", uid: unique("uid") };
-  const about: RecordedEvent = { ...notice, resource: resources.sharedSecrets, subject };
+  const about: Event = { ...notice, resource: resources.sharedSecrets, subject };
   await recorder.record(about);
   await recorder.record(about);
   expect(log.lines).toEqual([]);

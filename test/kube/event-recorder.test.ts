@@ -1,3 +1,4 @@
+import type { Event } from "../../src/api/event.ts";
 import { describe, expect, test } from "vitest";
 import type { Manifest } from "../../src/api/object.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
@@ -5,11 +6,10 @@ import { resources } from "../../src/api/resources.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
 import { EventRecorder } from "../../src/kube/event-recorder.ts";
-import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
 
-const notice: RecordedEvent = {
+const notice: Event<string> = {
   resource: resources.sharedSecrets,
   subject: { namespace: "shop", name: "db", uid: "uid-1" },
   type: "Warning",
@@ -41,7 +41,7 @@ function recorder(failure?: unknown) {
   };
 }
 
-async function told(...changes: Partial<RecordedEvent>[]): Promise<Manifest[]> {
+async function told(...changes: Partial<Event<string>>[]): Promise<Manifest[]> {
   const { events, recorder: teller } = recorder();
   for (const change of changes) await teller.record({ ...notice, ...change });
   return events;
@@ -95,7 +95,7 @@ test("an Event points at its object and takes nothing else of its metadata along
 });
 
 describe("the name", () => {
-  test.for<[string, Partial<RecordedEvent>, boolean]>([
+  test.for<[string, Partial<Event<string>>, boolean]>([
     ["is the same for the same telling in other words", { note: "other words" }, true],
     ["differs by reason", { reason: "Failed" }, false],
     ["differs by deduplicationKey", { deduplicationKey: "2" }, false],

@@ -1,7 +1,7 @@
+import type { Result } from "../../src/api/result.ts";
 import { describe, expect, test } from "vitest";
 import { KubeError } from "../../src/kube/errors.ts";
 import { runLoop } from "../../src/kube/loop.ts";
-import type { Result } from "../../src/kube/loop.ts";
 import { WorkQueue } from "../../src/kube/queue.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { systemClock } from "../../src/runtime/clock.ts";

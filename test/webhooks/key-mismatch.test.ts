@@ -1,6 +1,6 @@
+import type { Event } from "../../src/api/event.ts";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
-import type { RecordedEvent } from "../../src/kube/event-recorder.ts";
 import { KeyMismatches } from "../../src/webhooks/key-mismatch.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -9,8 +9,8 @@ import { resolvedKeyWith } from "../support/review-fixture.ts";
 const index = "0123456789abcdef";
 const bound = `${index}.${"f".repeat(64)}`;
 
-function recorded(requester: string, count: number, keyDigest = bound): readonly RecordedEvent[] {
-  const told: RecordedEvent[] = [];
+function recorded(requester: string, count: number, keyDigest = bound): readonly Event<string>[] {
+  const told: Event<string>[] = [];
   const mismatches = new KeyMismatches({
     events: { record: async (notice) => void told.push(notice) },
     clock: new TestClock(),

@@ -1,4 +1,4 @@
-import type { Metadata } from "../../api/object.ts";
+import { byAge, type Metadata } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { boundSubjectOf, isBoundDigest } from "./key-digest.ts";
@@ -26,7 +26,7 @@ export const mostOfOneIndex = 4;
  * because a digest that is not bound can be copied from a manifest; then the older
  * (creationTimestamp, then uid), whatever its state. Of each requester the 4 oldest count.
  */
-export function oldestFirst<T extends KeyClaim>(sameIndex: readonly T[]): readonly T[] {
+export function rankedClaims<T extends KeyClaim>(sameIndex: readonly T[]): readonly T[] {
   const counts = new Map<string, number>();
   const counted = sameIndex.toSorted(byAge).filter((claim) => {
     const requester = requesterNameOf(claim);
@@ -42,7 +42,7 @@ export function oldestFirst<T extends KeyClaim>(sameIndex: readonly T[]): readon
  * index, with or without `own`.
  */
 export function duplicateOf(own: KeyClaim, sameIndex: readonly KeyClaim[]): Duplicate | undefined {
-  const ranked = oldestFirst([
+  const ranked = rankedClaims([
     own,
     ...sameIndex.filter(({ metadata }) => metadata.uid !== own.metadata.uid),
   ]);
@@ -73,7 +73,7 @@ export function claimOutcome(
   sameIndex: readonly KeyClaim[],
   isSame: (claim: KeyClaim) => boolean,
 ): ClaimOutcome {
-  const ranked = oldestFirst([
+  const ranked = rankedClaims([
     own,
     ...sameIndex.filter(({ metadata }) => metadata.uid !== own.metadata.uid),
   ]);
@@ -106,8 +106,4 @@ export function requesterNameOf({ metadata }: KeyClaim): string {
 
 function isBound({ keyDigest = "" }: Omit<KeyClaim, "metadata">): boolean {
   return isBoundDigest(keyDigest);
-}
-
-function byAge({ metadata: one }: KeyClaim, { metadata: other }: KeyClaim): number {
-  return `${one.creationTimestamp} ${one.uid}` < `${other.creationTimestamp} ${other.uid}` ? -1 : 1;
 }

@@ -9,7 +9,7 @@ import { annotationWrites, addFinalizerAndStart, hasFinalizer } from "../plan/fi
 import type { GrantState } from "../grants/granted-names.ts";
 import { keyConditions, type KeyConfig, keyLifetime, type ResolvedKey } from "./key-state.ts";
 import { expiringFrom, isOver, type Lifetime } from "../lifetime.ts";
-import { requeueAt } from "../plan/next-look.ts";
+import { requeueAt } from "../plan/plan.ts";
 import { conditionEvents } from "../plan/events.ts";
 import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 import { statusWrites } from "../plan/status-write.ts";

@@ -7,7 +7,7 @@ import { mergeConditions, timestamp } from "../plan/conditions.ts";
 import { addFinalizerAndStart, hasFinalizer } from "../plan/finalizer.ts";
 import { effectiveScopes } from "../access-key/key-state.ts";
 import { createdAt } from "../lifetime.ts";
-import { requeueAt } from "../plan/next-look.ts";
+import { requeueAt } from "../plan/plan.ts";
 import { conditionEvents } from "../plan/events.ts";
 import { nothingToDo, type Plan, deleteWrite } from "../plan/plan.ts";
 import { narrows } from "../scope/narrows.ts";

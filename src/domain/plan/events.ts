@@ -1,7 +1,8 @@
+import type { Event } from "../../api/event.ts";
 import type { Condition, ConditionUpdate, ConditionType } from "../../api/conditions.ts";
 import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
-import type { Event, Write } from "./plan.ts";
+import type { Write } from "./plan.ts";
 
 /** What an Event would be about, and the conditions that stand before this pass. */
 export interface EventContext {

@@ -1,17 +1,7 @@
 import type { Manifest, Metadata, ObjectRef } from "../../api/object.ts";
-import type { Reason } from "../../api/conditions.ts";
+import type { Event } from "../../api/event.ts";
 import type { Resource } from "../../api/resources.ts";
-
-/** An Event to be told once: the same `subject`, `reason` and `deduplicationKey` make the same Event. */
-export interface Event {
-  readonly resource: Resource;
-  readonly subject: ObjectRef & { readonly uid: string };
-  readonly type: "Normal" | "Warning";
-  readonly reason: Reason;
-  readonly note: string;
-  /** What makes this telling different from the last one, such as the instant of expiry. */
-  readonly deduplicationKey: string;
-}
+import type { Result } from "../../api/result.ts";
 
 /** One write to the API server, with what it was decided on. */
 export type Write =
@@ -42,11 +32,6 @@ export type Write =
     }
   | { readonly do: "record-event"; readonly event: Event };
 
-/** When to look at the object again without a change; `at` is in milliseconds since the epoch. */
-export type Result =
-  | { readonly kind: "done" }
-  | { readonly kind: "requeue-at"; readonly at: number };
-
 /**
  * What a pass does: the steps one after the other, the writes of a step in any order; a failed step
  * ends the pass.
@@ -71,4 +56,15 @@ export function deleteWrite(
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
   };
+}
+
+/**
+ * Requeues at the earliest of the instants after `now`, in milliseconds since the epoch; done where
+ * there is none.
+ */
+export function requeueAt(now: number, instants: readonly (number | undefined)[]): Result {
+  const ahead = instants
+    .filter((instant) => instant !== undefined)
+    .filter((instant) => instant > now);
+  return ahead.length === 0 ? { kind: "done" } : { kind: "requeue-at", at: Math.min(...ahead) };
 }

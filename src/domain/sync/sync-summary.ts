@@ -1,8 +1,8 @@
+import type { Event } from "../../api/event.ts";
 import { annotations, labels } from "../../api/names.ts";
 import { type Key, keyOf, type ObjectRef } from "../../api/object.ts";
 import type { Source } from "./copy.ts";
 import type { Failure } from "../plan/failing.ts";
-import type { Event } from "../plan/plan.ts";
 import type { TargetState } from "./sync.ts";
 
 /** A project that a source names, by name or glob, without a namespace for its copies. */

@@ -87,19 +87,3 @@ export function targetIn(
 ): ObjectRef & { readonly namespace: string } {
   return { namespace, name: source.options.secretName };
 }
-
-/** Sources in the order in which they may have a target: the older first, then by uid. */
-export function oldestFirst(
-  one: { readonly metadata: Metadata },
-  other: { readonly metadata: Metadata },
-): number {
-  return (
-    compare(one.metadata.creationTimestamp, other.metadata.creationTimestamp) ||
-    compare(one.metadata.uid, other.metadata.uid)
-  );
-}
-
-function compare(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
-}

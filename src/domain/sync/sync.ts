@@ -1,5 +1,5 @@
 import { annotations, labels } from "../../api/names.ts";
-import type { Metadata, ObjectRef } from "../../api/object.ts";
+import { byAge, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import {
@@ -12,7 +12,6 @@ import {
   type UnmanagedSecret,
 } from "./copy.ts";
 import { deleteWrite, type Write } from "../plan/plan.ts";
-import { oldestFirst } from "./sync-target.ts";
 import { isPaused } from "./sync-options.ts";
 
 /** All that counts for one Secret in one project namespace. */
@@ -83,8 +82,7 @@ function isKeptBySenior(
   )
     return false;
   return (
-    owner.secret.metadata.deletionTimestamp === undefined &&
-    oldestFirst(owner.secret, source.secret) < 0
+    owner.secret.metadata.deletionTimestamp === undefined && byAge(owner.secret, source.secret) < 0
   );
 }
 

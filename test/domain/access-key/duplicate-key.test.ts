@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import {
   claimOutcome,
-  oldestFirst,
+  rankedClaims,
   duplicateOf,
   isSameKey,
   type KeyClaim,
@@ -67,7 +67,7 @@ describe("of the objects of one index", () => {
     ],
     ["there may be none", [], []],
   ])("%s", (_rule, claims, order) => {
-    expect(uids(oldestFirst(claims))).toEqual(order);
+    expect(uids(rankedClaims(claims))).toEqual(order);
   });
 });
 
@@ -185,7 +185,7 @@ test("every key of an index has exactly one holder, whoever asks, and no request
     fc.property(claims, (given) => {
       const all = given.map(({ uid, ...rest }) => claim(uid, rest));
       const holders = all.filter((own) => duplicateOf(own, all) === undefined);
-      const counted = oldestFirst(all);
+      const counted = rankedClaims(all);
       for (const own of counted)
         expect(holders.filter((holder) => isSameKey(own, holder))).toHaveLength(1);
       for (const holder of holders) expect(counted).toContain(holder);

@@ -1,9 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations, labels } from "../../../src/api/names.ts";
 import type { Metadata } from "../../../src/api/object.ts";
 import {
-  oldestFirst,
   isEligible,
   isPermitted,
   isNotPermitted,
@@ -132,37 +130,5 @@ test("a copy has the name that the source gives it", () => {
   expect(targetIn("pay", observedSource({ options: { secretName: "other" } }))).toEqual({
     namespace: "pay",
     name: "other",
-  });
-});
-
-describe("seniority", () => {
-  const objects = fc.record({
-    creationTimestamp: fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
-    uid: fc.constantFrom("a", "b", "c"),
-  });
-  const wrap = (metadata: Partial<Metadata>) => ({ metadata: observedMetadata(metadata) });
-  const sign = (one: Partial<Metadata>, other: Partial<Metadata>) =>
-    Math.sign(oldestFirst(wrap(one), wrap(other)));
-
-  test("puts the older first, then the smaller uid", () => {
-    expect(
-      sign(
-        { creationTimestamp: "2026-01-01T00:00:00Z", uid: "b" },
-        { creationTimestamp: "2026-01-01T00:00:01Z", uid: "a" },
-      ),
-    ).toBe(-1);
-    expect(sign({ uid: "b" }, { uid: "a" })).toBe(1);
-  });
-
-  test("is a total order", () => {
-    fc.assert(
-      fc.property(objects, objects, objects, (a, b, c) => {
-        expect(sign(a, b) + sign(b, a)).toBe(0);
-        expect(sign(a, b) === 0).toBe(
-          a.uid === b.uid && a.creationTimestamp === b.creationTimestamp,
-        );
-        expect(sign(a, b) <= 0 && sign(b, c) <= 0 && sign(a, c) > 0).toBe(false);
-      }),
-    );
   });
 });
