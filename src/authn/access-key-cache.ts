@@ -6,12 +6,12 @@ import { resources } from "../api/resources.ts";
 import { parseRole, type PolicyRule, type ObservedRole } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
 import { connectorClaim } from "../domain/access-key/connector-claim.ts";
-import { rankedClaims } from "../domain/access-key/duplicate-key.ts";
+import { rankedCandidates } from "../domain/access-key/duplicate-key.ts";
 import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
-import { placeOf } from "../domain/scope/place.ts";
-import type { RequestPlace } from "../domain/scope/request.ts";
+import { locationOf } from "../domain/scope/request-location.ts";
+import type { RequestLocation } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
-import { isProven, unprovenBecause, type WatchReading, watchReadings } from "../kube/freshness.ts";
+import { isFresh, staleReason, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { accessKeyCacheEntry } from "../tokens/access-key.ts";
 import { presentedKey } from "../tokens/presented-key.ts";
@@ -32,9 +32,9 @@ export interface AccessKeyCache {
    * Whether the book is proven to be that of the last 30 s, by the monotonic clock; else nothing
    * that it says counts.
    */
-  isProven(): boolean;
+  isFresh(): boolean;
   /** Why it is not, in one sentence for each kind; empty when it is. */
-  unprovenBecause(): readonly string[];
+  staleReasons(): readonly string[];
   /** How old each kind may be. */
   watches(): readonly WatchReading[];
   /** Whether keys that were made a moment ago are here: no watch is interrupted. */
@@ -56,7 +56,7 @@ export interface AccessKeyCache {
   /** Takes in the answer to a write of our own. */
   observe(answer: unknown): void;
   /** Where a request in this namespace goes; the empty text is no namespace. */
-  placeOf(namespace: string): RequestPlace;
+  locationOf(namespace: string): RequestLocation;
   roles(): ScopeRoles;
 }
 
@@ -115,14 +115,14 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
   return {
     run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
     synced: Promise.all(all.map((informer) => informer.synced)).then(() => undefined),
-    isProven() {
+    isFresh() {
       const now = deps.clock.monotonic();
-      return all.every(({ watchState }) => isProven(watchState, now));
+      return all.every(({ watchState }) => isFresh(watchState, now));
     },
-    unprovenBecause() {
+    staleReasons() {
       const now = deps.clock.monotonic();
       return all.flatMap(
-        ({ resource, watchState }) => unprovenBecause(resource.plural, watchState, now) ?? [],
+        ({ resource, watchState }) => staleReason(resource.plural, watchState, now) ?? [],
       );
     },
     watches: () => watchReadings(all, deps.clock),
@@ -130,16 +130,16 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
     lookup(presented) {
       const plain = presentedKey(presented);
       if (plain === undefined) return "malformed";
-      const holder = rankedClaims(byIndex(plain.index)).find((key) => plain.matches(key));
+      const holder = rankedCandidates(byIndex(plain.index)).find((key) => plain.matches(key));
       return holder === undefined ? "unknown" : views.viewOf(holder);
     },
     byId: (uid) => views.byId(uid),
     ofIndex: byIndex,
-    withIndexOf: (presented) => rankedClaims(byIndex(presentedKey(presented)?.index ?? "")),
+    withIndexOf: (presented) => rankedCandidates(byIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),
     claims: (secret) => keys.store.by(claimIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),
-    placeOf: (namespace) => placeOf(namespaces.store.get(namespace)?.labels),
+    locationOf: (namespace) => locationOf(namespaces.store.get(namespace)?.labels),
     roles: () => (roles ??= rolesByName()),
   };
 }

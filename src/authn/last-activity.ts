@@ -15,7 +15,7 @@ import type { Metrics } from "../runtime/metrics.ts";
 
 /** What recording uses needs; `random` gives numbers in [0, 1). */
 export interface LastActivityDeps {
-  readonly book: Pick<AccessKeyCache, "byId" | "observe">;
+  readonly accessKeys: Pick<AccessKeyCache, "byId" | "observe">;
   readonly client: Pick<Client, "patch">;
   readonly clock: Clock;
   readonly random: () => number;
@@ -83,7 +83,7 @@ export class LastActivity {
 
   async #write(uid: Key): Promise<Result> {
     const usedAt = this.#uses.get(uid);
-    const key = this.#deps.book.byId(uid)?.key;
+    const key = this.#deps.accessKeys.byId(uid)?.key;
     const lastActivity =
       usedAt === undefined || key === undefined ? undefined : dueActivity(key, usedAt);
     if (key !== undefined && lastActivity !== undefined) await this.#patch(key, lastActivity);
@@ -93,13 +93,13 @@ export class LastActivity {
   }
 
   async #patch({ metadata }: ObservedAccessKey, lastActivity: string): Promise<void> {
-    const { client, book } = this.#deps;
+    const { client, accessKeys } = this.#deps;
     const body = {
       metadata: { resourceVersion: metadata.resourceVersion, uid: metadata.uid },
       status: { lastActivity },
     };
     try {
-      book.observe(
+      accessKeys.observe(
         await client.patch(
           resources.ownedAccessKeys,
           { name: metadata.name },

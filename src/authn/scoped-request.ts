@@ -7,7 +7,7 @@ import type { AccessKeyCache } from "./access-key-cache.ts";
 
 /** What tells where a request goes and what it is for. */
 export interface ScopedRequestDeps {
-  readonly book: Pick<AccessKeyCache, "placeOf">;
+  readonly accessKeys: Pick<AccessKeyCache, "locationOf">;
   readonly discovery: Pick<Discovery, "known" | "find">;
   /** Whether a scope will be asked: without one, nothing waits for the API server. */
   readonly isScoped: boolean;
@@ -20,13 +20,13 @@ export interface ScopedRequestDeps {
  */
 export function scopedRequest(
   request: ReviewedRequest,
-  { book, discovery, isScoped }: ScopedRequestDeps,
+  { accessKeys, discovery, isScoped }: ScopedRequestDeps,
 ): ScopedRequest | Promise<ScopedRequest> {
-  if (request.kind === "path") return { ...request, ...book.placeOf("") };
+  if (request.kind === "path") return { ...request, ...accessKeys.locationOf("") };
   const { group, resource } = request;
   const within = (resourceScope: ResourceScope): ScopedRequest => ({
     ...request,
-    ...book.placeOf(request.namespace),
+    ...accessKeys.locationOf(request.namespace),
     resourceScope,
   });
   const known = discovery.known(group, resource) ?? authorizationOnlyScope(group, resource);

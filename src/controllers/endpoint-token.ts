@@ -9,7 +9,7 @@ import {
   planTokenReport,
   planTooMany,
 } from "../domain/endpoint-token/endpoint-token.ts";
-import type { ReportedFailure } from "../domain/plan/failing.ts";
+import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import type {
   EndpointTokenConfig,

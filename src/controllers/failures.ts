@@ -6,7 +6,7 @@ import {
   type ObservedFailure,
   patienceMs,
   type ReportedFailure,
-} from "../domain/plan/failing.ts";
+} from "../domain/plan/failure-history.ts";
 import { isKubeError, isRefusal, isTooLarge, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 
@@ -41,7 +41,7 @@ export class Failures {
 
   /** What is said of a key: that the last tries failed for long, or were refused. */
   at(key: Key): ReportedFailure | undefined {
-    return this.#failing.get(key)?.said?.failure;
+    return this.#failing.get(key)?.reported?.failure;
   }
 
   /** A try has failed; answers what is said of the key now. */
@@ -51,17 +51,17 @@ export class Failures {
     const monotonic = clock.monotonic();
     const after = recordFailure(before, failure, { monotonic, time: clock.now() });
     this.#failing.set(key, after);
-    if (after.said === undefined)
+    if (after.reported === undefined)
       lookAgainAt(key, clock.now() + after.since + patienceMs - monotonic);
-    if (after.said !== before?.said) onChange(key, after.said?.failure);
-    return after.said?.failure;
+    if (after.reported !== before?.reported) onChange(key, after.reported?.failure);
+    return after.reported?.failure;
   }
 
   /** A try has succeeded, or there is nothing to try any more. */
   end(key: Key): void {
     const before = this.#failing.get(key);
     this.#failing.delete(key);
-    if (before?.said !== undefined) this.#deps.onChange(key, undefined);
+    if (before?.reported !== undefined) this.#deps.onChange(key, undefined);
   }
 }
 

@@ -18,7 +18,7 @@ import {
   planStuckFinalization,
   type Terminating,
 } from "../domain/plan/finalization.ts";
-import type { ReportedFailure } from "../domain/plan/failing.ts";
+import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import { isSystemName } from "../domain/requester/requester.ts";
 import type { Failures } from "./failures.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";

@@ -2,12 +2,7 @@ import { requesterPolicyInformers } from "../authn/requester-policies.ts";
 import { ownObjects } from "../api/names.ts";
 import { keyOf, type ObjectRef } from "../api/object.ts";
 import { type Resource, resources } from "../api/resources.ts";
-import {
-  untilProven,
-  unprovenBecause,
-  type WatchReading,
-  watchReadings,
-} from "../kube/freshness.ts";
+import { untilFresh, staleReason, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { selects } from "../kube/raw-object.ts";
 import type { ReadStore } from "../kube/store.ts";
@@ -37,7 +32,7 @@ export interface Informers {
   /** Enqueues everything that exists, for a new leader. */
   enqueueAll(enqueuer: Enqueuer): Promise<void>;
   /** What is not known as it is now, one sentence each. */
-  readonly unprovenBecause: () => readonly string[];
+  readonly staleReasons: () => readonly string[];
   readonly watches: () => readonly WatchReading[];
   /** Takes in the answer to a write of our own. */
   readonly observe: (resource: Resource, answer: unknown) => void;
@@ -76,7 +71,7 @@ export function createInformers(
     stores,
     digestOf,
     reconcilers: kinds.flatMap(({ reconciler }) => reconciler ?? []),
-    current: (signal) => untilProven(all, { clock: deps.clock, signal }),
+    current: (signal) => untilFresh(all, { clock: deps.clock, signal }),
     async run(signal) {
       const listed = async (after: readonly Resource[] = []): Promise<void> =>
         void (await Promise.all(
@@ -95,10 +90,10 @@ export function createInformers(
     async enqueueAll(enqueuer) {
       for (const { enqueueAll } of kinds) await enqueueAll?.(enqueuer);
     },
-    unprovenBecause: () =>
+    staleReasons: () =>
       all.flatMap(
         ({ resource, watchState }) =>
-          unprovenBecause(resource.plural, watchState, deps.clock.monotonic()) ?? [],
+          staleReason(resource.plural, watchState, deps.clock.monotonic()) ?? [],
       ),
     watches: () => watchReadings(all, deps.clock),
     observe(resource, answer) {

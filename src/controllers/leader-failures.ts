@@ -1,5 +1,5 @@
 import type { Key } from "../api/object.ts";
-import type { Failure } from "../domain/plan/failing.ts";
+import type { Failure } from "../domain/plan/failure-history.ts";
 import type { WorkQueue } from "../kube/queue.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";

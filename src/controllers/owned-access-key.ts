@@ -1,7 +1,7 @@
 import type { Result } from "../api/result.ts";
 import type { KeyResolver } from "../authn/key-resolver.ts";
 import type { Key } from "../api/object.ts";
-import type { ReportedFailure } from "../domain/plan/failing.ts";
+import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import {
   type OwnedAccessKeyConfig,
   type ObservedOwnedAccessKey,

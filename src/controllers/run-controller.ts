@@ -71,11 +71,11 @@ export async function runController(
 
 function routesOf(
   { namespace, issuer }: Pick<ControllerConfig, "namespace" | "issuer">,
-  { informers: { stores, unprovenBecause } }: Pick<Assembly, "informers">,
+  { informers: { stores, staleReasons } }: Pick<Assembly, "informers">,
 ): Parameters<typeof served>[0] {
   const readiness = (): Readiness => ({
-    ready: unprovenBecause().length === 0,
-    reasons: unprovenBecause(),
+    ready: staleReasons().length === 0,
+    reasons: staleReasons(),
   });
   const ownKeys = (): ObservedSigningKeys | undefined =>
     stores.signingKeys.get(keyOf({ namespace, name: ownObjects.signingKeys }));

@@ -18,7 +18,7 @@ import {
 } from "../domain/shared-secret/shared-secret.ts";
 import { type SyncSummary, summarize, type TargetReport } from "../domain/sync/sync-summary.ts";
 import { targetState, type ObservedTarget } from "../domain/sync/sync.ts";
-import type { Failure } from "../domain/plan/failing.ts";
+import type { Failure } from "../domain/plan/failure-history.ts";
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { planStuckFinalization } from "../domain/plan/finalization.ts";
 import type { Client } from "../kube/client.ts";

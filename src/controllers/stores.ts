@@ -89,7 +89,7 @@ export function emptyProjectsOf(
       {
         project: glob,
         namespaces: inProject.length,
-        asking: inProject.filter(acceptsCopies).length,
+        accepting: inProject.filter(acceptsCopies).length,
       },
     ];
   });

@@ -1,5 +1,5 @@
 import { type Key, type ObjectRef, refOf } from "../api/object.ts";
-import type { ReportedFailure } from "../domain/plan/failing.ts";
+import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import type { Logger } from "../runtime/log.ts";
 import { Failures, type FailuresDeps } from "./failures.ts";
 

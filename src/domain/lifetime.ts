@@ -58,18 +58,18 @@ export function clampedLifetime(
 }
 
 /** Whether the life is over; one without end never is. */
-export function isOver(life: Lifetime | undefined, now: number): boolean {
-  return life !== undefined && now >= life.endsAt;
+export function isOver(lifetime: Lifetime | undefined, now: number): boolean {
+  return lifetime !== undefined && now >= lifetime.endsAt;
 }
 
 /**
  * When the last tenth of a life longer than a day begins, in milliseconds since the epoch;
  * undefined for shorter ones.
  */
-export function expiringFrom(life: Lifetime | undefined): number | undefined {
-  if (life === undefined) return undefined;
-  const length = life.endsAt - life.startsAt;
-  return length > dayMs ? life.endsAt - length / 10 : undefined;
+export function expiringFrom(lifetime: Lifetime | undefined): number | undefined {
+  if (lifetime === undefined) return undefined;
+  const length = lifetime.endsAt - lifetime.startsAt;
+  return length > dayMs ? lifetime.endsAt - length / 10 : undefined;
 }
 
 /**
@@ -108,12 +108,12 @@ export function endBeforeCreation(
 
 /** A lifetime that ends at the latest at this end, if there is one. */
 export function endedBy(
-  life: Lifetime | undefined,
+  lifetime: Lifetime | undefined,
   end: number | undefined,
   startsAt: number,
 ): Lifetime | undefined {
-  if (end === undefined || (life !== undefined && life.endsAt <= end)) return life;
-  return { startsAt: life?.startsAt ?? startsAt, endsAt: end, clamped: false };
+  if (end === undefined || (lifetime !== undefined && lifetime.endsAt <= end)) return lifetime;
+  return { startsAt: lifetime?.startsAt ?? startsAt, endsAt: end, clamped: false };
 }
 
 /**

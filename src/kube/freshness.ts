@@ -22,7 +22,7 @@ export interface WatchTimes {
    * An API server that began to answer a watch knew everything then; that holds for so long,
    * whatever the connection says.
    */
-  readonly provenForMs: number;
+  readonly freshForMs: number;
 }
 
 /**
@@ -33,7 +33,7 @@ export const relaxedWatchTimes: WatchTimes = {
   openMs: 10_000,
   longestBackoffMs: 5_000,
   longestAbsenceMs: 25_000,
-  provenForMs: 60_000,
+  freshForMs: 60_000,
 };
 
 /**
@@ -45,7 +45,7 @@ export const provingWatchTimes: WatchTimes = {
   openMs: 5_000,
   longestBackoffMs: 650,
   longestAbsenceMs: 13_000,
-  provenForMs: 30_000,
+  freshForMs: 30_000,
 };
 
 /** A watch that the API server does not end in time has lost its connection. */
@@ -57,21 +57,17 @@ export interface WatchState {
   /** When the API server last began to answer a watch; undefined: never. */
   readonly openedAt: number | undefined;
   /** How long an answer counts, in milliseconds. */
-  readonly provenForMs: number;
+  readonly freshForMs: number;
 }
 
 /** Whether the objects that an informer holds are proven to be those of a moment ago. */
-export function isProven({ isSynced, openedAt, provenForMs }: WatchState, now: number): boolean {
-  return isSynced && openedAt !== undefined && now - openedAt < provenForMs;
+export function isFresh({ isSynced, openedAt, freshForMs }: WatchState, now: number): boolean {
+  return isSynced && openedAt !== undefined && now - openedAt < freshForMs;
 }
 
 /** Why a process that needs this kind is not ready; undefined when it is. */
-export function unprovenBecause(
-  plural: string,
-  state: WatchState,
-  now: number,
-): string | undefined {
-  if (isProven(state, now)) return undefined;
+export function staleReason(plural: string, state: WatchState, now: number): string | undefined {
+  if (isFresh(state, now)) return undefined;
   if (!state.isSynced) return `${plural} not synced yet`;
   const since =
     state.openedAt === undefined ? "" : ` for ${Math.floor((now - state.openedAt) / 1000)} s`;
@@ -81,7 +77,7 @@ export function unprovenBecause(
 const proofLookMs = 200;
 
 /** Resolves when all these kinds are proven, or the signal aborts. */
-export async function untilProven(
+export async function untilFresh(
   informers: readonly { readonly watchState: WatchState }[],
   {
     clock,
@@ -89,7 +85,7 @@ export async function untilProven(
   }: { readonly clock: Pick<Clock, "monotonic" | "wakeAfter">; readonly signal: AbortSignal },
 ): Promise<void> {
   const areProven = (): boolean =>
-    informers.every(({ watchState }) => isProven(watchState, clock.monotonic()));
+    informers.every(({ watchState }) => isFresh(watchState, clock.monotonic()));
   while (!areProven() && !signal.aborted) await sleep(proofLookMs, { clock, signal });
 }
 

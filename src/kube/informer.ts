@@ -120,7 +120,7 @@ export class Informer<T> {
     return {
       isSynced: this.#isSynced,
       openedAt: this.#openedAt,
-      provenForMs: this.#times.provenForMs,
+      freshForMs: this.#times.freshForMs,
     };
   }
 

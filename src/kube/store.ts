@@ -147,8 +147,8 @@ export class Store<T> implements ReadStore<T> {
     if (entry === undefined) return undefined;
     this.#unpacked.delete(key);
     this.#unpacked.set(key, entry);
-    const [eldest] = this.#unpacked.size > mostUnpacked ? this.#unpacked.keys() : [];
-    if (eldest !== undefined) this.#unpacked.delete(eldest);
+    const [oldest] = this.#unpacked.size > mostUnpacked ? this.#unpacked.keys() : [];
+    if (oldest !== undefined) this.#unpacked.delete(oldest);
     return entry;
   }
 

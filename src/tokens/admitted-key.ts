@@ -2,7 +2,7 @@ import { parseTerms } from "../api/owned-access-key.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
 import { isBoundDigest } from "../domain/access-key/key-digest.ts";
-import { isSameKey, type KeyClaim } from "../domain/access-key/duplicate-key.ts";
+import { isSameKey, type KeyCandidate } from "../domain/access-key/duplicate-key.ts";
 import { digestIn, storedDigest } from "./access-key.ts";
 import { generateKey, plainKey } from "./presented-key.ts";
 
@@ -33,7 +33,7 @@ export interface SentKey {
   readonly keyDigest: string;
   readonly form: "plain" | "digest" | "bound-digest";
   /** Whether another object has the same key, as far as that can be told from what was sent. */
-  readonly matches: (claim: KeyClaim) => boolean;
+  readonly matches: (claim: KeyCandidate) => boolean;
 }
 
 /** The key of an object that is written; undefined without one. */

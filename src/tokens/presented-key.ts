@@ -8,7 +8,7 @@ import {
   isBoundDigest,
   keyIndexOf,
 } from "../domain/access-key/key-digest.ts";
-import type { KeyClaim } from "../domain/access-key/duplicate-key.ts";
+import type { KeyCandidate } from "../domain/access-key/duplicate-key.ts";
 import { digestBoundTo, digestOf } from "./access-key.ts";
 
 /** What a plain key may look like: the pattern of `spec.key` in the CRD. */
@@ -31,7 +31,7 @@ export interface PlainKey {
    * Whether the digest of an object is that of this key: a bound digest only with what the object
    * acts as. Takes as long when it is not.
    */
-  matches(claim: KeyClaim): boolean;
+  matches(claim: KeyCandidate): boolean;
 }
 
 /**

@@ -14,14 +14,14 @@ import type { Discovery } from "../kube/discovery.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type Handler, json } from "../runtime/routes.ts";
-import { badReview, readJson, unprovenSentence } from "./review.ts";
+import { badReview, readJson, notSyncedMessage } from "./review.ts";
 
 /** How a SubjectAccessReview ended, for metrics. */
 export type AccessReviewResult = "no-opinion" | "denied" | "not-ready";
 
 /** What SubjectAccessReviews are answered from. */
 export interface AccessReviewDeps {
-  readonly book: Pick<AccessKeyCache, "byId" | "isProven" | "placeOf" | "roles">;
+  readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
   readonly discovery: Pick<Discovery, "known" | "find">;
   readonly clock: Pick<Clock, "now">;
   /** Told of each key that was used. */
@@ -37,7 +37,7 @@ export function accessReviewHandler(deps: AccessReviewDeps): Handler {
   return async (request) => {
     const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
-    const verdict = await judge(review, deps);
+    const verdict = await evaluate(review, deps);
     // RBAC has the last word on what is not denied.
     const status =
       verdict.kind === "denied"
@@ -47,22 +47,23 @@ export function accessReviewHandler(deps: AccessReviewDeps): Handler {
   };
 }
 
-async function judge(
+async function evaluate(
   review: AccessReview,
-  { book, discovery, clock, onUse, onResult }: AccessReviewDeps,
+  { accessKeys, discovery, clock, onUse, onResult }: AccessReviewDeps,
 ): Promise<KeyVerdict> {
   if (review.extra[extras.keyId] === undefined) {
     onResult("no-opinion");
     return { kind: "no-opinion" };
   }
-  if (!book.isProven()) {
+  if (!accessKeys.isFresh()) {
     onResult("not-ready");
-    return { kind: "denied", reason: unprovenSentence };
+    return { kind: "denied", reason: notSyncedMessage };
   }
-  const usedKey = (): ResolvedKey | undefined => book.byId(soleExtra(review, extras.keyId) ?? "");
+  const usedKey = (): ResolvedKey | undefined =>
+    accessKeys.byId(soleExtra(review, extras.keyId) ?? "");
   let view = usedKey();
   let request = scopedRequest(review.request, {
-    book,
+    accessKeys,
     discovery,
     isScoped: view !== undefined && isScoped(view),
   });
@@ -77,14 +78,14 @@ async function judge(
         reason: "API discovery failed; retry",
       };
     }
-    if (!book.isProven()) {
+    if (!accessKeys.isFresh()) {
       onResult("not-ready");
-      return { kind: "denied", reason: unprovenSentence };
+      return { kind: "denied", reason: notSyncedMessage };
     }
     // The key may have changed meanwhile.
     view = usedKey();
   }
-  const verdict = authorizeWithKey(view, { request, roles: book.roles() }, clock.now());
+  const verdict = authorizeWithKey(view, { request, roles: accessKeys.roles() }, clock.now());
   onResult(verdict.kind);
   if (view !== undefined && verdict.kind === "no-opinion") onUse(view.key);
   return verdict;

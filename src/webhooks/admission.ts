@@ -65,7 +65,7 @@ export function admissionHandler({
   warningsOf = () => [],
   onResult,
 }: AdmissionDeps): Handler {
-  async function judge(request: AdmissionRequest): Promise<AdmissionResponse> {
+  async function evaluate(request: AdmissionRequest): Promise<AdmissionResponse> {
     let { object } = request;
     for (const step of steps) {
       const ruling = await step({ ...request, object });
@@ -94,7 +94,7 @@ export function admissionHandler({
   return async (request) => {
     const asked = parseAdmissionReview(readJson(request));
     if (asked === undefined) return badReview("AdmissionReview", admissionReviewVersion);
-    const response = await judge(asked).catch((error: unknown) => {
+    const response = await evaluate(asked).catch((error: unknown) => {
       if (!isKubeError(error)) throw error;
       onResult("failed");
       return refusal(503, "requests to the API server that admission requires failed; retry");

@@ -69,7 +69,7 @@ export interface WebhookDeps {
 
 /** The webhook with its ways to the API server, without its servers. */
 export interface WebhookAssembly {
-  readonly book: AccessKeyCache;
+  readonly accessKeys: AccessKeyCache;
   /** What kube-apiserver is answered. */
   readonly routes: readonly Route[];
   /** Whether a first path segment is the one below which admission is answered. */
@@ -115,12 +115,20 @@ export function assembleWebhook(
     watchTimes: provingWatchTimes,
     recovery: new Recovery(),
   };
-  const book = createAccessKeyCache(following, options);
-  metrics.watches(() => book.watches());
-  metrics.cacheFresh("accesskeys", () => book.isProven());
+  const accessKeys = createAccessKeyCache(following, options);
+  metrics.watches(() => accessKeys.watches());
+  metrics.cacheFresh("accesskeys", () => accessKeys.isFresh());
   const discovery = createDiscovery({ transport, clock, log });
   const connectorKey = createConnectorKey({ client, namespace: options.namespace, clock, log });
-  const lastActivity = new LastActivity({ book, client, clock, random, log, metrics, yielder });
+  const lastActivity = new LastActivity({
+    accessKeys,
+    client,
+    clock,
+    random,
+    log,
+    metrics,
+    yielder,
+  });
   const { namespace, serviceName, certificateNames, admissionPath } = options;
   let admissionSegment = admissionPath;
   let certificates: Certificates | undefined;
@@ -158,16 +166,16 @@ export function assembleWebhook(
     };
   }
   const reviewing = (kind: ReviewKind) => ({
-    book,
+    accessKeys,
     clock,
     onUse: lastActivity.note.bind(lastActivity),
     onResult: (result: string): void => metrics.reviewed(kind, result),
   });
-  const deciding = { book, client, clock, quota: options };
-  const scopeWarningsOf = newScopeWarnings({ book, discovery });
+  const deciding = { accessKeys, client, clock, quota: options };
+  const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
   const admitting = { onResult: (result: string): void => metrics.reviewed("admission", result) };
   return {
-    book,
+    accessKeys,
     routes: [
       route(
         webhookPaths.tokenReview,
@@ -214,7 +222,9 @@ export function assembleWebhook(
         "admission",
         admissionHandler({
           ...admitting,
-          steps: [extractConnectorData({ client, key: connectorKey, book, clock, namespace })],
+          steps: [
+            extractConnectorData({ client, key: connectorKey, accessKeys, clock, namespace }),
+          ],
         }),
       ),
       route(
@@ -235,7 +245,7 @@ export function assembleWebhook(
       admissionSegment !== undefined && isSameSegment(segment, admissionSegment),
     run: async (signal) =>
       void (await Promise.all(
-        [book, lastActivity, discovery, connectorKey].map((part) => part.run(signal)),
+        [accessKeys, lastActivity, discovery, connectorKey].map((part) => part.run(signal)),
       )),
     async keepCertificates(signal, onTls) {
       const published = createCaBundleInjector({ ...following, client, metrics });

@@ -97,14 +97,14 @@ export function createCertificates(
 ): Certificates {
   const { clock, random, yielder, log, metrics, client } = deps;
   const { namespace } = options;
-  const place = { namespace, name: ownObjects.webhookCertificates };
+  const secretRef = { namespace, name: ownObjects.webhookCertificates };
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
   const informer = new Informer<Seen>(
     {
       listOptions: {
         resource: resources.secrets,
         namespace,
-        fieldSelector: `metadata.name=${place.name}`,
+        fieldSelector: `metadata.name=${secretRef.name}`,
       },
       parse: parseSeen,
       onChange({ before, after }) {
@@ -116,7 +116,7 @@ export function createCertificates(
     },
     deps,
   );
-  const seen = (): Seen | undefined => informer.store.get(keyOf(place));
+  const seen = (): Seen | undefined => informer.store.get(keyOf(secretRef));
   let inUse: WebhookCertificates | undefined;
   let onRecord: WebhookCertificates | undefined;
   /**

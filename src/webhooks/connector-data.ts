@@ -23,7 +23,7 @@ import type { ConnectorKey } from "./connector-key.ts";
 export interface ConnectorDataDeps {
   readonly client: Pick<Client, "create">;
   readonly key: Pick<ConnectorKey, "current">;
-  readonly book: Pick<AccessKeyCache, "claims">;
+  readonly accessKeys: Pick<AccessKeyCache, "claims">;
   readonly clock: Pick<Clock, "now">;
   readonly namespace: string;
 }
@@ -37,12 +37,12 @@ export interface ConnectorDataDeps {
 export function extractConnectorData({
   client,
   key,
-  book,
+  accessKeys,
   clock,
   namespace,
 }: ConnectorDataDeps): AdmissionStep {
   let written: readonly WrittenSecret[] = [];
-  const isClaimed = (secret: string): boolean => book.claims(secret);
+  const isClaimed = (secret: string): boolean => accessKeys.claims(secret);
   return async ({ object, oldObject, isDryRun, user }) => {
     const stored = connectorClaim(stringMapAt(recordAt(oldObject, "metadata"), "annotations"));
     const data = connectorDataIn(object);

@@ -8,8 +8,8 @@ import { resources } from "../api/resources.ts";
 import { attenuationProblem } from "../domain/access-key/attenuation.ts";
 import { keyIndexOf } from "../domain/access-key/key-digest.ts";
 import {
-  claimOutcome,
-  type KeyClaim,
+  candidateOutcome,
+  type KeyCandidate,
   mostOfOneIndex,
   requesterNameOf,
 } from "../domain/access-key/duplicate-key.ts";
@@ -17,9 +17,9 @@ import { storedRequester, takesOver } from "../domain/requester/requester-annota
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { missingKey, type SentKey, sentKey, withKey } from "../tokens/admitted-key.ts";
-import { isAllowed } from "./access-question.ts";
+import { isAllowed } from "./is-allowed.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
-import { unprovenSentence } from "./review.ts";
+import { notSyncedMessage } from "./review.ts";
 
 /** How many keys a requester may have. */
 export interface KeyQuota {
@@ -35,35 +35,35 @@ export interface KeyQuota {
  * stored, and its status says DuplicateKey.
  */
 export function rejectDuplicateKey({
-  book,
+  accessKeys,
   client,
 }: {
-  readonly book: Pick<AccessKeyCache, "ofIndex" | "byId">;
+  readonly accessKeys: Pick<AccessKeyCache, "ofIndex" | "byId">;
   readonly client: Pick<Client, "review">;
 }): AdmissionStep {
   return async (request) => {
     const sent = sentKey(request.object);
     if (sent === undefined || sent.keyDigest === sentKey(request.oldObject)?.keyDigest)
       return admitted(request);
-    const outcome = claimOutcome(
-      claimOf(request, sent, book),
-      book.ofIndex(keyIndexOf(sent.keyDigest)),
+    const outcome = candidateOutcome(
+      claimOf(request, sent, accessKeys),
+      accessKeys.ofIndex(keyIndexOf(sent.keyDigest)),
       sent.matches,
     );
     switch (outcome.kind) {
       case "free":
         return admitted(request);
-      case "crowded-out":
+      case "over-limit":
         return refused(
           422,
           `spec.key: the requester already has ${mostOfOneIndex} OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit; delete one of them, or set another key`,
         );
-      case "displaces":
+      case "newer-duplicate":
         return refused(
           422,
           "spec.key: another OwnedAccessKey that was created later already has this key; set another key",
         );
-      case "held":
+      case "duplicate":
         if (!(await mayRead(outcome.by, request, client))) return admitted(request);
         return refused(
           422,
@@ -80,9 +80,9 @@ export function rejectDuplicateKey({
 function claimOf(
   { object, user }: AdmissionRequest,
   { keyDigest }: SentKey,
-  book: Pick<AccessKeyCache, "byId">,
-): KeyClaim {
-  const known = book.byId(stringAt(recordAt(object, "metadata"), "uid") ?? "")?.key.metadata;
+  accessKeys: Pick<AccessKeyCache, "byId">,
+): KeyCandidate {
+  const known = accessKeys.byId(stringAt(recordAt(object, "metadata"), "uid") ?? "")?.key.metadata;
   const youngest = {
     name: "",
     uid: "",
@@ -93,7 +93,7 @@ function claimOf(
 }
 
 async function mayRead(
-  holder: KeyClaim,
+  holder: KeyCandidate,
   { user }: AdmissionRequest,
   client: Pick<Client, "review">,
 ): Promise<boolean> {
@@ -111,16 +111,16 @@ async function mayRead(
  * arrives in one moment may be more.
  */
 export function enforceQuota({
-  book,
+  accessKeys,
   quota,
 }: {
-  readonly book: Pick<AccessKeyCache, "countOf">;
+  readonly accessKeys: Pick<AccessKeyCache, "countOf">;
   readonly quota: KeyQuota;
 }): AdmissionStep {
   return (request) => {
     const { username } = request.user;
     const isExempt = request.oldObject !== undefined || quota.quotaExempt.includes(username);
-    if (isExempt || book.countOf(username) < quota.quotaKeys) return admitted(request);
+    if (isExempt || accessKeys.countOf(username) < quota.quotaKeys) return admitted(request);
     return refused(
       429,
       `${username} already has ${quota.quotaKeys} OwnedAccessKeys, which is the limit for each requester; expired keys count. Delete keys that are not needed`,
@@ -145,17 +145,17 @@ export function digestWarnings({
  * such a request, the policies refuse.
  */
 export function enforceAttenuation({
-  book,
+  accessKeys,
   clock,
 }: {
-  readonly book: Pick<AccessKeyCache, "byId" | "isProven">;
+  readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh">;
   readonly clock: Pick<Clock, "now">;
 }): AdmissionStep {
   return (request) => {
     const { user, object, oldObject } = request;
     if (user.extra[extras.keyId] === undefined || oldObject !== undefined) return admitted(request);
-    if (!book.isProven()) return refused(503, unprovenSentence);
-    const asking = book.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
+    if (!accessKeys.isFresh()) return refused(503, notSyncedMessage);
+    const asking = accessKeys.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
     const problem = attenuationProblem(parseTerms(recordAt(object, "spec")), asking, clock.now());
     return problem === undefined ? admitted(request) : refused(403, problem);
   };

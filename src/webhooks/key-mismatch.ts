@@ -1,6 +1,6 @@
 import { resources } from "../api/resources.ts";
 import { boundSubjectOf, isBoundDigest } from "../domain/access-key/key-digest.ts";
-import { type KeyClaim, requesterNameOf } from "../domain/access-key/duplicate-key.ts";
+import { type KeyCandidate, requesterNameOf } from "../domain/access-key/duplicate-key.ts";
 import { EventBudget } from "../kube/event-budget.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -27,7 +27,7 @@ export class KeyMismatches {
 
   /** Records that a key was presented that is the key of none of these objects of its index. */
   note(
-    sameIndex: readonly (KeyClaim & { readonly metadata: { readonly generation: number } })[],
+    sameIndex: readonly (KeyCandidate & { readonly metadata: { readonly generation: number } })[],
   ): void {
     for (const { metadata, spec, keyDigest } of sameIndex) {
       const subject = boundSubjectOf(spec);

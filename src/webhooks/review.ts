@@ -20,4 +20,4 @@ export function badReview(kind: string, apiVersion: string): HttpResponse {
 }
 
 /** What is said while the access keys in memory are not proven to be those of now. */
-export const unprovenSentence = "access key cache not synced; retry";
+export const notSyncedMessage = "access key cache not synced; retry";

@@ -49,7 +49,7 @@ export async function runWebhook(
   const readiness = (): Readiness => {
     const reasons = [
       ...(signal.aborted ? ["shutting down"] : []),
-      ...assembly.book.unprovenBecause(),
+      ...assembly.accessKeys.staleReasons(),
       ...(reviews.isListening() ? [] : ["no certificate yet"]),
     ];
     return { ready: reasons.length === 0, reasons, warnings: assembly.warnings() };

@@ -6,11 +6,11 @@ import { authorizeWithKey } from "../domain/access-key/key-authorization.ts";
 import { neededVerbs } from "../domain/access-key/needed-verbs.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
-import { unprovenSentence } from "./review.ts";
+import { notSyncedMessage } from "./review.ts";
 
 /** What the scope of a key is asked with. */
 export interface ScopeAdmissionDeps {
-  readonly book: Pick<AccessKeyCache, "byId" | "isProven" | "placeOf" | "roles">;
+  readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
   readonly clock: Pick<Clock, "now">;
 }
 
@@ -35,17 +35,17 @@ export function enforceScope(deps: ScopeAdmissionDeps): AdmissionStep {
 export function scopeProblem(
   user: AdmissionUser,
   request: ReviewedResource,
-  { book, clock }: ScopeAdmissionDeps,
+  { accessKeys, clock }: ScopeAdmissionDeps,
 ): string | undefined {
   if (user.extra[extras.keyId] === undefined) return undefined;
-  if (!book.isProven()) return unprovenSentence;
-  const view = book.byId(soleExtra(user, extras.keyId) ?? "");
+  if (!accessKeys.isFresh()) return notSyncedMessage;
+  const view = accessKeys.byId(soleExtra(user, extras.keyId) ?? "");
   const resourceScope = request.namespace === "" ? "Cluster" : "Namespaced";
   const verdict = authorizeWithKey(
     view,
     {
-      request: { ...request, ...book.placeOf(request.namespace), resourceScope },
-      roles: book.roles(),
+      request: { ...request, ...accessKeys.locationOf(request.namespace), resourceScope },
+      roles: accessKeys.roles(),
     },
     clock.now(),
   );

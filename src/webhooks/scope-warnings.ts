@@ -8,7 +8,7 @@ import type { Discovery } from "../kube/discovery.ts";
 
 /** What a scope's words are looked up in. */
 export interface ScopeWarningDeps {
-  readonly book: Pick<AccessKeyCache, "roles" | "isProven">;
+  readonly accessKeys: Pick<AccessKeyCache, "roles" | "isFresh">;
   readonly discovery: Pick<Discovery, "known">;
 }
 
@@ -17,7 +17,7 @@ export interface ScopeWarningDeps {
  * nobody: what is not known yet warns of nothing.
  */
 export function newScopeWarnings({
-  book,
+  accessKeys,
   discovery,
 }: ScopeWarningDeps): (
   request: Pick<AdmissionRequest, "object" | "oldObject">,
@@ -25,9 +25,9 @@ export function newScopeWarnings({
   return ({ object, oldObject }) => {
     const { scope } = recordAt(object, "spec");
     if (isSame(scope, recordAt(oldObject, "spec")["scope"])) return [];
-    if (!book.isProven() || discovery.known("", "namespaces") === undefined) return [];
+    if (!accessKeys.isFresh() || discovery.known("", "namespaces") === undefined) return [];
     return scopeWarnings(parseScopeLimit(scope), {
-      isDefined: (role) => book.roles().has(role),
+      isDefined: (role) => accessKeys.roles().has(role),
       scopeOf: (group, resource) => discovery.known(group, resource),
     });
   };

@@ -6,7 +6,7 @@ import { authenticate, type UserInfo } from "../domain/access-key/authentication
 import type { Clock } from "../runtime/clock.ts";
 import { type Handler, json } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
-import { badReview, readJson, unprovenSentence } from "./review.ts";
+import { badReview, readJson, notSyncedMessage } from "./review.ts";
 
 /**
  * How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one.
@@ -15,7 +15,7 @@ export type TokenReviewResult = "authenticated" | "malformed" | "unknown" | "ref
 
 /** What TokenReviews are answered from. */
 export interface TokenReviewDeps {
-  readonly book: Pick<AccessKeyCache, "lookup" | "withIndexOf" | "isProven" | "isWatchOpen">;
+  readonly accessKeys: Pick<AccessKeyCache, "lookup" | "withIndexOf" | "isFresh" | "isWatchOpen">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
   /** Told of each key that was let in. */
   readonly onUse: (key: ObservedAccessKey) => void;
@@ -48,17 +48,17 @@ type TokenReviewStatus =
 const catchUpMs = 100;
 
 async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
-  const { book, clock, onUse, onMismatch, onResult } = deps;
-  if (!book.isProven()) return notReady(deps);
-  let view = book.lookup(token);
+  const { accessKeys, clock, onUse, onMismatch, onResult } = deps;
+  if (!accessKeys.isFresh()) return notReady(deps);
+  let view = accessKeys.lookup(token);
   if (view === "unknown") {
     await sleep(catchUpMs, { clock });
-    view = book.lookup(token);
+    view = accessKeys.lookup(token);
   }
-  if (view === "unknown" && !book.isWatchOpen()) return notReady(deps);
+  if (view === "unknown" && !accessKeys.isWatchOpen()) return notReady(deps);
   if (typeof view === "string") {
     onResult(view);
-    if (view === "unknown") onMismatch(book.withIndexOf(token));
+    if (view === "unknown") onMismatch(accessKeys.withIndexOf(token));
     return { authenticated: false };
   }
   const authentication = authenticate(view, clock.now());
@@ -71,5 +71,5 @@ async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenRe
 /** kube-apiserver remembers a refusal, but no error. */
 function notReady({ onResult }: TokenReviewDeps): TokenReviewStatus {
   onResult("not-ready");
-  return { authenticated: false, error: unprovenSentence };
+  return { authenticated: false, error: notSyncedMessage };
 }

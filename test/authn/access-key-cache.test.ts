@@ -32,7 +32,7 @@ function key(name: string, spec: object, metadata: object = {}): RawObject {
 }
 
 interface Setup {
-  readonly book: AccessKeyCache;
+  readonly accessKeys: AccessKeyCache;
   readonly listWatch: FakeListWatch;
   readonly stop: AbortController;
   readonly clock: TestClock;
@@ -52,19 +52,19 @@ async function startCache(listed: Readonly<Record<string, readonly RawObject[]>>
     random: () => 0.5,
     watchTimes: provingWatchTimes,
   };
-  const book = createAccessKeyCache(deps, {
+  const accessKeys = createAccessKeyCache(deps, {
     maximumKeyTtl: 0,
     namespace: "latchkey-system",
     prefixes: { user: "", team: "" },
   });
-  void book.run(stop.signal);
-  await book.synced;
+  void accessKeys.run(stop.signal);
+  await accessKeys.synced;
   await settled();
-  return { book, listWatch, stop, clock };
+  return { accessKeys, listWatch, stop, clock };
 }
 
-const present = (book: AccessKeyCache, text = plain): unknown => {
-  const found = book.lookup(new SecretText(text));
+const present = (accessKeys: AccessKeyCache, text = plain): unknown => {
+  const found = accessKeys.lookup(new SecretText(text));
   return typeof found === "string" ? found : found.key.metadata.name;
 };
 
@@ -73,14 +73,14 @@ describe("a presented key is found", () => {
     ["by its plain text", plain],
     ["by its digest", digest],
   ])("%s", async (_rule, stored) => {
-    const { book, stop } = await startCache({
+    const { accessKeys, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: stored }), key("other", { key: "another-key-of-alice" })],
     });
-    expect(present(book)).toBe("one");
+    expect(present(accessKeys)).toBe("one");
     expect([
-      present(book, digest),
-      present(book, "nobody-has-this-key"),
-      present(book, "short"),
+      present(accessKeys, digest),
+      present(accessKeys, "nobody-has-this-key"),
+      present(accessKeys, "short"),
     ]).toEqual(["malformed", "unknown", "malformed"]);
     stop.abort();
   });
@@ -90,22 +90,25 @@ describe("a presented key is found", () => {
       key("younger", { key: plain }, { creationTimestamp: "2026-02-01T00:00:00Z" }),
       key("older", { key: digest }),
     ];
-    const { book, listWatch, stop } = await startCache({ ownedaccesskeys: twins });
-    expect(present(book)).toBe("older");
+    const { accessKeys, listWatch, stop } = await startCache({ ownedaccesskeys: twins });
+    expect(present(accessKeys)).toBe("older");
     listWatch.emit("ownedaccesskeys", "DELETED", key("older", { key: digest }));
-    expect(present(book)).toBe("younger");
+    expect(present(accessKeys)).toBe("younger");
     stop.abort();
   });
 
   test("until its object holds another one, or is gone", async () => {
-    const { book, listWatch, stop } = await startCache({
+    const { accessKeys, listWatch, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: plain })],
     });
     listWatch.emit("ownedaccesskeys", "MODIFIED", key("one", { key: "another-key-of-alice" }));
-    expect([present(book), present(book, "another-key-of-alice")]).toEqual(["unknown", "one"]);
-    expect(book.byId("uid-one")?.key.metadata.name).toBe("one");
+    expect([present(accessKeys), present(accessKeys, "another-key-of-alice")]).toEqual([
+      "unknown",
+      "one",
+    ]);
+    expect(accessKeys.byId("uid-one")?.key.metadata.name).toBe("one");
     listWatch.emit("ownedaccesskeys", "DELETED", key("one", {}));
-    expect([present(book, "another-key-of-alice"), book.byId("uid-one")]).toEqual([
+    expect([present(accessKeys, "another-key-of-alice"), accessKeys.byId("uid-one")]).toEqual([
       "unknown",
       undefined,
     ]);
@@ -128,29 +131,27 @@ describe("a presented key of a bound digest is found", () => {
       by("eve", "copy", { user: "eve", key: bound("user:alice") }),
       by("eve", "plain", { user: "eve", key: digest }),
     ];
-    const { book, listWatch, stop } = await startCache({
+    const { accessKeys, listWatch, stop } = await startCache({
       ownedaccesskeys: [...copies, by("alice", "own", { key: bound("user:alice") }, 9)],
     });
-    expect(present(book)).toBe("own");
-    expect(book.withIndexOf(new SecretText(plain)).map(({ metadata }) => metadata.name)).toEqual([
-      "copy",
-      "own",
-      "plain",
-    ]);
+    expect(present(accessKeys)).toBe("own");
+    expect(
+      accessKeys.withIndexOf(new SecretText(plain)).map(({ metadata }) => metadata.name),
+    ).toEqual(["copy", "own", "plain"]);
     listWatch.emit("ownedaccesskeys", "DELETED", by("alice", "own", {}));
-    expect(present(book)).toBe("plain");
+    expect(present(accessKeys)).toBe("plain");
     stop.abort();
   });
 
   test("in the older of two objects of one subject", async () => {
-    const { book, stop } = await startCache({
+    const { accessKeys, stop } = await startCache({
       ownedaccesskeys: [
         by("bob", "younger", { key: bound("user:alice") }, 1),
         by("alice", "older", { key: bound("user:alice") }),
       ],
     });
-    expect(present(book)).toBe("older");
-    expect(book.byId("uid-younger")?.duplicate).toEqual({ kind: "held" });
+    expect(present(accessKeys)).toBe("older");
+    expect(accessKeys.byId("uid-younger")?.duplicate).toEqual({ kind: "duplicate" });
     stop.abort();
   });
 
@@ -163,33 +164,37 @@ describe("a presented key of a bound digest is found", () => {
         number,
       ),
     );
-    const { book, stop } = await startCache({
+    const { accessKeys, stop } = await startCache({
       ownedaccesskeys: [
         ...many,
         by("eve", "fifth", { user: "eve", key: bound("user:eve") }, 9),
         by("alice", "own", { key: bound("user:alice") }, 9),
       ],
     });
-    expect(present(book)).toBe("own");
-    expect(book.withIndexOf(new SecretText(plain))).toHaveLength(5);
-    expect(book.byId("uid-fifth")?.duplicate).toEqual({ kind: "crowded-out" });
-    expect([book.countOf("eve"), book.countOf("alice"), book.countOf("bob")]).toEqual([10, 1, 0]);
+    expect(present(accessKeys)).toBe("own");
+    expect(accessKeys.withIndexOf(new SecretText(plain))).toHaveLength(5);
+    expect(accessKeys.byId("uid-fifth")?.duplicate).toEqual({ kind: "over-limit" });
+    expect([
+      accessKeys.countOf("eve"),
+      accessKeys.countOf("alice"),
+      accessKeys.countOf("bob"),
+    ]).toEqual([10, 1, 0]);
     stop.abort();
   });
 });
 
 describe("the requester of a key", () => {
   test("is certain only if all policies stood before it", async () => {
-    const { book, listWatch, stop } = await startCache({
+    const { accessKeys, listWatch, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: plain })],
     });
-    expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "known", name: "alice" });
+    expect(accessKeys.byId("uid-one")?.requester).toMatchObject({ kind: "known", name: "alice" });
     listWatch.emit(
       "validatingadmissionpolicies",
       "DELETED",
       rawObject({ name: requesterPolicies.guard, ...early }),
     );
-    expect(book.byId("uid-one")?.requester).toMatchObject({ kind: "unknown" });
+    expect(accessKeys.byId("uid-one")?.requester).toMatchObject({ kind: "unknown" });
     stop.abort();
   });
 });
@@ -200,30 +205,34 @@ test("places and bundles follow labels", async () => {
       { name, labels: { [labels.scopeRole]: "reading" } },
       { rules: [{ apiGroups: [""], resources: ["pods"], verbs: [verb] }] },
     );
-  const { book, listWatch, stop } = await startCache({
+  const { accessKeys, listWatch, stop } = await startCache({
     namespaces: [rawObject({ name: "web-1", labels: { [labels.project]: "web" } })],
     clusterroles: [bundle("one", "get")],
   });
-  expect([book.placeOf("web-1"), book.placeOf("unknown"), book.placeOf("")]).toEqual([
+  expect([
+    accessKeys.locationOf("web-1"),
+    accessKeys.locationOf("unknown"),
+    accessKeys.locationOf(""),
+  ]).toEqual([
     { target: "Management", project: "web" },
     { target: "Management" },
     { target: "Management" },
   ]);
   expect(
-    book
+    accessKeys
       .roles()
       .get("reading")
       ?.map(({ verbs }) => verbs),
   ).toEqual([["get"]]);
   listWatch.emit("clusterroles", "ADDED", bundle("two", "list"));
   expect(
-    book
+    accessKeys
       .roles()
       .get("reading")
       ?.flatMap(({ verbs }) => verbs),
   ).toEqual(["get", "list"]);
   listWatch.emit("namespaces", "MODIFIED", rawObject({ name: "web-1", labels: {} }));
-  expect(book.placeOf("web-1")).toEqual({ target: "Management" });
+  expect(accessKeys.locationOf("web-1")).toEqual({ target: "Management" });
   stop.abort();
 });
 
@@ -236,7 +245,7 @@ test("nothing counts before everything is listed", () => {
     log: recordingLog(),
     random: () => 0.5,
   };
-  const book = createAccessKeyCache(deps, {
+  const accessKeys = createAccessKeyCache(deps, {
     maximumKeyTtl: 0,
     namespace: "latchkey-system",
     prefixes: { user: "", team: "" },
@@ -247,16 +256,16 @@ test("nothing counts before everything is listed", () => {
     "clusterroles",
     "validatingadmissionpolicies",
   ].map((plural) => `${plural} not synced yet`);
-  expect([book.isProven(), book.unprovenBecause()]).toEqual([
+  expect([accessKeys.isFresh(), accessKeys.staleReasons()]).toEqual([
     false,
     expect.arrayContaining(unlisted),
   ]);
 });
 
 test("nothing counts any more 30 s after the last watch of any kind was opened", async () => {
-  const { book, clock, stop } = await startCache({});
-  expect([book.isProven(), book.unprovenBecause()]).toEqual([true, []]);
-  expect(book.watches()).toContainEqual({
+  const { accessKeys, clock, stop } = await startCache({});
+  expect([accessKeys.isFresh(), accessKeys.staleReasons()]).toEqual([true, []]);
+  expect(accessKeys.watches()).toContainEqual({
     resource: "ownedaccesskeys",
     openedAt: clock.now() / 1000,
   });
@@ -269,11 +278,11 @@ test("nothing counts any more 30 s after the last watch of any kind was opened",
   ].map((plural) =>
     expect.stringContaining(`${plural}: no watch response from the API server for 30 s`),
   );
-  expect([book.isProven(), book.unprovenBecause()]).toEqual([
+  expect([accessKeys.isFresh(), accessKeys.staleReasons()]).toEqual([
     false,
     expect.arrayContaining(silent),
   ]);
-  expect(book.watches()).toContainEqual({
+  expect(accessKeys.watches()).toContainEqual({
     resource: "ownedaccesskeys",
     openedAt: clock.now() / 1000 - 30,
   });

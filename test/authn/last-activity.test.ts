@@ -28,7 +28,7 @@ function recording({
       };
   };
   const lastActivity = new LastActivity({
-    book: {
+    accessKeys: {
       byId: (uid) => (uid === key?.metadata.uid ? { ...resolvedKeyWith(), key } : undefined),
       observe: () => see(String(Reflect.get(Object(patches.at(-1)?.["status"]), "lastActivity"))),
     },

@@ -36,10 +36,10 @@ test("every kind is waited for, and none any more once all are listed", async ()
       namespace: ownNamespace,
       requireSyncFrom: false,
       onChange: () => {},
-    }).unprovenBecause(),
+    }).staleReasons(),
   ).toHaveLength(21);
   const { informers } = await syncedInformers({});
-  expect(informers.unprovenBecause()).toEqual([]);
+  expect(informers.staleReasons()).toEqual([]);
 });
 
 describe("a SharedSecret is held", () => {
@@ -274,10 +274,7 @@ test("it ends when told to, before Secrets of others are followed, too", async (
   );
   const ended = informers.run(stop.signal);
   await settled();
-  expect(informers.unprovenBecause()).toEqual([
-    "namespaces not synced yet",
-    "secrets not synced yet",
-  ]);
+  expect(informers.staleReasons()).toEqual(["namespaces not synced yet", "secrets not synced yet"]);
   stop.abort();
   await ended;
 });

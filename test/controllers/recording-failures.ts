@@ -1,6 +1,6 @@
 import type { Key } from "../../src/api/object.ts";
 import { Failures } from "../../src/controllers/failures.ts";
-import type { ReportedFailure } from "../../src/domain/plan/failing.ts";
+import type { ReportedFailure } from "../../src/domain/plan/failure-history.ts";
 import type { TestClock } from "../support/test-clock.ts";
 
 /** Failures that record what is said, and at which instants another try is asked for. */

@@ -3,7 +3,7 @@ import { annotations, labels } from "../../src/api/names.ts";
 import { Deletions } from "../../src/controllers/deletions.ts";
 import { reconcileSharedSecret } from "../../src/controllers/shared-secret.ts";
 import { derivedName } from "../../src/domain/shared-secret/derived-role.ts";
-import type { Failure } from "../../src/domain/plan/failing.ts";
+import type { Failure } from "../../src/domain/plan/failure-history.ts";
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
 import { RecordingFailures } from "./recording-failures.ts";

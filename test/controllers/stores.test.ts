@@ -81,10 +81,10 @@ test("projects without a target are counted by what their namespaces lack", asyn
     ],
   });
   expect(emptyProjectsOf(sourceOf(stores, "db"), stores)).toEqual([
-    { project: "web-*", namespaces: 2, asking: 1 },
-    { project: "web-1", namespaces: 1, asking: 0 },
-    { project: "gone", namespaces: 0, asking: 0 },
-    { project: "nobody", namespaces: 0, asking: 0 },
+    { project: "web-*", namespaces: 2, accepting: 1 },
+    { project: "web-1", namespaces: 1, accepting: 0 },
+    { project: "gone", namespaces: 0, accepting: 0 },
+    { project: "nobody", namespaces: 0, accepting: 0 },
   ]);
   expect(emptyProjectsOf(sourceOf(stores, "silent"), stores)).toEqual([]);
 });

@@ -43,7 +43,7 @@ export function programsWith(
       assemble({ namespace, identity }, deps) {
         const assembly = assemble({ ...controllerSettings, namespace, identity }, deps);
         // Nothing is listed yet: each kind says so.
-        const watches = assembly.informers.unprovenBecause().length;
+        const watches = assembly.informers.staleReasons().length;
         return {
           run: (signal) => assembly.run(signal),
           close: () => assembly.close(),
@@ -57,7 +57,7 @@ export function programsWith(
       leads: false,
       assemble({ namespace }, deps) {
         const webhook = webhookOf(namespace, deps);
-        const watches = webhook.book.unprovenBecause().length;
+        const watches = webhook.accessKeys.staleReasons().length;
         return {
           run: (signal) => webhook.run(signal),
           close: () => webhook.close(),

@@ -163,10 +163,10 @@ const nothing = {
 const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   keys: () => {
     const deps = {
-      book: {
+      accessKeys: {
         ...fakeReviewDeps({
           view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
-        }).book,
+        }).accessKeys,
         ofIndex: () => [],
       },
       clock,
@@ -179,7 +179,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
     extractConnectorData({
       client: nobody,
       key: { current: () => marks },
-      book: { claims: () => false },
+      accessKeys: { claims: () => false },
       clock,
       namespace: "latchkey-system",
     }),
@@ -187,9 +187,9 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   data: () => [base64Data],
   scope: () => [
     enforceScope({
-      book: fakeReviewDeps({
+      accessKeys: fakeReviewDeps({
         view: resolvedKeyWith({ scope: parseScopeLimit({ projects: [{ project: "web" }] }) }),
-      }).book,
+      }).accessKeys,
       clock,
     }),
   ],
@@ -197,7 +197,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
     checkBlockOwnerDeletion({
       client: nobody,
       discovery: nothing,
-      book: fakeReviewDeps({ view: resolvedKeyWith() }).book,
+      accessKeys: fakeReviewDeps({ view: resolvedKeyWith() }).accessKeys,
       clock,
     }),
   ],
@@ -215,10 +215,10 @@ export const reviewTargets: readonly Target[] = [
           const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope: parseScopeLimit(scope) }) });
           const status = recordAt(
             answered(
-              await accessReviewHandler({ ...deps, book: { ...deps.book, roles: () => roles } })(
-                posted(body),
-                stranger,
-              ),
+              await accessReviewHandler({
+                ...deps,
+                accessKeys: { ...deps.accessKeys, roles: () => roles },
+              })(posted(body), stranger),
             ),
             "status",
           );
@@ -233,7 +233,9 @@ export const reviewTargets: readonly Target[] = [
           if (parseScopeLimit(scope) === "unreadable")
             throw new Error("a scope that cannot be read let something through");
           const { request } = review;
-          const place = deps.book.placeOf(request.kind === "resource" ? request.namespace : "");
+          const place = deps.accessKeys.locationOf(
+            request.kind === "resource" ? request.namespace : "",
+          );
           if (request.kind === "path") assert.ok(secondOpinion(scope, { ...request, ...place }));
           else
             assert.ok(
@@ -259,10 +261,11 @@ export const reviewTargets: readonly Target[] = [
             : "unknown";
         const status = recordAt(
           answered(
-            await tokenReviewHandler({ ...deps, clock, book: { ...deps.book, lookup: present } })(
-              posted(body),
-              stranger,
-            ),
+            await tokenReviewHandler({
+              ...deps,
+              clock,
+              accessKeys: { ...deps.accessKeys, lookup: present },
+            })(posted(body), stranger),
           ),
           "status",
         );

@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Resource, resources } from "../../src/api/resources.ts";
 import {
-  isProven,
+  isFresh,
   provingWatchTimes,
   relaxedWatchTimes,
-  unprovenBecause,
-  untilProven,
+  staleReason,
+  untilFresh,
   watchGraceMs,
   watchReadings,
   type WatchState,
@@ -14,42 +14,42 @@ import {
 import { TestClock } from "../support/test-clock.ts";
 
 const now = 100_000;
-const provenForMs = 30_000;
+const freshForMs = 30_000;
 
 test.each<[string, WatchState, string | undefined]>([
   [
     "that was never listed",
-    { isSynced: false, openedAt: undefined, provenForMs },
+    { isSynced: false, openedAt: undefined, freshForMs },
     "pods not synced yet",
   ],
   [
     "that was never listed, whatever was answered",
-    { isSynced: false, openedAt: now, provenForMs },
+    { isSynced: false, openedAt: now, freshForMs },
     "pods not synced yet",
   ],
   [
     "that was listed and never watched",
-    { isSynced: true, openedAt: undefined, provenForMs },
+    { isSynced: true, openedAt: undefined, freshForMs },
     "pods: no watch response from the API server; check the connection",
   ],
-  ["whose watch was answered now", { isSynced: true, openedAt: now, provenForMs }, undefined],
+  ["whose watch was answered now", { isSynced: true, openedAt: now, freshForMs }, undefined],
   [
     "whose watch was answered a moment less than 30 s ago",
-    { isSynced: true, openedAt: now - 29_999, provenForMs },
+    { isSynced: true, openedAt: now - 29_999, freshForMs },
     undefined,
   ],
   [
     "whose watch was answered 30 s ago",
-    { isSynced: true, openedAt: now - 30_000, provenForMs },
+    { isSynced: true, openedAt: now - 30_000, freshForMs },
     "pods: no watch response from the API server for 30 s; check the connection",
   ],
   [
     "of a process that stood still for an hour",
-    { isSynced: true, openedAt: now - 3_600_000, provenForMs },
+    { isSynced: true, openedAt: now - 3_600_000, freshForMs },
     "pods: no watch response from the API server for 3600 s; check the connection",
   ],
 ])("a kind %s", (_rule, state, because) => {
-  expect([isProven(state, now), unprovenBecause("pods", state, now)]).toEqual([
+  expect([isFresh(state, now), staleReason("pods", state, now)]).toEqual([
     because === undefined,
     because,
   ]);
@@ -59,15 +59,15 @@ test("what is proven at an instant was proven at every earlier one since the wat
   fc.assert(
     fc.property(fc.nat(), fc.nat(), fc.nat(), (openedAt, elapsed, share) => {
       const earlier = openedAt + Math.floor(elapsed * ((share % 100) / 100));
-      const state = { isSynced: true, openedAt, provenForMs };
-      expect(!isProven(state, openedAt + elapsed) || isProven(state, earlier)).toBe(true);
+      const state = { isSynced: true, openedAt, freshForMs };
+      expect(!isFresh(state, openedAt + elapsed) || isFresh(state, earlier)).toBe(true);
     }),
   );
 });
 
 test.for([provingWatchTimes, relaxedWatchTimes])(
   "a watch is given up, and opened anew, before its proof ends",
-  ({ watchSeconds, openMs, provenForMs: forMs }) => {
+  ({ watchSeconds, openMs, freshForMs: forMs }) => {
     expect(watchSeconds.most * 1000 + watchGraceMs + openMs).toBeLessThanOrEqual(forMs);
   },
 );
@@ -80,7 +80,7 @@ test("the oldest watch of a kind tells its age, by the wall clock", () => {
   const clock = { now: () => 1_000_000, monotonic: () => 50_000 };
   const informer = (openedAt: number | undefined, resource: Resource = resources.secrets) => ({
     resource,
-    watchState: { isSynced: true, openedAt, provenForMs },
+    watchState: { isSynced: true, openedAt, freshForMs },
   });
   expect(
     watchReadings(
@@ -95,15 +95,15 @@ test("the oldest watch of a kind tells its age, by the wall clock", () => {
 
 test("who waits for proof is let go when every kind has it, or when told to stop", async () => {
   const [clock, stop] = [new TestClock(), new AbortController()];
-  const proven = { watchState: { isSynced: true, openedAt: clock.monotonic(), provenForMs } };
-  const late = { watchState: { isSynced: false, openedAt: clock.monotonic(), provenForMs } };
-  await untilProven([proven], { clock, signal: stop.signal });
+  const proven = { watchState: { isSynced: true, openedAt: clock.monotonic(), freshForMs } };
+  const late = { watchState: { isSynced: false, openedAt: clock.monotonic(), freshForMs } };
+  await untilFresh([proven], { clock, signal: stop.signal });
   const over: string[] = [];
   const stopped = { watchState: { ...late.watchState } };
-  void untilProven([proven, late], { clock, signal: new AbortController().signal }).then(() =>
+  void untilFresh([proven, late], { clock, signal: new AbortController().signal }).then(() =>
     over.push("proven"),
   );
-  void untilProven([stopped], { clock, signal: stop.signal }).then(() => over.push("stopped"));
+  void untilFresh([stopped], { clock, signal: stop.signal }).then(() => over.push("stopped"));
   await clock.run(1_000);
   expect(over).toEqual([]);
   stop.abort();

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { numberAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
 import { KubeError, type KubeErrorCode } from "../../src/kube/errors.ts";
-import { isProven, provingWatchTimes, relaxedWatchTimes } from "../../src/kube/freshness.ts";
+import { isFresh, provingWatchTimes, relaxedWatchTimes } from "../../src/kube/freshness.ts";
 import { Informer, type InformerOptions } from "../../src/kube/informer.ts";
 import { Recovery } from "../../src/kube/recovery.ts";
 import { Yielder } from "../../src/kube/yielder.ts";
@@ -233,7 +233,7 @@ describe("for who decides by what is held", () => {
   const deciding = (lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}) =>
     following(lists, options, provingWatchTimes);
   const proven = ({ informer, clock }: Awaited<ReturnType<typeof following>>): boolean =>
-    isProven(informer.watchState, clock.monotonic());
+    isFresh(informer.watchState, clock.monotonic());
 
   test("a watch lasts 20 s and is opened anew at once, so that the proof never ends while the API server answers", async () => {
     const setup = await deciding([listed(7)]);

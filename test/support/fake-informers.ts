@@ -34,7 +34,7 @@ export function controllerWatches(): number {
     { namespace: ownNamespace, requireSyncFrom: false, onChange: () => {} },
   );
   // Nothing is listed yet: each informer says so.
-  return informers.unprovenBecause().length;
+  return informers.staleReasons().length;
 }
 
 /** Starts informers over these objects, by plural, and waits until they have listed them. */

@@ -49,16 +49,16 @@ export function fakeReviewDeps({
     new Array<string>(),
     new Array<string>(),
   ];
-  const book: Pick<
+  const accessKeys: Pick<
     AccessKeyCache,
-    "lookup" | "withIndexOf" | "byId" | "isProven" | "isWatchOpen" | "placeOf" | "roles"
+    "lookup" | "withIndexOf" | "byId" | "isFresh" | "isWatchOpen" | "locationOf" | "roles"
   > = {
     lookup: () => standing.found,
     withIndexOf: () => sharing,
     isWatchOpen: () => isFollowing,
     byId: (uid) => (uid === view?.key.metadata.uid ? view : undefined),
-    isProven: () => !isCold,
-    placeOf: (namespace) => ({
+    isFresh: () => !isCold,
+    locationOf: (namespace) => ({
       target: "Management",
       ...(namespace === "web-1" ? { project: "web" } : {}),
     }),
@@ -73,7 +73,7 @@ export function fakeReviewDeps({
     },
   };
   return {
-    book,
+    accessKeys,
     discovery,
     clock: new TestClock(),
     standing,

@@ -177,7 +177,7 @@ describe("a resource that discovery does not know", () => {
   test("does not let a key in that was disabled meanwhile", async () => {
     const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
     const answer = statusOf(deps, reviewFor("nodes"));
-    deps.book.byId = () => resolvedKeyWith({ scope, disabled: true });
+    deps.accessKeys.byId = () => resolvedKeyWith({ scope, disabled: true });
     expect(await answer).toMatchObject({ denied: true, reason: expect.stringMatching(/Disabled/) });
   });
 });

@@ -24,14 +24,14 @@ async function admitted(
   {
     oldObject,
     holder,
-    asking,
+    parent,
     keyIds,
-    isProven = true,
+    isFresh = true,
   }: {
-    readonly isProven?: boolean;
+    readonly isFresh?: boolean;
     readonly oldObject?: object;
     readonly holder?: Metadata;
-    readonly asking?: ResolvedKey;
+    readonly parent?: ResolvedKey;
     readonly keyIds?: readonly string[];
   } = {},
 ) {
@@ -41,11 +41,11 @@ async function admitted(
   const views = held.map((key) => ({ ...resolvedKeyWith(), key }));
   const ofIndex = (index: string) => (digest.startsWith(index) ? held : []);
   const deps = {
-    book: {
+    accessKeys: {
       ofIndex,
       byId: (uid: string) =>
-        uid === "uid-asking" ? asking : views.find(({ key }) => key.metadata.uid === uid),
-      isProven: () => isProven,
+        uid === "uid-asking" ? parent : views.find(({ key }) => key.metadata.uid === uid),
+      isFresh: () => isFresh,
     },
     client: { review: async () => ({ status: { allowed: true } }) },
     clock: new TestClock(born),
@@ -188,13 +188,13 @@ describe("a request that came with a key", () => {
     metadata: { name: "a" },
     spec: { user: "alice", key: plain, ...spec },
   });
-  const asking = resolvedKeyWith({ ttl: 60 });
+  const parent = resolvedKeyWith({ ttl: 60 });
 
   test("makes none while the cache is not proven to be current", async () => {
     const { response } = await admitted(made({ ttl: 60 }), {
-      asking,
+      parent,
       keyIds: ["uid-asking"],
-      isProven: false,
+      isFresh: false,
     });
     expect(response).toMatchObject({
       allowed: false,
@@ -203,16 +203,16 @@ describe("a request that came with a key", () => {
   });
 
   test.each<[string, object, Parameters<typeof admitted>[1], boolean]>([
-    ["makes a key within it", made({ ttl: 60 }), { asking, keyIds: ["uid-asking"] }, true],
-    ["makes none beyond it", made({}), { asking, keyIds: ["uid-asking"] }, false],
+    ["makes a key within it", made({ ttl: 60 }), { parent, keyIds: ["uid-asking"] }, true],
+    ["makes none beyond it", made({}), { parent, keyIds: ["uid-asking"] }, false],
     ["makes none when its key is gone", made({ ttl: 60 }), { keyIds: ["uid-asking"] }, false],
     [
       "makes none when it names several",
       made({ ttl: 60 }),
-      { asking, keyIds: ["uid-asking", "uid-other"] },
+      { parent, keyIds: ["uid-asking", "uid-other"] },
       false,
     ],
-    ["makes none when it names none", made({ ttl: 60 }), { asking, keyIds: [] }, false],
+    ["makes none when it names none", made({ ttl: 60 }), { parent, keyIds: [] }, false],
   ])("%s", async (_rule, object, told, allowed) => {
     const { response } = await admitted(object, told);
     expect(response).toMatchObject(

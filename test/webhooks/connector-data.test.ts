@@ -26,7 +26,7 @@ function moving({
   const step = extractConnectorData({
     client,
     key: { current: () => (isLoaded ? marks : undefined) },
-    book: { claims: (secret) => claimed.has(secret) },
+    accessKeys: { claims: (secret) => claimed.has(secret) },
     clock,
     namespace: "latchkey-system",
   });

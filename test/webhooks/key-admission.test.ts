@@ -72,11 +72,11 @@ async function outcome(sent: AdmissionRequest, views: readonly ResolvedKey[], ma
     asked.push(spec);
     return { status: { allowed: mayRead } };
   };
-  const book = {
+  const accessKeys = {
     ofIndex: (named: string) => (named === index ? views.map(({ key }) => key) : []),
     byId: (uid: string) => views.find(({ key }) => key.metadata.uid === uid),
   };
-  return { ruling: await rejectDuplicateKey({ book, client: { review } })(sent), asked };
+  return { ruling: await rejectDuplicateKey({ accessKeys, client: { review } })(sent), asked };
 }
 
 const refusal = {
@@ -223,7 +223,7 @@ test("the fifth key of one index is refused to a requester, and to nobody else",
 describe("a requester with as many keys as its quota", () => {
   const step = (count: number) =>
     enforceQuota({
-      book: { countOf: (name) => (name === "mallory" ? count : 0) },
+      accessKeys: { countOf: (name) => (name === "mallory" ? count : 0) },
       quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
     });
 
@@ -245,7 +245,7 @@ describe("a requester with as many keys as its quota", () => {
 
   test("makes more when it is exempt", async () => {
     const exempt = enforceQuota({
-      book: { countOf: () => 9 },
+      accessKeys: { countOf: () => 9 },
       quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
     });
     expect(await exempt(request({}, { username: "argocd" }))).toMatchObject({ kind: "admitted" });

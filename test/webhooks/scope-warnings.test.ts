@@ -16,7 +16,7 @@ test.each<[string, object, object | undefined, number]>([
   ["an object without one", { spec: {} }, undefined, 0],
 ])("%s warns as often as it is new", (_what, object, oldObject, count) => {
   expect(
-    newScopeWarnings({ book: fakeReviewDeps({}).book, discovery: served })({
+    newScopeWarnings({ accessKeys: fakeReviewDeps({}).accessKeys, discovery: served })({
       object: { ...object },
       oldObject: oldObject && { ...oldObject },
     }),
@@ -26,11 +26,15 @@ test.each<[string, object, object | undefined, number]>([
 test("what is not known yet warns of nothing", () => {
   const request = { object: nobody, oldObject: undefined };
   expect(
-    newScopeWarnings({ book: fakeReviewDeps({ isCold: true }).book, discovery: served })(request),
+    newScopeWarnings({
+      accessKeys: fakeReviewDeps({ isCold: true }).accessKeys,
+      discovery: served,
+    })(request),
   ).toEqual([]);
   expect(
-    newScopeWarnings({ book: fakeReviewDeps({}).book, discovery: { known: () => undefined } })(
-      request,
-    ),
+    newScopeWarnings({
+      accessKeys: fakeReviewDeps({}).accessKeys,
+      discovery: { known: () => undefined },
+    })(request),
   ).toEqual([]);
 });

@@ -16,32 +16,32 @@ import { narrows } from "../scope/narrows.ts";
  */
 export function attenuationProblem(
   terms: OwnedAccessKeyTerms,
-  asking: ResolvedKey | "gone",
+  parent: ResolvedKey | "gone",
   now: number,
 ): string | undefined {
-  const dead = parentInvalidReason(asking, now);
-  if (asking === "gone" || dead !== undefined)
-    return `${dead ?? "The parent access key was deleted"}; use a valid credential`;
+  const invalidReason = parentInvalidReason(parent, now);
+  if (parent === "gone" || invalidReason !== undefined)
+    return `${invalidReason ?? "The parent access key was deleted"}; use a valid credential`;
   if (
-    !effectiveScopes(asking).every((limit) => narrows(terms.scope, limit, asking.config.namespace))
+    !effectiveScopes(parent).every((limit) => narrows(terms.scope, limit, parent.config.namespace))
   ) {
     return (
       "spec.scope: must not exceed the scope of the access key that made the request: " +
       "each entry must be within one entry of that scope. Narrow spec.scope, or use another credential"
     );
   }
-  return endProblem(terms, asking, now);
+  return endProblem(terms, parent, now);
 }
 
 function endProblem(
   { ttl = 0, ttlAfterLastActivity }: OwnedAccessKeyTerms,
-  asking: ResolvedKey,
+  parent: ResolvedKey,
   now: number,
 ): string | undefined {
-  const latest = maximumChildExpiry(asking, now);
+  const latest = maximumChildExpiry(parent, now);
   if (latest === Infinity) return undefined;
   const end =
-    lifetimeOf({ createdAt: now, ttl, maximumTtl: asking.config.maximumKeyTtl })?.endsAt ??
+    lifetimeOf({ createdAt: now, ttl, maximumTtl: parent.config.maximumKeyTtl })?.endsAt ??
     Infinity;
   const isFixed = !ttlAfterLastActivity || ttl === 0;
   if (isFixed && end <= latest) return undefined;

@@ -21,16 +21,16 @@ export type Authentication =
  * Whom a key lets in at `now`, in milliseconds since the epoch: by the clock, whatever its status
  * says.
  */
-export function authenticate(view: ResolvedKey, now: number): Authentication {
-  const { metadata, spec } = view.key;
+export function authenticate(resolved: ResolvedKey, now: number): Authentication {
+  const { metadata, spec } = resolved.key;
   if (metadata.deletionTimestamp !== undefined) return { kind: "refused", reason: "Deleted" };
-  const { reason } = keyState(view, now);
+  const { reason } = keyState(resolved, now);
   if (reason !== "Active") return { kind: "refused", reason };
-  const identity = identityOf(spec, view.config.prefixes);
+  const identity = identityOf(spec, resolved.config.prefixes);
   if (identity.kind === "nobody") return { kind: "refused", reason: identity.reason };
   const extra = {
     [extras.keyId]: [metadata.uid],
-    [extras.scopeHash]: [scopeHash(effectiveScopes(view))],
+    [extras.scopeHash]: [scopeHash(effectiveScopes(resolved))],
   };
   return {
     kind: "authenticated",

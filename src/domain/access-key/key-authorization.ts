@@ -21,16 +21,16 @@ export interface KeyedRequest {
  * when there is no such key any more.
  */
 export function authorizeWithKey(
-  view: ResolvedKey | undefined,
+  resolved: ResolvedKey | undefined,
   { request, roles }: KeyedRequest,
   now: number,
 ): KeyVerdict {
-  if (view === undefined) return denied("the access key of this request was deleted");
-  const authentication = authenticate(view, now);
+  if (resolved === undefined) return denied("the access key of this request was deleted");
+  const authentication = authenticate(resolved, now);
   if (authentication.kind === "refused")
     return denied(`the access key of this request is not valid (${authentication.reason})`);
-  const context = { roles, ownNamespace: view.config.namespace };
-  const verdicts = effectiveScopes(view).map((limit) => allows(limit, request, context));
+  const context = { roles, ownNamespace: resolved.config.namespace };
+  const verdicts = effectiveScopes(resolved).map((limit) => allows(limit, request, context));
   return verdicts.find((verdict) => verdict.kind === "denied") ?? { kind: "no-opinion" };
 }
 

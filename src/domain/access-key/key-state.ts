@@ -49,8 +49,8 @@ export interface KeyState {
 }
 
 /** The life of a key (specification, Authentication 4); undefined when it has no end. */
-export function keyLifetime(view: ResolvedKey): Lifetime | undefined {
-  return lifetimeSince(view, instantOf(view.key.lastActivity));
+export function keyLifetime(resolved: ResolvedKey): Lifetime | undefined {
+  return lifetimeSince(resolved, instantOf(resolved.key.lastActivity));
 }
 
 function lifetimeSince(
@@ -58,31 +58,32 @@ function lifetimeSince(
   lastUse: number | undefined,
 ): Lifetime | undefined {
   const startsAt = lifetimeStart(key.metadata);
-  const life = lifetimeOf({
+  const lifetime = lifetimeOf({
     createdAt: startsAt,
     ttl: key.spec.ttl ?? 0,
     idleSince: key.spec.ttlAfterLastActivity ? lastUse : undefined,
     maximumTtl: config.maximumKeyTtl,
   });
-  return endedBy(life, endBeforeCreation(key.metadata), startsAt);
+  return endedBy(lifetime, endBeforeCreation(key.metadata), startsAt);
 }
 
 /**
  * The state of a key at `now`, in milliseconds since the epoch; the first thing that is wrong is
  * the one that is said.
  */
-export function keyState(view: ResolvedKey, now: number): KeyState {
-  const { spec, keyDigest } = view.key;
-  const life = keyLifetime(view);
-  if (isOver(life, now))
+export function keyState(resolved: ResolvedKey, now: number): KeyState {
+  const { spec, keyDigest } = resolved.key;
+  const lifetime = keyLifetime(resolved);
+  if (isOver(lifetime, now))
     return failed(
       "Expired",
-      `The key ${endOf(life, now)}. Create another key.${clampOf(view, life)}`,
+      `The key ${endOf(lifetime, now)}. Create another key.${clampOf(resolved, lifetime)}`,
     );
-  if (view.requester.kind === "unknown") return failed("UnknownRequester", view.requester.why);
+  if (resolved.requester.kind === "unknown")
+    return failed("UnknownRequester", resolved.requester.why);
   if (keyDigest === undefined)
     return failed("MissingKey", "spec.key is empty. Set it to a key or to its sha256: digest.");
-  const identity = identityOf(spec, view.config.prefixes);
+  const identity = identityOf(spec, resolved.config.prefixes);
   if (identity.kind === "nobody") return failed(identity.reason, identity.message);
   if (spec.scope === "unreadable") {
     return failed(
@@ -90,9 +91,9 @@ export function keyState(view: ResolvedKey, now: number): KeyState {
       "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or more than 64 rules, 1000 entries or 65536 characters. Correct spec.scope.",
     );
   }
-  if (view.duplicate !== undefined)
-    return failed("DuplicateKey", duplicateMessage(view.duplicate, view.requester.name));
-  const parentInvalid = parentInvalidReason(view.parentKey, now);
+  if (resolved.duplicate !== undefined)
+    return failed("DuplicateKey", duplicateMessage(resolved.duplicate, resolved.requester.name));
+  const parentInvalid = parentInvalidReason(resolved.parentKey, now);
   if (parentInvalid !== undefined)
     return failed(
       "ParentKeyInvalid",
@@ -107,7 +108,7 @@ export function keyState(view: ResolvedKey, now: number): KeyState {
   return {
     ready: true,
     reason: "Active",
-    message: `The key is accepted. It ${endOf(life, now)}.${clampOf(view, life)}`,
+    message: `The key is accepted. It ${endOf(lifetime, now)}.${clampOf(resolved, lifetime)}`,
   };
 }
 
@@ -130,11 +131,11 @@ export function parentInvalidReason(
 }
 
 /** A key and, behind it, those that it was asked for with, each with the next. */
-export function ancestorsOf(view: ResolvedKey): readonly ResolvedKey[] {
-  const { parentKey } = view;
+export function ancestorsOf(resolved: ResolvedKey): readonly ResolvedKey[] {
+  const { parentKey } = resolved;
   return parentKey === undefined || parentKey === "gone"
-    ? [view]
-    : [view, ...ancestorsOf(parentKey)];
+    ? [resolved]
+    : [resolved, ...ancestorsOf(parentKey)];
 }
 
 /**
@@ -142,22 +143,24 @@ export function ancestorsOf(view: ResolvedKey): readonly ResolvedKey[] {
  * the epoch: the request is a use, so that an idle life counts from it. Infinity where neither the
  * key nor those behind it have an end.
  */
-export function maximumChildExpiry(view: ResolvedKey, askedAt: number): number {
+export function maximumChildExpiry(resolved: ResolvedKey, requestedAt: number): number {
   return Math.min(
-    ...ancestorsOf(view).map((one) => lifetimeSince(one, askedAt)?.endsAt ?? Infinity),
+    ...ancestorsOf(resolved).map(
+      (ancestor) => lifetimeSince(ancestor, requestedAt)?.endsAt ?? Infinity,
+    ),
   );
 }
 
 /**
  * What a key is limited to: its own scope and those of the keys it was asked for with, all at once.
  */
-export function effectiveScopes(view: ResolvedKey): readonly ScopeLimit[] {
-  return ancestorsOf(view).map(({ key }) => key.spec.scope);
+export function effectiveScopes(resolved: ResolvedKey): readonly ScopeLimit[] {
+  return ancestorsOf(resolved).map(({ key }) => key.spec.scope);
 }
 
 /** Whether any scope limits a key. */
-export function isScoped(view: ResolvedKey): boolean {
-  return effectiveScopes(view).some((limit) => limit !== "none");
+export function isScoped(resolved: ResolvedKey): boolean {
+  return effectiveScopes(resolved).some((limit) => limit !== "none");
 }
 
 /**
@@ -165,10 +168,10 @@ export function isScoped(view: ResolvedKey): boolean {
  * its scope that are not there.
  */
 export function keyConditions(
-  view: ResolvedKey,
+  resolved: ResolvedKey,
   { now, unknownRoles }: { readonly now: number; readonly unknownRoles: readonly string[] },
 ): readonly ConditionUpdate[] {
-  const { ready, reason, message } = keyState(view, now);
+  const { ready, reason, message } = keyState(resolved, now);
   const readiness = (): readonly ConditionUpdate[] => {
     if (!ready) return stalled(reason, message);
     // Of a key that is disabled, that is what counts.
@@ -180,7 +183,7 @@ export function keyConditions(
   return [
     ...readiness(),
     { type: "Active", status: reason === "Active" ? "True" : "False", reason, message },
-    ...lifeClaims(keyLifetime(view), now),
+    ...lifetimeConditions(keyLifetime(resolved), now),
   ];
 }
 
@@ -189,15 +192,18 @@ function unknownRolesMessage(names: readonly string[]): string {
   return `spec.scope.roles: roles that do not exist allow nothing: ${listed}. Set the label ${labels.scopeRole} of a ClusterRole to the name of the role, or name another role.`;
 }
 
-function lifeClaims(life: Lifetime | undefined, now: number): readonly ConditionUpdate[] {
-  const message = `The key ${endOf(life, now)}.`;
-  if (isOver(life, now)) {
+function lifetimeConditions(
+  lifetime: Lifetime | undefined,
+  now: number,
+): readonly ConditionUpdate[] {
+  const message = `The key ${endOf(lifetime, now)}.`;
+  if (isOver(lifetime, now)) {
     return [
       { type: "Expired", status: "True", reason: "Expired", message },
       { type: "Expiring", status: "False", reason: "Expired", message },
     ];
   }
-  const near = now >= (expiringFrom(life) ?? Infinity);
+  const near = now >= (expiringFrom(lifetime) ?? Infinity);
   return [
     { type: "Expired", status: "False", reason: "NotExpired", message },
     {
@@ -210,7 +216,7 @@ function lifeClaims(life: Lifetime | undefined, now: number): readonly Condition
 }
 
 function duplicateMessage(duplicate: Duplicate, requester: string): string {
-  if (duplicate.kind === "held") {
+  if (duplicate.kind === "duplicate") {
     const older =
       duplicate.by === undefined
         ? "An older OwnedAccessKey of another requester"
@@ -227,13 +233,13 @@ function failed(reason: Reason, message: string): KeyState {
   return { ready: false, reason, message };
 }
 
-function endOf(life: Lifetime | undefined, now: number): string {
-  if (life === undefined) return "does not expire";
-  return `${isOver(life, now) ? "expired" : "expires"} at ${timestamp(life.endsAt)}`;
+function endOf(lifetime: Lifetime | undefined, now: number): string {
+  if (lifetime === undefined) return "does not expire";
+  return `${isOver(lifetime, now) ? "expired" : "expires"} at ${timestamp(lifetime.endsAt)}`;
 }
 
-function clampOf({ config }: ResolvedKey, life: Lifetime | undefined): string {
-  return life?.clamped === true
+function clampOf({ config }: ResolvedKey, lifetime: Lifetime | undefined): string {
+  return lifetime?.clamped === true
     ? ` The configured maximum of ${config.maximumKeyTtl} seconds applies.`
     : "";
 }

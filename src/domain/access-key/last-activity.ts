@@ -22,7 +22,7 @@ export function dueActivity(
   key: Pick<ObservedAccessKey, "spec" | "lastActivity">,
   usedAt: number,
 ): string | undefined {
-  const standing = instantOf(key.lastActivity);
-  const isDue = standing === undefined || usedAt >= standing + activityInterval(key);
+  const recorded = instantOf(key.lastActivity);
+  const isDue = recorded === undefined || usedAt >= recorded + activityInterval(key);
   return isDue ? timestamp(usedAt) : undefined;
 }

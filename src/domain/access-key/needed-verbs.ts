@@ -27,7 +27,7 @@ export function neededVerbs(change: Change): readonly ReviewedResource[] {
 }
 
 function deleteOf({ namespace, object, oldObject }: Change): readonly ReviewedResource[] {
-  if (oldObject === undefined || !handsOut(object, oldObject)) return [];
+  if (oldObject === undefined || !changesAccess(object, oldObject)) return [];
   const name = stringAt(recordAt(oldObject, "metadata"), "name") ?? "";
   return [
     {
@@ -43,14 +43,14 @@ function deleteOf({ namespace, object, oldObject }: Change): readonly ReviewedRe
 }
 
 /** Whether a change hands out rights to a SharedSecret, or lets it go. */
-function handsOut(object: unknown, stored: unknown): boolean {
+function changesAccess(object: unknown, stored: unknown): boolean {
   const [spec, storedSpec] = [recordAt(object, "spec"), recordAt(stored, "spec")];
   const [metadata, storedMetadata] = [recordAt(object, "metadata"), recordAt(stored, "metadata")];
   return (
     !isSame(listAt(spec, "access"), listAt(storedSpec, "access")) ||
     !isSame(spec["owner"], storedSpec["owner"]) ||
     !isSame(listAt(metadata, "ownerReferences"), listAt(storedMetadata, "ownerReferences")) ||
-    isHeldBy(metadata) !== isHeldBy(storedMetadata) ||
+    hasCleanupFinalizer(metadata) !== hasCleanupFinalizer(storedMetadata) ||
     changedAnnotations(object, stored).some(
       (name) =>
         name.startsWith(annotationPrefixes.sync) || name.startsWith(annotationPrefixes.copy),
@@ -73,10 +73,10 @@ function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
       name === annotations.syncSecretType ||
       name.startsWith(annotationPrefixes.copy),
   );
-  const offered = (named ?? []).filter((project) => isOther || before?.includes(project) !== true);
+  const added = (named ?? []).filter((project) => isOther || before?.includes(project) !== true);
   return onProjects(
     "share",
-    offered.map((project) => (project.includes("*") ? "" : project)),
+    added.map((project) => (project.includes("*") ? "" : project)),
   );
 }
 
@@ -127,6 +127,6 @@ function annotationsOf(object: unknown): Readonly<Record<string, string>> {
   return stringMapAt(recordAt(object, "metadata"), "annotations");
 }
 
-function isHeldBy(metadata: unknown): boolean {
+function hasCleanupFinalizer(metadata: unknown): boolean {
   return stringsAt(metadata, "finalizers").includes(cleanupFinalizer);
 }

@@ -4,7 +4,7 @@ import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { resources } from "../../api/resources.ts";
 import { withApplyFailure } from "../plan/apply-failure.ts";
 import { mergeConditions, timestamp } from "../plan/conditions.ts";
-import type { ReportedFailure } from "../plan/failing.ts";
+import type { ReportedFailure } from "../plan/failure-history.ts";
 import { annotationWrites, addFinalizerAndStart, hasFinalizer } from "../plan/finalizer.ts";
 import type { GrantState } from "../grants/granted-names.ts";
 import { keyConditions, type KeyConfig, keyLifetime, type ResolvedKey } from "./key-state.ts";
@@ -37,38 +37,38 @@ const secondMs = 1000;
  * Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now`
  * in milliseconds since the epoch.
  */
-export function planOwnedAccessKey(view: ObservedOwnedAccessKey, now: number): Plan {
-  const { metadata } = view.key;
+export function planOwnedAccessKey(observed: ObservedOwnedAccessKey, now: number): Plan {
+  const { metadata } = observed.key;
   if (!hasFinalizer(metadata))
     return { ...nothingToDo, steps: [[addFinalizerAndStart(resource, metadata)]] };
-  const life = keyLifetime(view);
-  const due = dueAnnotations(view, life, now);
+  const lifetime = keyLifetime(observed);
+  const due = dueAnnotations(observed, lifetime, now);
   const records = annotationWrites(resource, metadata, due);
-  const { told, writes } = reportOf(view, life, now);
-  const deleteAt = deletionInstant(view, life?.endsAt);
+  const { events, writes } = reportOf(observed, lifetime, now);
+  const deleteAt = deletionInstant(observed, lifetime?.endsAt);
   if (records.length === 0 && writes.length === 0 && now >= (deleteAt ?? Infinity)) {
-    return { ...nothingToDo, steps: [[deleteWrite(resource, view.key)]] };
+    return { ...nothingToDo, steps: [[deleteWrite(resource, observed.key)]] };
   }
   const isEnding = typeof due[annotations.expiredAt] === "string";
   if (!isEnding)
     return {
-      steps: stepsOf(records, told, writes),
-      result: requeueAt(now, [expiringFrom(life), life?.endsAt, deleteAt]),
+      steps: stepsOf(records, events, writes),
+      result: requeueAt(now, [expiringFrom(lifetime), lifetime?.endsAt, deleteAt]),
     };
   // Thousands may end in one second: each says so by the first write about it, alone. What else is
   // due comes with the pass that this change brings.
   if (writes.length > 0) return { steps: [writes], result: requeueAt(now, [deleteAt]) };
   // The record comes last: while it is missing, the Event may be.
   return {
-    steps: stepsOf(endNotices(view, life, now), records),
+    steps: stepsOf(expiryEvents(observed, lifetime, now), records),
     result: requeueAt(now, [deleteAt]),
   };
 }
 
 /** What to tell while the plan of a key fails. */
-export function planKeyReport(view: ObservedOwnedAccessKey, now: number): Plan {
-  const { told, writes } = reportOf(view, keyLifetime(view), now);
-  return { ...nothingToDo, steps: stepsOf(told, writes) };
+export function planKeyReport(observed: ObservedOwnedAccessKey, now: number): Plan {
+  const { events, writes } = reportOf(observed, keyLifetime(observed), now);
+  return { ...nothingToDo, steps: stepsOf(events, writes) };
 }
 
 function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
@@ -91,50 +91,54 @@ export function isEndUnrecorded({
 
 /** The status of a key as it should be, and the Events of what changes in it. */
 function reportOf(
-  view: ObservedOwnedAccessKey,
-  life: Lifetime | undefined,
+  observed: ObservedOwnedAccessKey,
+  lifetime: Lifetime | undefined,
   now: number,
-): { readonly told: readonly Write[]; readonly writes: readonly Write[] } {
-  const { metadata, status, conditions } = view.key;
+): { readonly events: readonly Write[]; readonly writes: readonly Write[] } {
+  const { metadata, status, conditions } = observed.key;
   const { generation } = metadata;
-  const expiresAt = life === undefined ? undefined : timestamp(life.endsAt);
-  const claims = claimsOf(view, now);
-  const writes = statusWrites(resource, view.key, {
+  const expiresAt = lifetime === undefined ? undefined : timestamp(lifetime.endsAt);
+  const updates = conditionUpdates(observed, now);
+  const writes = statusWrites(resource, observed.key, {
     // What others of Latchkey's processes write, such as lastActivity, stays as it stands.
     ...status,
     observedGeneration: generation,
-    conditions: mergeConditions(conditions, claims, { generation, now }),
+    conditions: mergeConditions(conditions, updates, { generation, now }),
     expiresAt,
     keyID: metadata.uid,
   });
   return {
-    told: conditionEvents(
-      { resource, metadata, standing: conditions, expiresAt },
-      claims,
+    events: conditionEvents(
+      { resource, metadata, existing: conditions, expiresAt },
+      updates,
       "Warning",
     ),
     writes,
   };
 }
 
-function claimsOf(view: ObservedOwnedAccessKey, now: number): readonly ConditionUpdate[] {
+function conditionUpdates(
+  observed: ObservedOwnedAccessKey,
+  now: number,
+): readonly ConditionUpdate[] {
   return withApplyFailure(
-    keyConditions(view, { now, unknownRoles: view.unknownRoles }),
-    view.failure,
+    keyConditions(observed, { now, unknownRoles: observed.unknownRoles }),
+    observed.failure,
   );
 }
 
 /** The Event of an end that was never recorded, whatever the status says of it by now. */
-function endNotices(
-  view: ObservedOwnedAccessKey,
-  life: Lifetime | undefined,
+function expiryEvents(
+  observed: ObservedOwnedAccessKey,
+  lifetime: Lifetime | undefined,
   now: number,
 ): readonly Write[] {
-  const { metadata } = view.key;
-  if (life === undefined || metadata.annotations[annotations.expiredAt] !== undefined) return [];
+  const { metadata } = observed.key;
+  if (lifetime === undefined || metadata.annotations[annotations.expiredAt] !== undefined)
+    return [];
   return conditionEvents(
-    { resource, metadata, standing: [], expiresAt: timestamp(life.endsAt) },
-    claimsOf(view, now),
+    { resource, metadata, existing: [], expiresAt: timestamp(lifetime.endsAt) },
+    conditionUpdates(observed, now),
     "Warning",
   );
 }
@@ -145,10 +149,11 @@ function endNotices(
  */
 function dueAnnotations(
   { key: { metadata }, grant }: ObservedOwnedAccessKey,
-  life: Lifetime | undefined,
+  lifetime: Lifetime | undefined,
   now: number,
 ): Readonly<Record<string, string | null>> {
-  const expiredAt = life !== undefined && isOver(life, now) ? timestamp(life.endsAt) : null;
+  const expiredAt =
+    lifetime !== undefined && isOver(lifetime, now) ? timestamp(lifetime.endsAt) : null;
   const isOther = (metadata.annotations[annotations.expiredAt] ?? null) !== expiredAt;
   const isFree =
     metadata.annotations[annotations.formerRequester] !== undefined && !grant.namedByOthers;

@@ -55,37 +55,42 @@ const leastWaitMs = 10_000;
  * Decides about a DirectClusterEndpointToken until its deletion: hold, then grant, then mint; erase
  * at its end, delete after; `now` in milliseconds since the epoch.
  */
-export function planEndpointToken(view: ObservedEndpointToken, now: number): EndpointTokenDecision {
-  const { metadata } = view.token;
+export function planEndpointToken(
+  observed: ObservedEndpointToken,
+  now: number,
+): EndpointTokenDecision {
+  const { metadata } = observed.token;
   if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
-  const state = tokenState(view, now);
-  const life = tokenLifetime(view);
+  const state = tokenState(observed, now);
+  const lifetime = tokenLifetime(observed);
   if (state.kind !== "expired" && !hasFinalizer(metadata))
     return planned({ ...nothingToDo, steps: [[addFinalizerAndStart(resource, metadata)]] });
   switch (state.kind) {
     case "expired":
-      return planned(planExpired(view, life, now));
+      return planned(planExpired(observed, lifetime, now));
     case "refused":
-      return planned(planStatus(view, { life, claims: refusedConditions(life, state) }, now));
+      return planned(
+        planStatus(observed, { lifetime, updates: refusedConditions(lifetime, state) }, now),
+      );
     case "minted":
-      return planned(planMinted(view, undefined, now));
+      return planned(planMinted(observed, undefined, now));
     case "wanted": {
-      if (!view.grant.granted || view.grant.namedByOthers)
-        return planned(planWaiting(view, life, now));
-      const { issuer, audience } = view.config;
-      const claims = tokenClaims(view.token, state.requester, {
+      if (!observed.grant.granted || observed.grant.namedByOthers)
+        return planned(planWaiting(observed, lifetime, now));
+      const { issuer, audience } = observed.config;
+      const claims = tokenClaims(observed.token, state.requester, {
         issuer,
         audience,
         now,
-        endsAt: life.endsAt,
-        keyScopes: scopesBehind(view),
+        endsAt: lifetime.endsAt,
+        keyScopes: scopesBehind(observed),
       });
       return {
         kind: "mint",
         claims,
         requester: state.requester.name,
-        endsAt: life.endsAt,
-        otherwise: { steps: [], result: requeueAt(now, [life.endsAt]) },
+        endsAt: lifetime.endsAt,
+        otherwise: { steps: [], result: requeueAt(now, [lifetime.endsAt]) },
       };
     }
   }
@@ -96,16 +101,16 @@ export function planEndpointToken(view: ObservedEndpointToken, now: number): End
  * kept.
  */
 export function planMinted(
-  view: ObservedEndpointToken,
+  observed: ObservedEndpointToken,
   minted: MintedToken | undefined,
   now: number,
 ): Plan {
-  const { token, keyId } = view.token;
-  const life = tokenLifetime(view);
-  const claims = mintedConditions(life, view.config);
+  const { token, keyId } = observed.token;
+  const lifetime = tokenLifetime(observed);
+  const updates = mintedConditions(lifetime, observed.config);
   return planStatus(
-    view,
-    { life, claims, token: minted?.token ?? token, keyID: minted?.kid ?? keyId },
+    observed,
+    { lifetime, updates, token: minted?.token ?? token, keyID: minted?.kid ?? keyId },
     now,
   );
 }
@@ -114,28 +119,32 @@ export function planMinted(
  * What to tell while the plan of a token that is not being deleted fails: what can be told without
  * a mint.
  */
-export function planTokenReport(view: ObservedEndpointToken, now: number): Plan {
-  const life = tokenLifetime(view);
-  const { steps } = planStatus(view, { life, ...standingOutcome(view, life, now) }, now);
+export function planTokenReport(observed: ObservedEndpointToken, now: number): Plan {
+  const lifetime = tokenLifetime(observed);
+  const { steps } = planStatus(
+    observed,
+    { lifetime, ...currentOutcome(observed, lifetime, now) },
+    now,
+  );
   return { ...nothingToDo, steps };
 }
 
-function standingOutcome(
-  view: ObservedEndpointToken,
-  life: TokenLifetime,
+function currentOutcome(
+  observed: ObservedEndpointToken,
+  lifetime: TokenLifetime,
   now: number,
-): Omit<Outcome, "life"> {
-  const { token, keyId: keyID } = view.token;
-  const state = tokenState(view, now);
+): Omit<Outcome, "lifetime"> {
+  const { token, keyId: keyID } = observed.token;
+  const state = tokenState(observed, now);
   switch (state.kind) {
     case "expired":
-      return { claims: expiredConditions(life), keyID };
+      return { updates: expiredConditions(lifetime), keyID };
     case "refused":
-      return { claims: refusedConditions(life, state) };
+      return { updates: refusedConditions(lifetime, state) };
     case "minted":
-      return { claims: mintedConditions(life, view.config), token, keyID };
+      return { updates: mintedConditions(lifetime, observed.config), token, keyID };
     case "wanted":
-      return { claims: waitingConditions(life) };
+      return { updates: waitingConditions(lifetime) };
   }
 }
 
@@ -154,69 +163,77 @@ export interface QuotaReached {
  * those has ended.
  */
 export function planTooMany(
-  view: ObservedEndpointToken,
+  observed: ObservedEndpointToken,
   { requester, quota, nextEnd }: QuotaReached,
   now: number,
 ): Plan {
-  const life = tokenLifetime(view);
-  const plan = planStatus(view, { life, claims: tooManyConditions(life, requester, quota) }, now);
+  const lifetime = tokenLifetime(observed);
+  const plan = planStatus(
+    observed,
+    { lifetime, updates: tooManyConditions(lifetime, requester, quota) },
+    now,
+  );
   // Many may wait for one end.
-  return { ...plan, result: requeueAt(now, [Math.max(nextEnd, now + leastWaitMs), life.endsAt]) };
+  return {
+    ...plan,
+    result: requeueAt(now, [Math.max(nextEnd, now + leastWaitMs), lifetime.endsAt]),
+  };
 }
 
 function planned(plan: Plan): EndpointTokenDecision {
   return { kind: "plan", plan };
 }
 
-function planExpired(view: ObservedEndpointToken, life: TokenLifetime, now: number): Plan {
+function planExpired(observed: ObservedEndpointToken, lifetime: TokenLifetime, now: number): Plan {
   const plan = planStatus(
-    view,
-    { life, claims: expiredConditions(life), keyID: view.token.keyId },
+    observed,
+    { lifetime, updates: expiredConditions(lifetime), keyID: observed.token.keyId },
     now,
   );
-  const due = now >= deletionInstant(view, life);
+  const due = now >= deletionInstant(observed, lifetime);
   return due && plan.steps.length === 0
-    ? { ...nothingToDo, steps: [[deleteWrite(resource, view.token)]] }
+    ? { ...nothingToDo, steps: [[deleteWrite(resource, observed.token)]] }
     : plan;
 }
 
-function planWaiting(view: ObservedEndpointToken, life: TokenLifetime, now: number): Plan {
-  const impatientAt = createdAt(view.token.metadata) + patienceMs;
-  if (now < impatientAt) return { steps: [], result: requeueAt(now, [impatientAt, life.endsAt]) };
-  return planStatus(view, { life, claims: waitingConditions(life) }, now);
+function planWaiting(observed: ObservedEndpointToken, lifetime: TokenLifetime, now: number): Plan {
+  const impatientAt = createdAt(observed.token.metadata) + patienceMs;
+  if (now < impatientAt)
+    return { steps: [], result: requeueAt(now, [impatientAt, lifetime.endsAt]) };
+  return planStatus(observed, { lifetime, updates: waitingConditions(lifetime) }, now);
 }
 
 interface Outcome {
-  readonly life: TokenLifetime;
-  readonly claims: readonly ConditionUpdate[];
+  readonly lifetime: TokenLifetime;
+  readonly updates: readonly ConditionUpdate[];
   readonly token?: SecretText | undefined;
   readonly keyID?: string | undefined;
 }
 
 function planStatus(
-  view: ObservedEndpointToken,
-  { life, claims: found, token, keyID }: Outcome,
+  observed: ObservedEndpointToken,
+  { lifetime, updates: found, token, keyID }: Outcome,
   now: number,
 ): Plan {
-  const claims = withApplyFailure(found, view.failure);
-  const { metadata, conditions } = view.token;
+  const updates = withApplyFailure(found, observed.failure);
+  const { metadata, conditions } = observed.token;
   const { generation } = metadata;
-  const expiresAt = timestamp(life.endsAt);
-  const writes = statusWrites(resource, view.token, {
+  const expiresAt = timestamp(lifetime.endsAt);
+  const writes = statusWrites(resource, observed.token, {
     observedGeneration: generation,
-    conditions: mergeConditions(conditions, claims, { generation, now }),
+    conditions: mergeConditions(conditions, updates, { generation, now }),
     expiresAt,
     keyID,
     token,
   });
-  const told = conditionEvents(
-    { resource, metadata, standing: conditions, expiresAt },
-    claims,
+  const events = conditionEvents(
+    { resource, metadata, existing: conditions, expiresAt },
+    updates,
     "Normal",
   );
   return {
-    steps: [told, writes].filter((step) => step.length > 0),
-    result: requeueAt(now, [life.endsAt, deletionInstant(view, life)]),
+    steps: [events, writes].filter((step) => step.length > 0),
+    result: requeueAt(now, [lifetime.endsAt, deletionInstant(observed, lifetime)]),
   };
 }
 
@@ -231,6 +248,6 @@ function scopesBehind({ parentKey, token }: ObservedEndpointToken): readonly Sco
   return effectiveScopes(parentKey).filter(isBeyond);
 }
 
-function deletionInstant({ config }: ObservedEndpointToken, life: TokenLifetime): number {
-  return life.endsAt + config.deleteExpiredTokensAfter * secondMs;
+function deletionInstant({ config }: ObservedEndpointToken, lifetime: TokenLifetime): number {
+  return lifetime.endsAt + config.deleteExpiredTokensAfter * secondMs;
 }

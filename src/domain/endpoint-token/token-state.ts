@@ -2,7 +2,7 @@ import type { ConditionUpdate } from "../../api/conditions.ts";
 import type { EndpointToken } from "../../api/endpoint-token.ts";
 import type { Requester, RequesterAnnotations } from "../../api/requester.ts";
 import { reconciling, stalled, timestamp } from "../plan/conditions.ts";
-import type { ReportedFailure } from "../plan/failing.ts";
+import type { ReportedFailure } from "../plan/failure-history.ts";
 import type { GrantState } from "../grants/granted-names.ts";
 import {
   parentInvalidReason,
@@ -41,10 +41,10 @@ export interface ObservedEndpointToken {
 /** The life of a token; `endsAt` in milliseconds since the epoch, `asked` in seconds. */
 export interface TokenLifetime {
   readonly endsAt: number;
-  readonly asked: number;
+  readonly requestedTtl: number;
   readonly clamped: boolean;
   /** Whether it ends because the key does that it was asked for with. */
-  readonly endsWithKey: boolean;
+  readonly endsWithParentKey: boolean;
 }
 
 /** What has to be done about a token. */
@@ -71,9 +71,9 @@ const defaultTtl = 3600;
  */
 export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToken): TokenLifetime {
   const { metadata, spec, conditions } = token;
-  const asked = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
+  const requestedTtl = spec.ttl === undefined || spec.ttl <= 0 ? defaultTtl : spec.ttl;
   const { endsAt, clamped } = clampedLifetime(lifetimeStart(metadata), {
-    ttl: asked,
+    ttl: requestedTtl,
     maximumTtl: config.maximumTokenTtl,
   });
   const keyEndsAt =
@@ -86,37 +86,37 @@ export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToke
   const endedAt = declaredOver ? instantOf(token.expiresAt) : undefined;
   return {
     endsAt: Math.min(endsAt, keyEndsAt, endedAt ?? Infinity),
-    asked,
+    requestedTtl,
     clamped,
-    endsWithKey: keyEndsAt < endsAt,
+    endsWithParentKey: keyEndsAt < endsAt,
   };
 }
 
 /** The state of a token that is not being deleted, at `now` in milliseconds since the epoch. */
-export function tokenState(view: ObservedEndpointToken, now: number): TokenState {
-  const { token, requester, knownKids } = view;
-  const { endsAt } = tokenLifetime(view);
+export function tokenState(observed: ObservedEndpointToken, now: number): TokenState {
+  const { token, requester, knownKids } = observed;
+  const { endsAt } = tokenLifetime(observed);
   if (now >= endsAt) return { kind: "expired" };
-  const standing =
+  const isCurrent =
     token.token !== undefined &&
     knownKids.has(token.keyId ?? "") &&
     token.expiresAt === timestamp(endsAt);
   if (requester.kind === "unknown") {
     // Only Latchkey can have signed what stands: policies that are installed anew must not take
     // everybody's tokens away.
-    return standing
+    return isCurrent
       ? { kind: "minted" }
       : { kind: "refused", reason: "UnknownRequester", message: requester.why };
   }
   const unsupported = unsupportedBecause(requester);
   if (unsupported !== undefined)
     return { kind: "refused", reason: "UnsupportedRequester", message: unsupported };
-  const dead = parentInvalidReason(view.parentKey, now);
-  if (dead !== undefined)
+  const parentProblem = parentInvalidReason(observed.parentKey, now);
+  if (parentProblem !== undefined)
     return {
       kind: "refused",
       reason: "ParentKeyInvalid",
-      message: `${dead}. Create the token again with a valid credential.`,
+      message: `${parentProblem}. Create the token again with a valid credential.`,
     };
   if (token.spec.limit === "unreadable") {
     return {
@@ -126,7 +126,7 @@ export function tokenState(view: ObservedEndpointToken, now: number): TokenState
         "spec.scope is invalid: it contains a value of the wrong type or an unknown field, or more than 64 rules, 1000 entries or 65536 characters. Create another token with a valid scope.",
     };
   }
-  return standing ? { kind: "minted" } : { kind: "wanted", requester };
+  return isCurrent ? { kind: "minted" } : { kind: "wanted", requester };
 }
 
 function unsupportedBecause({ name }: RequesterAnnotations): string | undefined {
@@ -135,8 +135,8 @@ function unsupportedBecause({ name }: RequesterAnnotations): string | undefined 
 }
 
 /** Conditions of a token that is over. */
-export function expiredConditions(life: TokenLifetime): readonly ConditionUpdate[] {
-  const message = `The token expired at ${timestamp(life.endsAt)}. Create another one.`;
+export function expiredConditions(lifetime: TokenLifetime): readonly ConditionUpdate[] {
+  const message = `The token expired at ${timestamp(lifetime.endsAt)}. Create another one.`;
   return [
     ...stalled("Expired", message),
     { type: "Expired", status: "True", reason: "Expired", message },
@@ -145,49 +145,51 @@ export function expiredConditions(life: TokenLifetime): readonly ConditionUpdate
 
 /** Conditions of a token that is never issued. */
 export function refusedConditions(
-  life: TokenLifetime,
+  lifetime: TokenLifetime,
   { reason, message }: Extract<TokenState, { kind: "refused" }>,
 ): readonly ConditionUpdate[] {
-  return [...stalled(reason, message), notExpired(life)];
+  return [...stalled(reason, message), notExpired(lifetime)];
 }
 
 /** Conditions of a token whose grant does not come. */
-export function waitingConditions(life: TokenLifetime): readonly ConditionUpdate[] {
+export function waitingConditions(lifetime: TokenLifetime): readonly ConditionUpdate[] {
   const message =
     "Waiting for the requester's RBAC grant. Latchkey mints the token when the grant exists and no other requester is granted access to the token.";
-  return [...reconciling("WaitingForGrant", message), notExpired(life)];
+  return [...reconciling("WaitingForGrant", message), notExpired(lifetime)];
 }
 
 /** Conditions of a token whose requester has too many valid tokens. */
 export function tooManyConditions(
-  life: TokenLifetime,
+  lifetime: TokenLifetime,
   requester: string,
   quota: number,
 ): readonly ConditionUpdate[] {
   const message =
     `Requester ${JSON.stringify(requester)} has ${quota} valid tokens, which is the limit; deleted tokens count until they expire.` +
     " Latchkey mints the token when one of them expires.";
-  return [...reconciling("TooManyTokens", message), notExpired(life)];
+  return [...reconciling("TooManyTokens", message), notExpired(lifetime)];
 }
 
 /** Conditions of a token that is valid. */
 export function mintedConditions(
-  life: TokenLifetime,
+  lifetime: TokenLifetime,
   { maximumTokenTtl }: EndpointTokenConfig,
 ): readonly ConditionUpdate[] {
-  const clamped = life.clamped
-    ? ` spec.ttl of ${life.asked} seconds exceeds the configured maximum of ${maximumTokenTtl} seconds, so the maximum applies.`
+  const clamped = lifetime.clamped
+    ? ` spec.ttl of ${lifetime.requestedTtl} seconds exceeds the configured maximum of ${maximumTokenTtl} seconds, so the maximum applies.`
     : "";
-  const withKey = life.endsWithKey ? " It expires together with its parent access key." : "";
-  const message = `The token is valid until ${timestamp(life.endsAt)}.${clamped}${withKey}`;
-  return [{ type: "Ready", status: "True", reason: "Minted", message }, notExpired(life)];
+  const withKey = lifetime.endsWithParentKey
+    ? " It expires together with its parent access key."
+    : "";
+  const message = `The token is valid until ${timestamp(lifetime.endsAt)}.${clamped}${withKey}`;
+  return [{ type: "Ready", status: "True", reason: "Minted", message }, notExpired(lifetime)];
 }
 
-function notExpired(life: TokenLifetime): ConditionUpdate {
+function notExpired(lifetime: TokenLifetime): ConditionUpdate {
   return {
     type: "Expired",
     status: "False",
     reason: "NotExpired",
-    message: `The token expires at ${timestamp(life.endsAt)}.`,
+    message: `The token expires at ${timestamp(lifetime.endsAt)}.`,
   };
 }

@@ -3,7 +3,7 @@ export const chunkSize = 500;
 
 /** What the shards name now, by number, and what they should name between them. */
 export interface Assignment {
-  readonly standing: ReadonlyMap<number, readonly string[]>;
+  readonly existing: ReadonlyMap<number, readonly string[]>;
   readonly wanted: Iterable<string>;
   /** Numbers that cannot be used. */
   readonly blocked: ReadonlySet<number>;
@@ -14,36 +14,36 @@ export interface Assignment {
  * Empty shards are left out.
  */
 export function assignNames({
-  standing,
+  existing,
   wanted,
   blocked,
 }: Assignment): ReadonlyMap<number, ReadonlySet<string>> {
-  const left = new Set(wanted);
-  const shards = new Map<number, Set<string>>();
-  for (const [number, names] of [...standing].sort(([one], [other]) => one - other)) {
-    if (!blocked.has(number)) shards.set(number, takeOut(left, names));
+  const remaining = new Set(wanted);
+  const chunks = new Map<number, Set<string>>();
+  for (const [number, names] of [...existing].sort(([one], [other]) => one - other)) {
+    if (!blocked.has(number)) chunks.set(number, takeOut(remaining, names));
   }
-  for (let number = 0; left.size > 0; number += 1) {
+  for (let number = 0; remaining.size > 0; number += 1) {
     if (blocked.has(number)) continue;
-    const shard = shards.get(number) ?? new Set();
-    shards.set(number, fill(shard, left));
+    const chunk = chunks.get(number) ?? new Set();
+    chunks.set(number, fill(chunk, remaining));
   }
-  return new Map([...shards].filter(([, names]) => names.size > 0));
+  return new Map([...chunks].filter(([, names]) => names.size > 0));
 }
 
-function takeOut(left: Set<string>, names: readonly string[]): Set<string> {
+function takeOut(remaining: Set<string>, names: readonly string[]): Set<string> {
   const kept = new Set<string>();
   for (const name of names) {
-    if (kept.size < chunkSize && left.delete(name)) kept.add(name);
+    if (kept.size < chunkSize && remaining.delete(name)) kept.add(name);
   }
   return kept;
 }
 
-function fill(shard: Set<string>, left: Set<string>): Set<string> {
-  for (const name of left) {
-    if (shard.size >= chunkSize) break;
-    shard.add(name);
-    left.delete(name);
+function fill(chunk: Set<string>, remaining: Set<string>): Set<string> {
+  for (const name of remaining) {
+    if (chunk.size >= chunkSize) break;
+    chunk.add(name);
+    remaining.delete(name);
   }
-  return shard;
+  return chunk;
 }

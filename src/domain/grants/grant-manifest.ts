@@ -53,27 +53,27 @@ export function chunkRules(
 }
 
 /** The ClusterRole of a shard; what others put on its metadata is kept when one stands. */
-export function chunkRole(shard: GrantChunk, standing?: GrantRole): Manifest {
+export function chunkRole(chunk: GrantChunk, existing?: GrantRole): Manifest {
   return {
     apiVersion: apiVersionOf(resources.clusterRoles),
     kind: resources.clusterRoles.kind,
     metadata: {
-      ...(standing === undefined ? {} : kept(standing.metadata)),
-      ...marks(shard, standing?.metadata),
+      ...(existing === undefined ? {} : kept(existing.metadata)),
+      ...marks(chunk, existing?.metadata),
     },
-    rules: chunkRules(shard.names),
+    rules: chunkRules(chunk.names),
   };
 }
 
 /** The ClusterRoleBinding of a shard. */
-export function chunkBinding(shard: GrantChunk): Manifest {
+export function chunkBinding(chunk: GrantChunk): Manifest {
   const { group: apiGroup, kind } = resources.clusterRoles;
   return {
     apiVersion: apiVersionOf(resources.clusterRoleBindings),
     kind: resources.clusterRoleBindings.kind,
-    metadata: marks(shard),
-    roleRef: { apiGroup, kind, name: chunkName(shard.hash, shard.number) },
-    subjects: [{ kind: "User", apiGroup, name: shard.requester }],
+    metadata: marks(chunk),
+    roleRef: { apiGroup, kind, name: chunkName(chunk.hash, chunk.number) },
+    subjects: [{ kind: "User", apiGroup, name: chunk.requester }],
   };
 }
 
@@ -98,11 +98,11 @@ function kept({
 
 function marks(
   { hash, requester, number }: GrantChunk,
-  standing?: Metadata,
+  existing?: Metadata,
 ): Pick<Metadata, "name" | "labels" | "annotations"> {
   return {
     name: chunkName(hash, number),
-    labels: { ...standing?.labels, [labels.requesterHash]: hash },
-    annotations: { ...standing?.annotations, [annotations.requester]: requester },
+    labels: { ...existing?.labels, [labels.requesterHash]: hash },
+    annotations: { ...existing?.annotations, [annotations.requester]: requester },
   };
 }

@@ -46,14 +46,14 @@ export function chunkPrefix(hash: string): string {
   return `latchkey-requester-${hash}-`;
 }
 
-const shardForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
+const chunkForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
 
 /**
  * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined: it is a
  * stranger's, whatever its labels.
  */
 export function hashInName({ metadata }: GrantRole | GrantBinding): string | undefined {
-  return shardForm.exec(metadata.name)?.[1];
+  return chunkForm.exec(metadata.name)?.[1];
 }
 
 /**

@@ -53,16 +53,16 @@ export interface RequesterGrantPlan extends Plan {
  * last, a role before its binding. A role that loses and gains names does so in one write, after
  * those that only lose some.
  */
-export function planRequesterGrant(seen: ObservedRequesterGrants): RequesterGrantPlan {
-  const strangers = [...seen.roles, ...seen.bindings].filter(
-    (entry) => !isGrantOf(seen.hash, entry),
+export function planRequesterGrant(observed: ObservedRequesterGrants): RequesterGrantPlan {
+  const unmanaged = [...observed.roles, ...observed.bindings].filter(
+    (entry) => !isGrantOf(observed.hash, entry),
   );
-  const conflicts = [...new Set(strangers.map(({ metadata }) => metadata.name))].sort();
-  const roles = seen.roles.filter((role) => isGrantOf(seen.hash, role));
-  const bindings = seen.bindings.filter((binding) => isGrantOf(seen.hash, binding));
-  const shards = wantedShards(seen, roles, conflicts);
-  const [losing, trading, gaining] = roleWrites(shards, roles);
-  const sound = bindings.filter((binding) => isSound(shards.get(binding.metadata.name), binding));
+  const conflicts = [...new Set(unmanaged.map(({ metadata }) => metadata.name))].sort();
+  const roles = observed.roles.filter((role) => isGrantOf(observed.hash, role));
+  const bindings = observed.bindings.filter((binding) => isGrantOf(observed.hash, binding));
+  const chunks = wantedChunks(observed, roles, conflicts);
+  const [losing, trading, gaining] = roleWrites(chunks, roles);
+  const sound = bindings.filter((binding) => isSound(chunks.get(binding.metadata.name), binding));
   const steps = [
     [
       ...bindings
@@ -72,10 +72,10 @@ export function planRequesterGrant(seen: ObservedRequesterGrants): RequesterGran
     ],
     trading,
     roles
-      .filter(({ metadata }) => !shards.has(metadata.name))
+      .filter(({ metadata }) => !chunks.has(metadata.name))
       .map((role) => deleteWrite(resources.clusterRoles, role)),
     gaining,
-    missingBindings(shards, sound),
+    missingBindings(chunks, sound),
   ];
   return {
     steps: steps.filter((step) => step.length > 0),
@@ -84,20 +84,20 @@ export function planRequesterGrant(seen: ObservedRequesterGrants): RequesterGran
   };
 }
 
-type Shards = ReadonlyMap<string, GrantChunk>;
+type Chunks = ReadonlyMap<string, GrantChunk>;
 
-function wantedShards(
+function wantedChunks(
   { hash, requester, wanted }: ObservedRequesterGrants,
   roles: readonly GrantRole[],
   conflicts: readonly string[],
-): Shards {
+): Chunks {
   if (requester === undefined || isSystemName(requester)) return new Map();
   const numbered = roles.map((role) => ({
     number: chunkNumber(hash, role.metadata.name),
     names: grantedNames(role),
   }));
   const placed = assignNames({
-    standing: new Map(
+    existing: new Map(
       numbered.flatMap(({ number, names }) => (number === undefined ? [] : [[number, names]])),
     ),
     wanted: wanted.map(grantKey),
@@ -113,7 +113,7 @@ function wantedShards(
 
 /** Writes of roles that only lose names, that lose and gain, and that only gain. */
 function roleWrites(
-  shards: Shards,
+  chunks: Chunks,
   roles: readonly GrantRole[],
 ): readonly [Write[], Write[], Write[]] {
   const losing: Write[] = [];
@@ -121,40 +121,40 @@ function roleWrites(
   const gaining: Write[] = [];
   const resource = resources.clusterRoles;
   const byName = new Map(roles.map((role) => [role.metadata.name, role]));
-  for (const [name, shard] of shards) {
+  for (const [name, chunk] of chunks) {
     const role = byName.get(name);
     if (role === undefined) {
-      gaining.push({ do: "create", resource, object: chunkRole(shard) });
+      gaining.push({ do: "create", resource, object: chunkRole(chunk) });
     } else if (role.aggregated) {
       // Only who may do everything may change a role that has an aggregation rule, even to take the
       // rule away.
       losing.push(deleteWrite(resource, role));
-      gaining.push({ do: "create", resource, object: chunkRole(shard) });
-    } else if (!isAsWanted(shard, role)) {
-      const step = !grantsTooMuch(shard, role)
+      gaining.push({ do: "create", resource, object: chunkRole(chunk) });
+    } else if (!isAsWanted(chunk, role)) {
+      const step = !grantsTooMuch(chunk, role)
         ? gaining
-        : grantsTooLittle(shard, role)
+        : grantsTooLittle(chunk, role)
           ? trading
           : losing;
-      step.push({ do: "replace", resource, object: chunkRole(shard, role) });
+      step.push({ do: "replace", resource, object: chunkRole(chunk, role) });
     }
   }
   return [losing, trading, gaining];
 }
 
-function missingBindings(shards: Shards, sound: readonly GrantBinding[]): readonly Write[] {
+function missingBindings(chunks: Chunks, sound: readonly GrantBinding[]): readonly Write[] {
   const bound = new Set(sound.map(({ metadata }) => metadata.name));
-  const missing = [...shards].filter(([name]) => !bound.has(name));
-  return missing.map(([, shard]) => ({
+  const missing = [...chunks].filter(([name]) => !bound.has(name));
+  return missing.map(([, chunk]) => ({
     do: "create",
     resource: resources.clusterRoleBindings,
-    object: chunkBinding(shard),
+    object: chunkBinding(chunk),
   }));
 }
 
-function isAsWanted(shard: GrantChunk, { metadata, rules, aggregated }: GrantRole): boolean {
-  const written = chunkRules(shard.names).map((rule) => ({ ...rule, nonResourceURLs: [] }));
-  return !aggregated && isMarkedFor(shard, metadata) && isSame(rules, written);
+function isAsWanted(chunk: GrantChunk, { metadata, rules, aggregated }: GrantRole): boolean {
+  const written = chunkRules(chunk.names).map((rule) => ({ ...rule, nonResourceURLs: [] }));
+  return !aggregated && isMarkedFor(chunk, metadata) && isSame(rules, written);
 }
 
 function grantsTooMuch({ names }: GrantChunk, role: GrantRole): boolean {
@@ -166,10 +166,10 @@ function grantsTooLittle({ names }: GrantChunk, role: GrantRole): boolean {
   return [...names].some((name) => !inForce.has(name));
 }
 
-function isSound(shard: GrantChunk | undefined, binding: GrantBinding): boolean {
+function isSound(chunk: GrantChunk | undefined, binding: GrantBinding): boolean {
   return (
-    shard !== undefined &&
-    isMarkedFor(shard, binding.metadata) &&
-    isGrantBinding(binding, shard.requester)
+    chunk !== undefined &&
+    isMarkedFor(chunk, binding.metadata) &&
+    isGrantBinding(binding, chunk.requester)
   );
 }

@@ -1,6 +1,6 @@
 import type { ConditionUpdate } from "../../api/conditions.ts";
 import { reconciling, timestamp } from "./conditions.ts";
-import type { ReportedFailure } from "./failing.ts";
+import type { ReportedFailure } from "./failure-history.ts";
 
 const longestError = 512;
 
@@ -20,17 +20,17 @@ export function applyFailureSentence({ message, since }: ReportedFailure): strin
  * reason, and the failure is said beside it.
  */
 export function withApplyFailure(
-  claims: readonly ConditionUpdate[],
+  updates: readonly ConditionUpdate[],
   failure: ReportedFailure | undefined,
 ): readonly ConditionUpdate[] {
-  const ready = claims.find(({ type }) => type === "Ready");
-  if (failure === undefined || ready === undefined) return claims;
+  const ready = updates.find(({ type }) => type === "Ready");
+  if (failure === undefined || ready === undefined) return updates;
   const message = `${ready.message} ${applyFailureSentence(failure)}`;
-  const isStalled = claims.some(({ type }) => type === "Stalled");
+  const isStalled = updates.some(({ type }) => type === "Stalled");
   if (isStalled)
-    return claims.map((claim) =>
-      claim.type === "Ready" || claim.type === "Stalled" ? { ...claim, message } : claim,
+    return updates.map((update) =>
+      update.type === "Ready" || update.type === "Stalled" ? { ...update, message } : update,
     );
-  const others = claims.filter(({ type }) => type !== "Ready" && type !== "Reconciling");
+  const others = updates.filter(({ type }) => type !== "Ready" && type !== "Reconciling");
   return [...reconciling("ApplyFailed", message), ...others];
 }

@@ -8,19 +8,19 @@ const longestMessage = 1024;
  * status properties"). `now` is in milliseconds since the epoch.
  */
 export function mergeConditions(
-  standing: readonly Condition[],
-  claims: readonly ConditionUpdate[],
+  existing: readonly Condition[],
+  updates: readonly ConditionUpdate[],
   { generation, now }: { readonly generation: number; readonly now: number },
 ): readonly Condition[] {
-  return claims
-    .map((claim) => {
-      const before = standing.find((condition) => condition.type === claim.type);
-      const kept = before !== undefined && before.status === claim.status;
+  return updates
+    .map((update) => {
+      const previous = existing.find((condition) => condition.type === update.type);
+      const kept = previous !== undefined && previous.status === update.status;
       return {
-        ...claim,
-        message: shorten(claim.message),
+        ...update,
+        message: shorten(update.message),
         observedGeneration: generation,
-        lastTransitionTime: kept ? before.lastTransitionTime : timestamp(now),
+        lastTransitionTime: kept ? previous.lastTransitionTime : timestamp(now),
       };
     })
     .sort((one, other) => (one.type < other.type ? -1 : 1));

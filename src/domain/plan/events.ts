@@ -8,7 +8,7 @@ import type { Write } from "./plan.ts";
 export interface EventContext {
   readonly resource: Resource;
   readonly metadata: Metadata;
-  readonly standing: readonly Condition[];
+  readonly existing: readonly Condition[];
 }
 
 /** A telling about an object whose life may end. */
@@ -22,20 +22,20 @@ export interface LifetimeEventContext extends EventContext {
  * none for what stands already.
  */
 export function conditionEvents(
-  telling: LifetimeEventContext,
-  claims: readonly ConditionUpdate[],
+  context: LifetimeEventContext,
+  updates: readonly ConditionUpdate[],
   expired: Event["type"],
 ): readonly Write[] {
-  const news = claims.filter((claim) => isNews(telling.standing, claim));
-  const life = String(telling.expiresAt);
-  const endings = news.flatMap((claim) => {
-    if (isTrue(claim, "Expired"))
-      return tell(telling, claim, { type: expired, deduplicationKey: life });
-    if (isTrue(claim, "Expiring"))
-      return tell(telling, claim, { type: "Normal", deduplicationKey: life });
+  const transitions = updates.filter((update) => transitioned(context.existing, update));
+  const expiry = String(context.expiresAt);
+  const endings = transitions.flatMap((update) => {
+    if (isTrue(update, "Expired"))
+      return eventWrite(context, update, { type: expired, deduplicationKey: expiry });
+    if (isTrue(update, "Expiring"))
+      return eventWrite(context, update, { type: "Normal", deduplicationKey: expiry });
     return [];
   });
-  return [...endings, ...healthEvents(telling, claims, ["Ready"])];
+  return [...endings, ...healthEvents(context, updates, ["Ready"])];
 }
 
 /**
@@ -44,36 +44,40 @@ export function conditionEvents(
  * also says that all is well.
  */
 export function healthEvents(
-  telling: EventContext,
-  claims: readonly ConditionUpdate[],
+  context: EventContext,
+  updates: readonly ConditionUpdate[],
   types: readonly ConditionType[],
 ): readonly Write[] {
-  const [before, after] = [troubleIn(telling.standing, types), troubleIn(claims, types)];
+  const [before, after] = [troubleIn(context.existing, types), troubleIn(updates, types)];
   // A pass that is repeated because its status was not written is decided on the same times, and so
   // is the same deduplicationKey.
-  const since = telling.standing.find(
+  const since = context.existing.find(
     ({ type }) => type === (after ?? before)?.type,
   )?.lastTransitionTime;
-  const deduplicationKey = `generation ${telling.metadata.generation}${since === undefined ? "" : ` since ${since}`}`;
+  const deduplicationKey = `generation ${context.metadata.generation}${since === undefined ? "" : ` since ${since}`}`;
   if (after === undefined) {
     const well =
       before === undefined
         ? undefined
-        : claims.find(({ type, status }) => type === types[0] && status === "True");
-    return well === undefined || isPassing(claims, types)
+        : updates.find(({ type, status }) => type === types[0] && status === "True");
+    return well === undefined || isTransient(updates, types)
       ? []
-      : tell(telling, well, { type: "Normal", deduplicationKey });
+      : eventWrite(context, well, { type: "Normal", deduplicationKey });
   }
   const isSame = before?.type === after.type && before.reason === after.reason;
   // The end of a life is told once, with the condition Expired.
   return isSame || after.reason === "Expired"
     ? []
-    : tell(telling, after, { type: "Warning", deduplicationKey });
+    : eventWrite(context, after, { type: "Warning", deduplicationKey });
 }
 
 /** Reasons of a condition that is False for a while or on purpose. */
-const passing: ReadonlySet<string> = new Set(["Progressing", "WaitingForGrant", "Terminating"]);
-const intended: ReadonlySet<string> = new Set(["Paused", "NoTargets"]);
+const transientReasons: ReadonlySet<string> = new Set([
+  "Progressing",
+  "WaitingForGrant",
+  "Terminating",
+]);
+const intendedReasons: ReadonlySet<string> = new Set(["Paused", "NoTargets"]);
 
 function troubleIn<T extends Pick<Condition, "type" | "status" | "reason">>(
   conditions: readonly T[],
@@ -83,17 +87,22 @@ function troubleIn<T extends Pick<Condition, "type" | "status" | "reason">>(
     conditions.filter((condition) => condition.type === type),
   );
   return inOrder.find(
-    ({ status, reason }) => status === "False" && !passing.has(reason) && !intended.has(reason),
+    ({ status, reason }) =>
+      status === "False" && !transientReasons.has(reason) && !intendedReasons.has(reason),
   );
 }
 
-function isPassing(claims: readonly ConditionUpdate[], types: readonly ConditionType[]): boolean {
-  return claims.some(
-    ({ type, status, reason }) => types.includes(type) && status === "False" && passing.has(reason),
+function isTransient(
+  updates: readonly ConditionUpdate[],
+  types: readonly ConditionType[],
+): boolean {
+  return updates.some(
+    ({ type, status, reason }) =>
+      types.includes(type) && status === "False" && transientReasons.has(reason),
   );
 }
 
-function isNews(
+function transitioned(
   standing: readonly Condition[],
   { type, status, reason }: ConditionUpdate,
 ): boolean {
@@ -103,11 +112,11 @@ function isNews(
   );
 }
 
-function isTrue(claim: ConditionUpdate, type: ConditionUpdate["type"]): boolean {
-  return claim.type === type && claim.status === "True";
+function isTrue(update: ConditionUpdate, type: ConditionUpdate["type"]): boolean {
+  return update.type === type && update.status === "True";
 }
 
-function tell(
+function eventWrite(
   { resource, metadata }: EventContext,
   { reason, message }: ConditionUpdate,
   { type, deduplicationKey }: Pick<Event, "type" | "deduplicationKey">,

@@ -4,7 +4,7 @@ import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import { withApplyFailure } from "./apply-failure.ts";
 import { mergeConditions } from "./conditions.ts";
-import type { ReportedFailure } from "./failing.ts";
+import type { ReportedFailure } from "./failure-history.ts";
 import { removeFinalizer, hasFinalizer } from "./finalizer.ts";
 import { nothingToDo, type Plan, type Write } from "./plan.ts";
 import { statusWrites } from "./status-write.ts";
@@ -131,20 +131,20 @@ function terminatingStatus(
 ): readonly Write[] {
   const { generation } = metadata;
   // What is said to fail is not said to have finished before it has succeeded.
-  const claims = withApplyFailure(
-    terminatingClaims(conditions, isDone && failure === undefined),
+  const updates = withApplyFailure(
+    terminatingConditions(conditions, isDone && failure === undefined),
     failure,
   );
-  const replaced = new Set<string>([...claims.map(({ type }) => type), "Reconciling", "Stalled"]);
+  const replaced = new Set<string>([...updates.map(({ type }) => type), "Reconciling", "Stalled"]);
   const kept = conditions.filter(({ type }) => !replaced.has(type));
-  const settled = [...kept, ...mergeConditions(conditions, claims, { generation, now })];
+  const merged = [...kept, ...mergeConditions(conditions, updates, { generation, now })];
   return statusWrites(
     resource,
     { metadata, status },
     {
       ...status,
       observedGeneration: generation,
-      conditions: settled.sort((one, other) => (one.type < other.type ? -1 : 1)),
+      conditions: merged.sort((one, other) => (one.type < other.type ? -1 : 1)),
     },
   );
 }
@@ -152,18 +152,22 @@ function terminatingStatus(
 /** Conditions that promise something of an object in use. */
 const promises: readonly ConditionUpdate["type"][] = ["Active", "Synced"];
 
-function terminatingClaims(
+function terminatingConditions(
   conditions: readonly Condition[],
   isDone: boolean,
 ): readonly ConditionUpdate[] {
   const message = isDone
     ? "The object is being deleted. Latchkey has finished its cleanup and waits for finalizers of other controllers."
     : "The object is being deleted. Latchkey revokes the access it granted, then removes its finalizer.";
-  const said = { reason: "Terminating", message } as const;
-  const broken = promises.filter((type) => conditions.some((condition) => condition.type === type));
+  const common = { reason: "Terminating", message } as const;
+  const withdrawn = promises.filter((type) =>
+    conditions.some((condition) => condition.type === type),
+  );
   return [
-    { type: "Ready", status: "False", ...said },
-    ...broken.map((type): ConditionUpdate => ({ type, status: "False", ...said })),
-    ...(isDone ? [] : [{ type: "Reconciling", status: "True", ...said } satisfies ConditionUpdate]),
+    { type: "Ready", status: "False", ...common },
+    ...withdrawn.map((type): ConditionUpdate => ({ type, status: "False", ...common })),
+    ...(isDone
+      ? []
+      : [{ type: "Reconciling", status: "True", ...common } satisfies ConditionUpdate]),
   ];
 }

@@ -62,7 +62,7 @@ function dueAnnotations(request: AdmissionRequest): Annotations {
   return {
     ...(oldObject === undefined || isTakeOver
       ? madeBy(user, oldObject === undefined ? sent : {})
-      : stampIn(stored)),
+      : requesterIn(stored)),
     ...former,
     ...timesIn(sent, oldObject === undefined || isOwn ? undefined : stored),
   };
@@ -83,7 +83,7 @@ function madeBy(
   };
 }
 
-function stampIn(stored: Annotations): Annotations {
+function requesterIn(stored: Annotations): Annotations {
   const names = [
     annotations.requester,
     annotations.requesterUid,

@@ -23,10 +23,10 @@ export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefine
         ` (${timestamp(policies.installedAt)}) were 10 seconds old`,
     );
   }
-  const stamp = requesterAnnotationsOf(metadata);
-  return stamp === undefined
+  const annotations = requesterAnnotationsOf(metadata);
+  return annotations === undefined
     ? unknown("the object has no requester annotation")
-    : { kind: "known", ...stamp };
+    : { kind: "known", ...annotations };
 }
 
 /** Whether a name belongs to Kubernetes itself and would mean somebody else in another cluster. */

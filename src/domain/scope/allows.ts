@@ -8,7 +8,7 @@ import {
   qualifiedResource,
   selectsName,
 } from "./patterns.ts";
-import type { RequestPlace, ResourceRequest, ScopedRequest } from "./request.ts";
+import type { RequestLocation, ResourceRequest, ScopedRequest } from "./request.ts";
 import { roleCovers, type ScopeRoles } from "./roles.ts";
 
 /**
@@ -58,7 +58,7 @@ function pathProblem(
 ): string | undefined {
   const isCovered =
     scope.rules.some((rule) => ruleCovers(rule, request)) ||
-    placeIsCovered(scope, request) ||
+    locationIsCovered(scope, request) ||
     scope.roles.some((role) => roleCovers(role, request, roles));
   return isCovered ? undefined : notCovered;
 }
@@ -92,7 +92,7 @@ function resourceProblem(
     : rules.length > 0;
   const isCovered =
     rulesCover ||
-    placeIsCovered(scope, request) ||
+    locationIsCovered(scope, request) ||
     scope.roles.some((role) => roleCovers(role, request, roles));
   if (isCovered) return undefined;
   return rules.length > 0
@@ -118,22 +118,23 @@ function sentenceOf(request: ScopedRequest): string {
 }
 
 /** Whether what is named, with everything inside it, holds the place of the request. */
-function placeIsCovered(
+function locationIsCovered(
   { projects, spaces, virtualClusters, clusters }: Scope,
-  place: RequestPlace,
+  location: RequestLocation,
 ): boolean {
   return (
-    projects.some((project) => selectsName(project, place.project)) ||
+    projects.some((project) => selectsName(project, location.project)) ||
     spaces.some(
       ({ project, space }) =>
-        selectsName(project, place.project) && selectsName(space, place.space),
+        selectsName(project, location.project) && selectsName(space, location.space),
     ) ||
     virtualClusters.some(
       ({ project, virtualCluster }) =>
-        selectsName(project, place.project) && selectsName(virtualCluster, place.virtualCluster),
+        selectsName(project, location.project) &&
+        selectsName(virtualCluster, location.virtualCluster),
     ) ||
-    (place.target !== "Management" &&
-      clusters.some((cluster) => selectsName(cluster, place.cluster)))
+    (location.target !== "Management" &&
+      clusters.some((cluster) => selectsName(cluster, location.cluster)))
   );
 }
 
@@ -154,12 +155,12 @@ function ruleCovers(rule: ScopeRule, request: ScopedRequest): boolean {
 
 function isVirtualCluster(
   { name, namespace }: ScopeRule["virtualClusters"][number],
-  place: RequestPlace,
+  location: RequestLocation,
 ): boolean {
-  if (place.target !== "ProjectVirtualCluster") return false;
+  if (location.target !== "ProjectVirtualCluster") return false;
   return (
-    (name === "" || name === place.virtualCluster) &&
-    (namespace === "" || namespace === place.virtualClusterNamespace)
+    (name === "" || name === location.virtualCluster) &&
+    (namespace === "" || namespace === location.virtualClusterNamespace)
   );
 }
 

@@ -9,7 +9,7 @@ export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "Project
  * request's namespace, by its labels; elsewhere they are what the request was sent to. What is not
  * known is absent, and nothing selects it.
  */
-export interface RequestPlace {
+export interface RequestLocation {
   readonly target: RequestTarget;
   readonly cluster?: string;
   readonly project?: string;
@@ -20,11 +20,11 @@ export interface RequestPlace {
 }
 
 /** A request for a resource, where it goes, and whether the resource is in namespaces. */
-export type ResourceRequest = RequestPlace &
+export type ResourceRequest = RequestLocation &
   ReviewedResource & { readonly resourceScope: ResourceScope };
 
 /** A request for a path, and where it goes. */
-export type PathRequest = RequestPlace & ReviewedPath;
+export type PathRequest = RequestLocation & ReviewedPath;
 
 /** A request that a scope is asked about. */
 export type ScopedRequest = ResourceRequest | PathRequest;

@@ -33,21 +33,24 @@ type Step = readonly Write[];
  * changed, so by these writes nobody ever holds what neither the state found nor the wanted one
  * grants, and whoever stays never loses access.
  */
-export function accessSteps(seen: ObservedAccess, wanted: readonly DerivedRole[]): readonly Step[] {
-  const possible = wanted.filter(({ name }) => !seen.unmanaged.has(name));
+export function accessSteps(
+  observed: ObservedAccess,
+  wanted: readonly DerivedRole[],
+): readonly Step[] {
+  const possible = wanted.filter(({ name }) => !observed.unmanaged.has(name));
   const everybody = keysOf(wanted.flatMap(({ subjects }) => subjects));
-  const bindings = seen.bindings.map((binding) =>
-    traded(seen, readBinding(seen, binding, { wanted, everybody })),
+  const bindings = observed.bindings.map((binding) =>
+    withAdditions(observed, readBinding(observed, binding, { wanted, everybody })),
   );
   return [
     [
-      ...seen.orphanedBindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
-      ...bindings.flatMap(({ cut }) => cut),
+      ...observed.orphanedBindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
+      ...bindings.flatMap(({ narrowing }) => narrowing),
     ],
-    possible.flatMap((role) => putRole(seen, role)),
-    possible.flatMap((role) => putBinding(seen, role, bindings)),
-    bindings.flatMap((binding) => trim(seen, binding)),
-    obsoleteRoles(seen, wanted),
+    possible.flatMap((role) => putRole(observed, role)),
+    possible.flatMap((role) => putBinding(observed, role, bindings)),
+    bindings.flatMap((binding) => trim(observed, binding)),
+    obsoleteRoles(observed, wanted),
   ].filter((step) => step.length > 0);
 }
 
@@ -57,33 +60,37 @@ export function accessSteps(seen: ObservedAccess, wanted: readonly DerivedRole[]
  * anything, and what is left over of objects that are gone goes.
  */
 export function narrowingSteps(
-  seen: ObservedAccess,
+  observed: ObservedAccess,
   wanted: readonly DerivedRole[],
 ): readonly Step[] {
-  const cut = seen.bindings.flatMap((binding) => {
+  const narrowing = observed.bindings.flatMap((binding) => {
     const role = wanted.find(({ name }) => name === binding.metadata.name);
     const staying = keysOf(
-      role !== undefined && standsAsWritten(seen, role.name) && pointsHome(binding)
+      role !== undefined && roleIsAsWritten(observed, role.name) && refersToOwnRole(binding)
         ? role.subjects
         : [],
     );
-    const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
-    if (left.length === 0) return [deleteWrite(resources.roleBindings, binding)];
-    return left.length === binding.subjects.length ? [] : [narrowed(seen.secret, binding, left)];
+    const remaining = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
+    if (remaining.length === 0) return [deleteWrite(resources.roleBindings, binding)];
+    return remaining.length === binding.subjects.length
+      ? []
+      : [narrowed(observed.secret, binding, remaining)];
   });
   return [
     [
-      ...seen.orphanedBindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
-      ...cut,
+      ...observed.orphanedBindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
+      ...narrowing,
     ],
-    seen.orphanedRoles.map((role) => deleteWrite(resources.roles, role)),
+    observed.orphanedRoles.map((role) => deleteWrite(resources.roles, role)),
   ].filter((step) => step.length > 0);
 }
 
 /** The writes that take everything back: bindings, then Roles. */
-export function revokeSteps(seen: Omit<ObservedAccess, "unmanaged" | "secret">): readonly Step[] {
-  const bindings = [...seen.bindings, ...seen.orphanedBindings];
-  const roles = [...seen.roles, ...seen.orphanedRoles];
+export function revokeSteps(
+  observed: Omit<ObservedAccess, "unmanaged" | "secret">,
+): readonly Step[] {
+  const bindings = [...observed.bindings, ...observed.orphanedBindings];
+  const roles = [...observed.roles, ...observed.orphanedRoles];
   return [
     bindings.map((binding) => deleteWrite(resources.roleBindings, binding)),
     roles.map((role) => deleteWrite(resources.roles, role)),
@@ -94,13 +101,13 @@ export function revokeSteps(seen: Omit<ObservedAccess, "unmanaged" | "secret">):
 interface Reading {
   readonly binding: ObservedRoleBinding;
   readonly role: DerivedRole | undefined;
-  readonly cut: Step;
+  readonly narrowing: Step;
   /** Subjects after the first step; undefined: the binding is gone by then. */
-  readonly left: readonly Subject[] | undefined;
+  readonly remaining: readonly Subject[] | undefined;
 }
 
 function readBinding(
-  seen: ObservedAccess,
+  observed: ObservedAccess,
   binding: ObservedRoleBinding,
   {
     wanted,
@@ -110,66 +117,80 @@ function readBinding(
   const role = wanted.find(({ name }) => name === binding.metadata.name);
   // Putting a missing or edited Role back revives its binding: then only whom that very Role is
   // wanted for may be in it.
-  const stands = standsAsWritten(seen, binding.roleRef.name);
+  const stands = roleIsAsWritten(observed, binding.roleRef.name);
   const staying = stands ? everybody : keysOf(role?.subjects ?? []);
-  const left = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
-  const gone = {
+  const remaining = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
+  const removed = {
     binding,
     role,
-    cut: [deleteWrite(resources.roleBindings, binding)],
-    left: undefined,
+    narrowing: [deleteWrite(resources.roleBindings, binding)],
+    remaining: undefined,
   };
-  if (!pointsHome(binding)) return gone;
-  if (left.length === binding.subjects.length) return { binding, role, cut: [], left };
+  if (!refersToOwnRole(binding)) return removed;
+  if (remaining.length === binding.subjects.length)
+    return { binding, role, narrowing: [], remaining };
   // The API server refuses to update a binding whose Role is missing or grants what the writer does
   // not hold.
-  const writable = stands && (role !== undefined || left.length > 0);
-  return writable ? { binding, role, cut: [narrowed(seen.secret, binding, left)], left } : gone;
+  const writable = stands && (role !== undefined || remaining.length > 0);
+  return writable
+    ? { binding, role, narrowing: [narrowed(observed.secret, binding, remaining)], remaining }
+    : removed;
 }
 
 /**
  * A binding that loses subjects gains the new ones in the same write: each costs the API server a
  * check of the writer's rights, for which it may wait 100 ms.
  */
-function traded(seen: ObservedAccess, reading: Reading): Reading {
-  const { binding, role, left, cut } = reading;
-  if (cut.length === 0 || role === undefined || left === undefined) return reading;
-  const both = distinct([...left, ...role.subjects]);
+function withAdditions(observed: ObservedAccess, reading: Reading): Reading {
+  const { binding, role, remaining, narrowing } = reading;
+  if (narrowing.length === 0 || role === undefined || remaining === undefined) return reading;
+  const both = distinct([...remaining, ...role.subjects]);
   return {
     ...reading,
-    left: both,
-    cut: [replacement(resources.roleBindings, bindingManifest(seen.secret, role, both), binding)],
+    remaining: both,
+    narrowing: [
+      replacement(resources.roleBindings, bindingManifest(observed.secret, role, both), binding),
+    ],
   };
 }
 
-function putRole(seen: ObservedAccess, role: DerivedRole): Step {
-  const standing = seen.roles.find(({ metadata }) => metadata.name === role.name);
-  const manifest = roleManifest(seen.secret, role);
-  if (standing === undefined)
+function putRole(observed: ObservedAccess, role: DerivedRole): Step {
+  const existing = observed.roles.find(({ metadata }) => metadata.name === role.name);
+  const manifest = roleManifest(observed.secret, role);
+  if (existing === undefined)
     return [{ do: "create", resource: resources.roles, object: manifest }];
-  if (isAsWritten(seen.secret, standing) && isMarked(seen.secret, role, standing)) return [];
-  return [replacement(resources.roles, manifest, standing)];
+  if (isAsWritten(observed.secret, existing) && isMarked(observed.secret, role, existing))
+    return [];
+  return [replacement(resources.roles, manifest, existing)];
 }
 
-function putBinding(seen: ObservedAccess, role: DerivedRole, bindings: readonly Reading[]): Step {
-  const standing = bindings.find(
-    ({ binding, left }) => binding.metadata.name === role.name && left !== undefined,
+function putBinding(
+  observed: ObservedAccess,
+  role: DerivedRole,
+  bindings: readonly Reading[],
+): Step {
+  const existing = bindings.find(
+    ({ binding, remaining }) => binding.metadata.name === role.name && remaining !== undefined,
   );
-  if (standing?.left === undefined) {
+  if (existing?.remaining === undefined) {
     return [
       {
         do: "create",
         resource: resources.roleBindings,
-        object: bindingManifest(seen.secret, role, role.subjects),
+        object: bindingManifest(observed.secret, role, role.subjects),
       },
     ];
   }
-  const held = keysOf(standing.left);
-  const complete = role.subjects.every((subject) => held.has(subjectKey(subject)));
-  if (complete && isMarked(seen.secret, role, standing.binding)) return [];
-  const both = distinct([...standing.left, ...role.subjects]);
+  const bound = keysOf(existing.remaining);
+  const complete = role.subjects.every((subject) => bound.has(subjectKey(subject)));
+  if (complete && isMarked(observed.secret, role, existing.binding)) return [];
+  const both = distinct([...existing.remaining, ...role.subjects]);
   return [
-    replacement(resources.roleBindings, bindingManifest(seen.secret, role, both), standing.binding),
+    replacement(
+      resources.roleBindings,
+      bindingManifest(observed.secret, role, both),
+      existing.binding,
+    ),
   ];
 }
 
@@ -177,20 +198,24 @@ function putBinding(seen: ObservedAccess, role: DerivedRole, bindings: readonly 
  * Takes subjects out whose access now comes from another Role, and removes bindings that nothing
  * wants.
  */
-function trim(seen: ObservedAccess, { binding, role, left }: Reading): Step {
-  if (left === undefined) return [];
+function trim(observed: ObservedAccess, { binding, role, remaining }: Reading): Step {
+  if (remaining === undefined) return [];
   if (role === undefined) return [deleteWrite(resources.roleBindings, binding)];
   const wanted = keysOf(role.subjects);
-  if (left.every((subject) => wanted.has(subjectKey(subject)))) return [];
+  if (remaining.every((subject) => wanted.has(subjectKey(subject)))) return [];
   return [
-    replacement(resources.roleBindings, bindingManifest(seen.secret, role, role.subjects), binding),
+    replacement(
+      resources.roleBindings,
+      bindingManifest(observed.secret, role, role.subjects),
+      binding,
+    ),
   ];
 }
 
-function obsoleteRoles(seen: ObservedAccess, wanted: readonly DerivedRole[]): Step {
+function obsoleteRoles(observed: ObservedAccess, wanted: readonly DerivedRole[]): Step {
   const names = new Set(wanted.map(({ name }) => name));
-  const obsolete = seen.roles.filter(({ metadata }) => !names.has(metadata.name));
-  return [...obsolete, ...seen.orphanedRoles].map((role) => deleteWrite(resources.roles, role));
+  const obsolete = observed.roles.filter(({ metadata }) => !names.has(metadata.name));
+  return [...obsolete, ...observed.orphanedRoles].map((role) => deleteWrite(resources.roles, role));
 }
 
 /** A policy refuses what carries no label of Latchkey's: one that somebody took off comes back. */
@@ -217,13 +242,13 @@ function narrowed(
   return replacement(resources.roleBindings, manifest, binding);
 }
 
-function pointsHome({ roleRef, metadata }: ObservedRoleBinding): boolean {
+function refersToOwnRole({ roleRef, metadata }: ObservedRoleBinding): boolean {
   return roleRef.kind === resources.roles.kind && roleRef.name === metadata.name;
 }
 
-function standsAsWritten(seen: ObservedAccess, name: string): boolean {
-  const role = seen.roles.find(({ metadata }) => metadata.name === name);
-  return role !== undefined && isAsWritten(seen.secret, role);
+function roleIsAsWritten(observed: ObservedAccess, name: string): boolean {
+  const role = observed.roles.find(({ metadata }) => metadata.name === name);
+  return role !== undefined && isAsWritten(observed.secret, role);
 }
 
 function keysOf(subjects: readonly Subject[]): ReadonlySet<string> {
@@ -234,15 +259,15 @@ function keysOf(subjects: readonly Subject[]): ReadonlySet<string> {
 function replacement(
   resource: Resource,
   manifest: Manifest,
-  { metadata: standing }: ObservedRole | ObservedRoleBinding,
+  { metadata: existing }: ObservedRole | ObservedRoleBinding,
 ): Write {
-  const { uid, resourceVersion, finalizers } = standing;
+  const { uid, resourceVersion, finalizers } = existing;
   const metadata = {
     ...manifest.metadata,
     uid,
     resourceVersion,
-    labels: { ...standing.labels, ...manifest.metadata.labels },
-    annotations: { ...standing.annotations, ...manifest.metadata.annotations },
+    labels: { ...existing.labels, ...manifest.metadata.labels },
+    annotations: { ...existing.annotations, ...manifest.metadata.annotations },
     ...(finalizers.length === 0 ? {} : { finalizers }),
   };
   return { do: "replace", resource, object: { ...manifest, metadata } };

@@ -128,15 +128,15 @@ export function isAsWritten(
 export function isMarked(
   secret: Metadata,
   role: DerivedRole,
-  seen: ObservedRole | ObservedRoleBinding,
+  observed: ObservedRole | ObservedRoleBinding,
 ): boolean {
   const wanted = derivedMetadata(secret, role);
-  const { labels: standingLabels, annotations: standing } = seen.metadata;
+  const { labels: givenLabels, annotations: givenAnnotations } = observed.metadata;
   const marks = [annotations.source, annotations.rules] as const;
   return (
-    standingLabels[labels.sourceUid] === secret.uid &&
-    marks.every((mark) => standing[mark] === wanted.annotations?.[mark]) &&
-    isSame(seen.ownerReferences, wanted.ownerReferences)
+    givenLabels[labels.sourceUid] === secret.uid &&
+    marks.every((mark) => givenAnnotations[mark] === wanted.annotations?.[mark]) &&
+    isSame(observed.ownerReferences, wanted.ownerReferences)
   );
 }
 
@@ -145,17 +145,18 @@ export function isMarked(
  * is Latchkey's by the form of its name and by a mark of Latchkey's: an owner reference alone is
  * what any tool puts on what goes with a SharedSecret.
  */
-export function sourceUidOf(seen: ObservedRole | ObservedRoleBinding): string | undefined {
-  const { name, labels: standingLabels, annotations: standing } = seen.metadata;
+export function sourceUidOf(observed: ObservedRole | ObservedRoleBinding): string | undefined {
+  const { name, labels: givenLabels, annotations: givenAnnotations } = observed.metadata;
   const isOurs =
     derivedForm.test(name) &&
-    (standingLabels[labels.sourceUid] !== undefined || standing[annotations.source] !== undefined);
+    (givenLabels[labels.sourceUid] !== undefined ||
+      givenAnnotations[annotations.source] !== undefined);
   if (!isOurs) return undefined;
-  const owner = seen.ownerReferences.find(
+  const owner = observed.ownerReferences.find(
     ({ kind, apiVersion: version }) =>
       kind === resources.sharedSecrets.kind && version === apiVersion,
   );
-  return owner?.uid ?? standingLabels[labels.sourceUid];
+  return owner?.uid ?? givenLabels[labels.sourceUid];
 }
 
 /**

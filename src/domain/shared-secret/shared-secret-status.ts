@@ -5,7 +5,7 @@ import { applyFailureSentence } from "../plan/apply-failure.ts";
 import { reconciling, stalled } from "../plan/conditions.ts";
 import type { Source } from "../sync/copy.ts";
 import type { DerivedRole } from "./derived-role.ts";
-import type { ReportedFailure } from "../plan/failing.ts";
+import type { ReportedFailure } from "../plan/failure-history.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
 
 /** What a pass knows about a SharedSecret when it writes the status. */
@@ -31,11 +31,15 @@ interface Problem {
 /**
  * The conditions of a SharedSecret. Trouble at targets is in Ready's message and leaves Ready True.
  */
-export function sharedSecretConditions(found: StatusInput): readonly ConditionUpdate[] {
-  const access = accessProblem(found);
-  const sync = found.source.options.problem;
+export function sharedSecretConditions(input: StatusInput): readonly ConditionUpdate[] {
+  const access = accessProblem(input);
+  const sync = input.source.options.problem;
   const problems = [access, sync].filter((problem) => problem !== undefined);
-  return [accessClaim(found, access), syncClaim(found), ...readyClaims(found, problems)];
+  return [
+    accessCondition(input, access),
+    syncCondition(input),
+    ...readyConditions(input, problems),
+  ];
 }
 
 function accessProblem({ ruleProblems, nameConflicts, failure }: StatusInput): Problem | undefined {
@@ -75,48 +79,55 @@ function writeProblem(failure: ReportedFailure): Problem {
   }
 }
 
-function accessClaim(found: StatusInput, problem: Problem | undefined): ConditionUpdate {
+function accessCondition(input: StatusInput, problem: Problem | undefined): ConditionUpdate {
   if (problem !== undefined) return { type: "AccessApplied", status: "False", ...problem };
   return {
     type: "AccessApplied",
     status: "True",
     reason: "Applied",
-    message: accessSentence(found),
+    message: accessSentence(input),
   };
 }
 
-function syncClaim({ source, summary }: StatusInput): ConditionUpdate {
+function syncCondition({ source, summary }: StatusInput): ConditionUpdate {
   const { options } = source;
-  const claim = (status: "True" | "False", reason: Reason, message: string): ConditionUpdate => ({
+  const condition = (
+    status: "True" | "False",
+    reason: Reason,
+    message: string,
+  ): ConditionUpdate => ({
     type: "Synced",
     status,
     reason,
     message,
   });
   if (options.problem !== undefined)
-    return claim("False", options.problem.reason, options.problem.message);
+    return condition("False", options.problem.reason, options.problem.message);
   if (options.projects.length === 0)
-    return claim(
+    return condition(
       "True",
       "NotRequested",
       `annotation ${annotations.syncToProjects} names no project`,
     );
   if (options.paused)
-    return claim(
+    return condition(
       "False",
       "Paused",
       `annotation ${annotations.disableSync} is "true", so sync is paused`,
     );
   if (hasNoTargets(source, summary))
-    return claim("False", "NoTargets", syncSentence(source, summary));
-  if (summary.pending > 0) return claim("False", "Progressing", syncSentence(source, summary));
-  if (summary.conflicts > 0) return claim("False", "Conflict", syncSentence(source, summary));
-  if (summary.failed > 0) return claim("False", "Failed", syncSentence(source, summary));
-  return claim("True", "Synced", syncSentence(source, summary));
+    return condition("False", "NoTargets", syncSentence(source, summary));
+  if (summary.pending > 0) return condition("False", "Progressing", syncSentence(source, summary));
+  if (summary.conflicts > 0) return condition("False", "Conflict", syncSentence(source, summary));
+  if (summary.failed > 0) return condition("False", "Failed", syncSentence(source, summary));
+  return condition("True", "Synced", syncSentence(source, summary));
 }
 
-function readyClaims(found: StatusInput, problems: readonly Problem[]): readonly ConditionUpdate[] {
-  const { source, summary } = found;
+function readyConditions(
+  input: StatusInput,
+  problems: readonly Problem[],
+): readonly ConditionUpdate[] {
+  const { source, summary } = input;
   if (problems.length > 0) {
     const message = problems.map((problem) => problem.message).join("; ");
     const lasting = problems.find(({ reason }) => reason !== "ApplyFailed");
@@ -125,7 +136,7 @@ function readyClaims(found: StatusInput, problems: readonly Problem[]): readonly
       : stalled(lasting.reason, message);
   }
   const message = [
-    accessSentence(found),
+    accessSentence(input),
     ...(source.options.projects.length === 0 ? [] : [syncSentence(source, summary)]),
   ].join("; ");
   if (summary.pending === 0 || source.options.paused)
@@ -158,9 +169,9 @@ function syncSentence(source: Source, summary: SyncSummary): string {
   if (failed > 0) parts.push(`${failed} failed`);
   const [first] = failures;
   if (first !== undefined) parts.push(`first: ${keyOf(first)}: ${first.message}`);
-  if (contested.rival !== undefined)
+  if (contested.newer !== undefined)
     parts.push(
-      `${contested.targets} also requested by the newer SharedSecret ${keyOf(contested.rival)}`,
+      `${contested.targets} also requested by the newer SharedSecret ${keyOf(contested.newer)}`,
     );
   return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }

@@ -4,7 +4,7 @@ import { type ObservedAccess, accessSteps, narrowingSteps, revokeSteps } from ".
 import { mergeConditions } from "../plan/conditions.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../sync/copy.ts";
 import { type DerivedRole, derivedRoles } from "./derived-role.ts";
-import type { ReportedFailure } from "../plan/failing.ts";
+import type { ReportedFailure } from "../plan/failure-history.ts";
 import { addFinalizer, hasFinalizer } from "../plan/finalizer.ts";
 import { type FormerGrantee, granteeOfRoleBinding } from "../grants/former-grantee.ts";
 import { healthEvents } from "../plan/events.ts";
@@ -53,12 +53,12 @@ export function isProgressDue(waitingSince: number, now: number): boolean {
  * What to do for a SharedSecret that is not being deleted; `now` is in milliseconds since the
  * epoch.
  */
-export function planSharedSecret(seen: ObservedSharedSecret, now: number): Plan {
-  const { metadata } = seen.source.secret;
-  if (seen.namespaceIsTerminating) return nothingToDo;
+export function planSharedSecret(observed: ObservedSharedSecret, now: number): Plan {
+  const { metadata } = observed.source.secret;
+  if (observed.namespaceIsTerminating) return nothingToDo;
   if (!hasFinalizer(metadata))
     return { ...nothingToDo, steps: [[addFinalizer(resources.sharedSecrets, metadata)]] };
-  return planLife(seen, now);
+  return planActive(observed, now);
 }
 
 /** All that a pass over a SharedSecret that is being deleted looks at. */
@@ -74,17 +74,17 @@ export interface DeletedSharedSecret extends Pick<
  * when its phase says so.
  */
 export function planTermination(
-  seen: DeletedSharedSecret,
+  observed: DeletedSharedSecret,
   at: { readonly phase: FinalizationPhase; readonly now: number },
 ): Plan {
-  const { source, access, copies, failure } = seen;
+  const { source, access, copies, failure } = observed;
   const { secret } = source;
   const release = planFinalization(resources.sharedSecrets, secret, { ...at, failure });
   if (!hasFinalizer(secret.metadata)) return release;
   const isKept = at.phase.kind === "keep-grants";
   const steps = [
     ...(isKept
-      ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(seen))
+      ? narrowingSteps({ ...access, secret: secret.metadata }, wantedRoles(observed))
       : revokeSteps(access)),
     copies.map((copy) => deleteWrite(resources.secrets, copy)),
     ...release.steps,
@@ -125,16 +125,16 @@ function wantedRoles({
 /**
  * What to tell while the plan of a SharedSecret fails, or its Roles and RoleBindings are refused.
  */
-export function planReport(seen: ObservedSharedSecret, now: number): Plan {
-  return { ...nothingToDo, steps: reportSteps(findingsOf(seen), now) };
+export function planReport(observed: ObservedSharedSecret, now: number): Plan {
+  return { ...nothingToDo, steps: reportSteps(statusInputOf(observed), now) };
 }
 
-function planLife(seen: ObservedSharedSecret, now: number): Plan {
-  const { source, access, summary } = seen;
-  const found = findingsOf(seen);
+function planActive(observed: ObservedSharedSecret, now: number): Plan {
+  const { source, access, summary } = observed;
+  const found = statusInputOf(observed);
   const steps = accessSteps({ ...access, secret: source.secret.metadata }, found.wanted);
   const waiting = summary.pending > 0 && !source.options.paused;
-  const since = seen.waitingSince ?? now;
+  const since = observed.waitingSince ?? now;
   if (waiting && !isProgressDue(since, now))
     return { steps, result: { kind: "requeue-at", at: since + patienceMs } };
   // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be
@@ -142,7 +142,7 @@ function planLife(seen: ObservedSharedSecret, now: number): Plan {
   return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };
 }
 
-function findingsOf({
+function statusInputOf({
   source,
   access,
   prefixes,
@@ -158,8 +158,8 @@ function findingsOf({
 function reportSteps(found: StatusInput, now: number): readonly (readonly Write[])[] {
   const { secret } = found.source;
   const { metadata } = secret;
-  const claims = sharedSecretConditions(found);
-  const conditions = mergeConditions(secret.conditions, claims, {
+  const updates = sharedSecretConditions(found);
+  const conditions = mergeConditions(secret.conditions, updates, {
     generation: metadata.generation,
     now,
   });
@@ -168,12 +168,12 @@ function reportSteps(found: StatusInput, now: number): readonly (readonly Write[
     ...sharedSecretCounts(found),
     conditions,
   };
-  const telling = { resource: resources.sharedSecrets, metadata, standing: secret.conditions };
-  const tells = [
-    ...healthEvents(telling, claims, ["Ready", "Synced"]),
+  const context = { resource: resources.sharedSecrets, metadata, existing: secret.conditions };
+  const events = [
+    ...healthEvents(context, updates, ["Ready", "Synced"]),
     ...targetEvents(secret, found.summary),
   ];
-  return [tells, statusWrites(resources.sharedSecrets, secret, status)].filter(
+  return [events, statusWrites(resources.sharedSecrets, secret, status)].filter(
     (step) => step.length > 0,
   );
 }

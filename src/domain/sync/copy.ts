@@ -59,8 +59,8 @@ export function copyOfText(source: ObjectRef, target: ObjectRef): string {
  * another Secret.
  */
 export function claimedSource({ annotations: given, ...target }: Metadata): ObjectRef | undefined {
-  const claim = readCopyOf(given[annotations.copyOf]);
-  return claim?.target === `${target.namespace ?? ""}/${target.name}` ? claim.source : undefined;
+  const copyOf = readCopyOf(given[annotations.copyOf]);
+  return copyOf?.target === `${target.namespace ?? ""}/${target.name}` ? copyOf.source : undefined;
 }
 
 /** Whether a Secret carries the `copy-of` text of another Secret: it was pasted. */
@@ -83,13 +83,13 @@ function readCopyOf(
 
 /** Whether a copy holds all that the source gives, under Latchkey's marks. */
 export function isCurrent(copy: ObservedCopy, source: Source): boolean {
-  const { labels: standingLabels, annotations: standing } = copy.metadata;
+  const { labels: existingLabels, annotations: existing } = copy.metadata;
   return (
     copy.digest === source.digest &&
     copy.type === source.options.secretType &&
-    standingLabels[labels.sourceUid] === source.secret.metadata.uid &&
-    standing[annotations.copyOf] === copyOfText(source.secret.metadata, copy.metadata) &&
-    standing[annotations.syncError] === undefined
+    existingLabels[labels.sourceUid] === source.secret.metadata.uid &&
+    existing[annotations.copyOf] === copyOfText(source.secret.metadata, copy.metadata) &&
+    existing[annotations.syncError] === undefined
   );
 }
 
@@ -107,7 +107,7 @@ export function copyManifest(
     kind: resources.secrets.kind,
     metadata: {
       ...target,
-      ...(over === undefined ? {} : standingMetadata(over)),
+      ...(over === undefined ? {} : existingMetadata(over)),
       labels: { ...over?.metadata.labels, [labels.sourceUid]: source.secret.metadata.uid },
       annotations: {
         ...withoutError(over?.metadata.annotations),
@@ -120,7 +120,7 @@ export function copyManifest(
   };
 }
 
-function standingMetadata({
+function existingMetadata({
   metadata,
   ownerReferences,
 }: ObservedCopy): Partial<Manifest["metadata"]> {
@@ -134,8 +134,8 @@ function standingMetadata({
 }
 
 function withoutError(
-  standing: Readonly<Record<string, string>> = {},
+  existing: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
-  const { [annotations.syncError]: _, ...rest } = standing;
+  const { [annotations.syncError]: _, ...rest } = existing;
   return rest;
 }

@@ -2,7 +2,7 @@ import type { Event } from "../../api/event.ts";
 import { annotations, labels } from "../../api/names.ts";
 import { type Key, keyOf, type ObjectRef } from "../../api/object.ts";
 import type { Source } from "./copy.ts";
-import type { Failure } from "../plan/failing.ts";
+import type { Failure } from "../plan/failure-history.ts";
 import type { TargetState } from "./sync.ts";
 
 /** A project that a source names, by name or glob, without a namespace for its copies. */
@@ -11,7 +11,7 @@ export interface EmptyProject {
   /** Namespaces that belong to it. */
   readonly namespaces: number;
   /** Those of them that ask for copies, but not from the source's namespace. */
-  readonly asking: number;
+  readonly accepting: number;
 }
 
 /** What an Event at a target regards: the Secret that stands there, or the namespace. */
@@ -49,7 +49,7 @@ export interface SyncSummary {
   /** The first ten conflicts and failures, by namespace and name. */
   readonly failures: readonly TargetFailure[];
   /** Targets that this source holds and a junior one wants too, with the first such rival. */
-  readonly contested: { readonly targets: number; readonly rival?: ObjectRef };
+  readonly contested: { readonly targets: number; readonly newer?: ObjectRef };
   readonly emptyProjects: readonly EmptyProject[];
 }
 
@@ -62,22 +62,22 @@ export function summarize(
   reports: readonly TargetReport[],
   emptyProjects: readonly EmptyProject[],
 ): SyncSummary {
-  const judged = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
+  const evaluated = reports.map((report) => ({ report, verdict: verdictOf(source, report) }));
   const count = (kind: Verdict["kind"]): number =>
-    judged.filter(({ verdict }) => verdict.kind === kind).length;
-  const rivals = reports.flatMap(({ conflicting: rival }) => rival ?? []);
-  const [rival] = rivals;
+    evaluated.filter(({ verdict }) => verdict.kind === kind).length;
+  const newerSources = reports.flatMap(({ conflicting: newer }) => newer ?? []);
+  const [newer] = newerSources;
   return {
     desired: reports.length - count("opted-out"),
     synced: count("synced"),
     conflicts: count("conflict"),
     failed: count("failed"),
     pending: count("pending"),
-    failures: judged
+    failures: evaluated
       .flatMap(({ report, verdict }) => failureOf(report, verdict))
       .sort(byPlace)
       .slice(0, mostFailures),
-    contested: { targets: rivals.length, ...(rival === undefined ? {} : { rival }) },
+    contested: { targets: newerSources.length, ...(newer === undefined ? {} : { newer }) },
     emptyProjects,
   };
 }
@@ -146,7 +146,10 @@ export function emptyProjectsSentence(projects: readonly EmptyProject[], from: s
   ].join("; ");
 }
 
-function emptyProjectSentence({ project, namespaces, asking }: EmptyProject, from: string): string {
+function emptyProjectSentence(
+  { project, namespaces, accepting: asking }: EmptyProject,
+  from: string,
+): string {
   const quoted = JSON.stringify(project.slice(0, longestProject));
   if (namespaces === 0) return `no namespace has a label ${labels.project} that matches ${quoted}`;
   const [count, verb] =

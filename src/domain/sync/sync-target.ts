@@ -40,7 +40,7 @@ export function namesProject({ options }: Source, project: string): boolean {
 
 /** Whether both sides agree that this namespace receives this SharedSecret. */
 export function isPermitted(source: Source, namespace: Metadata): boolean {
-  return isWelcome(source, namespace) && namesProject(source, projectOf(namespace) ?? "");
+  return acceptsFrom(source, namespace) && namesProject(source, projectOf(namespace) ?? "");
 }
 
 /**
@@ -52,10 +52,10 @@ export function isNotPermitted(source: Source, namespace: Metadata): boolean {
   const named =
     source.options.projectsAreUnreadable === true ||
     namesProject(source, projectOf(namespace) ?? "");
-  return !named || !isWelcome(source, namespace);
+  return !named || !acceptsFrom(source, namespace);
 }
 
-function isWelcome({ secret }: Source, namespace: Metadata): boolean {
+function acceptsFrom({ secret }: Source, namespace: Metadata): boolean {
   const from = namespace.annotations[annotations.syncFrom];
   return (
     acceptsCopies(namespace) && (from === undefined || names(from, secret.metadata.namespace ?? ""))

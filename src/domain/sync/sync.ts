@@ -61,24 +61,24 @@ export type TargetState =
  * The state of one target. A Secret that Latchkey did not make and that did not ask is never
  * touched.
  */
-export function targetState(seen: ObservedTarget): TargetState {
-  if (seen.isTerminating) return { kind: "not-wanted" };
-  const [source] = seen.candidates;
-  if (source === undefined) return unwanted(seen);
+export function targetState(observed: ObservedTarget): TargetState {
+  if (observed.isTerminating) return { kind: "not-wanted" };
+  const [source] = observed.candidates;
+  if (source === undefined) return unwanted(observed);
   // A typo at the senior must not hand its targets to the junior.
-  return isKeptBySenior(seen, source) ? unwanted(seen) : wanted(seen, source);
+  return isKeptByOlder(observed, source) ? unwanted(observed) : wanted(observed, source);
 }
 
-function isKeptBySenior(
-  { copy, unmanaged, owner, ownerIsNotPermitted: holderIsRuledOut = false }: ObservedTarget,
+function isKeptByOlder(
+  { copy, unmanaged, owner, ownerIsNotPermitted: notPermitted = false }: ObservedTarget,
   source: Source,
 ): boolean {
-  const standing = copy ?? unmanaged;
+  const existing = copy ?? unmanaged;
   if (
-    standing === undefined ||
-    holderIsRuledOut ||
+    existing === undefined ||
+    notPermitted ||
     owner?.options.problem === undefined ||
-    claimedSource(standing.metadata) === undefined
+    claimedSource(existing.metadata) === undefined
   )
     return false;
   return (
@@ -87,14 +87,14 @@ function isKeptBySenior(
 }
 
 function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetState {
-  const standing = copy ?? unmanaged;
-  if (source.options.paused || (standing !== undefined && isPaused(standing.metadata)))
+  const existing = copy ?? unmanaged;
+  if (source.options.paused || (existing !== undefined && isPaused(existing.metadata)))
     return { kind: "paused" };
-  if (standing === undefined) return { kind: "missing", source };
+  if (existing === undefined) return { kind: "missing", source };
   if (copy === undefined)
-    return claimedSource(standing.metadata) === undefined
+    return claimedSource(existing.metadata) === undefined
       ? { kind: "conflict", source }
-      : { kind: "unlabelled", source, unmanaged: standing };
+      : { kind: "unlabelled", source, unmanaged: existing };
   if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
   if (isCurrent(copy, source)) return { kind: "current", source };
   const sealed = copy.immutable && copy.digest !== source.digest;
@@ -119,18 +119,18 @@ function unwanted({
   copy,
   unmanaged,
   owner,
-  ownerIsNotPermitted: holderIsRuledOut = false,
+  ownerIsNotPermitted: notPermitted = false,
 }: ObservedTarget): TargetState {
-  const standing = copy ?? unmanaged;
-  const claimed = standing === undefined ? undefined : claimedSource(standing.metadata);
-  if (standing === undefined || claimed === undefined) return { kind: "not-wanted" };
-  if (owner === undefined) return { kind: "orphaned", copy: standing, source: claimed };
+  const existing = copy ?? unmanaged;
+  const source = existing === undefined ? undefined : claimedSource(existing.metadata);
+  if (existing === undefined || source === undefined) return { kind: "not-wanted" };
+  if (owner === undefined) return { kind: "orphaned", copy: existing, source };
   // The pass over a source that is being deleted takes its own copies away.
   if (owner.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
-  if (owner.options.problem === undefined || holderIsRuledOut)
-    return { kind: "withdrawn", copy: standing };
-  if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: standing };
-  return { kind: "stuck", copy, source: claimed, why: owner.options.problem.message };
+  if (owner.options.problem === undefined || notPermitted)
+    return { kind: "withdrawn", copy: existing };
+  if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: existing };
+  return { kind: "stuck", copy, source, why: owner.options.problem.message };
 }
 
 /** The source whose data goes into the target, if any does. */
@@ -161,14 +161,14 @@ export function targetSteps(
           {
             do: "create",
             resource: resources.secrets,
-            object: copyManifest(filled(state, data), target),
+            object: copyManifest(withData(state, data), target),
           },
         ],
       ];
     case "unlabelled":
       return [
         [
-          marking(state.unmanaged.metadata, {
+          metadataPatch(state.unmanaged.metadata, {
             labels: { [labels.sourceUid]: state.source.secret.metadata.uid },
           }),
         ],
@@ -179,14 +179,14 @@ export function targetSteps(
           {
             do: "replace",
             resource: resources.secrets,
-            object: copyManifest(filled(state, data), target, state.copy),
+            object: copyManifest(withData(state, data), target, state.copy),
           },
         ],
       ];
     case "to-recreate": {
       const create = {
         resource: resources.secrets,
-        object: copyManifest(filled(state, data), target),
+        object: copyManifest(withData(state, data), target),
       };
       return [
         [{ do: "dry-run-create", ...create }],
@@ -197,14 +197,20 @@ export function targetSteps(
     case "stuck":
       return state.copy.metadata.annotations[annotations.syncError] === state.why
         ? []
-        : [[marking(state.copy.metadata, { annotations: { [annotations.syncError]: state.why } })]];
+        : [
+            [
+              metadataPatch(state.copy.metadata, {
+                annotations: { [annotations.syncError]: state.why },
+              }),
+            ],
+          ];
     case "withdrawn":
     case "orphaned":
       return [[deleteWrite(resources.secrets, state.copy)]];
   }
 }
 
-function filled(
+function withData(
   { source }: { readonly source: Source },
   data: SecretData | undefined,
 ): { readonly source: Source; readonly data: SecretData } {
@@ -223,12 +229,12 @@ export function rejectedSteps(state: TargetState, why: string): readonly (readon
   const text = why.slice(0, longestError);
   return metadata.annotations[annotations.syncError] === text
     ? []
-    : [[marking(metadata, { annotations: { [annotations.syncError]: text } })]];
+    : [[metadataPatch(metadata, { annotations: { [annotations.syncError]: text } })]];
 }
 
 const longestError = 1024;
 
-function marking(
+function metadataPatch(
   metadata: Metadata,
   marks: Readonly<Partial<Record<"labels" | "annotations", Readonly<Record<string, string>>>>>,
 ): Write {

@@ -14,13 +14,13 @@ export function targetEvents(
   { metadata, status }: SharedSecret,
   { failures }: Pick<SyncSummary, "failures">,
 ): readonly Write[] {
-  const told = new Set(
+  const listed = new Set(
     listAt(recordAt(status, "sync"), "failures").map((entry) =>
       keyOf(stringAt(entry, "namespace"), stringAt(entry, "name"), stringAt(entry, "reason")),
     ),
   );
   return failures
-    .filter(({ namespace, name, reason }) => !told.has(keyOf(namespace, name, reason)))
+    .filter(({ namespace, name, reason }) => !listed.has(keyOf(namespace, name, reason)))
     .map(({ kind, namespace, name, message, regarding }: TargetFailure) => ({
       do: "record-event",
       event: {

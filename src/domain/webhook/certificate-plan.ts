@@ -26,9 +26,9 @@ export function renewalInstant({ startsAt, endsAt }: CertificateValidity): numbe
 
 /** Certificates that are due at `now`; a new authority signs all of them anew. */
 export function dueCertificates(
-  lives: CertificateValidities,
+  validities: CertificateValidities,
   now: number,
 ): readonly CertificateName[] {
-  const due = certificateNames.filter((name) => now >= renewalInstant(lives[name]));
+  const due = certificateNames.filter((name) => now >= renewalInstant(validities[name]));
   return due.includes("authority") ? certificateNames : due;
 }

@@ -14,11 +14,11 @@ export interface BlockedOwner extends Pick<OwnerReference, "apiVersion" | "kind"
  * before.
  */
 export function newlyBlockedOwners(object: unknown, stored: unknown): readonly BlockedOwner[] {
-  const before = new Set(heldOwners(stored).map(({ uid }) => uid));
-  return heldOwners(object).filter(({ uid }) => !before.has(uid));
+  const before = new Set(blockedOwners(stored).map(({ uid }) => uid));
+  return blockedOwners(object).filter(({ uid }) => !before.has(uid));
 }
 
-function heldOwners(object: unknown): readonly BlockedOwner[] {
+function blockedOwners(object: unknown): readonly BlockedOwner[] {
   return listAt(recordAt(object, "metadata"), "ownerReferences").flatMap((reference, index) => {
     if (!isRecord(reference) || !isTrueAt(reference, "blockOwnerDeletion")) return [];
     const text = (field: string): string => stringAt(reference, field) ?? "";

@@ -124,13 +124,13 @@ describe("a key lets nobody in", () => {
     ],
     [
       "that an older object holds",
-      viewOf({}, { duplicate: { kind: "held", by: "older" } }),
+      viewOf({}, { duplicate: { kind: "duplicate", by: "older" } }),
       born,
       "DuplicateKey",
     ],
     [
       "that is one too many of its index",
-      viewOf({}, { duplicate: { kind: "crowded-out" } }),
+      viewOf({}, { duplicate: { kind: "over-limit" } }),
       born,
       "DuplicateKey",
     ],

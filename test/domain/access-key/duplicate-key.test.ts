@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
 import {
-  claimOutcome,
-  rankedClaims,
+  candidateOutcome,
+  rankedCandidates,
   duplicateOf,
   isSameKey,
-  type KeyClaim,
+  type KeyCandidate,
   mostOfOneIndex,
 } from "../../../src/domain/access-key/duplicate-key.ts";
 
@@ -23,7 +23,7 @@ interface Given {
 function claim(
   uid: string,
   { second = 0, keyDigest = plain, user = "alice", requester = `requester of ${uid}` }: Given = {},
-): KeyClaim {
+): KeyCandidate {
   return {
     metadata: {
       name: `n-${uid}`,
@@ -36,11 +36,11 @@ function claim(
   };
 }
 
-const uids = (claims: readonly KeyClaim[]): readonly string[] =>
+const uids = (claims: readonly KeyCandidate[]): readonly string[] =>
   claims.map(({ metadata }) => metadata.uid);
 
 describe("of the objects of one index", () => {
-  test.each<[string, readonly KeyClaim[], readonly string[]]>([
+  test.each<[string, readonly KeyCandidate[], readonly string[]]>([
     ["the older comes first", [claim("a", { second: 2 }), claim("b", { second: 1 })], ["b", "a"]],
     ["of two as old the one with the lower uid does", [claim("b"), claim("a")], ["a", "b"]],
     [
@@ -67,12 +67,12 @@ describe("of the objects of one index", () => {
     ],
     ["there may be none", [], []],
   ])("%s", (_rule, claims, order) => {
-    expect(uids(rankedClaims(claims))).toEqual(order);
+    expect(uids(rankedCandidates(claims))).toEqual(order);
   });
 });
 
 describe("two objects have one key", () => {
-  test.each<[string, KeyClaim, KeyClaim, boolean]>([
+  test.each<[string, KeyCandidate, KeyCandidate, boolean]>([
     ["with one digest", claim("a"), claim("b", { user: "bob" }), true],
     [
       "not with two digests",
@@ -106,7 +106,7 @@ describe("two objects have one key", () => {
 describe("an object", () => {
   const older = claim("a", { requester: "eve" });
 
-  test.each<[string, KeyClaim, readonly KeyClaim[], ReturnType<typeof duplicateOf>]>([
+  test.each<[string, KeyCandidate, readonly KeyCandidate[], ReturnType<typeof duplicateOf>]>([
     ["alone holds its key", older, [older], undefined],
     ["holds its key against a younger one", older, [claim("b", { second: 1 })], undefined],
     [
@@ -119,14 +119,19 @@ describe("an object", () => {
       "learns the name of an older one of its requester",
       claim("b", { second: 1, requester: "eve" }),
       [older],
-      { kind: "held", by: "n-a" },
+      { kind: "duplicate", by: "n-a" },
     ],
-    ["learns no name of another requester's", claim("b", { second: 1 }), [older], { kind: "held" }],
+    [
+      "learns no name of another requester's",
+      claim("b", { second: 1 }),
+      [older],
+      { kind: "duplicate" },
+    ],
     [
       "is the fifth of its requester",
       claim("e", { second: 1, requester: "eve" }),
       ["a", "b", "c", "d"].map((uid) => claim(uid, { requester: "eve", keyDigest: bound })),
-      { kind: "crowded-out" },
+      { kind: "over-limit" },
     ],
     [
       "is not kept out by the fifth of another",
@@ -144,28 +149,34 @@ describe("an object", () => {
 
 describe("a write that puts a key into an object", () => {
   const own = claim("own", { second: 5 });
-  const isSame = (other: KeyClaim): boolean => isSameKey(own, other);
+  const isSame = (other: KeyCandidate): boolean => isSameKey(own, other);
   const [older, younger] = [claim("a"), claim("z", { second: 6 })];
 
-  test.each<[string, readonly KeyClaim[], ReturnType<typeof claimOutcome>]>([
+  test.each<[string, readonly KeyCandidate[], ReturnType<typeof candidateOutcome>]>([
     ["takes nothing from anybody", [claim("b", { keyDigest: bound })], { kind: "free" }],
-    ["finds the older object that holds the key", [younger, older], { kind: "held", by: older }],
-    ["would take the key from a younger object", [younger], { kind: "displaces" }],
+    [
+      "finds the older object that holds the key",
+      [younger, older],
+      { kind: "duplicate", by: older },
+    ],
+    ["would take the key from a younger object", [younger], { kind: "newer-duplicate" }],
     [
       "is one too many",
       ["a", "b", "c", "d"].map((uid) => claim(uid, { requester: "requester of own" })),
-      { kind: "crowded-out" },
+      { kind: "over-limit" },
     ],
     ["does not count itself", [own], { kind: "free" }],
   ])("%s", (_rule, sameIndex, outcome) => {
-    expect(claimOutcome(own, sameIndex, isSame)).toEqual(outcome);
+    expect(candidateOutcome(own, sameIndex, isSame)).toEqual(outcome);
   });
 
   test("takes nothing from a younger digest that is not bound: that one is known to come after it", () => {
     const plainKeyOfBoth = (): boolean => true;
-    expect(claimOutcome(claim("own", { keyDigest: bound }), [younger], plainKeyOfBoth)).toEqual({
-      kind: "free",
-    });
+    expect(candidateOutcome(claim("own", { keyDigest: bound }), [younger], plainKeyOfBoth)).toEqual(
+      {
+        kind: "free",
+      },
+    );
   });
 });
 
@@ -185,7 +196,7 @@ test("every key of an index has exactly one holder, whoever asks, and no request
     fc.property(claims, (given) => {
       const all = given.map(({ uid, ...rest }) => claim(uid, rest));
       const holders = all.filter((own) => duplicateOf(own, all) === undefined);
-      const counted = rankedClaims(all);
+      const counted = rankedCandidates(all);
       for (const own of counted)
         expect(holders.filter((holder) => isSameKey(own, holder))).toHaveLength(1);
       for (const holder of holders) expect(counted).toContain(holder);

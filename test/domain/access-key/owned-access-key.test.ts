@@ -98,7 +98,7 @@ const failed = (reason: string) => ({
 const lasting = { Expired: "False/NotExpired", Expiring: "False/NotExpiring" };
 const active = { Ready: "True/Active", Active: "True/Active", ...lasting };
 const ended = { ...failed("Expired"), Expired: "True/Expired", Expiring: "False/Expired" };
-const held = { kind: "held", by: "two" } as const;
+const held = { kind: "duplicate", by: "two" } as const;
 const failure = {
   kind: "failed",
   reason: "InternalError",
@@ -206,12 +206,12 @@ describe("the conditions of a key", () => {
     ],
     [
       "names no object of another requester",
-      { duplicate: { kind: "held" } },
+      { duplicate: { kind: "duplicate" } },
       "An older OwnedAccessKey of another requester has the same key. Set another spec.key.",
     ],
     [
       "names the limit of one index",
-      { duplicate: { kind: "crowded-out" } },
+      { duplicate: { kind: "over-limit" } },
       `Requester "alice" has 4 older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit. Delete one of them, or set another spec.key.`,
     ],
     [

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { ConditionUpdate } from "../../../src/api/conditions.ts";
 import { applyFailureSentence, withApplyFailure } from "../../../src/domain/plan/apply-failure.ts";
 import { reconciling, stalled } from "../../../src/domain/plan/conditions.ts";
-import type { ReportedFailure } from "../../../src/domain/plan/failing.ts";
+import type { ReportedFailure } from "../../../src/domain/plan/failure-history.ts";
 
 const failure: ReportedFailure = {
   kind: "failed",

@@ -40,11 +40,11 @@ test("a change of health is one Event, the same when it is told again before the
   });
   fc.assert(
     fc.property(states, (sequence) => {
-      let standing: ReturnType<typeof mergeConditions> = [];
+      let existing: ReturnType<typeof mergeConditions> = [];
       let trouble: string | undefined;
       for (const [step, [ready, synced]] of sequence.entries()) {
         const claims = claimsOf(ready, synced);
-        const telling = { resource: resources.sharedSecrets, metadata, standing };
+        const telling = { resource: resources.sharedSecrets, metadata, existing };
         const told = healthEvents(telling, claims, ["Ready", "Synced"]);
         expect(healthEvents(telling, claims, ["Ready", "Synced"])).toEqual(told);
         const now = [ready, synced].find(isTrouble);
@@ -60,8 +60,8 @@ test("a change of health is one Event, the same when it is told again before the
             write.do === "record-event" ? `${write.event.type} ${write.event.reason}` : write.do,
           ),
         ).toEqual(expected);
-        standing = mergeConditions(standing, claims, { generation: 3, now: born + step * 1000 });
-        expect(healthEvents({ ...telling, standing }, claims, ["Ready", "Synced"])).toEqual([]);
+        existing = mergeConditions(existing, claims, { generation: 3, now: born + step * 1000 });
+        expect(healthEvents({ ...telling, existing }, claims, ["Ready", "Synced"])).toEqual([]);
         trouble = now;
       }
     }),

@@ -151,13 +151,13 @@ describe("the sync", () => {
     [
       "has nowhere to go",
       wanting,
-      { emptyProjects: [{ project: "web", namespaces: 2, asking: 0 }] },
+      { emptyProjects: [{ project: "web", namespaces: 2, accepting: 0 }] },
       'False NoTargets: no namespace to sync to: all 2 namespaces of project "web" do not have the annotation management.service/sync: enabled',
     ],
     [
       "is done where one project of two has targets",
       { options: { projects: ["web", "pya"] } },
-      { desired: 1, synced: 1, emptyProjects: [{ project: "pya", namespaces: 0, asking: 0 }] },
+      { desired: 1, synced: 1, emptyProjects: [{ project: "pya", namespaces: 0, accepting: 0 }] },
       'True Synced: 1 of 1 targets are synced; no namespace has a label management.service/project that matches "pya"',
     ],
     ["is done", wanting, { desired: 2, synced: 2 }, "True Synced: 2 of 2 targets are synced"],
@@ -167,7 +167,7 @@ describe("the sync", () => {
       {
         desired: 1,
         synced: 1,
-        contested: { targets: 1, rival: { namespace: "team", name: "younger" } },
+        contested: { targets: 1, newer: { namespace: "team", name: "younger" } },
       },
       "True Synced: 1 of 1 targets are synced, 1 also requested by the newer SharedSecret team/younger",
     ],
@@ -190,7 +190,7 @@ describe("the object", () => {
       "is ready, and not stalled, where nobody takes its copies",
       {
         source: wanting,
-        summary: { emptyProjects: [{ project: "web", namespaces: 0, asking: 0 }] },
+        summary: { emptyProjects: [{ project: "web", namespaces: 0, accepting: 0 }] },
       },
       {
         Ready:

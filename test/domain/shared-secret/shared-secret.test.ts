@@ -437,7 +437,7 @@ describe("trouble is told as a Warning", () => {
     [
       "but not where nobody takes copies",
       [],
-      { summary: { emptyProjects: [{ project: "*", namespaces: 0, asking: 0 }] } },
+      { summary: { emptyProjects: [{ project: "*", namespaces: 0, accepting: 0 }] } },
       [],
     ],
     ["but not when all is well", [], {}, []],

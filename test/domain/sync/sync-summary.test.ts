@@ -149,39 +149,39 @@ test("who else wants a target is counted, and the first one named", () => {
     ],
     [],
   );
-  expect(contested.contested).toEqual({ targets: 1, rival });
+  expect(contested.contested).toEqual({ targets: 1, newer: rival });
 });
 
 describe("a project without a target", () => {
   test.for<[string, Parameters<typeof emptyProjectsSentence>[0], string]>([
     [
       "that no namespace has",
-      [{ project: "web", namespaces: 0, asking: 0 }],
+      [{ project: "web", namespaces: 0, accepting: 0 }],
       'no namespace has a label management.service/project that matches "web"',
     ],
     [
       "whose one namespace does not ask",
-      [{ project: "web", namespaces: 1, asking: 0 }],
+      [{ project: "web", namespaces: 1, accepting: 0 }],
       'the only namespace of project "web" does not have the annotation management.service/sync: enabled',
     ],
     [
       "whose namespaces do not ask",
-      [{ project: "pay-*", namespaces: 3, asking: 0 }],
+      [{ project: "pay-*", namespaces: 3, accepting: 0 }],
       'all 3 namespaces of project "pay-*" do not have the annotation management.service/sync: enabled',
     ],
     [
       "whose namespaces take from others",
-      [{ project: "web", namespaces: 3, asking: 2 }],
+      [{ project: "web", namespaces: 3, accepting: 2 }],
       '2 of 3 namespaces of project "web" accept copies, but not from namespace "team" (annotation management.service/sync-from)',
     ],
     [
       "beside many others",
-      ["a", "b", "c", "d", "e"].map((project) => ({ project, namespaces: 0, asking: 0 })),
+      ["a", "b", "c", "d", "e"].map((project) => ({ project, namespaces: 0, accepting: 0 })),
       'matches "c"; and 2 more projects have no target',
     ],
     [
       "of a long name",
-      [{ project: "x".repeat(5000), namespaces: 0, asking: 0 }],
+      [{ project: "x".repeat(5000), namespaces: 0, accepting: 0 }],
       `matches "${"x".repeat(64)}"`,
     ],
   ])("is told with what is missing: %s", ([, projects, sentence]) => {

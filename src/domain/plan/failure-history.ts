@@ -29,7 +29,7 @@ export interface FailureHistory {
   readonly since: number;
   readonly sinceTime: number;
   /** What is said of it; absent while it may pass. */
-  readonly said?: { readonly failure: ReportedFailure; readonly at: number };
+  readonly reported?: { readonly failure: ReportedFailure; readonly at: number };
 }
 
 /** The clocks: monotonic milliseconds, and milliseconds since the epoch. */
@@ -45,7 +45,7 @@ export const patienceMs = 30_000;
  * How long what is said stands before another failure replaces it: of another reason, or of the
  * same in other words.
  */
-const standsMs = { otherReason: 60_000, otherWords: 600_000 } as const;
+const minimumReportMs = { otherReason: 60_000, otherWords: 600_000 } as const;
 
 /**
  * Takes in one more failed try. What is said changes seldom: most sentences vary from try to try,
@@ -56,20 +56,21 @@ export function recordFailure(
   failure: ObservedFailure,
   { monotonic, time }: Instant,
 ): FailureHistory {
-  const { since, sinceTime, said } = before ?? {
+  const { since, sinceTime, reported } = before ?? {
     since: monotonic,
     sinceTime: time,
-    said: undefined,
+    reported: undefined,
   };
   const isDue = failure.kind !== "failed" || monotonic >= since + patienceMs;
-  const isKept = said !== undefined && monotonic < said.at + standsFor(said.failure, failure);
-  if (isKept) return { since, sinceTime, said };
+  const isKept =
+    reported !== undefined && monotonic < reported.at + reportedForMs(reported.failure, failure);
+  if (isKept) return { since, sinceTime, reported };
   return isDue
-    ? { since, sinceTime, said: { failure: { ...failure, since: sinceTime }, at: monotonic } }
+    ? { since, sinceTime, reported: { failure: { ...failure, since: sinceTime }, at: monotonic } }
     : { since, sinceTime };
 }
 
-function standsFor(said: Failure, failure: ObservedFailure): number {
-  if (said.reason !== failure.reason) return standsMs.otherReason;
-  return said.message === failure.message ? Infinity : standsMs.otherWords;
+function reportedForMs(reported: Failure, failure: ObservedFailure): number {
+  if (reported.reason !== failure.reason) return minimumReportMs.otherReason;
+  return reported.message === failure.message ? Infinity : minimumReportMs.otherWords;
 }

@@ -3,7 +3,7 @@ import {
   recordFailure,
   type FailureHistory,
   type ObservedFailure,
-} from "../../../src/domain/plan/failing.ts";
+} from "../../../src/domain/plan/failure-history.ts";
 
 type Seen = readonly [atSeconds: number, failure: ObservedFailure];
 
@@ -27,9 +27,9 @@ function said(tries: readonly Seen[]): readonly string[] {
       monotonic: 5_000 + seconds * 1000,
       time: began + seconds * 1000,
     });
-    return failing.said === undefined
+    return failing.reported === undefined
       ? "-"
-      : `${failing.said.failure.reason} ${failing.said.failure.message}`;
+      : `${failing.reported.failure.reason} ${failing.reported.failure.message}`;
   });
 }
 
@@ -107,13 +107,13 @@ describe("what is said of tries that fail", () => {
     const at = (seconds: number) => ({ monotonic: seconds * 1000, time: began + seconds * 1000 });
     const first = recordFailure(undefined, failed("A"), at(0));
     const later = recordFailure(recordFailure(first, failed("A"), at(30)), failed("B"), at(200));
-    expect(later.said?.failure).toEqual({ ...failed("B"), since: began });
+    expect(later.reported?.failure).toEqual({ ...failed("B"), since: began });
   });
 
   test("is decided by the monotonic clock", () => {
     const first = recordFailure(undefined, failed("A"), { monotonic: 0, time: began });
     expect(
-      recordFailure(first, failed("A"), { monotonic: 1_000, time: began + 1e9 }).said,
+      recordFailure(first, failed("A"), { monotonic: 1_000, time: began + 1e9 }).reported,
     ).toBeUndefined();
   });
 });

@@ -1,11 +1,13 @@
 import { labels } from "../../api/names.ts";
-import type { RequestPlace } from "./request.ts";
+import type { RequestLocation } from "./request.ts";
 
 /**
  * Where a request to the central cluster goes: what its namespace belongs to, by its labels;
  * nowhere in particular without one.
  */
-export function placeOf(namespaceLabels: Readonly<Record<string, string>> = {}): RequestPlace {
+export function locationOf(
+  namespaceLabels: Readonly<Record<string, string>> = {},
+): RequestLocation {
   const named = {
     project: namespaceLabels[labels.project],
     space: namespaceLabels[labels.space],

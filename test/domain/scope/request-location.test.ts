@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placeOf } from "../../../src/domain/scope/place.ts";
+import { locationOf } from "../../../src/domain/scope/request-location.ts";
 
 test.each<[string, Readonly<Record<string, string>> | undefined, object]>([
   ["no namespace is nowhere in particular", undefined, {}],
@@ -15,5 +15,5 @@ test.each<[string, Readonly<Record<string, string>> | undefined, object]>([
     { project: "p", space: "s", virtualCluster: "v" },
   ],
 ])("%s", (_rule, namespaceLabels, place) => {
-  expect(placeOf(namespaceLabels)).toEqual({ target: "Management", ...place });
+  expect(locationOf(namespaceLabels)).toEqual({ target: "Management", ...place });
 });
