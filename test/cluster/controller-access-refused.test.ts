@@ -40,7 +40,7 @@ const mistakes: Mistake[] = [
   {
     rule: "create",
     spec: bad({ verbs: ["get", "create"] }),
-    says: ['spec.access[1].verbs[0]: "create"', "cannot limit it to one object"],
+    says: ['spec.access[1].verbs[1]: "create"', "cannot limit it to one object"],
   },
   {
     rule: "deletecollection",
@@ -50,7 +50,7 @@ const mistakes: Mistake[] = [
   {
     rule: "an unknown verb",
     spec: bad({ verbs: ["get", "fly"] }),
-    says: ['spec.access[1].verbs[0]: "fly" is not supported; must be one of delete, get'],
+    says: ['spec.access[1].verbs[1]: "fly" is not supported; must be one of delete, get'],
   },
   { rule: "a verb in capitals", spec: bad({ verbs: ["GET"] }), says: ['"GET"'] },
   {
