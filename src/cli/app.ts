@@ -72,6 +72,17 @@ export async function runCommandLine(
   argv: readonly string[],
   deps: CommandLineDeps,
 ): Promise<number> {
+  const [first = ""] = argv;
+  // The library looks options of the root up in a table with a prototype, and fails on its members.
+  if (first.startsWith("--") && first.slice(2) in Object.prototype) {
+    const sentence = usageText.noCommandRegisteredForInput({
+      input: first,
+      corrections: [],
+      ansiColor: false,
+    });
+    deps.stderr.write(`${sentence}\n`);
+    return usageExitCode;
+  }
   const process: StricliProcess = { stdout: deps.stdout, stderr: deps.stderr };
   await run(applicationOf(deps), inputsOf(argv), { process });
   return argv.length === 0 ? usageExitCode : exitCodeOf(Number(process.exitCode));

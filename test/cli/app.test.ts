@@ -52,6 +52,7 @@ describe("a wrong command line is one sentence and exit code 2", () => {
       'command "controler" does not exist (did you mean controller?); latchkey --help lists the commands',
     ],
     [["constructor"], 'command "constructor" does not exist; latchkey --help lists the commands'],
+    [["--constructor"], "option --constructor does not exist here; write options after a command"],
     [
       ["--kubeconfig=secret", "controller"],
       "option --kubeconfig does not exist here; write options after a command",
