@@ -65,7 +65,7 @@ describe.skipIf(inject("webhook") === undefined)(
       const path = `/apis/${apiVersion}/namespaces/${await makeNamespace()}/sharedsecrets`;
       expect(await ask(argocd, { method: "POST", path, body })).toMatchObject({
         code: 422,
-        message: expect.stringContaining("serves no Nothing of v1"),
+        message: expect.stringContaining("does not serve Nothing of v1"),
       });
     });
 

@@ -128,7 +128,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     [
       "whose end moves",
       { scope: scopeOf(web), ttl: 60, ttlAfterLastActivity: true },
-      /without ttlAfterLastActivity/,
+      /without spec.ttlAfterLastActivity/,
     ],
   ])("no key is made %s", async (_what, spec, message) => {
     const { answer } = await askFor(

@@ -132,7 +132,7 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
   it("is refused for a kind that nobody serves", async () => {
     expect(await makeOwned({ kind: "Nothing" })).toMatchObject({
       code: 422,
-      message: expect.stringContaining("serves no Nothing of v1"),
+      message: expect.stringContaining("does not serve Nothing of v1"),
     });
     expect(await makeOwned({ kind: "Nothing", apiVersion: "nowhere.example/v1" })).toMatchObject({
       code: 422,
