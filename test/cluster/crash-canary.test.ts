@@ -11,10 +11,10 @@ import { requesters } from "../support/scenario.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { makeRefusingTargets } from "./refusing-targets.ts";
+import { valuesOf } from "../support/controller-vitals.ts";
 import {
   hasDedicatedClusters,
   startDedicatedCluster,
-  valuesOf,
   type DedicatedCluster,
 } from "../support/dedicated-cluster.ts";
 

@@ -22,11 +22,11 @@ import { eventually } from "../support/eventually.ts";
 import { askAs } from "../support/key-request.ts";
 import { kubectl } from "../support/kubectl.ts";
 import { startWebhook, type WebhookProcess } from "../support/latchkey-process.ts";
+import { valuesOf } from "../support/controller-vitals.ts";
 import {
   hasDedicatedClusters,
   type DedicatedCluster,
   startDedicatedCluster,
-  valuesOf,
 } from "../support/dedicated-cluster.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 

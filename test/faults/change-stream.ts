@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { patchTypes } from "../support/cluster-connection.ts";
 import { type Action, requesters, type Step } from "../support/scenario.ts";
-import type { ProcessRun } from "./process-run.ts";
+import type { ProcessRun } from "./process-backend.ts";
 import type { View } from "../support/visible-objects.ts";
 
 const api = `/apis/${apiVersion}`;
@@ -103,9 +103,7 @@ export class ChangeStream {
   }
 
   async #perform(step: Step): Promise<void> {
-    await Promise.all(
-      step.map(({ by = {}, until, ...request }) => this.#run.perform(by, request, until)),
-    );
+    await this.#run.perform(step);
   }
 
   #edit(name: string, spec: object): Action {

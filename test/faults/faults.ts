@@ -1,58 +1,26 @@
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Instance } from "./instance.ts";
+import { type Allowance, type Fault, once, usualAllowance } from "./fault.ts";
+import type { InProcessBackend, InProcessRun } from "./in-process-backend.ts";
 import { leaseTimes } from "./lease-times.ts";
 import { type OpenWatch, subjectOf } from "../support/open-watch.ts";
-import type { NoAnswer, ProxyAnswer } from "../support/fault-proxy.ts";
-import type { Call, Run, ActiveFault } from "./run.ts";
+import type { ProxyAnswer, Steering } from "../support/fault-proxy.ts";
+import type { ActiveFault } from "./run.ts";
 
-/**
- * How many more or fewer writes of one object a fault may cause than the undisturbed runs.
- * `statuses` are more status writes: a status tells of progress by the clock, and fewer may come,
- * down to one, where a fault brings changes together.
- */
-export interface Allowance {
-  readonly creates: number;
-  readonly updates: number;
-  readonly deletes: number;
-  readonly statuses: number;
-}
+/** A fault of a run in this process. */
+export type InProcessFault = Fault<InProcessBackend>;
 
-/**
- * When a fault is injected: at the k-th write of a run (`of` counts only some), or before one of the
- * scenario's changes; both from 1.
- */
-export type Moment =
-  | { readonly at: "call"; readonly number: number; readonly of?: RegExp }
-  | { readonly at: "change"; readonly number: number };
-
-/** A kind of failure. */
-export interface Fault {
-  readonly name: string;
-  readonly moments: readonly Moment["at"][];
-  readonly allowance: Allowance;
-  /** What is injected when the moment is a write. */
-  readonly call?: (call: Call, run: Run) => Promise<ProxyAnswer | NoAnswer>;
-  /** What is injected beside a write, or before a change; what it answers goes on from then on. */
-  readonly begin?: (instance: Instance, run: Run) => ActiveFault | Promise<ActiveFault>;
-  /** Lists of an earlier time are kept for it. */
-  readonly needsLists?: boolean;
-  /** An Event that is refused is not told again: the API server may have no room for it. */
-  readonly losesEvents?: boolean;
-}
-
-/** What all faults may cause unless one says otherwise. */
-const usual: Allowance = { creates: 0, updates: 0, deletes: 0, statuses: 3 };
+type Active = ActiveFault<InProcessBackend>;
 
 /**
  * A watch brings what came after an old list, one of copies perhaps before one of SharedSecrets:
  * then a copy is written back to what the old list said, and on again. The API server's own lists
  * are never old (they are asked for without a resourceVersion).
  */
-const backAndForth: Allowance = { ...usual, updates: 2 };
+const backAndForth: Allowance = { ...usualAllowance, updates: 2 };
 
-const atCalls: Fault["moments"] = ["call"];
-const anywhere: Fault["moments"] = ["call", "change"];
+const atCalls: InProcessFault["moments"] = ["call"];
+const anywhere: InProcessFault["moments"] = ["call", "change"];
 
 function refused(status: number, reason: string, retryAfter?: number): ProxyAnswer {
   const text = JSON.stringify({
@@ -67,55 +35,55 @@ function refused(status: number, reason: string, retryAfter?: number): ProxyAnsw
 }
 
 /** The API server answers a write with a refusal instead of doing it. */
-function refusal(status: number, reason: string, retryAfter?: number): Fault {
+function refusal(status: number, reason: string, retryAfter?: number): InProcessFault {
   return {
     name: `answer-${status}`,
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     call: async () => refused(status, reason, retryAfter),
   };
 }
 
 /** Everybody's requests fail, and their watches break, for so many milliseconds of the clock. */
-function outage(name: string, ms: number): Fault {
+function outage(name: string, ms: number): InProcessFault {
   return {
     name,
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     losesEvents: true,
     begin(_, run) {
-      const end = run.now() + ms;
+      const end = run.backend.now() + ms;
       for (const watch of run.watches) watch.cut();
-      return { steering: { refuses: () => run.now() < end } };
+      return { steering: { refuses: () => run.backend.now() < end } };
     },
   };
 }
 
 /** All faults. */
-export const faults: readonly Fault[] = [
+export const faults: readonly InProcessFault[] = [
   {
     name: "crash-before",
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     async call({ instance }, run) {
-      await run.restart(instance);
+      await run.backend.restart(instance);
       return "drop";
     },
   },
   {
     name: "crash-after",
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     async call({ instance, forward }, run) {
       await forward();
-      await run.restart(instance);
+      await run.backend.restart(instance);
       return "drop";
     },
   },
   {
     name: "lost-answer",
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     async call({ forward }) {
       await forward();
       return "drop";
@@ -124,13 +92,13 @@ export const faults: readonly Fault[] = [
   {
     name: "swallowed-request",
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     call: async () => "swallow",
   },
   {
     name: "swallowed-answer",
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     async call({ forward }) {
       await forward();
       return "swallow";
@@ -139,7 +107,7 @@ export const faults: readonly Fault[] = [
   {
     name: "delayed-request",
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     async call({ forward, instance }) {
       await instance.proxy.aside(() => pause(80));
       return forward();
@@ -148,7 +116,7 @@ export const faults: readonly Fault[] = [
   {
     name: "late-commit",
     moments: atCalls,
-    allowance: usual,
+    allowance: usualAllowance,
     call({ forward, instance }, run) {
       const settled = Promise.withResolvers<void>();
       const sent = settled.promise.then(() => forward());
@@ -174,13 +142,15 @@ export const faults: readonly Fault[] = [
   {
     name: "overload",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     losesEvents: true,
     begin(_, run) {
-      const end = run.now() + leaseTimes.renewDeadline / 4;
+      const end = run.backend.now() + leaseTimes.renewDeadline / 4;
       const tooMany = refused(429, "TooManyRequests", 1);
       return {
-        steering: { write: async (_request, forward) => (run.now() < end ? tooMany : forward()) },
+        steering: {
+          write: async (_request, forward) => (run.backend.now() < end ? tooMany : forward()),
+        },
       };
     },
   },
@@ -188,21 +158,21 @@ export const faults: readonly Fault[] = [
     name: "foreign-webhook",
     moments: ["change"],
     // What fails for 30 s is said, and that it ended.
-    allowance: { ...usual, statuses: 6 },
+    allowance: { ...usualAllowance, statuses: 6 },
     losesEvents: true,
     begin(_, run) {
-      const end = run.now() + 40_000;
+      const end = run.backend.now() + 40_000;
       const failing = refused(500, "InternalError");
-      const write: NonNullable<ActiveFault["steering"]>["write"] = async (request, forward) =>
-        run.now() < end && request.plural.endsWith("bindings") ? failing : forward();
+      const write: NonNullable<Steering["write"]> = async (request, forward) =>
+        run.backend.now() < end && request.plural.endsWith("bindings") ? failing : forward();
       // The longest wait after a failure is a minute.
-      return { steering: { write }, finish: once(() => run.pass(100_000)) };
+      return { steering: { write }, finish: once(() => run.backend.pass(100_000)) };
     },
   },
   {
     name: "cut-watches",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     begin(_, run) {
       for (const watch of run.watches) watch.cut();
       return {};
@@ -211,16 +181,16 @@ export const faults: readonly Fault[] = [
   {
     name: "half-open-watches",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     begin(_, run) {
       for (const watch of run.watches) watch.silence();
-      return { finish: once(() => run.pass(160_000)) };
+      return { finish: once(() => run.backend.pass(160_000)) };
     },
   },
   {
     name: "duplicate-events",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     begin() {
       const event = (_watch: OpenWatch, _line: unknown, deliver: () => void) => {
         deliver();
@@ -232,19 +202,19 @@ export const faults: readonly Fault[] = [
   {
     name: "delay-events",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     begin: (_, run) => delayEvents(run),
   },
   {
     name: "swallow-event",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     begin: (_, run) => swallowEvent(run),
   },
   {
     name: "expire-watches",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     begin(_, run) {
       for (const watch of run.watches) watch.expire();
       return {};
@@ -256,7 +226,7 @@ export const faults: readonly Fault[] = [
     allowance: backAndForth,
     needsLists: true,
     async begin(instance, run) {
-      await run.restart(instance);
+      await run.backend.restart(instance);
       return staleLists(run);
     },
   },
@@ -275,53 +245,38 @@ export const faults: readonly Fault[] = [
   {
     name: "down",
     moments: ["change"],
-    allowance: usual,
+    allowance: usualAllowance,
     begin(instance, run) {
-      run.kill(instance);
+      run.backend.kill(instance);
       return { finish: async () => false };
     },
   },
   {
     name: "pause",
     moments: anywhere,
-    allowance: usual,
+    allowance: usualAllowance,
     async begin(instance, run) {
-      instance.stand();
-      await run.start(instance.name, "b");
-      return { finish: once(async () => instance.goOn()) };
+      instance.pause();
+      await run.backend.start({ program: instance.name, identity: "b" });
+      return { finish: once(async () => instance.resume()) };
     },
   },
 ];
 
-function once(work: () => Promise<void>): () => Promise<boolean> {
-  let isDone = false;
-  return async () => {
-    if (isDone) return false;
-    isDone = true;
-    await work();
-    return true;
-  };
-}
-
-function staleLists(run: Run): ActiveFault {
-  const list: NonNullable<ActiveFault["steering"]>["list"] = (request) => {
-    const earlier = run.earlierList(request);
-    run.forgetEarlierList(request);
-    return earlier;
-  };
-  return { steering: { list } };
+function staleLists(run: InProcessRun): Active {
+  return { steering: { list: (request) => run.lists.take(request) } };
 }
 
 /** Every other object's events come late; those of one object stay in order. */
-function delayEvents(run: Run): ActiveFault {
+function delayEvents(run: InProcessRun): Active {
   const last = new Map<string, Promise<void>>();
-  const event: NonNullable<ActiveFault["steering"]>["event"] = (watch, line, deliver) => {
+  const event: NonNullable<Steering["event"]> = (watch, line, deliver) => {
     const subject = subjectOf(watch, line);
-    if (!isChosen(subject, run.seed)) return deliver();
-    run.pendingEvents += 1;
+    if (!isChosen(subject, run.backend.seed)) return deliver();
+    run.backend.pendingEvents += 1;
     const turn = Promise.all([last.get(subject), pause(60)]).then(() => {
-      run.pendingEvents -= 1;
-      run.moved();
+      run.backend.pendingEvents -= 1;
+      run.backend.moved();
       deliver();
     });
     last.set(subject, turn);
@@ -334,7 +289,7 @@ function isChosen(subject: string, seed: number): boolean {
 }
 
 /** The next event never comes; a later one of its object does, or a 410 in the end. */
-function swallowEvent(run: Run): ActiveFault {
+function swallowEvent(run: InProcessRun): Active {
   let swallowed: { readonly subject: string; readonly selection: string } | undefined;
   let isOver = false;
   return {

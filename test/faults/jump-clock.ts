@@ -50,13 +50,13 @@ export class JumpClock implements Clock {
   }
 
   /** Stands still: nobody is woken, as in a process that gets no turn. */
-  stand(): void {
+  pause(): void {
     this.#stoodAt ??= this.monotonic();
     for (const entry of this.#wakes) clearTimeout(entry.timer);
   }
 
   /** Goes on as if it had never stood: the time has passed all the same. */
-  goOn(): void {
+  resume(): void {
     this.#stoodAt = undefined;
     this.#fireDue();
     for (const entry of this.#wakes) this.#arm(entry);

@@ -30,7 +30,7 @@ export class Ledger {
   readonly #began: number;
 
   /** `now` answers milliseconds of the clock that the controllers of the run share. */
-  constructor(view: View, now: () => number = () => performance.now()) {
+  constructor(view: View, now: () => number) {
     this.#view = view;
     this.#now = now;
     this.#began = now();

@@ -1,5 +1,5 @@
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import type { ApiRequest } from "../support/api-request.ts";
+import { type ApiRequest, apiRequest } from "../support/api-request.ts";
 import { Ledger } from "./ledger.ts";
 import type { ProxyAnswer, ProxyEvents } from "../support/fault-proxy.ts";
 import type { View } from "../support/visible-objects.ts";
@@ -27,12 +27,26 @@ export class Logbook {
   readonly ledger: Ledger;
   readonly writes: AskedWrite[] = [];
   readonly leases: LeaseWrite[] = [];
+  readonly #touched = new Set<string>();
 
-  constructor(view: View) {
-    this.ledger = new Ledger(view);
+  /** `now` answers milliseconds of the clock that the instances of the run share. */
+  constructor(view: View, now: () => number) {
+    this.ledger = new Ledger(view, now);
   }
 
-  /** Enters what a proxy tells of; `process` names who is behind it now. */
+  /** Notes that somebody has written to the collection of this path. */
+  touch(path: string): void {
+    this.#touched.add(collectionOf(path));
+  }
+
+  /** Takes the collections that were written to since they were taken last. */
+  takeTouched(): readonly string[] {
+    const touched = [...this.#touched];
+    this.#touched.clear();
+    return touched;
+  }
+
+  /** Records the traffic of a proxy; `process` names the process behind it now. */
   eventsOf(process: () => string): ProxyEvents {
     const open = new Map<ApiRequest, AskedWrite>();
     return {
@@ -51,6 +65,7 @@ export class Logbook {
         open.set(request, write);
       },
       onCommit: (request, sent, answer) => {
+        this.touch(request.path);
         this.ledger.commit(request, sent, answer);
         const write = open.get(request);
         open.delete(request);
@@ -99,4 +114,11 @@ export class Logbook {
       holder: stringAt(recordAt(JSON.parse(sent), "spec"), "holderIdentity") ?? "",
     });
   }
+}
+
+/** The collection, over all namespaces, of the object or collection that a path names. */
+function collectionOf(path: string): string {
+  const { plural } = apiRequest({ url: path });
+  const root = /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)/.exec(path)?.[0] ?? "";
+  return `${root}/${plural}`;
 }

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
-import { faults } from "./faults.ts";
+import { faults, type InProcessFault } from "./faults.ts";
 import { Worker } from "./worker.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
-import { warmUp } from "./play.ts";
+import { play, warmUp } from "./in-process-play.ts";
 import { scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
 import { startProxiedCluster } from "../support/proxied-cluster.ts";
@@ -36,10 +36,10 @@ async function main(): Promise<number> {
     );
     await Promise.all(workers.map(warmUp));
     const chosen = scenarios.filter(({ name }) => name.includes(values.scenario));
-    const learned = await learn(workers, chosen, { seed, lessons: 3 });
+    const learned = await learn(workers, chosen, { seed, lessons: 3, play });
     for (const [{ name }, { calls, changes }] of learned)
       say(`${name}: ${calls} writes, ${changes} changes`);
-    const matching = cellsOf(learned, seed).filter(
+    const matching = cellsOf(learned, faults, seed).filter(
       ({ fault, moment }) =>
         fault.name.includes(values.fault) &&
         `${moment.at} ${moment.number}`.startsWith(values.moment),
@@ -55,8 +55,8 @@ async function main(): Promise<number> {
     say(
       `${chosen.length} scenarios x ${faults.length} faults x ${points} moments: ${cells.length} runs, SEED=${seed}, ${workers.length} at a time, after ${seconds()}`,
     );
-    const played: Played[] = [];
-    const onPlayed = (one: Played) => {
+    const played: Played<InProcessFault>[] = [];
+    const onPlayed = (one: Played<InProcessFault>) => {
       played.push(one);
       if (one.problems.length > 0)
         say(`FAILED ${cellName(one)}\n  ${one.problems.join("\n").replaceAll("\n", "\n  ")}`);
@@ -64,10 +64,10 @@ async function main(): Promise<number> {
       if (played.length % 100 === 0)
         say(`${played.length} of ${cells.length} runs after ${seconds()}`);
     };
-    await playAll(workers, cells, { learned, onPlayed });
+    await playAll(workers, cells, { learned, play, onPlayed });
     const failed = played.filter(({ problems }) => problems.length > 0);
     say(
-      `${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ injected }) => !injected).length} ended before the fault's moment`,
+      `${played.length} runs with 1 seed (SEED=${seed}) in ${seconds()}: ${failed.length} failed, ${played.filter(({ injectedAt }) => injectedAt === undefined).length} ended before the fault's moment`,
     );
     for (const one of failed) say(`  ${cellName(one)}`);
     return failed.length === 0 ? 0 : 1;

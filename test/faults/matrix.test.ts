@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { faults } from "./faults.ts";
+import { faults, type InProcessFault } from "./faults.ts";
 import { givesUp, makesAnew, neverRests } from "./broken-controllers.ts";
 import { Worker } from "./worker.ts";
 import { cellName, cellsOf, learn, type Played, playAll } from "./matrix.ts";
 import { type Expectation, judge } from "./oracles.ts";
-import { play, type PlayOptions, warmUp } from "./play.ts";
+import { type InProcessPlayOptions, play, warmUp } from "./in-process-play.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
@@ -35,16 +35,17 @@ beforeAll(async () => {
     Array.from({ length: sample.workers }, (_, index) => Worker.open(cluster, `worker${index}`)),
   );
   await Promise.all(workers.map(warmUp));
-  learned = await learn(workers, [...copying, ...drawn], { seed, lessons: 2 });
+  learned = await learn(workers, [...copying, ...drawn], { seed, lessons: 2, play });
 });
 
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a controller behind a faulty network", () => {
   it(`comes to the same end, with the same writes, whatever fault is injected (${sample.runs} runs, SEED=${seed})`, async () => {
-    const played: Played[] = [];
-    await playAll(workers, shuffled(cellsOf(learned, seed), seed).slice(0, sample.runs), {
+    const played: Played<InProcessFault>[] = [];
+    await playAll(workers, shuffled(cellsOf(learned, faults, seed), seed).slice(0, sample.runs), {
       learned,
+      play,
       onPlayed: (one) => played.push(one),
     });
     const failed = played.filter(({ problems }) => problems.length > 0);
@@ -55,7 +56,7 @@ describe.skipIf(!hasDedicatedClusters)("a controller behind a faulty network", (
 
 interface Broken {
   readonly what: string;
-  readonly assemble: NonNullable<PlayOptions["assemble"]>;
+  readonly assemble: NonNullable<InProcessPlayOptions["assemble"]>;
   readonly fault: string;
   /** The writes of which the n-th is disturbed, as the ledger calls them. */
   readonly of: RegExp;

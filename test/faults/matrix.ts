@@ -1,37 +1,46 @@
-import { type Fault, faults, type Moment } from "./faults.ts";
-import type { Worker } from "./worker.ts";
-import { type Expectation, expectationOf, judge, problemsOf } from "./oracles.ts";
-import { type Outcome, play, type PlayOptions } from "./play.ts";
+import { type Moment } from "./fault.ts";
+import { type Expectation, expectationOf, judge, type JudgedFault, problemsOf } from "./oracles.ts";
+import type { Outcome } from "./play.ts";
 import type { Scenario } from "./scenarios.ts";
+import type { Worker } from "./worker.ts";
 
-/** One run of the matrix. */
-export interface Cell {
+/** A fault at a moment of a scenario: one run of the matrix. */
+export interface Cell<F> {
   readonly scenario: Scenario;
-  readonly fault: Fault;
+  readonly fault: F;
   readonly moment: Moment;
   readonly seed: number;
 }
 
 /** A cell that was played. */
-export interface Played extends Cell {
-  /** False when the run came to its end before the fault's moment. */
-  readonly injected: boolean;
+export interface Played<F> extends Cell<F> {
+  /** Undefined when the run came to its end before the fault's moment. */
+  readonly injectedAt: string | undefined;
   /** Empty when all is well. */
   readonly problems: readonly string[];
   readonly trace: readonly string[];
 }
 
+/** Plays a scenario, undisturbed unless something is injected. */
+export type Play<F> = (options: {
+  readonly worker: Worker;
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly injection?: { readonly fault: F; readonly moment: Moment };
+}) => Promise<Outcome>;
+
 /** How to learn: `lessons` is how often each scenario is played. */
 export interface Learning {
   readonly seed: number;
   readonly lessons: number;
+  readonly play: Play<never>;
 }
 
 /** What each scenario comes to when nothing disturbs it. */
 export async function learn(
   workers: readonly Worker[],
   scenarios: readonly Scenario[],
-  { seed, lessons }: Learning,
+  { seed, lessons, play }: Learning,
 ): Promise<ReadonlyMap<Scenario, Expectation>> {
   const learned = new Map<Scenario, Expectation>();
   await onWorkers(workers, scenarios, async (worker, scenario) => {
@@ -46,11 +55,12 @@ export async function learn(
   return learned;
 }
 
-/** Every fault at every write and before every change. */
-export function cellsOf(
+/** Every one of these faults at every write and before every change. */
+export function cellsOf<F extends { readonly moments: readonly Moment["at"][] }>(
   learned: ReadonlyMap<Scenario, Expectation>,
+  faults: readonly F[],
   seed: number,
-): readonly Cell[] {
+): readonly Cell<F>[] {
   return [...learned].flatMap(([scenario, { calls, changes }]) =>
     faults.flatMap((fault) => {
       const moments = fault.moments.flatMap((at) =>
@@ -65,43 +75,43 @@ export function cellsOf(
 }
 
 /** What a run is called: what it takes to repeat it. */
-export function cellName({ scenario, fault, moment, seed }: Cell): string {
+export function cellName({
+  scenario,
+  fault,
+  moment,
+  seed,
+}: Cell<{ readonly name: string }>): string {
   return `${scenario.name} / ${fault.name} / ${moment.at} ${moment.number} / seed ${seed}`;
 }
 
 /** What playing cells needs. */
-export interface MatrixOptions extends Pick<PlayOptions, "assemble"> {
+export interface MatrixOptions<F> {
   readonly learned: ReadonlyMap<Scenario, Expectation>;
-  readonly onPlayed: (played: Played) => void;
+  readonly play: Play<F>;
+  readonly onPlayed: (played: Played<F>) => void;
 }
 
 /** Plays all cells, as many at a time as there are workers. */
-export async function playAll(
+export async function playAll<F extends JudgedFault>(
   workers: readonly Worker[],
-  cells: readonly Cell[],
-  { learned, onPlayed, ...options }: MatrixOptions,
+  cells: readonly Cell<F>[],
+  { learned, play, onPlayed }: MatrixOptions<F>,
 ): Promise<void> {
   await onWorkers(workers, cells, async (worker, cell) => {
     const { scenario, fault, moment, seed } = cell;
     const expected = learned.get(scenario);
     if (expected === undefined) throw new Error(`nothing was learned of ${scenario.name}`);
-    const outcome = await play({
-      worker,
-      scenario,
-      seed,
-      injection: { fault, moment },
-      ...options,
-    });
+    const outcome = await play({ worker, scenario, seed, injection: { fault, moment } });
     onPlayed({
       ...cell,
-      injected: outcome.injectedAt !== undefined,
+      injectedAt: outcome.injectedAt,
       problems: problemsOf(judge(outcome, expected, fault)),
       trace: outcome.trace,
     });
   });
 }
 
-/** Does the work for all items, one after the other in each worker. */
+/** Does the work for all items, one after the other on each worker. */
 export async function onWorkers<T>(
   workers: readonly Worker[],
   items: readonly T[],

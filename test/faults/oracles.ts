@@ -1,6 +1,6 @@
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import type { Snapshot } from "../support/snapshot.ts";
-import type { Allowance, Fault } from "./faults.ts";
+import type { Allowance } from "./fault.ts";
 import type { Counts } from "./ledger.ts";
 import type { Outcome } from "./play.ts";
 import type { RetryAllowance } from "./scenarios.ts";
@@ -52,12 +52,16 @@ export interface Verdict {
   readonly mistakes: readonly string[];
 }
 
+/** What of a fault decides how a run with it is judged. */
+export interface JudgedFault {
+  readonly allowance: Allowance;
+  readonly losesEvents?: boolean;
+  /** There where it is injected at a write, and decides what becomes of that. */
+  readonly call?: unknown;
+}
+
 /** Compares a disturbed run with undisturbed ones. */
-export function judge(
-  outcome: Outcome,
-  expected: Expectation,
-  fault: Pick<Fault, "allowance" | "losesEvents" | "call">,
-): Verdict {
+export function judge(outcome: Outcome, expected: Expectation, fault: JudgedFault): Verdict {
   const losesEvents =
     fault.losesEvents === true ||
     (fault.call !== undefined && outcome.injectedAt?.includes(" events ") === true);

@@ -1,29 +1,21 @@
-import { setTimeout as pause } from "node:timers/promises";
-import type { assembleController } from "../../src/controllers/assemble.ts";
 import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
-import type { Fault, Moment } from "./faults.ts";
-import type { Worker } from "./worker.ts";
-import type { Counts } from "./ledger.ts";
-import { type Call, Run } from "./run.ts";
-import { type Change, isStep, type Scenario, signingKeys } from "./scenarios.ts";
-import type { View } from "../support/visible-objects.ts";
-import { performWithWebhook } from "./webhook-actions.ts";
-import { webhookStateOf } from "./webhook-state.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
+import type { View } from "../support/visible-objects.ts";
+import type { Backend } from "./backend.ts";
+import { FaultInjector, type Injection } from "./fault-injector.ts";
+import type { Counts } from "./ledger.ts";
+import type { Run } from "./run.ts";
+import { isStep, type Scenario } from "./scenarios.ts";
+import { webhookStateOf } from "./webhook-state.ts";
+import type { Worker } from "./worker.ts";
 
-/** What a fault does to a scenario, and when. */
-export interface Injection {
-  readonly fault: Fault;
-  readonly moment: Moment;
-}
-
-/** How a scenario is played; `assemble` replaces Latchkey's own controller. */
-export interface PlayOptions {
+/** How a scenario is played. */
+export interface PlayOptions<B extends Backend> {
   readonly worker: Worker;
   readonly scenario: Scenario;
-  readonly seed: number;
-  readonly injection?: Injection;
-  readonly assemble?: typeof assembleController;
+  readonly injection?: Injection<B> | undefined;
+  /** Sets up the run in names of its own. */
+  readonly runIn: (view: View) => Run<B>;
 }
 
 /** What came of a run. */
@@ -39,8 +31,8 @@ export interface Outcome {
   /** What Latchkey's log calls a mistake of its own, and runs that never come to rest. */
   readonly mistakes: readonly string[];
   /**
-   * The write at which the fault was injected, or the change before which it did; undefined when its moment
-   * never came.
+   * The write at which the fault was injected, or the change before which it was; undefined when
+   * its moment never came.
    */
   readonly injectedAt: string | undefined;
   /** The run's story, one line for each write, answer and jump of the clock. */
@@ -48,57 +40,80 @@ export interface Outcome {
 }
 
 /** Plays a scenario in names of its own and takes everything away again. */
-export async function play({
+export async function playScenario<B extends Backend>({
   worker,
   scenario,
-  seed,
   injection,
-  assemble,
-}: PlayOptions): Promise<Outcome> {
-  const { cluster } = worker;
+  runIn,
+}: PlayOptions<B>): Promise<Outcome> {
   const view = await worker.nextView();
-  const run = new Run({
-    cluster,
-    view,
-    seed,
-    ...(scenario.programs === undefined ? {} : { programs: scenario.programs }),
-    ...(assemble === undefined ? {} : { assemble }),
-  });
+  const run = runIn(view);
+  const { logbook, backend } = run;
+  const injector = new FaultInjector(run, injection);
   const changes = scenario.changes(view);
   let late: readonly string[] = [];
   let calls: readonly string[] = [];
-  const injector = new FaultInjector(run, injection);
-  try {
-    for (const { by = {}, until, ...request } of scenario.grounds(view))
-      await run.perform(by, request, until);
-    await run.startMissing();
+  let endState: Snapshot = [];
+  const play = async () => {
+    for (const action of scenario.grounds(view)) await run.perform([action]);
+    await backend.startMissing();
     await run.settle();
-    const made = run.ledger.asked.length;
+    const made = logbook.ledger.asked.length;
     injector.arm();
     for (const [index, change] of changes.entries()) {
       await injector.beforeChange(index + 1);
-      await perform(run, cluster, change);
-      await run.startMissing();
+      await (isStep(change) ? run.perform(change) : backend.change(change));
+      await backend.startMissing();
       await run.settle();
     }
-    calls = run.ledger.asked.slice(made);
+    calls = logbook.ledger.asked.slice(made);
     late = await run.quiet();
-  } catch (error) {
-    run.mistakes.push(error instanceof Error ? error.message : String(error));
-  }
-  const endState = await endStateOf(cluster, view);
-  run.end();
-  await worker.tidy(view);
+  };
+  await during(run, {
+    worker,
+    view,
+    play,
+    after: async () => {
+      endState = await endStateOf(worker.cluster, view);
+    },
+  });
   return {
     endState,
-    counts: run.ledger.counts,
+    counts: logbook.ledger.counts,
     calls,
     changes: changes.length,
     late,
     mistakes: run.mistakes,
     injectedAt: injector.injectedAt,
-    trace: run.ledger.trace,
+    trace: logbook.ledger.trace,
   };
+}
+
+/** What happens in a run, and where. */
+export interface Scene {
+  readonly worker: Worker;
+  readonly view: View;
+  readonly play: () => Promise<void>;
+  /** Looks at what there is while the instances still run, whatever came of the play. */
+  readonly after?: () => Promise<void>;
+}
+
+/**
+ * Plays a scene in a run, ends the run and takes everything away again; what fails is a mistake of
+ * the run.
+ */
+export async function during<B extends Backend>(
+  run: Run<B>,
+  { worker, view, play, after }: Scene,
+): Promise<void> {
+  try {
+    await play();
+  } catch (error) {
+    run.mistakes.push(error instanceof Error ? error.message : String(error));
+  }
+  await after?.();
+  await run.end();
+  await worker.tidy(view);
 }
 
 /** All that Latchkey has made or judged in a run, without what differs between runs. */
@@ -110,77 +125,4 @@ export async function endStateOf(cluster: ProxiedCluster, view: View): Promise<S
       .replaceAll(/"keyID": "[\w-]{43}"/g, '"keyID": "kid"')
       .replaceAll(/latchkey-connector-[0-9a-f]{32}\/[0-9a-f]{64}/g, "a claim"),
   );
-}
-
-/** Plays nothing, so that the worker has signing keys. */
-export async function warmUp(worker: Worker): Promise<void> {
-  const nothing: Scenario = { name: "nothing", grounds: () => [], changes: () => [] };
-  await play({ worker, scenario: nothing, seed: 0 });
-  const { system } = await worker.nextView();
-  await worker.cluster.arrange({ method: "GET", path: signingKeys({ prefix: "", system }) });
-}
-
-async function perform(run: Run, cluster: ProxiedCluster, change: Change): Promise<void> {
-  if ("use" in change || "admit" in change) await performWithWebhook(run, cluster, change);
-  else if ("passMs" in change) await run.pass(change.passMs);
-  else if ("leapMs" in change) await run.jump(change.leapMs);
-  else if ("outageMs" in change) {
-    for (const instance of run.instances) run.kill(instance);
-    await run.jump(change.outageMs);
-    await run.startMissing();
-  } else if ("nextSecond" in change) await pause(1_000);
-  else if (isStep(change))
-    await Promise.all(
-      change.map(({ by = {}, until, ...request }) => run.perform(by, request, until)),
-    );
-}
-
-/** Lets a fault loose at its moment. */
-class FaultInjector {
-  readonly #run: Run;
-  readonly #injection: Injection | undefined;
-  #calls = 0;
-  injectedAt: string | undefined;
-
-  constructor(run: Run, injection: Injection | undefined) {
-    this.#run = run;
-    this.#injection = injection;
-  }
-
-  arm(): void {
-    if (this.#injection?.moment.at === "call")
-      this.#run.activate({ onCall: (call) => this.#onCall(call) });
-  }
-
-  async beforeChange(number: number): Promise<void> {
-    if (this.#injection?.fault.needsLists === true && this.injectedAt === undefined)
-      await this.#run.recordLists();
-    const instance = [...this.#run.instances].find(({ name }) => name === this.#run.names.at(-1));
-    if (
-      this.#injection?.moment.at !== "change" ||
-      this.#injection.moment.number !== number ||
-      instance === undefined
-    )
-      return;
-    this.injectedAt = `change ${number}`;
-    this.#run.activate((await this.#injection.fault.begin?.(instance, this.#run)) ?? {});
-  }
-
-  #onCall(call: Call) {
-    if (this.#injection?.moment.at !== "call") return undefined;
-    const { fault, moment } = this.#injection;
-    const asked = this.#run.ledger.asked.at(-1) ?? "";
-    if (moment.of?.test(asked) !== false) this.#calls += 1;
-    if (this.#calls !== moment.number) return undefined;
-    this.injectedAt = asked;
-    this.#run.activate({});
-    if (fault.call !== undefined) return fault.call(call, this.#run);
-    return this.#begin(call, fault);
-  }
-
-  async #begin(call: Call, fault: Fault) {
-    const active = await fault.begin?.(call.instance, this.#run);
-    this.#run.activate(active ?? {});
-    return call.forward();
-  }
 }

@@ -1,16 +1,14 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Fault } from "./faults.ts";
-import type { ProcessCall, ProcessRun } from "./process-run.ts";
-import type { ProxyAnswer } from "../support/fault-proxy.ts";
-import type { LeaseSeconds, Replica } from "./replica.ts";
+import { type Fault, once, usualAllowance } from "./fault.ts";
+import type { ProcessBackend, ProcessRun } from "./process-backend.ts";
+import type { LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 
 /** What may happen to a real process at a write. */
-export interface ProcessFault extends Pick<Fault, "name" | "allowance"> {
+export interface ProcessFault extends Fault<ProcessBackend> {
   readonly lease: LeaseSeconds;
-  readonly inject: (call: ProcessCall, run: ProcessRun) => Promise<ProxyAnswer | "drop">;
 }
 
-const allowance: Fault["allowance"] = { creates: 0, updates: 0, deletes: 0, statuses: 3 };
+const atCalls = { moments: ["call"], allowance: usualAllowance } as const;
 
 /** The default ones, which no slow machine loses. */
 export const calmLease: LeaseSeconds = { duration: 15, deadline: 10, retry: 2 };
@@ -21,64 +19,64 @@ const shortLease: LeaseSeconds = { duration: 5, deadline: 3, retry: 1 };
 /** Kills, and pauses past the Lease while another process leads. */
 export const processFaults: readonly ProcessFault[] = [
   {
+    ...atCalls,
     name: "kill-before",
-    allowance,
     lease: calmLease,
-    async inject({ replica }) {
-      await replica.kill();
+    async call({ instance }) {
+      await instance.kill();
       return "drop";
     },
   },
   {
+    ...atCalls,
     name: "kill-after",
-    allowance,
     lease: calmLease,
-    async inject({ replica, forward }) {
+    async call({ instance, forward }) {
       await forward();
-      await replica.kill();
+      await instance.kill();
       return "drop";
     },
   },
   {
+    ...atCalls,
     name: "pause-before",
-    allowance,
     lease: shortLease,
-    async inject({ replica, forward }, run) {
-      const { resumed } = await standAside(replica, run);
+    async call({ instance, forward }, run) {
+      const { resumed } = await pauseUntilSettled(instance, run);
       // The API server has it only now, when another one leads and has done everything.
       await resumed;
       return forward();
     },
   },
   {
+    ...atCalls,
     name: "pause-after",
-    allowance,
     lease: shortLease,
-    async inject({ replica, forward }, run) {
-      await standAside(replica, run);
+    async call({ instance, forward }, run) {
+      await pauseUntilSettled(instance, run);
       return forward();
     },
   },
 ];
 
 /**
- * Stops the process and has another one lead; answers when it was let go on, which is once
- * everything has come to rest.
+ * Pauses the process and has another one lead; answers when it is resumed, which is once everything
+ * has come to rest.
  */
-async function standAside(
-  replica: Replica,
+async function pauseUntilSettled(
+  instance: ProcessInstance,
   run: ProcessRun,
 ): Promise<{ readonly resumed: Promise<void> }> {
   const resumed = Promise.withResolvers<void>();
-  const { process } = replica;
-  replica.stand();
-  const other = run.start("b");
-  run.finish = async () => {
+  const { process } = instance;
+  instance.pause();
+  const other = run.backend.start({ program: "controller", identity: "b" });
+  const finish = once(async () => {
     await other;
     const seen = run.logbook.writes.length;
-    const dead = replica.controller.exited();
+    const dead = instance.controller.exited();
     resumed.resolve();
-    replica.goOn();
+    instance.resume();
     const exit = await Promise.race([dead, pause(60_000, undefined, { ref: false })]);
     if (exit?.code !== 1)
       run.mistakes.push(`${process} lost its Lease and ended with ${JSON.stringify(exit)}`);
@@ -88,7 +86,8 @@ async function standAside(
     run.mistakes.push(
       ...late.map(({ sentence }) => `${process} asked after its Lease: ${sentence}`),
     );
-  };
+  });
+  run.activate({ finish });
   await other;
   return { resumed: resumed.promise };
 }

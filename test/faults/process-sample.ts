@@ -1,17 +1,10 @@
-import type { Worker } from "./worker.ts";
-import { onWorkers } from "./matrix.ts";
-import { type Expectation, expectationOf, judge, problemsOf } from "./oracles.ts";
-import { type ProcessFault, processFaults } from "./process-faults.ts";
-import { inRealTime, playProcess } from "./process-play.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
 import { shuffled } from "../support/seeded-random.ts";
-
-/** A fault at one write of a scenario. */
-interface ProcessCell {
-  readonly scenario: Scenario;
-  readonly fault: ProcessFault;
-  readonly write: number;
-}
+import { type Cell, learn, playAll } from "./matrix.ts";
+import type { Expectation } from "./oracles.ts";
+import { type ProcessFault, processFaults } from "./process-faults.ts";
+import { inRealTime, playProcess, type ProcessPlayOptions } from "./process-play.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+import type { Worker } from "./worker.ts";
 
 /** What a sample is drawn from, and where it is played. */
 export interface SampleOptions {
@@ -42,25 +35,20 @@ function drawn({ seed, runs }: SampleOptions): readonly Scenario[] {
 
 /** Plays some scenarios undisturbed, and then each fault at writes that follow from the seed. */
 export async function playSample(options: SampleOptions): Promise<SampleResult> {
-  const { workers, program } = options;
-  const learned = new Map<Scenario, Expectation>();
-  await onWorkers(workers, drawn(options), async (worker, scenario) => {
-    learned.set(scenario, expectationOf([await playProcess({ worker, program, scenario })]));
-  });
+  const { workers, program, seed } = options;
+  const play = (of: Omit<ProcessPlayOptions, "program">) => playProcess({ ...of, program });
+  const learned = await learn(workers, drawn(options), { seed, lessons: 1, play });
   const cells = cellsOf(learned, options);
   const problems: Record<string, readonly string[]> = {};
   let injected = 0;
-  await onWorkers(workers, cells, async (worker, { scenario, fault, write }) => {
-    const outcome = await playProcess({ worker, program, scenario, injection: { fault, write } });
-    const expected = learned.get(scenario);
-    if (expected === undefined) throw new Error(`nothing was learned of ${scenario.name}`);
-    if (outcome.injectedAt !== undefined) injected += 1;
-    const losesEvents = outcome.injectedAt?.includes(" events ") === true;
-    const found = problemsOf(judge(outcome, expected, { ...fault, losesEvents }));
-    if (found.length > 0)
-      problems[
-        `${scenario.name} / ${fault.name} / write ${write} (${outcome.injectedAt ?? "never came"})`
-      ] = found;
+  await playAll(workers, cells, {
+    learned,
+    play,
+    onPlayed({ scenario, fault, moment, injectedAt, problems: found }) {
+      if (injectedAt !== undefined) injected += 1;
+      const name = `${scenario.name} / ${fault.name} / write ${moment.number}`;
+      if (found.length > 0) problems[`${name} (${injectedAt ?? "never came"})`] = found;
+    },
   });
   return { scenarios: learned.size, runs: cells.length, injected, problems };
 }
@@ -69,15 +57,18 @@ export async function playSample(options: SampleOptions): Promise<SampleResult> 
 function cellsOf(
   learned: ReadonlyMap<Scenario, Expectation>,
   { seed, runs }: SampleOptions,
-): readonly ProcessCell[] {
+): readonly Cell<ProcessFault>[] {
   const writes = [...learned].flatMap(([scenario, { calls }]) =>
-    Array.from({ length: calls }, (_, index) => ({ scenario, write: index + 1 })),
+    Array.from({ length: calls }, (_, index) => ({
+      scenario,
+      moment: { at: "call" as const, number: index + 1 },
+    })),
   );
   const each = Math.ceil(runs / processFaults.length);
   const cells = processFaults.flatMap((fault, index) =>
     shuffled(writes, seed + index)
       .slice(0, each)
-      .map((write) => ({ ...write, fault })),
+      .map((write) => ({ ...write, fault, seed })),
   );
   // The long ones first, so that no worker waits for one of them in the end.
   return cells.toReversed();

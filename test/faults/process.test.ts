@@ -3,9 +3,9 @@ import type { Snapshot } from "../support/snapshot.ts";
 import { bundleInto, hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { Worker } from "./worker.ts";
 import type { AskedWrite } from "./logbook.ts";
-import { warmUp } from "./play.ts";
+import { warmUp } from "./in-process-play.ts";
 import { playSample } from "./process-sample.ts";
-import type { LeaseSeconds, Replica } from "./replica.ts";
+import type { LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 import { type HandOver, Pair } from "./two-controllers.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 
@@ -87,7 +87,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     expect(await pair.outcome()).toEqual(undisturbed);
     expect(await pair.run.quiet()).toEqual([]);
     expect(pair.run.logbook.overlaps(excused)).toEqual([]);
-    expect(pair.run.replicas.flatMap((replica) => replica.mistakes())).toEqual([]);
+    expect(pair.run.backend.instances.flatMap((instance) => instance.mistakes())).toEqual([]);
   }
 
   it("does all the work while nobody disturbs it", async () => {
@@ -109,7 +109,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
       await one.controller.exited();
     });
     reportTimes("SIGKILL", handOver);
-    expect(handOver.holders).toEqual([other.name]);
+    expect(handOver.holders).toEqual([other.identity]);
     expect(leader.exits.at(-1)).toEqual({ code: null, signal: "SIGKILL" });
     await expectNoHarm();
   });
@@ -117,12 +117,12 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
   it("takes over from one that stands still, which begins no write when it goes on", async () => {
     pair.stream.begin();
     const { leader, other } = await pair.roles();
-    const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.stand()));
+    const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.pause()));
     reportTimes("SIGSTOP", handOver);
-    expect(handOver.holders).toEqual([other.name]);
+    expect(handOver.holders).toEqual([other.identity]);
     const woken = performance.now();
     const exited = leader.controller.exited();
-    leader.goOn();
+    leader.resume();
     expect(await exited).toEqual({ code: 1, signal: null });
     // No process looks at its Lease and sends in one step: a write that was between the two when it
     // stood still goes out now.
@@ -141,7 +141,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     const exited = leader.controller.exited();
     const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.proxy.hold()));
     reportTimes("loss of the network", handOver);
-    expect(handOver.holders).toEqual([other.name]);
+    expect(handOver.holders).toEqual([other.identity]);
     expect(await exited).toEqual({ code: 1, signal: null });
     const { refused, accepted } = await pair.deliverLate(leader, handOver);
     expect(refused + accepted).toBeGreaterThan(0);
@@ -157,14 +157,14 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
       const { other } = await pair.roles();
       const handOver = await pair.handOver(terminate);
       reportTimes(`SIGTERM, ${turn} restart of a rolling update`, handOver);
-      expect(handOver.holders).toEqual(["", other.name]);
+      expect(handOver.holders).toEqual(["", other.identity]);
       await pair.mend();
     }
     await expectNoHarm();
   });
 });
 
-async function terminate(leader: Replica): Promise<void> {
+async function terminate(leader: ProcessInstance): Promise<void> {
   const exited = leader.controller.exited();
   leader.controller.kill("SIGTERM");
   expect(await exited).toEqual({ code: 0, signal: null });

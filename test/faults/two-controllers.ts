@@ -4,8 +4,8 @@ import { ChangeStream, dataOf } from "./change-stream.ts";
 import type { Worker } from "./worker.ts";
 import type { AskedWrite } from "./logbook.ts";
 import { endStateOf } from "./play.ts";
-import { ProcessRun } from "./process-run.ts";
-import type { LeaseSeconds, Replica } from "./replica.ts";
+import { type ProcessRun, processRun } from "./process-backend.ts";
+import type { LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 import type { View } from "../support/visible-objects.ts";
 
 /** What two controllers need. */
@@ -33,37 +33,35 @@ export class Pair {
   readonly #worker: Worker;
   readonly #view: View;
   #marks = 0;
-  #onWrite: ((replica: Replica) => void) | undefined;
+  #onWrite: ((instance: ProcessInstance) => void) | undefined;
 
   private constructor({ worker, program, lease }: PairOptions, view: View) {
     this.#worker = worker;
     this.#view = view;
-    this.run = new ProcessRun({
-      cluster: worker.cluster,
-      view,
-      program,
-      lease,
-      restarts: false,
-      onCall: ({ replica }) => this.#onCall(replica),
-    });
+    this.run = processRun({ cluster: worker.cluster, view }, { program, lease, restarts: false });
+    this.run.activate({ onCall: ({ instance }) => this.#onCall(instance) });
     this.stream = new ChangeStream(this.run, view);
   }
 
   static async start(options: PairOptions): Promise<Pair> {
     const pair = new Pair(options, await options.worker.nextView());
     await pair.stream.prepare();
-    await Promise.all(["a", "b"].map((name) => pair.run.start(name)));
+    await Promise.all(
+      ["a", "b"].map((identity) => pair.run.backend.start({ program: "controller", identity })),
+    );
     await pair.run.settle();
     return pair;
   }
 
   /** The one that leads and the other one; who has died is started again. */
-  async roles(): Promise<{ readonly leader: Replica; readonly other: Replica }> {
+  async roles(): Promise<{ readonly leader: ProcessInstance; readonly other: ProcessInstance }> {
     const leading = async () => {
-      for (const replica of this.run.replicas) replica.revive();
-      const vitals = await Promise.all(this.run.replicas.map((replica) => replica.vitals()));
-      const leader = this.run.replicas[vitals.findIndex((one) => one?.isLeading === true)];
-      const other = this.run.replicas.find((replica) => replica !== leader);
+      for (const instance of this.run.backend.instances) instance.revive();
+      const vitals = await Promise.all(
+        this.run.backend.instances.map((instance) => instance.vitals()),
+      );
+      const leader = this.run.backend.instances[vitals.findIndex((one) => one?.isLeading === true)];
+      const other = this.run.backend.instances.find((instance) => instance !== leader);
       return leader && other && vitals.every((one) => one !== undefined) && { leader, other };
     };
     return eventually(leading, { what: "one of two to lead", every: 20 });
@@ -73,7 +71,7 @@ export class Pair {
    * Lets `act` take the lead from the leader amid changes; answers when the other one has done what
    * was wanted after that.
    */
-  async handOver(act: (leader: Replica) => void | Promise<void>): Promise<HandOver> {
+  async handOver(act: (leader: ProcessInstance) => void | Promise<void>): Promise<HandOver> {
     const { leader, other } = await this.roles();
     const { writes, leases } = this.run.logbook;
     const [asked, given, begun] = [writes.length, leases.length, performance.now()];
@@ -84,7 +82,7 @@ export class Pair {
     const isFirst = ({ process, request }: AskedWrite) =>
       process === other.process && request.plural !== "events";
     const first = await eventually(() => writes.slice(asked).find(isFirst), {
-      what: `${other.name} to write`,
+      what: `${other.identity} to write`,
       every: 20,
     });
     const reached = await eventually(() => this.#copyWith(text), {
@@ -98,7 +96,7 @@ export class Pair {
       holders: leases
         .slice(given)
         .map(({ holder }) => holder)
-        .filter((holder, index, all) => holder !== leader.name && holder !== all[index - 1]),
+        .filter((holder, index, all) => holder !== leader.identity && holder !== all[index - 1]),
     };
   }
 
@@ -106,10 +104,10 @@ export class Pair {
    * Does something in the moment in which a process has asked for a write and the API server does
    * not know of it yet.
    */
-  async atNextWrite(replica: Replica, act: () => void): Promise<void> {
+  async atNextWrite(instance: ProcessInstance, act: () => void): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#onWrite = (asking) => {
-      if (asking !== replica) return;
+      if (asking !== instance) return;
       this.#onWrite = undefined;
       act();
       done.resolve();
@@ -122,7 +120,7 @@ export class Pair {
    * process that led.
    */
   async deliverLate(
-    { proxy }: Replica,
+    { proxy }: ProcessInstance,
     { old }: HandOver,
   ): Promise<{ readonly refused: number; readonly accepted: number }> {
     const held = this.run.logbook.fencedWrites(old).filter(({ answer }) => answer === undefined);
@@ -146,16 +144,16 @@ export class Pair {
    * Ends every disturbance, starts again what has died, and waits until both follow the cluster.
    */
   async mend(): Promise<void> {
-    for (const replica of this.run.replicas) {
-      replica.proxy.release();
-      replica.goOn();
+    for (const instance of this.run.backend.instances) {
+      instance.proxy.release();
+      instance.resume();
     }
-    for (const replica of this.run.replicas) replica.revive();
-    await Promise.all(this.run.replicas.map(({ controller }) => controller.waitReady()));
+    for (const instance of this.run.backend.instances) instance.revive();
+    await Promise.all(this.run.backend.instances.map(({ controller }) => controller.waitReady()));
   }
 
-  #onCall(replica: Replica): undefined {
-    this.#onWrite?.(replica);
+  #onCall(instance: ProcessInstance): undefined {
+    this.#onWrite?.(instance);
   }
 
   /** When a copy with that text was written. */

@@ -8,7 +8,7 @@ import {
   type Caller,
 } from "../support/cluster-connection.ts";
 import { requesters } from "../support/scenario.ts";
-import type { Run } from "./run.ts";
+import type { InProcessRun } from "./in-process-backend.ts";
 import type { View } from "../support/visible-objects.ts";
 import { clockOf, passTo } from "./walk-clock.ts";
 import { type Report, reportOf } from "./walk-report.ts";
@@ -19,7 +19,7 @@ import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** What a fixture needs. */
 export interface WalkFixtureOptions {
-  readonly run: Run;
+  readonly run: InProcessRun;
   readonly cluster: ProxiedCluster;
   readonly view: View;
   readonly subject: Pick<Walk, "kind" | "name">;
@@ -122,7 +122,7 @@ export class WalkFixture {
 
   /** Waits until the object is gone. */
   async becomesGone(): Promise<void> {
-    await this.#options.run.perform(admin, this.#real({ method: "GET", path: this.#path }), [404]);
+    await this.#perform({ method: "GET", path: this.#path }, [404]);
   }
 
   async state(): Promise<State> {
@@ -224,16 +224,16 @@ export class WalkFixture {
     const answer = await this.#options.cluster.ask(by, this.#real(request));
     // A run waits until its controller has seen what somebody else has written.
     if (request.method !== "GET")
-      await this.#options.run.perform(
-        admin,
-        this.#real({ method: "GET", path: this.#path }),
-        [200, 404],
-      );
+      await this.#perform({ method: "GET", path: this.#path }, [200, 404]);
     return answer;
   }
 
   async #arrange(request: Ask): Promise<void> {
-    await this.#options.run.perform(admin, this.#real(request), [200, 201]);
+    await this.#perform(request, [200, 201]);
+  }
+
+  async #perform(request: Ask, until: readonly number[]): Promise<void> {
+    await this.#options.run.perform([{ ...this.#real(request), by: admin, until }]);
   }
 
   #real<T>(value: T): T {

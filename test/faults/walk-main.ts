@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { Worker } from "./worker.ts";
-import { warmUp } from "./play.ts";
+import { warmUp } from "./in-process-play.ts";
 import { walkKinds } from "./walk-values.ts";
 import { takeWalks, type Walked } from "./walks.ts";
 import { startProxiedCluster } from "../support/proxied-cluster.ts";

@@ -1,8 +1,8 @@
 import { isRecord, recordAt } from "../../src/api/parse.ts";
 import { snapshotOf, type Snapshot } from "../support/snapshot.ts";
 import type { Worker } from "./worker.ts";
-import type { PlayOptions } from "./play.ts";
-import { Run } from "./run.ts";
+import { type InProcessOptions, type InProcessRun, inProcessRun } from "./in-process-backend.ts";
+import { during } from "./play.ts";
 import type { View } from "../support/visible-objects.ts";
 import { clockOf, passTo } from "./walk-clock.ts";
 import { WalkFixture } from "./walk-fixture.ts";
@@ -20,7 +20,7 @@ export interface Moment {
 }
 
 /** Where a run of one object takes place. */
-export interface Part extends Pick<PlayOptions, "assemble"> {
+export interface Part extends Pick<InProcessOptions, "assemble"> {
   readonly worker: Worker;
   readonly seed: number;
   readonly subject: Pick<Walk, "kind" | "name">;
@@ -68,7 +68,7 @@ export async function takeWalk(
   let [endState, rightState]: Snapshot[] = [[], []];
   let [bornAt, endedAt] = [0, 0];
   let by = firstRequester;
-  const play = async (run: Run, fixture: WalkFixture, see: () => Promise<Snapshot>) => {
+  const play = async (run: InProcessRun, fixture: WalkFixture, see: () => Promise<Snapshot>) => {
     for (const [index, step] of steps.entries()) {
       await takeStep({ run, fixture, history, counts }, step);
       if (step.settled || index === steps.length - 1)
@@ -119,7 +119,11 @@ export async function reachAfresh(
   return { endState, problems };
 }
 
-type Scene = (run: Run, fixture: WalkFixture, see: () => Promise<Snapshot>) => Promise<void>;
+type Scene = (
+  run: InProcessRun,
+  fixture: WalkFixture,
+  see: () => Promise<Snapshot>,
+) => Promise<void>;
 
 /**
  * Plays a scene before a controller that has come to rest, and takes everything away again; answers
@@ -131,26 +135,25 @@ async function inRun(
 ): Promise<readonly string[]> {
   const { cluster } = worker;
   const view = sized(await worker.nextView());
-  const run = new Run({ cluster, view, seed, ...(assemble === undefined ? {} : { assemble }) });
+  const run = inProcessRun(
+    { cluster, view },
+    { seed, ...(assemble === undefined ? {} : { assemble }) },
+  );
   const fixture = new WalkFixture({ run, cluster, view, subject });
-  try {
+  const see = async () => normalized(await snapshotOf(cluster, view.prefix.slice(0, -1)));
+  const play = async () => {
     await fixture.prepare();
-    await run.startMissing();
+    await run.backend.startMissing();
     await run.settle();
     await fixture.becomesYounger();
-    await scene(run, fixture, async () =>
-      normalized(await snapshotOf(cluster, view.prefix.slice(0, -1))),
-    );
-  } catch (error) {
-    run.mistakes.push(error instanceof Error ? error.message : String(error));
-  }
-  run.end();
-  await worker.tidy(view);
+    await scene(run, fixture, see);
+  };
+  await during(run, { worker, view, play });
   return run.mistakes.map((mistake) => `mistake: ${mistake}`);
 }
 
 interface Scenery {
-  readonly run: Run;
+  readonly run: InProcessRun;
   readonly fixture: WalkFixture;
   readonly history: Moment[];
   readonly counts: WalkCounts;
@@ -189,12 +192,13 @@ async function settle(scenery: Scenery): Promise<readonly string[]> {
  * Writes that are asked for when nothing has changed, by the controller and by one that has just
  * started.
  */
-async function staysQuiet(run: Run): Promise<readonly string[]> {
+async function staysQuiet(run: InProcessRun): Promise<readonly string[]> {
   const late = await run.quiet();
-  const asked = run.ledger.asked.length;
-  for (const instance of [...run.instances]) await run.restart(instance);
+  const { ledger } = run.logbook;
+  const asked = ledger.asked.length;
+  for (const instance of [...run.backend.instances]) await run.backend.restart(instance);
   await run.settle();
-  return [...late, ...run.ledger.asked.slice(asked).map((write) => `${write} after a restart`)];
+  return [...late, ...ledger.asked.slice(asked).map((write) => `${write} after a restart`)];
 }
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 import { keepsBindings, keepsCopies, staysWrong } from "./broken-controllers.ts";
 import { Worker } from "./worker.ts";
-import { type PlayOptions, warmUp } from "./play.ts";
+import { type InProcessPlayOptions, warmUp } from "./in-process-play.ts";
 import { Judge } from "./walk-judge.ts";
 import type { WalkAction, Walk, WalkStep } from "./walk-steps.ts";
 import { takeWalks, type Walked } from "./walks.ts";
@@ -61,7 +61,7 @@ const walkOf = (...actions: readonly WalkAction[]): Walk => ({
 
 interface Broken {
   readonly what: string;
-  readonly assemble: NonNullable<PlayOptions["assemble"]>;
+  readonly assemble: NonNullable<InProcessPlayOptions["assemble"]>;
   readonly walk: Walk;
   readonly seen: RegExp;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Worker } from "./worker.ts";
-import type { PlayOptions } from "./play.ts";
+import type { InProcessOptions } from "./in-process-backend.ts";
 import { Judge, type Judgement, stepText } from "./walk-judge.ts";
 import { type Walk, walksOf } from "./walk-steps.ts";
 import { type WalkKind, walkKinds } from "./walk-values.ts";
@@ -8,7 +8,7 @@ import { type WalkKind, walkKinds } from "./walk-values.ts";
 /**
  * Which walks to take: those of `seed` and the seeds that follow. Every seed is a walk of one kind.
  */
-export interface WalksOptions extends Pick<PlayOptions, "assemble"> {
+export interface WalksOptions extends Pick<InProcessOptions, "assemble"> {
   readonly seed: number;
   readonly walks: number;
   /** All unless told; the seeds of other kinds are passed over. */

@@ -3,7 +3,7 @@ import jsonPatch from "fast-json-patch";
 import { isTrueAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { admin, type Answer, type Caller } from "../support/cluster-connection.ts";
-import type { Run } from "./run.ts";
+import type { InProcessBackend } from "./in-process-backend.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** Somebody presents a key until its last use is recorded. */
@@ -30,7 +30,7 @@ export interface Admission {
  * try again.
  */
 export async function performWithWebhook(
-  run: Run,
+  backend: InProcessBackend,
   cluster: ProxiedCluster,
   change: Use | Admission,
 ): Promise<void> {
@@ -44,16 +44,16 @@ export async function performWithWebhook(
       kind: "TokenReview",
       spec: { token: key },
     };
-    return again(run, async () => {
-      await run.askWebhook(webhookPaths.tokenReview, review);
+    return again(backend, async () => {
+      await backend.askWebhook(webhookPaths.tokenReview, review);
       return (await recorded()) !== before;
     });
   }
-  return again(run, () => tryToApply(run, cluster, change.admit));
+  return again(backend, () => tryToApply(backend, cluster, change.admit));
 }
 
 async function tryToApply(
-  run: Run,
+  backend: InProcessBackend,
   cluster: ProxiedCluster,
   { by, collection, name, spec, object }: Admission["admit"],
 ): Promise<boolean> {
@@ -72,7 +72,7 @@ async function tryToApply(
     object: wanted,
     oldObject: stored === undefined ? null : old,
   };
-  const answer = await run.askWebhook(webhookPaths.connectorData, {
+  const answer = await backend.askWebhook(webhookPaths.connectorData, {
     apiVersion: "admission.k8s.io/v1",
     kind: "AdmissionReview",
     request,
@@ -93,13 +93,13 @@ async function tryToApply(
   return sent.code === 200 || sent.code === 201;
 }
 
-async function again(run: Run, isDone: () => Promise<boolean>): Promise<void> {
+async function again(backend: InProcessBackend, isDone: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isDone()); tries += 1) {
     if (tries > 600) throw new Error("the webhook never does what it is asked for");
-    await run.startMissing();
+    await backend.startMissing();
     await pause(10);
     // A webhook that has just started needs real time, to list and to open its watches; a clock far
     // ahead makes what is new look old.
-    if (tries > 200) await run.jump();
+    if (tries > 200) await backend.jump();
   }
 }

@@ -1,5 +1,5 @@
 import { lowsOf, type Point, slopeOf } from "../support/slope.ts";
-import { valuesOf } from "../support/dedicated-cluster.ts";
+import { valuesOf } from "../support/controller-vitals.ts";
 
 /** What /metrics says of a controller's memory and mistakes. */
 export interface Sample {

@@ -4,8 +4,9 @@ import { admin, connect, send, type Answer, type Ask, type Caller } from "./clus
 import { findOrBuildControlPlane } from "./binaries.ts";
 import { startControlPlane, type StartedControlPlane } from "./control-plane.ts";
 import { startController, type LatchkeyProcess, type LatchkeyOptions } from "./latchkey-process.ts";
-import { eventually } from "./eventually.ts";
+import { readVitals } from "./controller-vitals.ts";
 import { repository } from "./install.ts";
+import { untilStill } from "./until-still.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 
 /**
@@ -100,34 +101,25 @@ export function bundleInto(directory: string): string {
 }
 
 /**
- * Waits until the controller leads, no key waits for a worker, and no pass has ended for a second.
+ * Waits until the controller leads, no key waits for a worker, and no reconcile has ended for a second.
  */
 export async function settled(
   controller: Pick<LatchkeyProcess, "url">,
   within = 150_000,
 ): Promise<void> {
-  const quiet = { looks: 0, passes: Number.NaN };
+  let before = Number.NaN;
   const look = async () => {
-    const metrics = await (await fetch(`${controller.url}/metrics`)).text();
-    const sum = (name: string) =>
-      valuesOf(metrics, name).reduce((total, value) => total + value, 0);
-    const passes = sum("controller_runtime_reconcile_total");
-    const isQuiet =
-      sum("leader_election_master_status") === 1 &&
-      sum("workqueue_depth") === 0 &&
-      passes > 0 &&
-      passes === quiet.passes;
-    quiet.passes = passes;
-    quiet.looks = isQuiet ? quiet.looks + 1 : 0;
-    return quiet.looks >= 10;
+    const { isLeading, waiting, reconciles } = await readVitals(controller.url);
+    const isQuiet = isLeading && waiting === 0 && reconciles > 0 && reconciles === before;
+    before = reconciles;
+    return isQuiet;
   };
-  await eventually(look, { what: "the controller to have nothing to do", within });
-}
-
-/** The values of a metric in Prometheus' text format, whatever their labels. */
-export function valuesOf(metrics: string, name: string): readonly number[] {
-  const lines = metrics
-    .split("\n")
-    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
-  return lines.map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
+  await untilStill({
+    // A controller that does not run answers nothing.
+    isQuiet: () => look().catch(() => false),
+    looks: 10,
+    everyMs: 100,
+    within,
+    failure: () => `waited ${within / 1000} s for the controller to have nothing to do`,
+  });
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { stringAt } from "../../src/api/parse.ts";
 import { type LatchkeyProcess, startController } from "../support/latchkey-process.ts";
-import { valuesOf } from "../support/dedicated-cluster.ts";
+import { readVitals, type Vitals } from "../support/controller-vitals.ts";
 import type { Exit } from "../support/tied-child.ts";
-import type { Logbook } from "./logbook.ts";
-import { FaultProxy, type Steering } from "../support/fault-proxy.ts";
+import { type BackendContext, type Instance, isMistake } from "./backend.ts";
+import { FaultProxy } from "../support/fault-proxy.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
@@ -15,17 +15,16 @@ export interface LeaseSeconds {
   readonly retry: number;
 }
 
-/** How a replica is started. */
-export interface ReplicaOptions {
+/** How a process is started. */
+export interface ProcessInstanceOptions {
   readonly cluster: ProxiedCluster;
   readonly view: View;
   /** The bundle of Latchkey. */
   readonly program: string;
   /** Names it in the Lease, the same over its restarts. */
-  readonly name: string;
-  readonly logbook: Logbook;
+  readonly identity: string;
   readonly lease: LeaseSeconds;
-  readonly steering?: (replica: Replica) => Steering;
+  readonly traffic: BackendContext<ProcessInstance>["traffic"];
   /** Whether it is started again whenever it dies, as a pod's container is. */
   readonly restarts: boolean;
 }
@@ -33,44 +32,35 @@ export interface ReplicaOptions {
 /** From a death to the next start: a process that cannot live shall not keep the machine busy. */
 const restartMs = 50;
 
-/** What the process says of itself on /metrics. */
-export interface Vitals {
-  readonly isLeading: boolean;
-  readonly waiting: number;
-  readonly passes: number;
-}
-
 /** A real `latchkey controller` process behind a proxy of its own. */
-export class Replica {
-  readonly name: string;
+export class ProcessInstance implements Instance {
+  readonly identity: string;
   readonly exits: Exit[] = [];
   #proxy: FaultProxy | undefined;
   #controller: LatchkeyProcess | undefined;
   #isWanted: boolean;
-  #isStanding = false;
+  #isPaused = false;
   #isAlive = true;
 
-  private constructor({ name, restarts }: ReplicaOptions) {
-    this.name = name;
+  private constructor({ identity, restarts }: ProcessInstanceOptions) {
+    this.identity = identity;
     this.#isWanted = restarts;
   }
 
-  static async start(options: ReplicaOptions): Promise<Replica> {
-    const { cluster, view, program, name, lease, logbook, steering } = options;
-    const replica = new Replica(options);
-    const events = logbook.eventsOf(() => replica.process);
+  static async start(options: ProcessInstanceOptions): Promise<ProcessInstance> {
+    const { cluster, view, program, identity, lease, traffic } = options;
+    const instance = new ProcessInstance(options);
     const proxy = await FaultProxy.start({
       upstream: cluster.upstream,
       view,
-      steering: steering?.(replica) ?? {},
-      events,
+      ...traffic(() => instance),
     });
-    replica.#proxy = proxy;
-    replica.#controller = await startController({
+    instance.#proxy = proxy;
+    instance.#controller = await startController({
       // Only its own kubeconfig leads through the proxy.
       controlPlane: { ...cluster.controlPlane, url: proxy.url },
       program,
-      identity: name,
+      identity,
       restart: "never",
       args: [
         `--lease-duration=${lease.duration}s`,
@@ -78,28 +68,28 @@ export class Replica {
         `--retry-period=${lease.retry}s`,
       ],
       env: { LATCHKEY_NAMESPACE: view.system },
-      onDeath: (exit) => replica.#onDeath(exit),
+      onDeath: (exit) => instance.#onDeath(exit),
     });
-    return replica;
+    return instance;
   }
 
   get proxy(): FaultProxy {
-    if (this.#proxy === undefined) throw new Error(`${this.name} was never started`);
+    if (this.#proxy === undefined) throw new Error(`${this.identity} was never started`);
     return this.#proxy;
   }
 
   get controller(): LatchkeyProcess {
-    if (this.#controller === undefined) throw new Error(`${this.name} was never started`);
+    if (this.#controller === undefined) throw new Error(`${this.identity} was never started`);
     return this.#controller;
   }
 
   /** Names the process of now: another one after each restart. */
   get process(): string {
-    return `${this.name}${this.#controller?.starts ?? 1}`;
+    return `${this.identity}${this.#controller?.starts ?? 1}`;
   }
 
-  get isStanding(): boolean {
-    return this.#isStanding;
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
   /** SIGKILL; resolves when the process is dead. */
@@ -110,14 +100,14 @@ export class Replica {
   }
 
   /** SIGSTOP: the process gets no turn any more. */
-  stand(): void {
-    this.#isStanding = true;
+  pause(): void {
+    this.#isPaused = true;
     this.controller.kill("SIGSTOP");
   }
 
   /** SIGCONT. */
-  goOn(): void {
-    this.#isStanding = false;
+  resume(): void {
+    this.#isPaused = false;
     this.controller.kill("SIGCONT");
   }
 
@@ -144,17 +134,7 @@ export class Replica {
   async vitals(): Promise<Vitals | undefined> {
     try {
       // A process that is stopped while it is asked would not answer before it goes on.
-      const metrics = await (
-        await fetch(`${this.controller.url}/metrics`, { signal: AbortSignal.timeout(2_000) })
-      ).text();
-      const sum = (metric: string) =>
-        valuesOf(metrics, metric).reduce((total, value) => total + value, 0);
-      const isLeading = sum("leader_election_master_status") === 1;
-      return {
-        isLeading,
-        waiting: sum("workqueue_depth"),
-        passes: sum("controller_runtime_reconcile_total"),
-      };
+      return await readVitals(this.controller.url, AbortSignal.timeout(2_000));
     } catch {
       return undefined;
     }
@@ -166,15 +146,15 @@ export class Replica {
       .split("\n")
       .filter((line) => line !== "");
     return lines
-      .filter((line) => !line.startsWith("{") || isMistake(JSON.parse(line)))
-      .map((line) => `${this.name}: ${line}`);
+      .filter((line) => !line.startsWith("{") || isMistakeLine(JSON.parse(line)))
+      .map((line) => `${this.identity}: ${line}`);
   }
 
   /** Stops it for good, and its proxy. */
   async end(): Promise<void> {
     this.#isWanted = false;
     this.proxy.release();
-    this.goOn();
+    this.resume();
     await this.controller.stop();
     this.proxy.kill();
   }
@@ -186,6 +166,6 @@ export class Replica {
   }
 }
 
-function isMistake(line: unknown): boolean {
-  return stringAt(line, "level") === "error" && stringAt(line, "message") !== "Lease lost";
+function isMistakeLine(line: unknown): boolean {
+  return isMistake(stringAt(line, "level"), stringAt(line, "message"));
 }

@@ -1,17 +1,20 @@
 import type { Logger } from "../../src/runtime/log.ts";
 import { apiServerName } from "../../src/webhooks/client-credentials.ts";
 import { type BusyMetrics, busyMetrics } from "./busy-metrics.ts";
+import { type Instance, isMistake } from "./backend.ts";
 import { JumpClock } from "./jump-clock.ts";
 import type { Program, ProgramName, RunningProgram } from "./programs.ts";
 import { FaultProxy, type ProxyOptions } from "../support/fault-proxy.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /** How a process of a run is started. */
-export interface InstanceOptions {
+export interface InProcessInstanceOptions {
   readonly cluster: ProxiedCluster;
   readonly identity: string;
+  /** Names it apart from those before it. */
+  readonly process: string;
   /** How far its clock is ahead of real time, in milliseconds. */
-  readonly offset: number;
+  readonly ahead: number;
   readonly random: () => number;
   readonly proxy: Omit<ProxyOptions, "upstream">;
   /** Told of log lines that stand for a mistake of Latchkey's own. */
@@ -23,7 +26,8 @@ export interface InstanceOptions {
 }
 
 /** One of Latchkey's programs in this process, behind a proxy and with a clock of its own. */
-export class Instance {
+export class InProcessInstance implements Instance {
+  readonly process: string;
   readonly clock: JumpClock;
   readonly proxy: FaultProxy;
   readonly #metrics: BusyMetrics;
@@ -31,25 +35,27 @@ export class Instance {
   readonly #program: Program;
   readonly #running: RunningProgram;
   readonly #stop = new AbortController();
-  #isStanding = false;
+  #isPaused = false;
 
   private constructor(
     {
       cluster,
       identity,
-      offset,
+      process,
+      ahead,
       random,
       onMistake,
       onEnd,
       name,
       program,
       ...options
-    }: InstanceOptions,
+    }: InProcessInstanceOptions,
     proxy: FaultProxy,
   ) {
     this.name = name;
+    this.process = process;
     this.#program = program;
-    this.clock = new JumpClock(offset);
+    this.clock = new JumpClock(ahead);
     this.proxy = proxy;
     this.#metrics = busyMetrics(() => options.proxy.events.onTraffic());
     const credentials = { ...cluster.credentials[program.account], server: proxy.url };
@@ -58,7 +64,7 @@ export class Instance {
       credentials,
       clock: this.clock,
       random,
-      log: listener(onMistake),
+      log: mistakeLog(onMistake),
       metrics: this.#metrics,
     });
     this.#running.run(this.#stop.signal).then(
@@ -67,15 +73,15 @@ export class Instance {
     );
   }
 
-  static async start(options: InstanceOptions): Promise<Instance> {
-    return new Instance(
+  static async start(options: InProcessInstanceOptions): Promise<InProcessInstance> {
+    return new InProcessInstance(
       options,
       await FaultProxy.start({ ...options.proxy, upstream: options.cluster.upstream }),
     );
   }
 
-  get isStanding(): boolean {
-    return this.#isStanding;
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
   get bugs(): number {
@@ -103,36 +109,36 @@ export class Instance {
     );
   }
 
-  /** The process gets no turn any more; what is on its way to it or from it waits. */
-  stand(): void {
-    this.#isStanding = true;
-    this.clock.stand();
+  pause(): void {
+    this.#isPaused = true;
+    this.clock.pause();
     this.proxy.hold();
   }
 
-  goOn(): void {
-    this.#isStanding = false;
-    this.clock.goOn();
+  resume(): void {
+    this.#isPaused = false;
+    this.clock.resume();
     this.proxy.release();
   }
 
-  /** Ends it as kill -9 does: at once, with nothing said to anybody. */
+  /** Ends it as kill -9 does: at once, without a word to the API server. */
   crash(): void {
     this.proxy.kill();
     this.#stop.abort();
-    this.clock.stand();
+    this.clock.pause();
     void this.#running.close();
   }
 }
 
-/** A lost Lease is an error too, and a fault may mean it. */
-function listener(onMistake: (line: string) => void): Logger {
+function mistakeLog(onMistake: (line: string) => void): Logger {
   return {
     debug() {},
     info() {},
     warn() {},
-    error: (fields, message) =>
-      message === "Lease lost" || onMistake(`${message} ${JSON.stringify(fields, withErrors)}`),
+    error(fields, message) {
+      if (isMistake("error", message))
+        onMistake(`${message} ${JSON.stringify(fields, withErrors)}`);
+    },
   };
 }
 

@@ -1,0 +1,57 @@
+import { listAt } from "../../src/api/parse.ts";
+import type { ApiRequest } from "../support/api-request.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
+import { isVisible, type View } from "../support/visible-objects.ts";
+
+/** Keeps what lists said at an earlier time, for faults that answer them again. */
+export class EarlierLists {
+  readonly #cluster: ProxiedCluster;
+  readonly #view: View;
+  readonly #requests = new Map<string, ApiRequest>();
+  readonly #lists = new Map<string, string>();
+
+  constructor(cluster: ProxiedCluster, view: View) {
+    this.#cluster = cluster;
+    this.#view = view;
+  }
+
+  /** Adds a list to those that are recorded. */
+  add(request: ApiRequest): void {
+    this.#requests.set(request.selection, request);
+  }
+
+  /** Keeps what all lists that were asked for would say now. */
+  async record(): Promise<void> {
+    await Promise.all([...this.#requests.values()].map((request) => this.#record(request)));
+  }
+
+  /** Takes the list of an earlier time, as it was recorded: it is answered once. */
+  take({ selection }: ApiRequest): string | undefined {
+    const list = this.#lists.get(selection);
+    this.#lists.delete(selection);
+    return list;
+  }
+
+  async #record(request: ApiRequest): Promise<void> {
+    const path = request.isStreamed ? pathOfList(request.path) : request.path;
+    const list = await this.#cluster.arrange({ method: "GET", path });
+    const items = listAt(list, "items").filter((item) =>
+      isVisible(this.#view, request.plural, item),
+    );
+    this.#lists.set(request.selection, JSON.stringify({ ...list, items }));
+  }
+}
+
+/** The same list in one answer. */
+function pathOfList(path: string): string {
+  const { pathname, searchParams } = new URL(path, "http://proxy");
+  for (const parameter of [
+    "watch",
+    "sendInitialEvents",
+    "resourceVersionMatch",
+    "allowWatchBookmarks",
+    "timeoutSeconds",
+  ])
+    searchParams.delete(parameter);
+  return `${pathname}?${searchParams.toString()}`;
+}

@@ -1,0 +1,64 @@
+import type { Backend } from "./backend.ts";
+import type { Fault, Moment } from "./fault.ts";
+import type { Call, Run } from "./run.ts";
+
+/** A fault, and when it is injected. */
+export interface Injection<B extends Backend> {
+  readonly fault: Fault<B>;
+  readonly moment: Moment;
+}
+
+/** Injects a fault at its moment. */
+export class FaultInjector<B extends Backend> {
+  readonly #run: Run<B>;
+  readonly #injection: Injection<B> | undefined;
+  #calls = 0;
+  /**
+   * The write at which the fault was injected, or the change before which it was; undefined when
+   * its moment never came.
+   */
+  injectedAt: string | undefined;
+
+  constructor(run: Run<B>, injection: Injection<B> | undefined) {
+    this.#run = run;
+    this.#injection = injection;
+  }
+
+  /** Counts writes from now on. */
+  arm(): void {
+    if (this.#injection?.moment.at === "call")
+      this.#run.activate({ onCall: (call) => this.#onCall(call) });
+  }
+
+  /** Injects the fault if this change is its moment. */
+  async beforeChange(number: number): Promise<void> {
+    if (this.#injection?.fault.needsLists === true && this.injectedAt === undefined)
+      await this.#run.lists.record();
+    const { target } = this.#run;
+    if (
+      this.#injection?.moment.at !== "change" ||
+      this.#injection.moment.number !== number ||
+      target === undefined
+    )
+      return;
+    this.injectedAt = `change ${number}`;
+    this.#run.activate((await this.#injection.fault.begin?.(target, this.#run)) ?? {});
+  }
+
+  #onCall(call: Call<B>) {
+    if (this.#injection?.moment.at !== "call") return undefined;
+    const { fault, moment } = this.#injection;
+    const asked = this.#run.logbook.ledger.asked.at(-1) ?? "";
+    if (moment.of?.test(asked) !== false) this.#calls += 1;
+    if (this.#calls !== moment.number) return undefined;
+    this.injectedAt = asked;
+    this.#run.activate({});
+    if (fault.call !== undefined) return fault.call(call, this.#run);
+    return this.#begin(call, fault);
+  }
+
+  async #begin(call: Call<B>, fault: Fault<B>) {
+    this.#run.activate((await fault.begin?.(call.instance, this.#run)) ?? {});
+    return call.forward();
+  }
+}

@@ -1,0 +1,285 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { assembleController } from "../../src/controllers/assemble.ts";
+import type { ProxiedCluster } from "../support/proxied-cluster.ts";
+import type { View } from "../support/visible-objects.ts";
+import { untilStill } from "../support/until-still.ts";
+import { type Backend, type BackendContext, neverSettles, type Start } from "./backend.ts";
+import { InProcessInstance } from "./in-process-instance.ts";
+import { type Program, type ProgramName, programsWith } from "./programs.ts";
+import { Run } from "./run.ts";
+import { RunClock } from "./run-clock.ts";
+import type { Change } from "./scenarios.ts";
+import type { Step } from "../support/scenario.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { performWithWebhook } from "./webhook-actions.ts";
+
+/** How programs run in this process. */
+export interface InProcessOptions {
+  readonly seed: number;
+  /** What runs; a controller alone unless told. */
+  readonly programs?: readonly ProgramName[];
+  /** Replaces Latchkey's own controller. */
+  readonly assemble?: typeof assembleController;
+}
+
+/** A run whose programs run in this process. */
+export type InProcessRun = Run<InProcessBackend>;
+
+/** A run in this process, on a clock that begins with it. */
+export function inProcessRun(
+  place: { readonly cluster: ProxiedCluster; readonly view: View },
+  options: InProcessOptions,
+): InProcessRun {
+  const clock = new RunClock();
+  const { cluster, view } = place;
+  return new Run({
+    cluster,
+    view,
+    now: () => clock.now(),
+    backend: (context: BackendContext<InProcessInstance>) =>
+      new InProcessBackend(context, clock, options),
+    target: (backend) => backend.target,
+  });
+}
+
+/**
+ * Real milliseconds without traffic that count as calm, in so many looks; the most that may pass
+ * without an answer before the clock jumps; and until a run that never settles fails.
+ */
+const times = { calm: 15, longestCalm: 250, looks: 5, stuck: 20_000, limit: 60_000 } as const;
+/** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
+const jumpMs = 5_000;
+
+/** Runs Latchkey's programs in this process, with clocks that jump. */
+export class InProcessBackend implements Backend<InProcessInstance> {
+  readonly instances = new Set<InProcessInstance>();
+  readonly seed: number;
+  /** Events that a fault holds back. */
+  pendingEvents = 0;
+  readonly #context: BackendContext<InProcessInstance>;
+  readonly #clock: RunClock;
+  readonly #names: readonly ProgramName[];
+  readonly #programs: Readonly<Record<ProgramName, Program>>;
+  readonly #random: () => number;
+  /** So long without traffic counts as calm, in milliseconds. */
+  #calmMs: number = times.calm;
+  #movedAt = performance.now();
+  #identity = "a";
+  #starts = 0;
+
+  constructor(
+    context: BackendContext<InProcessInstance>,
+    clock: RunClock,
+    { seed, programs = ["controller"], assemble = assembleController }: InProcessOptions,
+  ) {
+    this.#context = context;
+    this.#clock = clock;
+    this.seed = seed;
+    this.#random = seededRandom(seed);
+    this.#names = programs;
+    this.#programs = programsWith(assemble);
+  }
+
+  /** What runs of the last program that the run names. */
+  get target(): InProcessInstance | undefined {
+    return [...this.instances].find(({ name }) => name === this.#names.at(-1));
+  }
+
+  /** Milliseconds of the clock that all instances share, from an arbitrary start. */
+  now(): number {
+    return this.#clock.now();
+  }
+
+  /** Milliseconds by which that clock is ahead of real time. */
+  get ahead(): number {
+    return this.#clock.ahead;
+  }
+
+  /** Notes that something moved. */
+  moved(): void {
+    this.#movedAt = performance.now();
+  }
+
+  async startMissing(): Promise<void> {
+    const isRunning = (program: ProgramName) =>
+      [...this.instances].some(({ name }) => name === program);
+    for (const program of this.#names) if (!isRunning(program)) await this.start({ program });
+  }
+
+  async start({ program, identity = this.#identity }: Start): Promise<InProcessInstance> {
+    this.#identity = identity;
+    this.#starts += 1;
+    const { cluster, view, traffic, onMistake } = this.#context;
+    const { steering, events } = traffic(() => instance);
+    const instance: InProcessInstance = await InProcessInstance.start({
+      cluster,
+      identity,
+      process: `${program}${this.#starts}`,
+      ahead: this.#clock.ahead,
+      random: this.#random,
+      proxy: { view, steering, events: { ...events, onTraffic: () => this.moved() } },
+      onMistake,
+      name: program,
+      program: this.#programs[program],
+      // A process whose Lease is lost exits, and its supervisor starts it again unless another one
+      // leads.
+      onEnd: () => void this.#replace(instance),
+    });
+    this.instances.add(instance);
+    return instance;
+  }
+
+  kill(instance: InProcessInstance): void {
+    instance.crash();
+    if (instance.bugs > 0)
+      this.#context.onMistake("a reconcile threw what no failing machine explains");
+    this.instances.delete(instance);
+  }
+
+  /** Kills an instance and starts it again at once. */
+  async restart(instance: InProcessInstance): Promise<void> {
+    this.kill(instance);
+    await this.start({ program: instance.name });
+  }
+
+  async stop(): Promise<void> {
+    for (const instance of [...this.instances]) this.kill(instance);
+  }
+
+  /**
+   * Moves all clocks on and lets what that wakes come to an end: a request that the API server is
+   * still answering would be given up by the next jump, and nothing but the test's own haste would
+   * have lost its answer.
+   */
+  async jump(ms = jumpMs): Promise<void> {
+    this.#clock.advance(ms);
+    this.#context.logbook.ledger.note(`the clock jumps by ${ms} ms`);
+    for (const instance of this.instances) instance.clock.jump(ms);
+    const patient = performance.now() + times.stuck;
+    do await pause(2);
+    while (
+      [...this.instances].some(
+        ({ isPaused, proxy }) =>
+          !isPaused && (proxy.renewing > 0 || (proxy.inFlight > 0 && performance.now() < patient)),
+      )
+    );
+  }
+
+  /** Many jumps. */
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += jumpMs)
+      await this.jump(Math.min(jumpMs, ms - passed));
+  }
+
+  /**
+   * Waits until nothing is to be done and 15 seconds of the clock bring no write; throws when that
+   * takes a minute.
+   */
+  async untilQuiet(): Promise<void> {
+    const { ledger } = this.#context.logbook;
+    const deadline = performance.now() + times.limit;
+    for (let rounds = 0; rounds < 3; rounds += 1) {
+      const asked = ledger.asked.length;
+      await this.#calm(deadline);
+      await this.jump();
+      await this.#calm(deadline);
+      if (ledger.asked.length > asked) rounds = -1;
+    }
+  }
+
+  /** Sixty seconds of the clock and one of real time. */
+  async idle(): Promise<void> {
+    const end = performance.now() + 1_000;
+    await this.pass(60_000);
+    await pause(Math.max(0, end - performance.now()));
+  }
+
+  async beforeRetry(tries: number, last: string): Promise<void> {
+    if (tries > 400) throw new Error(last);
+    // Somebody has to do what is waited for.
+    await this.startMissing();
+    await pause(10);
+    if (tries > 3) await this.jump();
+  }
+
+  async change(change: Exclude<Change, Step>): Promise<void> {
+    if ("use" in change || "admit" in change)
+      await performWithWebhook(this, this.#context.cluster, change);
+    else if ("passMs" in change) await this.pass(change.passMs);
+    else if ("leapMs" in change) await this.jump(change.leapMs);
+    else if ("outageMs" in change) {
+      await this.stop();
+      await this.jump(change.outageMs);
+      await this.startMissing();
+    } else await pause(1_000);
+  }
+
+  /** Asks a webhook that has its turn; undefined when none answers. */
+  async askWebhook(path: string, review: object): Promise<unknown> {
+    const webhook = [...this.instances].find(
+      ({ name, isPaused }) => name === "webhook" && !isPaused,
+    );
+    return webhook?.ask(path, review);
+  }
+
+  async #replace(instance: InProcessInstance): Promise<void> {
+    if (!this.instances.has(instance)) return;
+    this.kill(instance);
+    await this.startMissing();
+  }
+
+  async #calm(deadline: number): Promise<void> {
+    const { cluster, logbook } = this.#context;
+    const began = performance.now();
+    await cluster.arrange({
+      method: "GET",
+      path: "/api/v1/namespaces?fieldSelector=metadata.name%3Dnobody",
+    });
+    // What the API server has to send on a busy machine takes as long as its answers do.
+    const latencyMs = performance.now() - began;
+    this.#calmMs = Math.min(Math.max(times.calm, 4 * latencyMs), times.longestCalm);
+    await this.#still(deadline);
+    for (let touched = logbook.takeTouched(); touched.length > 0; touched = logbook.takeTouched()) {
+      // The API server answers from its watch cache, once that has caught up: what it tells then is
+      // on its way.
+      await Promise.all(
+        touched.map((path) =>
+          cluster.arrange({
+            method: "GET",
+            path: `${path}?fieldSelector=metadata.name%3Dnobody`,
+          }),
+        ),
+      );
+      await this.#still(deadline);
+    }
+  }
+
+  // Looked at several times: a process that had no turn for a while finds its sockets only after
+  // its timers.
+  #still(deadline: number): Promise<void> {
+    let waitingSince = performance.now();
+    return untilStill({
+      isQuiet: () => this.#isCalm(),
+      looks: times.looks,
+      everyMs: 3,
+      within: deadline - performance.now(),
+      failure: () => neverSettles(this.#context.logbook),
+      onBusy: async () => {
+        const isAsked = [...this.instances].some(
+          ({ isPaused, proxy }) => !isPaused && proxy.inFlight > 0,
+        );
+        if (performance.now() - waitingSince < (isAsked ? times.stuck : 4 * this.#calmMs)) return;
+        await this.jump();
+        waitingSince = performance.now();
+      },
+    });
+  }
+
+  #isCalm(): boolean {
+    const running = [...this.instances].filter(({ isPaused }) => !isPaused);
+    const isIdle =
+      running.length > 0 &&
+      running.every((instance) => instance.isIdle() && instance.proxy.swallowed === 0);
+    return isIdle && this.pendingEvents === 0 && performance.now() - this.#movedAt >= this.#calmMs;
+  }
+}
