@@ -30,7 +30,7 @@ function commandLine(pid: string): string {
 }
 
 describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of our own", () => {
-  it("stands beside another one, and both stop without leaving a process or a file", async () => {
+  it("runs beside another one, and both stop without leaving a process or a file", async () => {
     const source = await findOrBuildControlPlane(silent);
     const pair = await Promise.all([
       startControlPlane(source),
@@ -52,7 +52,7 @@ describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of o
     expect(pair.filter(({ directory }) => existsSync(directory))).toEqual([]);
   });
 
-  it("dies with a parent that is killed, and its files go, too", async () => {
+  it("ends when its parent is killed, and its files are removed", async () => {
     const program = join(import.meta.dirname, "start-and-wait.ts");
     const parent = spawn(process.execPath, [program], { stdio: ["ignore", "pipe", "inherit"] });
     const directory = await new Promise<string>((resolve, reject) => {
@@ -69,7 +69,7 @@ describe.skipIf(!own || !existsSync("/proc/self/cmdline"))("a control plane of o
     });
   });
 
-  it("records who asked, and never what was in it", async () => {
+  it("audits who sent a request, and never its body", async () => {
     const { auditLogPath = "", ...controlPlane } = inject("controlPlane");
     const literal = `canary-${process.pid}-${Date.now()}`;
     const create = [

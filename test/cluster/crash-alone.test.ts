@@ -65,49 +65,56 @@ async function publishedKids(): Promise<readonly string[]> {
   return listAt(document, "keys").map((key) => stringAt(key, "kid") ?? "");
 }
 
-describe.skipIf(!hasDedicatedClusters)("a controller whose policies are missing at first", () => {
-  const key = { user: "alice", key: "lk.alone.0123456789" };
+describe.skipIf(!hasDedicatedClusters)(
+  "a controller that starts before the requester policies exist",
+  () => {
+    const key = { user: "alice", key: "lk.alone.0123456789" };
 
-  beforeAll(async () => {
-    cluster = await startDedicatedCluster({ install: false });
-    for (const directory of ["crds", "config/rbac"]) await apply(cluster.controlPlane, directory);
-    await allowRequesters(cluster);
-    await eventually(() => get(`${api}/ownedaccesskeys`), { what: "the kinds to be served" });
-    controller = await cluster.run({
-      args: ["--delete-expired-tokens-after=3s", "--delete-expired-keys-after=3s"],
+    beforeAll(async () => {
+      cluster = await startDedicatedCluster({ install: false });
+      for (const directory of ["crds", "config/rbac"]) await apply(cluster.controlPlane, directory);
+      await allowRequesters(cluster);
+      await eventually(() => get(`${api}/ownedaccesskeys`), { what: "the kinds to be served" });
+      controller = await cluster.run({
+        args: ["--delete-expired-tokens-after=3s", "--delete-expired-keys-after=3s"],
+      });
+      await controller.waitReady();
     });
-    await controller.waitReady();
-  });
 
-  it("trusts no object's word about its requester", async () => {
-    await make("DirectClusterEndpointToken", "early", {});
-    await make("OwnedAccessKey", "early", key);
-    for (const path of [tokenPath("early"), pathOf("OwnedAccessKey", "early")])
-      await becomesReady(path, "UnknownRequester");
-    expect(tokenIn(await get(tokenPath("early")))).toBeUndefined();
-  });
-
-  it("does not trust an object either that came with the policies", async () => {
-    await applyLatchkey(cluster.controlPlane, () => {});
-    await make("DirectClusterEndpointToken", "hasty", {});
-    await becomesReady(tokenPath("hasty"), "UnknownRequester");
-  });
-
-  it("trusts those that are made later, and never the earlier ones", async () => {
-    await policiesCount(cluster.controlPlane);
-    await make("DirectClusterEndpointToken", "late", {});
-    await becomesReady(tokenPath("late"), "Minted");
-    await settled(controller);
-    for (const path of [tokenPath("early"), tokenPath("hasty"), pathOf("OwnedAccessKey", "early")])
-      await becomesReady(path, "UnknownRequester");
-    expect(await cluster.ask(alice, { method: "GET", path: tokenPath("early") })).toMatchObject({
-      code: 403,
+    it("does not trust the requester annotation of an object made before them", async () => {
+      await make("DirectClusterEndpointToken", "early", {});
+      await make("OwnedAccessKey", "early", key);
+      for (const path of [tokenPath("early"), pathOf("OwnedAccessKey", "early")])
+        await becomesReady(path, "UnknownRequester");
+      expect(tokenIn(await get(tokenPath("early")))).toBeUndefined();
     });
-  });
-});
+
+    it("does not trust an object that was made together with them", async () => {
+      await applyLatchkey(cluster.controlPlane, () => {});
+      await make("DirectClusterEndpointToken", "hasty", {});
+      await becomesReady(tokenPath("hasty"), "UnknownRequester");
+    });
+
+    it("trusts objects that are made later, and still not the earlier ones", async () => {
+      await policiesCount(cluster.controlPlane);
+      await make("DirectClusterEndpointToken", "late", {});
+      await becomesReady(tokenPath("late"), "Minted");
+      await settled(controller);
+      for (const path of [
+        tokenPath("early"),
+        tokenPath("hasty"),
+        pathOf("OwnedAccessKey", "early"),
+      ])
+        await becomesReady(path, "UnknownRequester");
+      expect(await cluster.ask(alice, { method: "GET", path: tokenPath("early") })).toMatchObject({
+        code: 403,
+      });
+    });
+  },
+);
 
 describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
-  it("are made anew when their Secret is deleted, and sign every token again with the end it had", async () => {
+  it("are created again when their Secret is deleted, and sign every token again with the same expiry", async () => {
     await make("DirectClusterEndpointToken", "resigned", { ttl: 900 });
     const before = tokenIn(await becomesReady(tokenPath("resigned"), "Minted")) ?? "";
     await cluster.arrange({ method: "DELETE", path: signingKeys });
@@ -131,7 +138,7 @@ describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
     { how: "has lost its keys", data: { "keys.json": null } },
   ];
   it.each(spoiled)(
-    "are left alone when their Secret $how, and what stands is kept",
+    "are not replaced when their Secret $how, and existing tokens stay",
     async ({ data }) => {
       const before = await becomesReady(tokenPath("resigned"), "Minted");
       const spoilt = await cluster.arrange({
@@ -167,13 +174,13 @@ describe.skipIf(!hasDedicatedClusters)("the signing keys", () => {
   );
 });
 
-describe.skipIf(!hasDedicatedClusters)("an object whose life is over", () => {
+describe.skipIf(!hasDedicatedClusters)("an expired object", () => {
   const kinds = [
     { kind: "DirectClusterEndpointToken", spec: { ttl: 1 } },
     { kind: "OwnedAccessKey", spec: { user: "alice", key: "lk.over.0123456789", ttl: 1 } },
   ] as const;
   it.each(kinds)(
-    "is deleted when the retention of a $kind is over, and no grant of it is left",
+    "of kind $kind is deleted after its retention, together with its grant",
     async ({ kind, spec }) => {
       const path = pathOf(kind, "over");
       const { metadata } = await make(kind, "over", spec);
@@ -195,7 +202,7 @@ describe.skipIf(!hasDedicatedClusters)("an object whose life is over", () => {
     },
   );
 
-  it("is deleted under the rights that ship", () => {
+  it("is deleted with the RBAC that ships", () => {
     expect(shortcomings(latchkeyRecords(cluster.audit))).toEqual([]);
   });
 });

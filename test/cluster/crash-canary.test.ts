@@ -273,8 +273,8 @@ afterAll(async () => {
   stopWebhook();
 });
 
-describe.skipIf(!hasDedicatedClusters)("no secret is seen", () => {
-  it("though targets refuse their copies in every way there is", async () => {
+describe.skipIf(!hasDedicatedClusters)("no secret value appears", () => {
+  it("while every kind of refusal of a copy occurs", async () => {
     const failed = async () => recordAt(await statusOf(`${shared}/all`), "sync").failed === 4;
     await eventually(failed, { what: "four targets to have refused" });
     const { failures } = recordAt(await statusOf(`${shared}/all`), "sync");
@@ -309,7 +309,7 @@ describe.skipIf(!hasDedicatedClusters)("no secret is seen", () => {
     expect(shownIn(text)).toEqual([]);
   });
 
-  it("in any of these after a crash and with spoiled signing keys", async () => {
+  it("in any of these outputs after a crash and with damaged signing keys", async () => {
     controller.kill("SIGKILL");
     await controller.exited();
     controller.start();

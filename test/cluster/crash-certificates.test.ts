@@ -129,74 +129,71 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-describe.skipIf(!hasDedicatedClusters)(
-  "the Secret of the webhook's certificates is deleted",
-  () => {
-    it("and comes back as it was: keys work after the webhook and kube-apiserver have started again", async () => {
-      const before = await dataOf();
+describe.skipIf(!hasDedicatedClusters)("the Secret of the webhook's certificates", () => {
+  it("is created again unchanged when it is deleted, and keys work after restarts of the webhook and kube-apiserver", async () => {
+    const before = await dataOf();
+    await cluster.arrange({ method: "DELETE", path });
+    const isBack = async () => (await cluster.ask({}, { method: "GET", path })).code === 200;
+    await eventually(isBack, { what: "the Secret to come back" });
+    expect((await dataOf())["ca.crt"] === before["ca.crt"]).toBe(true);
+    for (const webhook of webhooks) {
+      await end(webhook);
+      await again(webhook);
+    }
+    await restartApiServer();
+    await becomesGood();
+    expect(await Promise.all(webhooks.map(readyz))).toEqual(webhooks.map(() => "200 ok\n"));
+    const after = await dataOf();
+    expect(Object.keys(before).filter((file) => before[file] !== after[file])).toEqual([]);
+  });
+
+  it("is created again unchanged each time, while two replicas run and another one starts", async () => {
+    const before = await dataOf();
+    const second = await run();
+    await second.waitReady();
+    for (let turn = 0; turn < 4; turn++) {
+      const third = turn === 0 ? await run() : webhooks[2];
+      if (third === undefined) throw new Error("no third replica");
+      if (turn > 0) third.start();
       await cluster.arrange({ method: "DELETE", path });
-      const isBack = async () => (await cluster.ask({}, { method: "GET", path })).code === 200;
-      await eventually(isBack, { what: "the Secret to come back" });
-      expect((await dataOf())["ca.crt"] === before["ca.crt"]).toBe(true);
-      for (const webhook of webhooks) {
-        await end(webhook);
-        await again(webhook);
-      }
-      await restartApiServer();
-      await becomesGood();
-      expect(await Promise.all(webhooks.map(readyz))).toEqual(webhooks.map(() => "200 ok\n"));
+      await third.waitReady();
       const after = await dataOf();
       expect(Object.keys(before).filter((file) => before[file] !== after[file])).toEqual([]);
-    });
+      await end(third);
+    }
+    webhooks = webhooks.slice(0, 2);
+    expect(await Promise.all(webhooks.map(readyz))).toEqual(["200 ok\n", "200 ok\n"]);
+    await end(second);
+    webhooks = webhooks.slice(0, 1);
+  });
 
-    it("again and again, while two replicas run and another one starts", async () => {
-      const before = await dataOf();
-      const second = await run();
-      await second.waitReady();
-      for (let turn = 0; turn < 4; turn++) {
-        const third = turn === 0 ? await run() : webhooks[2];
-        if (third === undefined) throw new Error("no third replica");
-        if (turn > 0) third.start();
-        await cluster.arrange({ method: "DELETE", path });
-        await third.waitReady();
-        const after = await dataOf();
-        expect(Object.keys(before).filter((file) => before[file] !== after[file])).toEqual([]);
-        await end(third);
-      }
-      webhooks = webhooks.slice(0, 2);
-      expect(await Promise.all(webhooks.map(readyz))).toEqual(["200 ok\n", "200 ok\n"]);
-      await end(second);
-      webhooks = webhooks.slice(0, 1);
+  it("is reported when it is damaged, and the webhook goes on serving", async () => {
+    const [webhook = await run()] = webhooks;
+    const before = await dataOf();
+    await cluster.arrange({
+      method: "PATCH",
+      path,
+      type: patchTypes.merge,
+      body: { data: { "tls.key": "Y2FuYXJ5" } },
     });
-
-    it("or edited to garbage: the webhook serves on and says so", async () => {
-      const [webhook = await run()] = webhooks;
-      const before = await dataOf();
-      await cluster.arrange({
-        method: "PATCH",
-        path,
-        type: patchTypes.merge,
-        body: { data: { "tls.key": "Y2FuYXJ5" } },
-      });
-      await eventually(
-        async () =>
-          /^200 ok\nwarning: Secret latchkey-webhook-certificates is invalid/.test(
-            await readyz(webhook),
-          ),
-        { what: "readiness to say so" },
-      );
-      expect(await codeOfNewKey()).toBe(200);
-      await cluster.arrange({ method: "DELETE", path });
-      await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
-        what: "the Secret to come back",
-      });
-      expect((await dataOf())["tls.key"] === before["tls.key"]).toBe(true);
+    await eventually(
+      async () =>
+        /^200 ok\nwarning: Secret latchkey-webhook-certificates is invalid/.test(
+          await readyz(webhook),
+        ),
+      { what: "readiness to say so" },
+    );
+    expect(await codeOfNewKey()).toBe(200);
+    await cluster.arrange({ method: "DELETE", path });
+    await eventually(async () => (await readyz(webhook)) === "200 ok\n", {
+      what: "the Secret to come back",
     });
-  },
-);
+    expect((await dataOf())["tls.key"] === before["tls.key"]).toBe(true);
+  });
+});
 
-describe.skipIf(!hasDedicatedClusters)("a CA that nobody has carried to kube-apiserver", () => {
-  it("is reported by each replica until kube-apiserver knows it, over restarts", async () => {
+describe.skipIf(!hasDedicatedClusters)("a CA that kube-apiserver does not trust yet", () => {
+  it("is reported by each replica until kube-apiserver trusts it, also after restarts", async () => {
     const [webhook = await run()] = webhooks;
     await end(webhook);
     await cluster.arrange({ method: "DELETE", path });

@@ -168,7 +168,7 @@ afterAll(async () => {
 });
 
 describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
-  it("ends, whatever connections break", async () => {
+  it("completes when connections break", async () => {
     const times: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       proxy.reset(0.01);
@@ -181,7 +181,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
     );
   });
 
-  it("ends when connections die without a word", async () => {
+  it("completes when connections carry no more bytes and are not closed", async () => {
     const times: number[] = [];
     for (let round = 0; round < Math.ceil(rounds / 3); round += 1) {
       // With a write under way its failure tells; without one, only the watches' end does.
@@ -199,7 +199,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
     );
   });
 
-  it("goes on when the API server is back, and what ended meanwhile is said to have", async () => {
+  it("continues when the API server is back, and reports what expired meanwhile", async () => {
     await write({
       method: "POST",
       path: keys,
@@ -229,7 +229,7 @@ describe.skipIf(!hasDedicatedClusters)("a fan-out", () => {
   });
 });
 
-describe.skipIf(!hasDedicatedClusters)("an etcd of an earlier time", () => {
+describe.skipIf(!hasDedicatedClusters)("an etcd with earlier data", () => {
   const saved = () => `${cluster.controlPlane.directory}/etcd-saved`;
   const restore = async (data: string): Promise<void> => {
     rmSync(data, { recursive: true, force: true });
@@ -258,7 +258,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd of an earlier time", () => {
   const isLetIn = async (key: string): Promise<boolean> =>
     (await reviews.tokenReview(key)).authenticated === true;
 
-  it("that was restored is found out: what it holds becomes true, and what changes from then on", async () => {
+  it("is detected after a restore: its objects and later changes are reconciled", async () => {
     const kept = await letIn("kept");
     const value = base64("in the backup");
     await setPassword("db", value);
@@ -302,7 +302,7 @@ describe.skipIf(!hasDedicatedClusters)("an etcd of an earlier time", () => {
     });
   });
 
-  it("that lost its last writes in a crash is found out, though lists and watches tell of them", async () => {
+  it("is detected after a crash that lost the last writes, though lists and watches still show them", async () => {
     const few = ["few-0", "few-1", "few-2"];
     for (const name of few) await makeTarget(name, "few");
     await makeSource("tail", base64("first"), "few");

@@ -90,7 +90,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a controller with nothing to do", () => {
-  it("stands among conflicts, refusing targets, expired keys and minted tokens here", async () => {
+  it("starts with conflicts, refusing targets, expired keys and minted tokens", async () => {
     const reasons = Object.values(await reasonsOf(cluster, p));
     expect(reasons).toEqual(
       expect.arrayContaining(["Minted", "Expired", "DuplicateKey", "InvalidAccessRule"]),
@@ -118,7 +118,7 @@ describe.skipIf(!hasDedicatedClusters)("a controller with nothing to do", () => 
     },
   );
 
-  it("writes nothing when others add marks of their own", async () => {
+  it("writes nothing when others add labels and annotations of their own", async () => {
     const mark = {
       metadata: {
         labels: { "test.example/mark": "yes" },
@@ -149,7 +149,7 @@ describe.skipIf(!hasDedicatedClusters)("a controller with nothing to do", () => 
     expect(await versions()).toEqual(before);
   });
 
-  it("has never asked for what its account may not", () => {
+  it("sends no request that the shipped RBAC forbids", () => {
     expect(shortcomings(latchkeyRecords(cluster.audit))).toEqual([]);
   });
 });

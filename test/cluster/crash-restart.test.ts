@@ -95,7 +95,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a busy controller", () => {
-  it("that nobody disturbs brings everything to an end", async () => {
+  it("reconciles everything when nothing disturbs it", async () => {
     await playGrounds(cluster, "calm");
     await playBeginning(cluster, "calm");
     const { stir, end } = scenario("calm");
@@ -107,7 +107,7 @@ describe.skipIf(!hasDedicatedClusters)("a busy controller", () => {
     expect(undisturbed).toHaveLength(objects);
   });
 
-  it(`that is killed ${kills} times ends in the same state (LATCHKEY_TEST_SEED=${seed})`, async () => {
+  it(`reaches the same end state when it is killed ${kills} times (LATCHKEY_TEST_SEED=${seed})`, async () => {
     const { stir, end } = scenario("wild");
     await playGrounds(cluster, "wild");
     let over = false;
@@ -125,7 +125,7 @@ describe.skipIf(!hasDedicatedClusters)("a busy controller", () => {
     expect(controller.starts).toBe(kills + 1);
   });
 
-  it("never asks for what its account may not, and never meets a bug", () => {
+  it("sends no request that the shipped RBAC forbids, and logs no error", () => {
     expect(shortcomings(latchkeyRecords(cluster.audit))).toEqual([]);
     const lines = readFileSync(controller.log, "utf8").split("\n");
     expect(lines.filter((line) => line.includes('"level":"error"'))).toEqual([]);

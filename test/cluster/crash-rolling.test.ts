@@ -151,7 +151,7 @@ function useKeys(): { stop(): Promise<Readonly<Record<string, number>>> } {
 }
 
 describe.skipIf(!hasDedicatedClusters)("a rolling restart of the webhook", () => {
-  it("is noticed by nobody who uses a key", async () => {
+  it("fails no request with a key", async () => {
     const using = useKeys();
     const began = performance.now();
     for (let restart = 0; restart < restarts; restart++) {

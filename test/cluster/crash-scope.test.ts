@@ -44,7 +44,7 @@ const named = [
 // As behind the gateway: the request is impersonated with the extras of a key, and no authorizer of
 // Latchkey's is asked.
 describe.skipIf(!hasDedicatedClusters)(
-  "a request with a key, where kube-apiserver asks no authorizer",
+  "a request with a key, when kube-apiserver has no authorization webhook",
   () => {
     let cluster: DedicatedCluster;
     let webhook: WebhookProcess | undefined;
@@ -174,7 +174,7 @@ describe.skipIf(!hasDedicatedClusters)(
         "does not allow delete sharedsecrets.management.service",
       ],
       [
-        "lets the object go by an owner",
+        "removes an owner reference",
         (caller) =>
           changed(caller, {
             metadata: {
@@ -185,7 +185,7 @@ describe.skipIf(!hasDedicatedClusters)(
         "does not allow delete sharedsecrets.management.service",
       ],
       [
-        "offers the object to another project",
+        "shares the object with another project",
         (caller) => post(caller, { annotations: { "management.service/sync-to-projects": "pay" } }),
         403,
         "does not allow share projects.management.service pay",
@@ -205,7 +205,7 @@ describe.skipIf(!hasDedicatedClusters)(
     ];
 
     it.each(actions)(
-      "%s only within its scope, whatever its user may",
+      "%s only within its scope, whatever its user may do",
       async (_what, action, code, message) => {
         const [narrow = {}, wide = {}, none = {}] = ["narrow", "wide", "none"].map((name) =>
           callers.get(name),
@@ -219,13 +219,13 @@ describe.skipIf(!hasDedicatedClusters)(
       },
     );
 
-    it("changes data within a scope that says nothing more", async () => {
+    it("changes data within a narrow scope", async () => {
       expect(
         await changed(callers.get("narrow") ?? {}, { spec: { data: { a: "YQ==" } } }),
       ).toMatchObject({ code: 200 });
     });
 
-    it("makes no key for another user, whom its user may impersonate", async () => {
+    it("makes no key for another user, even one that its user may impersonate", async () => {
       const body = {
         apiVersion,
         kind: "OwnedAccessKey",

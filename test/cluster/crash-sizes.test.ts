@@ -112,7 +112,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB`, () => {
-  it(`lives with ${unsynced} SharedSecrets of ${kilobytes} kB that are not synced`, async () => {
+  it(`runs with ${unsynced} SharedSecrets of ${kilobytes} kB that are not synced`, async () => {
     const writers = [0, 1, 2, 3];
     await Promise.all(
       writers.map(async (writer) => {
@@ -132,13 +132,13 @@ describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB
     expect(readings(since)).toHaveLength(1);
   });
 
-  it("brings a change into all copies, and reads it once", async () => {
+  it("writes a change to all copies, and reads it once", async () => {
     const since = auditLength(cluster.audit);
     await change();
     expect(readings(since)).toHaveLength(1);
   });
 
-  it("repairs a copy, and reads nothing for what is right", async () => {
+  it("repairs a copy, and reads nothing for copies that are right", async () => {
     await cluster.arrange({
       method: "PATCH",
       path: copyPath(3),
@@ -158,7 +158,7 @@ describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB
     expect(readings(since)).toEqual([]);
   });
 
-  it("starts again over all of them, writes nothing, and brings the next change into all copies", async () => {
+  it("restarts, writes nothing, and writes the next change to all copies", async () => {
     await controller.stop();
     const since = auditLength(cluster.audit);
     controller = await start();
@@ -167,7 +167,7 @@ describe.skipIf(!hasDedicatedClusters)(`a controller with a heap of ${heapMB} MB
     await change();
   });
 
-  it("says nothing of them in its log", () => {
+  it("logs nothing about them", () => {
     const log = logs.map((file) => readFileSync(file, "utf8")).join("\n");
     expect(log).not.toContain('"level":"error"');
     expect(values.filter((text) => log.includes(text.slice(0, 24)))).toEqual([]);

@@ -184,7 +184,7 @@ async function round(kind: Kind, names: readonly string[]): Promise<readonly str
 
 describe.skipIf(!hasDedicatedClusters)("with two API servers on one etcd", () => {
   it.each(kinds)(
-    "a former grantee never sees the $kind that another makes under the name",
+    "a former grantee never sees the $kind that another user creates with the same name",
     async (kind) => {
       const leaks: string[] = [];
       for (let index = 0; index < rounds; index += 1) {

@@ -41,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a controller behind a faulty network", () => {
-  it(`comes to the same end, with the same writes, whatever fault is injected (${sample.runs} runs, SEED=${seed})`, async () => {
+  it(`reaches the same end state with the same writes, whatever fault is injected (${sample.runs} runs, SEED=${seed})`, async () => {
     const played: Played<InProcessFault>[] = [];
     await playAll(workers, shuffled(cellsOf(learned, faults, seed), seed).slice(0, sample.runs), {
       learned,
@@ -93,7 +93,7 @@ const brokenOnes: readonly Broken[] = [
 
 describe.skipIf(!hasDedicatedClusters)("the oracles", () => {
   it.concurrent.each(brokenOnes)(
-    "see a controller that $what, by $oracle",
+    "detect a controller that $what, by $oracle",
     async ({ assemble, fault: name, of, number, oracle }) => {
       const [scenario] = copying;
       const fault = faults.find((one) => one.name === name);

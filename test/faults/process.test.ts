@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a real process", () => {
-  it(`comes to the same end when it is killed or stopped at a write (${runs} runs, SEED=${seed})`, async () => {
+  it(`reaches the same end state when it is killed or paused at a write (${runs} runs, SEED=${seed})`, async () => {
     const workers = await Promise.all(
       Array.from({ length: workerCount }, (_, index) => Worker.open(cluster, `process${index}`)),
     );
@@ -90,7 +90,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     expect(pair.run.backend.instances.flatMap((instance) => instance.mistakes())).toEqual([]);
   }
 
-  it("does all the work while nobody disturbs it", async () => {
+  it("does all the work when nothing disturbs it", async () => {
     const { leader, other } = await pair.roles();
     pair.stream.begin();
     await pair.stream.mark("amid changes");
@@ -114,7 +114,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     await expectNoHarm();
   });
 
-  it("takes over from one that stands still, which begins no write when it goes on", async () => {
+  it("takes over from one that is paused, which begins no write when it is resumed", async () => {
     pair.stream.begin();
     const { leader, other } = await pair.roles();
     const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.pause()));
@@ -135,7 +135,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     await expectNoHarm();
   });
 
-  it("takes over from one that nothing reaches any more, which ends before that", async () => {
+  it("takes over from one without a network, which exits before that", async () => {
     pair.stream.begin();
     const { leader, other } = await pair.roles();
     const exited = leader.controller.exited();
@@ -151,7 +151,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     await expectNoHarm();
   });
 
-  it("takes over from one that is told to end without waiting for the Lease to run out, again and again", async () => {
+  it("takes over from one that gets SIGTERM without waiting for the Lease to expire, twice", async () => {
     pair.stream.begin();
     for (const turn of ["first", "second"]) {
       const { other } = await pair.roles();

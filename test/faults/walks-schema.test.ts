@@ -45,7 +45,7 @@ function typeOf(value: unknown): (typeof types)[number] {
 }
 
 describe.each(walkKinds)("walks of %s", (kind) => {
-  it("write every field of the schema, rightly and wrongly", async () => {
+  it("write valid and invalid values of every field of the schema", async () => {
     const written = await writtenBy(kind);
     const unwritten = (await specFields(kind)).flatMap(({ path, schema }) => {
       const isWrong = types.some((type) => type !== schema.type && written.has(`${type} ${path}`));
@@ -57,7 +57,7 @@ describe.each(walkKinds)("walks of %s", (kind) => {
     expect(unwritten).toEqual([]);
   });
 
-  it("know interesting values of fields that there are", async () => {
+  it("have special values only for fields that exist", async () => {
     const paths = (await specFields(kind)).map(({ path }) => path);
     const fieldOf = (path: string) => path.replace(/(?:\[\]|\.\*| keys)$/, "");
     expect(

@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("an object that is edited again and again", () => {
-  it(`ends as if its last state had been the first, and right after a right one (${sample.walks} walks, SEED=${seed})`, async () => {
+  it(`ends as if it was created in its last state, and becomes ready after a valid spec (${sample.walks} walks, SEED=${seed})`, async () => {
     const walked: Walked[] = [];
     await takeWalks(workers, {
       seed,

@@ -123,7 +123,7 @@ describe("habits", () => {
     expect(breaches(file, pattern)).toHaveLength(1);
   });
 
-  test("what a comment or a string says breaks no rule", () => {
+  test("text in comments and strings breaks no rule", () => {
     const lines = [
       "/** Uses `Date.now` as Spec. */",
       'const text = "Date.now as Spec"; // as Spec',

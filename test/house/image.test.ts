@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { imageNodeFlags } from "../support/image.ts";
 
-test("Node takes the flags that the image gives it: one that it does not know would keep it from starting", () => {
+test("Node accepts the flags that the image gives it, and would refuse to start with an unknown one", () => {
   const printed = execFileSync(process.execPath, [...imageNodeFlags(), "--print", "1 + 1"], {
     encoding: "utf8",
   });

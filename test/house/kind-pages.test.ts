@@ -13,7 +13,7 @@ const pages = [
 const values = ["Opaque", "User", "Management", "Cluster"];
 
 describe.each(pages)("docs/$page", ({ page, plural }) => {
-  test("explains every field, but for those of a condition and of a scope that another page explains", async () => {
+  test("explains every field, except those of conditions and of a scope that another page explains", async () => {
     const text = await read(page);
     const fields = fieldsOf(await schemaOf(plural))
       .map(({ path }) => path)

@@ -35,7 +35,7 @@ test("a policy refuses with Forbidden, in words that name the field", () => {
   expect(validations.filter(({ reason }) => reason !== "Forbidden")).toEqual([]);
 });
 
-test("a policy either denies and fails closed, or warns and holds nothing up", () => {
+test("a policy either denies and fails closed, or warns and fails open", () => {
   const modes = policies.map(
     (policy) =>
       `${actionsOf.get(policy.name)?.join(",")} ${stringAt(policy.spec, "failurePolicy")}`,
@@ -43,7 +43,7 @@ test("a policy either denies and fails closed, or warns and holds nothing up", (
   expect(modes.filter((mode) => mode !== "Deny Fail" && mode !== "Warn Ignore")).toEqual([]);
 });
 
-test("a policy that warns is called so", () => {
+test("the name of a policy begins with latchkey-warn- if it warns", () => {
   expect(
     policies
       .filter((policy) => policy.name.startsWith("latchkey-warn-") === denies(policy))

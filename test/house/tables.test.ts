@@ -10,15 +10,15 @@ const docs = new URL("../../docs/", import.meta.url);
 const kindPages = ["shared-secret.md", "owned-access-key.md", "direct-cluster-endpoint-token.md"];
 const pages = readdirSync(docs).filter((name) => name.endsWith(".md"));
 
-test("the pages of the kinds tell what each condition means", () => {
+test("the pages of the kinds explain each condition", () => {
   expect(untold(Object.keys(conditionTypes), kindPages)).toEqual([]);
 });
 
-test("the pages of the kinds tell what each reason means", () => {
+test("the pages of the kinds explain each reason", () => {
   expect(untold(Object.keys(reasons), kindPages)).toEqual([]);
 });
 
-test("a page tells what each metric counts", () => {
+test("a page explains each metric", () => {
   expect(
     untold(
       Object.values(metricTable).map(({ name }) => name),
@@ -49,7 +49,7 @@ test("pages name no metric that does not exist", () => {
   expect(named.filter((name) => !names.includes(name))).toEqual([]);
 });
 
-test("each reason is given somewhere", () => {
+test("each reason is set somewhere in src", () => {
   const others = sourceFiles.filter(({ path }) => path !== "api/conditions.ts");
   expect(
     Object.keys(reasons).filter(

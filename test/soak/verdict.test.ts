@@ -35,7 +35,7 @@ const good: Findings = {
 const missed = (findings: Findings) => mustsOf(findings).filter(({ holds }) => !holds);
 
 describe("a soak", () => {
-  test("in which everything went well misses nothing", () => {
+  test("with good results misses no goal", () => {
     expect(missed(good)).toEqual([]);
   });
 
@@ -48,16 +48,16 @@ describe("a soak", () => {
     ["another controller finds something to do", { freshWrites: ["PUT /api"] }],
     ["the controller dies", { deaths: ["exit code 1"] }],
     ["an error is logged", { errorLines: ["{}"] }],
-    ["a pass meets a bug", { bugs: 1 }],
-    ["nobody knows whether a pass met a bug", { bugs: Number.NaN }],
+    ["a reconcile fails with an unexpected error", { bugs: 1 }],
+    ["the number of unexpected errors is unknown", { bugs: Number.NaN }],
     ["a secret is logged", { secretLines: 1 }],
     ["memory grows by a megabyte a minute", { memory: { ...good.memory, residentSlope: 1 } }],
-    ["nobody knows how memory grew", { memory: { ...good.memory, residentSlope: Number.NaN } }],
-  ])("in which %s misses one thing", (_, change) => {
+    ["the growth of memory is unknown", { memory: { ...good.memory, residentSlope: Number.NaN } }],
+  ])("in which %s misses one goal", (_, change) => {
     expect(missed({ ...good, ...change })).toHaveLength(1);
   });
 
-  test("that is short says nothing about the slope of memory", () => {
+  test("that is short has no goal for the slope of memory", () => {
     const short = { ...good, minutes: 2, memory: { ...good.memory, residentSlope: 5 } };
     expect(missed(short)).toEqual([]);
     expect(summaryOf(short)).toContain("too short");

@@ -6,8 +6,8 @@ const points = (...values: readonly number[]) =>
 
 describe("the slope of points", () => {
   test.each([
-    ["that rise evenly is their rise", points(100, 102, 104, 106), 2],
-    ["that stay is none", points(180, 180, 180), 0],
+    ["that rise evenly is their rise per unit", points(100, 102, 104, 106), 2],
+    ["that stay the same is 0", points(180, 180, 180), 0],
     ["that fall is negative", points(9, 8, 7), -1],
     [
       "that jump to and fro is that of the middle",
@@ -30,7 +30,7 @@ describe("the slope of points", () => {
     expect(slopeOf(given)).toBeCloseTo(expected, 10);
   });
 
-  test("that share one instant is none at all", () => {
+  test("of points at one instant is NaN", () => {
     expect(
       slopeOf([
         { at: 1, value: 1 },
