@@ -2,7 +2,10 @@
 export npm_config_update_notifier = false
 run = npm run --silent
 
-.PHONY: dev test faults walks check format bench soak fuzz mutants build
+.PHONY: help dev test faults walks check format bench soak fuzz mutants build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev

@@ -4,6 +4,8 @@ import { startController, startWebhook } from "../support/latchkey-process.ts";
 import { claimDevDirectory, devDirectory, devPaths, writeDevFiles } from "./dev-directory.ts";
 import { devReport } from "./dev-report.ts";
 import { applySamples } from "./dev-samples.ts";
+import { bundleInto } from "../support/dedicated-cluster.ts";
+import { imageNodeFlags } from "../support/image.ts";
 import { applyLatchkey, type Installation, policiesCount } from "../support/install.ts";
 import { stampByWebhook } from "../support/install-latchkey.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
@@ -50,10 +52,13 @@ async function up(fail: (what: string) => void): Promise<void> {
   say("installing the CRDs, RBAC and policies");
   const { stampedBy } = await applyLatchkey(controlPlane, say);
   await bindRequesters(controlPlane);
-  const hasStamps = await startWebhookFor(controlPlane, stampedBy);
+  say("building the bundle of the image");
+  const program = bundleInto(devDirectory);
+  const hasStamps = await startWebhookFor(controlPlane, { stampedBy, program });
   say("starting the controller as system:serviceaccount:latchkey-system:latchkey-controller");
   const controller = await startController({
     controlPlane,
+    ...asInImage(program),
     directory: devDirectory,
     log: devPaths.controllerLog,
     pidFile: devPaths.controllerPid,
@@ -76,13 +81,18 @@ async function up(fail: (what: string) => void): Promise<void> {
   say("Latchkey is ready");
 }
 
+/** A process as the image runs it. */
+function asInImage(program: string) {
+  return { program, nodeFlags: imageNodeFlags(), env: { NODE_ENV: "production" } };
+}
+
 /**
  * The webhook, and an API server that asks it, unless the cluster exists already: its API server
  * takes no flags of ours. Whether anything stamps.
  */
 async function startWebhookFor(
   controlPlane: StartedControlPlane,
-  stampedBy: Installation["stampedBy"],
+  { stampedBy, program }: Pick<Installation, "stampedBy"> & { readonly program: string },
 ): Promise<boolean> {
   if (controlPlane.kind === "existing") {
     say(
@@ -97,6 +107,7 @@ async function startWebhookFor(
   const args = [`--certificate-names=${webhookHost}`];
   const webhook = await startWebhook({
     controlPlane,
+    ...asInImage(program),
     directory: devDirectory,
     log,
     pidFile,
@@ -106,7 +117,7 @@ async function startWebhookFor(
   started.push(() => webhook.stop());
   await webhook.waitReady();
   say("starting kube-apiserver again with what `latchkey trust-config --authorization` prints");
-  await trustWebhook(controlPlane, webhook);
+  await trustWebhook(controlPlane, webhook, program);
   await askWebhookAtAdmission(controlPlane, webhook);
   if (stampedBy === "webhook") await stampByWebhook(controlPlane, webhook);
   return true;
