@@ -22,7 +22,7 @@ import { isSameSegment } from "../tokens/admission-path.ts";
 import { tlsOf, type WebhookCertificates } from "../tokens/webhook-certificates.ts";
 import { accessReviewHandler } from "./access-review.ts";
 import { admissionHandler, admitted } from "./admission.ts";
-import { type Certificates, createCertificates } from "./certificates.ts";
+import { Certificates } from "./certificates.ts";
 import { base64Data } from "./data-admission.ts";
 import { apiServerName, requireApiServer } from "./client-credentials.ts";
 import {
@@ -257,7 +257,7 @@ export function assembleWebhook(
         if (admissionPath === undefined && segment !== undefined)
           published.publish({ authority: authority.certificate, segment });
       };
-      certificates = createCertificates(
+      certificates = new Certificates(
         {
           ...following,
           client,

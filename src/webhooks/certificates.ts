@@ -1,45 +1,46 @@
 import type { Result } from "../api/result.ts";
-import { annotations, ownObjects } from "../api/names.ts";
-import { keyOf, type Metadata } from "../api/object.ts";
-import { parseMetadata } from "../api/parse.ts";
-import { resources } from "../api/resources.ts";
 import {
+  caAfterChange,
+  caAfterConfirmation,
   type CaFingerprints,
-  formerCa,
+  type CaKnowledge,
+  formerCaInUse,
   formerCaText,
-  parseFormerCa,
+  isSignedBySame,
+  noCaKnowledge,
 } from "../domain/webhook/ca-change.ts";
 import {
   certificateNames,
-  dueCertificates,
+  type CertificatePlan,
+  type ObservedCertificates,
+  planCertificates,
   renewalInstant,
 } from "../domain/webhook/certificate-plan.ts";
-import {
-  type CertificateProblem,
-  certificateProblems,
-  certificateProblemSentences,
-} from "../domain/webhook/certificate-problem.ts";
+import { type CertificateProblem, presentProblems } from "../domain/webhook/certificate-problem.ts";
 import { requeueAt } from "../domain/plan/plan.ts";
-import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
-import { Informer, type InformerDeps } from "../kube/informer.ts";
 import { runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
+import type { Change } from "../kube/store.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import {
   caFingerprints,
   isSignedBy,
   newWebhookCertificates,
-  parseWebhookCertificates,
   renewCertificates,
   type WebhookCertificates,
-  WebhookCertificatesError,
-  webhookCertificatesSecret,
 } from "../tokens/webhook-certificates.ts";
+import { CertificateProblemReport } from "./certificate-problem-report.ts";
+import {
+  CertificatesSecret,
+  type CertificatesSecretDeps,
+  observedSecret,
+  recordedCa,
+  type StoredCertificates,
+} from "./certificates-secret.ts";
 
 /** What keeping the certificates needs. */
-export interface CertificatesDeps extends InformerDeps {
-  readonly client: Pick<Client, "create" | "replace">;
+export interface CertificatesDeps extends CertificatesSecretDeps {
   readonly metrics: Pick<Metrics, "controller" | "queue" | "certificateEnd" | "certificateProblem">;
   /** The CA bundles (PEM) in Latchkey's webhook configurations; undefined until they are listed. */
   readonly publishedBundles: () => readonly string[] | undefined;
@@ -59,301 +60,218 @@ export interface CertificatesOptions {
   readonly clientName: string;
 }
 
-/** The webhook's certificates, kept in a Secret that all replicas share. */
-export interface Certificates {
+type PlanOf<Kind extends CertificatePlan["kind"]> = Extract<
+  CertificatePlan,
+  { readonly kind: Kind }
+>;
+
+const name = "webhookcertificates";
+
+/**
+ * The webhook's certificates, kept in a Secret that all replicas share. Any replica makes and
+ * renews them; a Secret that is deleted is put back by a replica that has its certificates in
+ * memory.
+ */
+export class Certificates {
+  readonly #deps: CertificatesDeps;
+  readonly #options: CertificatesOptions;
+  readonly #queue: WorkQueue;
+  readonly #secret: CertificatesSecret;
+  readonly #report: CertificateProblemReport;
+  #inUse: WebhookCertificates | undefined;
+  #onRecord: WebhookCertificates | undefined;
+  #ca: CaKnowledge = noCaKnowledge;
+  /** Client certificates that were compared with the CA in use. */
+  readonly #shownBefore = new Set<string>();
+  #waitingSince: number | undefined;
+
+  constructor(deps: CertificatesDeps, options: CertificatesOptions) {
+    const { clock, random, metrics } = deps;
+    this.#deps = deps;
+    this.#options = options;
+    this.#queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
+    this.#report = new CertificateProblemReport(deps);
+    this.#secret = new CertificatesSecret(deps, options.namespace, (change) =>
+      this.#changed(change),
+    );
+  }
+
   /** Makes them, renews them and follows them until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, yielder, log, metrics } = this.#deps;
+    this.#reportProblems();
+    void this.#secret.synced.then(() => this.#queue.add(name, "high"));
+    await Promise.all([
+      this.#secret.run(signal),
+      runLoop({
+        name,
+        queue: this.#queue,
+        reconcile: () => this.#reconcile(),
+        workers: 1,
+        signal,
+        clock,
+        yielder,
+        log,
+        metrics: metrics.controller(name),
+      }),
+    ]);
+  }
+
   /**
    * Takes note of the client certificate (PEM) that kube-apiserver shows: one of the CA of now ends
    * the report of a changed CA.
    */
-  shown(certificate: string | undefined): void;
+  shown(certificate: string | undefined): void {
+    if (
+      certificate === undefined ||
+      this.#inUse === undefined ||
+      !this.#report.includes("ca-changed") ||
+      this.#shownBefore.has(certificate)
+    )
+      return;
+    this.#shownBefore.add(certificate);
+    if (!isSignedBy(certificate, this.#inUse)) return;
+    this.#ca = caAfterConfirmation(this.#ca);
+    this.#reportProblems();
+    this.#queue.add(name, "high");
+  }
+
   /** What is wrong with them now. */
-  problems(): readonly CertificateProblem[];
-}
-
-/** The Secret as it is; `certificates` are undefined where it cannot be read. */
-interface Seen {
-  readonly metadata: Metadata;
-  readonly certificates: WebhookCertificates | undefined;
-  readonly why?: string;
-}
-
-const name = "webhookcertificates";
-/**
- * So long a replica that has no certificates waits for another one to put back those that were
- * published.
- */
-const putBackMs = 10_000;
-const lookEveryMs = 250;
-
-/**
- * Follows the Secret of the certificates. Any replica makes and renews them; one that is deleted is
- * put back by a replica that has them in memory.
- */
-export function createCertificates(
-  deps: CertificatesDeps,
-  options: CertificatesOptions,
-): Certificates {
-  const { clock, random, yielder, log, metrics, client } = deps;
-  const { namespace } = options;
-  const secretRef = { namespace, name: ownObjects.webhookCertificates };
-  const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
-  const informer = new Informer<Seen>(
-    {
-      listOptions: {
-        resource: resources.secrets,
-        namespace,
-        fieldSelector: `metadata.name=${secretRef.name}`,
-      },
-      parse: parseSeen,
-      onChange({ before, after }) {
-        queue.add(name, "high");
-        if (after?.certificates !== undefined)
-          takeOver(after.certificates, { before: recordOf(before), after: recordOf(after) });
-        report();
-      },
-    },
-    deps,
-  );
-  const seen = (): Seen | undefined => informer.store.get(keyOf(secretRef));
-  let inUse: WebhookCertificates | undefined;
-  let onRecord: WebhookCertificates | undefined;
-  /**
-   * The CA before, as far as this process knows and until it is confirmed that the one of now is
-   * trusted.
-   */
-  let observed: CaFingerprints = [];
-  let confirmed: string | undefined;
-  const shownBefore = new Set<string>();
-  let isCompared = false;
-  let beganAt: number | undefined;
-  let reported: readonly CertificateProblem[] = [];
-
-  function formerNow(): CaFingerprints {
-    return inUse === undefined
-      ? []
-      : formerCa({
-          current: fingerprintsOf(inUse),
-          recorded: recordOf(seen()),
-          observed,
-          confirmed,
-        });
+  problems(): readonly CertificateProblem[] {
+    return presentProblems({
+      secret: observedSecret(this.#secret.stored()).kind,
+      isInUse: this.#inUse !== undefined,
+      former: this.#former(),
+    });
   }
 
-  function takeOver(
+  #former(): CaFingerprints {
+    return formerCaInUse(this.#ca, recordedCa(this.#secret.stored()));
+  }
+
+  #reportProblems(): void {
+    this.#report.update(this.problems(), {
+      "ca-changed": () => ({ former: formerCaText(this.#former()), now: this.#ca.current?.[0] }),
+      "secret-missing": () => ({}),
+      "secret-unreadable": () => ({ why: this.#secret.stored()?.why }),
+    });
+  }
+
+  #changed({ before, after }: Change<StoredCertificates>): void {
+    this.#queue.add(name, "high");
+    if (after?.certificates !== undefined)
+      this.#use(after.certificates, { before: recordedCa(before), after: recordedCa(after) });
+    this.#reportProblems();
+  }
+
+  #use(
     found: WebhookCertificates,
-    record: { readonly before: CaFingerprints; readonly after: CaFingerprints },
+    recorded: { readonly before: CaFingerprints; readonly after: CaFingerprints },
   ): void {
-    const before = inUse;
-    const isSameCa = before !== undefined && fingerprintsOf(before)[0] === fingerprintsOf(found)[0];
-    if (before !== undefined && !isSameCa)
-      observed = observed.length > 0 && confirmed === undefined ? observed : fingerprintsOf(before);
-    else if (record.after.length > 0) observed = record.after;
-    // Another replica was shown a certificate of the new CA, or an administrator took the record
-    // away.
-    else if (record.before.length > 0) observed = [];
-    if (!isSameCa) {
-      confirmed = undefined;
-      shownBefore.clear();
-    }
-    inUse = { ...found, admissionSegment: found.admissionSegment ?? before?.admissionSegment };
+    const current = caFingerprints(found.authority.certificate);
+    if (!isSignedBySame(this.#ca, current)) this.#shownBefore.clear();
+    this.#ca = caAfterChange(this.#ca, { current, recorded });
+    const admissionSegment = found.admissionSegment ?? this.#inUse?.admissionSegment;
+    this.#inUse = { ...found, admissionSegment };
     for (const certificate of certificateNames)
-      metrics.certificateEnd(certificate, inUse.lives[certificate].endsAt / 1000);
-    deps.onChange(inUse);
+      this.#deps.metrics.certificateEnd(certificate, found.lives[certificate].endsAt / 1000);
+    this.#deps.onChange(this.#inUse);
   }
 
-  function problems(): readonly CertificateProblem[] {
-    const found = seen();
-    const isSo: Readonly<Record<CertificateProblem, boolean>> = {
-      "ca-changed": formerNow().length > 0,
-      "secret-missing": inUse !== undefined && found === undefined,
-      "secret-unreadable": found !== undefined && found.certificates === undefined,
+  async #reconcile(): Promise<Result> {
+    const { clock } = this.#deps;
+    const [stored, inUse] = [this.#secret.stored(), this.#inUse];
+    const plan = planCertificates(this.#observe(stored), clock.now());
+    this.#ca = plan.ca;
+    this.#reportProblems();
+    switch (plan.kind) {
+      case "nothing":
+        return { kind: "done" };
+      case "wait":
+        this.#waitingSince ??= clock.monotonic();
+        return { kind: "requeue-at", at: plan.until };
+      case "create":
+        return this.#create(plan, inUse);
+      case "keep":
+        return this.#release();
+      case "replace":
+        return this.#replace(plan, stored, inUse);
+    }
+  }
+
+  #observe(stored: StoredCertificates | undefined): ObservedCertificates {
+    const { clock, publishedBundles } = this.#deps;
+    const bundles = publishedBundles();
+    return {
+      secret: observedSecret(stored),
+      inUse: this.#inUse,
+      ca: this.#ca,
+      published: bundles && {
+        bundles: bundles.length,
+        fingerprints: caFingerprints(bundles.join("\n")),
+      },
+      waitedMs: this.#waitingSince === undefined ? 0 : clock.monotonic() - this.#waitingSince,
+      dnsNames: this.#options.dnsNames,
     };
-    return certificateProblems.filter((problem) => isSo[problem]);
   }
 
-  function report(): void {
-    const now = problems();
-    for (const problem of certificateProblems)
-      metrics.certificateProblem(problem, now.includes(problem));
-    for (const problem of now.filter((one) => !reported.includes(one)))
-      log.warn({ problem, ...factsOf(problem) }, certificateProblemSentences[problem]);
-    for (const problem of reported.filter((one) => !now.includes(one)))
-      log.info({ problem }, "webhook certificate problem resolved");
-    reported = now;
-  }
-
-  function factsOf(problem: CertificateProblem): Readonly<Record<string, unknown>> {
-    if (problem === "ca-changed")
-      return { former: formerCaText(formerNow()), now: inUse && fingerprintsOf(inUse)[0] };
-    return problem === "secret-unreadable" ? { why: seen()?.why } : {};
-  }
-
-  async function reconcile(): Promise<Result> {
-    const found = seen();
-    if (found === undefined) return inUse === undefined ? makeUnlessHeld() : create(inUse);
-    // What somebody has put there may be what is needed: it is reported, and left alone.
-    if (found.certificates === undefined || inUse === undefined) return { kind: "done" };
-    if (!compare()) return lookSoon();
-    try {
-      await writeDue(found, inUse);
-    } catch (error) {
-      // A Secret that the webhook may not write, such as one without its label, must not keep
-      // admission from working.
-      if (isKubeError(error, "Forbidden", "Invalid")) release(inUse);
-      throw error;
-    }
-    release(inUse);
-    const { certificates = inUse } = seen() ?? {};
-    return requeueAt(
-      clock.now(),
-      certificateNames.map((certificate) => renewalInstant(certificates.lives[certificate])),
-    );
-  }
-
-  function release(certificates: WebhookCertificates): void {
-    if (onRecord !== certificates) deps.onRecorded(certificates);
-    onRecord = certificates;
-  }
-
-  /** What was published before is what kube-apiserver was told to trust; false: not known yet. */
-  function compare(): boolean {
-    if (isCompared) return true;
-    const bundles = deps.publishedBundles();
-    if (bundles === undefined && !isWaitOver()) return false;
-    isCompared = true;
-    if (observed.length === 0) observed = caFingerprints((bundles ?? []).join("\n"));
-    report();
-    return true;
-  }
-
-  /**
-   * Where a CA is published, another replica may have its certificates in memory, and puts them
-   * back at once.
-   */
-  async function makeUnlessHeld(): Promise<Result> {
-    const bundles = deps.publishedBundles();
-    if ((bundles === undefined || bundles.length > 0) && !isWaitOver()) return lookSoon();
-    compare();
-    return create(await newWebhookCertificates({ ...options, now: clock.now() }));
-  }
-
-  function isWaitOver(): boolean {
-    beganAt ??= clock.monotonic();
-    return clock.monotonic() - beganAt >= putBackMs;
-  }
-
-  function lookSoon(): Result {
-    return { kind: "requeue-at", at: clock.now() + lookEveryMs };
-  }
-
-  async function create(made: WebhookCertificates): Promise<Result> {
-    const former = formerCa({ current: fingerprintsOf(made), recorded: [], observed, confirmed });
-    try {
-      informer.observe(
-        await client.create(
-          resources.secrets,
-          webhookCertificatesSecret(made, { namespace }, former),
-        ),
-      );
-      log.info(
-        { former: formerCaText(former), isNew: made !== inUse },
-        "webhook certificate Secret created",
-      );
-    } catch (error) {
-      // Another replica was first, and the watch tells of its certificates.
-      if (!isKubeError(error, "AlreadyExists")) throw error;
-    }
+  async #create(
+    { certificates, former }: PlanOf<"create">,
+    inUse: WebhookCertificates | undefined,
+  ): Promise<Result> {
+    const { clock, log } = this.#deps;
+    const isNew = certificates === "new" || inUse === undefined;
+    const made = isNew
+      ? await newWebhookCertificates({ ...this.#options, now: clock.now() })
+      : inUse;
+    // Where another replica was first, the watch tells of its certificates.
+    if (await this.#secret.create(made, former))
+      log.info({ former: formerCaText(former), isNew }, "webhook certificate Secret created");
     return { kind: "done" };
   }
 
-  async function writeDue(
-    { metadata, certificates: stored }: Seen,
-    certificates: WebhookCertificates,
+  async #replace(
+    plan: PlanOf<"replace">,
+    stored: StoredCertificates | undefined,
+    inUse: WebhookCertificates | undefined,
+  ): Promise<Result> {
+    try {
+      if (stored !== undefined && inUse !== undefined) await this.#write(plan, stored, inUse);
+    } catch (error) {
+      // A Secret that the webhook may not write, such as one without its label, must not keep
+      // admission from working.
+      if (isKubeError(error, "Forbidden", "Invalid")) this.#release();
+      throw error;
+    }
+    return this.#release();
+  }
+
+  async #write(
+    { renew, former }: PlanOf<"replace">,
+    stored: StoredCertificates,
+    before: WebhookCertificates,
   ): Promise<void> {
-    const terms = { ...options, now: clock.now() };
-    const lacksNames = options.dnsNames.some((dnsName) => !certificates.dnsNames.includes(dnsName));
-    const names = [
-      ...new Set([
-        ...dueCertificates(certificates.lives, terms.now),
-        ...(lacksNames ? ["serving" as const] : []),
-      ]),
-    ];
-    const former = formerNow();
-    const isOnRecord = formerCaText(former) === (metadata.annotations[annotations.formerCa] ?? "");
-    if (names.length === 0 && stored?.admissionSegment !== undefined && isOnRecord) return;
-    const renewed = names.includes("authority")
-      ? await newWebhookCertificates(terms, certificates)
-      : await renewCertificates({
-          authority: certificates.authority,
-          names,
-          terms,
-          before: certificates,
-        });
-    const { uid, resourceVersion } = metadata;
-    informer.observe(
-      await client.replace(
-        resources.secrets,
-        webhookCertificatesSecret(renewed, { namespace, uid, resourceVersion }, former),
-      ),
+    const { clock, log } = this.#deps;
+    const terms = { ...this.#options, now: clock.now() };
+    const { authority } = before;
+    const renewed = renew.includes("authority")
+      ? await newWebhookCertificates(terms, before)
+      : await renewCertificates({ authority, names: renew, terms, before });
+    await this.#secret.replace(stored, renewed, former);
+    if (renew.length > 0)
+      log.info({ certificates: renew.join(", ") }, "webhook certificates renewed");
+  }
+
+  /** Tells that the CA of the certificates in use is on record; answers when they are renewed. */
+  #release(): Result {
+    const inUse = this.#inUse;
+    if (inUse === undefined) return { kind: "done" };
+    if (this.#onRecord !== inUse) this.#deps.onRecorded(inUse);
+    this.#onRecord = inUse;
+    const { lives } = this.#secret.stored()?.certificates ?? inUse;
+    return requeueAt(
+      this.#deps.clock.now(),
+      certificateNames.map((certificate) => renewalInstant(lives[certificate])),
     );
-    if (names.length > 0)
-      log.info({ certificates: names.join(", ") }, "webhook certificates renewed");
   }
-
-  return {
-    async run(signal) {
-      report();
-      void informer.synced.then(() => queue.add(name, "high"));
-      await Promise.all([
-        informer.run(signal),
-        runLoop({
-          name,
-          queue,
-          reconcile,
-          workers: 1,
-          signal,
-          clock,
-          yielder,
-          log,
-          metrics: metrics.controller(name),
-        }),
-      ]);
-    },
-    shown(certificate) {
-      if (
-        certificate === undefined ||
-        inUse === undefined ||
-        !reported.includes("ca-changed") ||
-        shownBefore.has(certificate)
-      )
-        return;
-      shownBefore.add(certificate);
-      if (!isSignedBy(certificate, inUse)) return;
-      [confirmed] = fingerprintsOf(inUse);
-      report();
-      queue.add(name, "high");
-    },
-    problems,
-  };
-}
-
-function parseSeen(raw: unknown): Seen {
-  const metadata = parseMetadata(raw);
-  try {
-    return { metadata, certificates: parseWebhookCertificates(raw) };
-  } catch (error) {
-    if (!(error instanceof WebhookCertificatesError)) throw error;
-    return { metadata, certificates: undefined, why: error.message };
-  }
-}
-
-/** The former CA that a Secret names. */
-function recordOf(seen: Seen | undefined): CaFingerprints {
-  return parseFormerCa(seen?.metadata.annotations[annotations.formerCa]);
-}
-
-function fingerprintsOf({ authority }: WebhookCertificates): CaFingerprints {
-  return caFingerprints(authority.certificate);
 }

@@ -13,7 +13,7 @@ import {
   type WebhookCertificates,
   webhookCertificatesSecret,
 } from "../../src/tokens/webhook-certificates.ts";
-import { createCertificates } from "../../src/webhooks/certificates.ts";
+import { Certificates } from "../../src/webhooks/certificates.ts";
 import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-watch.ts";
 import { recordingLog } from "../support/recording-log.ts";
 import { TestClock } from "../support/test-clock.ts";
@@ -78,7 +78,7 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
     onChange: (made: WebhookCertificates) => void told.push(made),
     onRecorded: (made: WebhookCertificates) => void recorded.push(made),
   };
-  const certificates = createCertificates(deps, { namespace, ...terms });
+  const certificates = new Certificates(deps, { namespace, ...terms });
   const running = certificates.run(stop.signal);
   // Keys are made outside the event loop.
   const rest = async (): Promise<void> => {

@@ -1,3 +1,13 @@
+import {
+  caAfterComparison,
+  type CaFingerprints,
+  type CaKnowledge,
+  formerCa,
+  formerCaInUse,
+  formerCaText,
+  parseFormerCa,
+} from "./ca-change.ts";
+
 /** The life of a certificate; instants in milliseconds since the epoch. */
 export interface CertificateValidity {
   readonly startsAt: number;
@@ -31,4 +41,98 @@ export function dueCertificates(
 ): readonly CertificateName[] {
   const due = certificateNames.filter((name) => now >= renewalInstant(validities[name]));
   return due.includes("authority") ? certificateNames : due;
+}
+
+/** The Secret of the certificates as the API server holds it. */
+export type ObservedSecret =
+  | { readonly kind: "missing" }
+  | { readonly kind: "invalid" }
+  | {
+      readonly kind: "valid";
+      /** What its annotation says of the former CA; empty without one. */
+      readonly formerCa: string;
+      readonly hasAdmissionPath: boolean;
+    };
+
+/** What is seen before the certificates are made or renewed. */
+export interface ObservedCertificates {
+  readonly secret: ObservedSecret;
+  /** The certificates in memory. */
+  readonly inUse:
+    | { readonly lives: CertificateValidities; readonly dnsNames: readonly string[] }
+    | undefined;
+  readonly ca: CaKnowledge;
+  /** The CA bundles in the webhook configurations; undefined until these are listed. */
+  readonly published:
+    | { readonly bundles: number; readonly fingerprints: CaFingerprints }
+    | undefined;
+  /** For how long this replica has been waiting for another one, or for the list. */
+  readonly waitedMs: number;
+  /** DNS names that the serving certificate must have. */
+  readonly dnsNames: readonly string[];
+}
+
+/** What is done about the Secret, and what the replica knows of the CA from now on. */
+export type CertificatePlan = { readonly ca: CaKnowledge } & (
+  | { readonly kind: "nothing" }
+  | { readonly kind: "wait"; readonly until: number }
+  | {
+      readonly kind: "create";
+      readonly certificates: "in-use" | "new";
+      readonly former: CaFingerprints;
+    }
+  /** The Secret is as it should be. */
+  | { readonly kind: "keep" }
+  | {
+      readonly kind: "replace";
+      readonly renew: readonly CertificateName[];
+      readonly former: CaFingerprints;
+    }
+);
+
+/**
+ * So long a replica that has no certificates waits for another one to put back those that were
+ * published.
+ */
+const putBackMs = 10_000;
+const lookEveryMs = 250;
+
+/**
+ * Plans one reconcile of the Secret. An invalid one may be what an administrator needs: it is
+ * reported and not changed.
+ */
+export function planCertificates(observed: ObservedCertificates, now: number): CertificatePlan {
+  const { secret, inUse, ca, published, waitedMs } = observed;
+  const isWaitOver = waitedMs >= putBackMs;
+  const wait = { kind: "wait", until: now + lookEveryMs, ca } as const;
+  if (secret.kind === "missing" && inUse !== undefined)
+    return { kind: "create", certificates: "in-use", former: formerCaInUse(ca, []), ca };
+  if (secret.kind === "missing") {
+    // Where a CA is published, another replica may have its certificates in memory, and puts them
+    // back at once.
+    if (published?.bundles !== 0 && !isWaitOver) return wait;
+    const compared = caAfterComparison(ca, published?.fingerprints ?? []);
+    const former = formerCa({ ...compared, current: [], recorded: [] });
+    return { kind: "create", certificates: "new", former, ca: compared };
+  }
+  if (secret.kind === "invalid" || inUse === undefined) return { kind: "nothing", ca };
+  if (!ca.isCompared && published === undefined && !isWaitOver) return wait;
+  const compared = caAfterComparison(ca, published?.fingerprints ?? []);
+  const former = formerCaInUse(compared, parseFormerCa(secret.formerCa));
+  const renew = certificatesToRenew(inUse, observed.dnsNames, now);
+  const isCurrent =
+    renew.length === 0 && secret.hasAdmissionPath && formerCaText(former) === secret.formerCa;
+  return isCurrent
+    ? { kind: "keep", ca: compared }
+    : { kind: "replace", renew, former, ca: compared };
+}
+
+function certificatesToRenew(
+  { lives, dnsNames }: NonNullable<ObservedCertificates["inUse"]>,
+  wanted: readonly string[],
+  now: number,
+): readonly CertificateName[] {
+  const due = dueCertificates(lives, now);
+  const lacksNames = wanted.some((dnsName) => !dnsNames.includes(dnsName));
+  return lacksNames && !due.includes("serving") ? [...due, "serving"] : due;
 }

@@ -1,3 +1,6 @@
+import type { CaFingerprints } from "./ca-change.ts";
+import type { ObservedSecret } from "./certificate-plan.ts";
+
 /** What can be wrong with the webhook's certificates while it serves. */
 export const certificateProblems = ["ca-changed", "secret-missing", "secret-unreadable"] as const;
 
@@ -13,3 +16,25 @@ export const certificateProblemSentences: Readonly<Record<CertificateProblem, st
   "secret-unreadable":
     "Secret latchkey-webhook-certificates is invalid and was not changed: the webhook serves with the certificates in its memory until it stops; restore the Secret, or delete it and the webhook creates it again with the certificates in its memory",
 };
+
+/** What problems are found in. */
+export interface ObservedProblems {
+  readonly secret: ObservedSecret["kind"];
+  /** Whether the replica has certificates in memory. */
+  readonly isInUse: boolean;
+  readonly former: CaFingerprints;
+}
+
+/** The problems there are now, in the order of the table. */
+export function presentProblems({
+  secret,
+  isInUse,
+  former,
+}: ObservedProblems): readonly CertificateProblem[] {
+  const isPresent: Readonly<Record<CertificateProblem, boolean>> = {
+    "ca-changed": former.length > 0,
+    "secret-missing": isInUse && secret === "missing",
+    "secret-unreadable": secret === "invalid",
+  };
+  return certificateProblems.filter((problem) => isPresent[problem]);
+}

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { type CaKnowledge, noCaKnowledge } from "../../../src/domain/webhook/ca-change.ts";
 import {
+  type CertificatePlan,
   type CertificateValidities,
   dueCertificates,
+  type ObservedCertificates,
+  planCertificates,
   renewalInstant,
 } from "../../../src/domain/webhook/certificate-plan.ts";
 
@@ -37,5 +41,146 @@ describe("due are", () => {
         2000,
       ),
     ).toEqual(["authority", "serving", "client"]);
+  });
+});
+
+describe("the plan for the Secret where", () => {
+  const [a, b] = ["a".repeat(64), "b".repeat(64)];
+  const now = 100;
+  const knowing = (parts: Partial<CaKnowledge>): CaKnowledge => ({ ...noCaKnowledge, ...parts });
+  const compared = knowing({ current: [a], isCompared: true });
+  const missing = { kind: "missing" } as const;
+  const valid = { kind: "valid", formerCa: "", hasAdmissionPath: true } as const;
+  const inUse = { lives, dnsNames: ["w.ns.svc"] };
+  const nothingPublished = { bundles: 0, fingerprints: [] };
+  const wait = { kind: "wait", until: now + 250 } as const;
+
+  test.each<{
+    readonly rule: string;
+    readonly seen: Partial<ObservedCertificates>;
+    readonly at?: number;
+    readonly plan: Omit<CertificatePlan, "ca"> & Readonly<Record<string, unknown>>;
+    /** What is known of the CA from now on, where that changes. */
+    readonly ca?: CaKnowledge;
+  }>([
+    {
+      rule: "nothing is due",
+      seen: {},
+      plan: { kind: "keep" },
+    },
+    {
+      rule: "it is invalid",
+      seen: { secret: { kind: "invalid" } },
+      plan: { kind: "nothing" },
+    },
+    {
+      rule: "no certificates are in use yet",
+      seen: { inUse: undefined },
+      plan: { kind: "nothing" },
+    },
+    {
+      rule: "the configurations are not listed",
+      seen: { ca: knowing({ current: [a] }), published: undefined },
+      plan: wait,
+    },
+    {
+      rule: "the configurations are not listed for 10 s",
+      seen: { ca: knowing({ current: [a] }), published: undefined, waitedMs: 10_000 },
+      plan: { kind: "keep" },
+      ca: compared,
+    },
+    {
+      rule: "another CA is published",
+      seen: { ca: knowing({ current: [a] }), published: { bundles: 1, fingerprints: [b] } },
+      plan: { kind: "replace", renew: [], former: [b] },
+      ca: knowing({ current: [a], observed: [b], isCompared: true }),
+    },
+    {
+      rule: "another CA is published and on record",
+      seen: {
+        ca: knowing({ current: [a] }),
+        published: { bundles: 1, fingerprints: [b] },
+        secret: { ...valid, formerCa: b },
+      },
+      plan: { kind: "keep" },
+      ca: knowing({ current: [a], observed: [b], isCompared: true }),
+    },
+    {
+      rule: "kube-apiserver trusts the CA and the record still names another one",
+      seen: { ca: { ...compared, confirmed: a }, secret: { ...valid, formerCa: b } },
+      plan: { kind: "replace", renew: [], former: [] },
+    },
+    {
+      rule: "it has no path of admission",
+      seen: { secret: { ...valid, hasAdmissionPath: false } },
+      plan: { kind: "replace", renew: [], former: [] },
+    },
+    {
+      rule: "two certificates are due",
+      seen: {},
+      at: 260,
+      plan: { kind: "replace", renew: ["serving", "client"], former: [] },
+    },
+    {
+      rule: "the serving certificate lacks a name",
+      seen: { dnsNames: ["w.ns.svc", "w.example"] },
+      plan: { kind: "replace", renew: ["serving"], former: [] },
+    },
+    {
+      rule: "the serving certificate is due and lacks a name",
+      seen: { dnsNames: ["w.example"] },
+      at: 200,
+      plan: { kind: "replace", renew: ["serving"], former: [] },
+    },
+    {
+      rule: "it was deleted while its certificates are in use",
+      seen: { secret: missing, ca: { ...compared, observed: [b] } },
+      plan: { kind: "create", certificates: "in-use", former: [b] },
+    },
+    {
+      rule: "there is none and nothing is published",
+      seen: { secret: missing, inUse: undefined, ca: noCaKnowledge },
+      plan: { kind: "create", certificates: "new", former: [] },
+      ca: knowing({ isCompared: true }),
+    },
+    {
+      rule: "there is none and the configurations are not listed",
+      seen: { secret: missing, inUse: undefined, ca: noCaKnowledge, published: undefined },
+      plan: wait,
+    },
+    {
+      rule: "there is none and another replica may have what is published",
+      seen: {
+        secret: missing,
+        inUse: undefined,
+        ca: noCaKnowledge,
+        published: { bundles: 1, fingerprints: [b] },
+        waitedMs: 9_999,
+      },
+      plan: wait,
+    },
+    {
+      rule: "there is none and no replica puts back what is published for 10 s",
+      seen: {
+        secret: missing,
+        inUse: undefined,
+        ca: noCaKnowledge,
+        published: { bundles: 1, fingerprints: [b] },
+        waitedMs: 10_000,
+      },
+      plan: { kind: "create", certificates: "new", former: [b] },
+      ca: knowing({ observed: [b], isCompared: true }),
+    },
+  ])("$rule", ({ seen, at = now, plan, ca }) => {
+    const observed: ObservedCertificates = {
+      secret: valid,
+      inUse,
+      ca: compared,
+      published: nothingPublished,
+      waitedMs: 0,
+      dnsNames: ["w.ns.svc"],
+      ...seen,
+    };
+    expect(planCertificates(observed, at)).toEqual({ ...plan, ca: ca ?? observed.ca });
   });
 });

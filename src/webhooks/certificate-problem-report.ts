@@ -1,0 +1,45 @@
+import {
+  type CertificateProblem,
+  certificateProblems,
+  certificateProblemSentences,
+} from "../domain/webhook/certificate-problem.ts";
+import type { Logger } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+
+/** What a report needs. */
+export interface CertificateProblemReportDeps {
+  readonly log: Pick<Logger, "warn" | "info">;
+  readonly metrics: Pick<Metrics, "certificateProblem">;
+}
+
+/** Facts about each problem, for the log. */
+export type CertificateProblemFacts = Readonly<
+  Record<CertificateProblem, () => Readonly<Record<string, unknown>>>
+>;
+
+/** Shows the problems of the certificates in metrics, and logs each when it begins and ends. */
+export class CertificateProblemReport {
+  readonly #deps: CertificateProblemReportDeps;
+  #reported: readonly CertificateProblem[] = [];
+
+  constructor(deps: CertificateProblemReportDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether this problem was there at the last update. */
+  includes(problem: CertificateProblem): boolean {
+    return this.#reported.includes(problem);
+  }
+
+  /** Takes in the problems there are now. */
+  update(now: readonly CertificateProblem[], facts: CertificateProblemFacts): void {
+    const { log, metrics } = this.#deps;
+    for (const problem of certificateProblems)
+      metrics.certificateProblem(problem, now.includes(problem));
+    for (const problem of now.filter((found) => !this.includes(found)))
+      log.warn({ problem, ...facts[problem]() }, certificateProblemSentences[problem]);
+    for (const problem of this.#reported.filter((found) => !now.includes(found)))
+      log.info({ problem }, "webhook certificate problem resolved");
+    this.#reported = now;
+  }
+}

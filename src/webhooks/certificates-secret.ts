@@ -1,0 +1,123 @@
+import { annotations, ownObjects } from "../api/names.ts";
+import { keyOf, type Metadata } from "../api/object.ts";
+import { parseMetadata } from "../api/parse.ts";
+import { resources } from "../api/resources.ts";
+import { type CaFingerprints, parseFormerCa } from "../domain/webhook/ca-change.ts";
+import type { ObservedSecret } from "../domain/webhook/certificate-plan.ts";
+import type { Client } from "../kube/client.ts";
+import { isKubeError } from "../kube/errors.ts";
+import { Informer, type InformerDeps } from "../kube/informer.ts";
+import type { Change } from "../kube/store.ts";
+import {
+  parseWebhookCertificates,
+  type WebhookCertificates,
+  WebhookCertificatesError,
+  webhookCertificatesSecret,
+} from "../tokens/webhook-certificates.ts";
+
+/** What following and writing the Secret needs. */
+export interface CertificatesSecretDeps extends InformerDeps {
+  readonly client: Pick<Client, "create" | "replace">;
+}
+
+/** The Secret as it is; `certificates` are undefined where it cannot be read. */
+export interface StoredCertificates {
+  readonly metadata: Metadata;
+  readonly certificates: WebhookCertificates | undefined;
+  /** Why it cannot be read. */
+  readonly why?: string;
+}
+
+/** The Secret of the certificates: what the watch says of it, and writes to it. */
+export class CertificatesSecret {
+  readonly #client: CertificatesSecretDeps["client"];
+  readonly #namespace: string;
+  readonly #informer: Informer<StoredCertificates>;
+
+  constructor(
+    deps: CertificatesSecretDeps,
+    namespace: string,
+    onChange: (change: Change<StoredCertificates>) => void,
+  ) {
+    this.#client = deps.client;
+    this.#namespace = namespace;
+    this.#informer = new Informer<StoredCertificates>(
+      {
+        listOptions: {
+          resource: resources.secrets,
+          namespace,
+          fieldSelector: `metadata.name=${ownObjects.webhookCertificates}`,
+        },
+        parse: parseStored,
+        onChange,
+      },
+      deps,
+    );
+  }
+
+  /** Resolves when it is known whether the Secret exists. */
+  get synced(): Promise<void> {
+    return this.#informer.synced;
+  }
+
+  /** Follows the Secret until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#informer.run(signal);
+  }
+
+  /** The Secret as it was seen last; undefined when it does not exist. */
+  stored(): StoredCertificates | undefined {
+    const namespace = this.#namespace;
+    return this.#informer.store.get(keyOf({ namespace, name: ownObjects.webhookCertificates }));
+  }
+
+  /** Creates the Secret; answers false when another replica was first. */
+  async create(certificates: WebhookCertificates, former: CaFingerprints): Promise<boolean> {
+    const place = { namespace: this.#namespace };
+    const secret = webhookCertificatesSecret(certificates, place, former);
+    try {
+      this.#informer.observe(await this.#client.create(resources.secrets, secret));
+      return true;
+    } catch (error) {
+      if (!isKubeError(error, "AlreadyExists")) throw error;
+      return false;
+    }
+  }
+
+  /** Replaces the Secret in the state that was seen. */
+  async replace(
+    { metadata: { uid, resourceVersion } }: StoredCertificates,
+    certificates: WebhookCertificates,
+    former: CaFingerprints,
+  ): Promise<void> {
+    const place = { namespace: this.#namespace, uid, resourceVersion };
+    const secret = webhookCertificatesSecret(certificates, place, former);
+    this.#informer.observe(await this.#client.replace(resources.secrets, secret));
+  }
+}
+
+/** The former CA that a Secret names. */
+export function recordedCa(stored: StoredCertificates | undefined): CaFingerprints {
+  return parseFormerCa(stored?.metadata.annotations[annotations.formerCa]);
+}
+
+/** What is decided on of a Secret. */
+export function observedSecret(stored: StoredCertificates | undefined): ObservedSecret {
+  if (stored === undefined) return { kind: "missing" };
+  if (stored.certificates === undefined) return { kind: "invalid" };
+  return {
+    kind: "valid",
+    formerCa: stored.metadata.annotations[annotations.formerCa] ?? "",
+    hasAdmissionPath: stored.certificates.admissionSegment !== undefined,
+  };
+}
+
+function parseStored(raw: unknown): StoredCertificates {
+  const metadata = parseMetadata(raw);
+  try {
+    return { metadata, certificates: parseWebhookCertificates(raw) };
+  } catch (error) {
+    if (!(error instanceof WebhookCertificatesError)) throw error;
+    return { metadata, certificates: undefined, why: error.message };
+  }
+}
