@@ -74,7 +74,7 @@ async function letIn({
 const nothing: Derived = { roles: [], bindings: [] };
 
 describe.concurrent("a SharedSecret that is deleted", () => {
-  it("takes bindings, Roles and copies with it, and lets go", async () => {
+  it("removes its RoleBindings, Roles and copies, and then its finalizer", async () => {
     const place = await opened();
     expect((await look(place.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
     await remove(place.path);
@@ -128,7 +128,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     },
   );
 
-  it("opens to nobody at once when it is made again after its own farewell", async () => {
+  it("grants nobody access at once when it is created again after its deletion", async () => {
     const { namespace, name, path } = await opened();
     await remove(path, "Orphan");
     await becomesGone(path);
@@ -136,7 +136,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
     expect(await letIn(again)).toEqual([]);
   });
 
-  it("waits for nothing of others and keeps what they hold on to", async () => {
+  it("does not wait for objects that others hold with finalizers", async () => {
     const place = await opened();
     await change(place.path, { metadata: { finalizers: [cleanupFinalizer, "example.com/hold"] } });
     await remove(place.path);
@@ -150,7 +150,7 @@ describe.concurrent("a SharedSecret that is deleted", () => {
   });
 });
 
-describe.concurrent("what is left over of a SharedSecret that is gone", () => {
+describe.concurrent("an orphaned Role, RoleBinding or copy of a deleted SharedSecret", () => {
   const owners = [
     { rule: "with its owner reference", keep: true },
     { rule: "without an owner reference", keep: false },
@@ -164,7 +164,7 @@ describe.concurrent("what is left over of a SharedSecret that is gone", () => {
     await becomes("the leftovers to go", () => derivedIn(place.namespace), nothing);
   });
 
-  it("is removed when another of its name lives, which keeps its own", async () => {
+  it("is removed when another SharedSecret has the same name, which keeps its own", async () => {
     const place = await opened();
     const left = await derivedIn(place.namespace);
     await remove(place.path);

@@ -101,7 +101,7 @@ const mistakes: Mistake[] = [
 ];
 
 describe("a Role that the API server refuses", () => {
-  it("is told of in the status, and made when the reason is gone", async () => {
+  it("is reported in the status, and created when the reason is gone", async () => {
     const namespace = await makeNamespace();
     const quota = `/api/v1/namespaces/${namespace}/resourcequotas`;
     const hard = { "count/roles.rbac.authorization.k8s.io": "0" };
@@ -131,33 +131,36 @@ describe("a Role that the API server refuses", () => {
 });
 
 describe.concurrent("an access rule that cannot be granted", () => {
-  it.each(mistakes)("stalls the object and no other rule: $rule", async ({ rule, spec, says }) => {
-    const namespace = await makeNamespace();
-    const place = await makeSharedSecret({ namespace, spec });
-    const trouble = { status: "False", reason: "InvalidAccessRule" };
-    const stalled = { status: "True", reason: "InvalidAccessRule" };
-    await becomes("the mistake to be told", () => view(place), {
-      settled: true,
-      conditions: { Ready: trouble, AccessApplied: trouble, Stalled: stalled },
-      access: rule === "an owner of the system" ? { roles: 1 } : { roles: 1, bindings: 1 },
-    });
-    const { conditions } = await view(place);
-    for (const words of says) expect(conditions.Ready?.message).toContain(words);
+  it.each(mistakes)(
+    "stalls the object and does not affect other rules: $rule",
+    async ({ rule, spec, says }) => {
+      const namespace = await makeNamespace();
+      const place = await makeSharedSecret({ namespace, spec });
+      const trouble = { status: "False", reason: "InvalidAccessRule" };
+      const stalled = { status: "True", reason: "InvalidAccessRule" };
+      await becomes("the mistake to be told", () => view(place), {
+        settled: true,
+        conditions: { Ready: trouble, AccessApplied: trouble, Stalled: stalled },
+        access: rule === "an owner of the system" ? { roles: 1 } : { roles: 1, bindings: 1 },
+      });
+      const { conditions } = await view(place);
+      for (const words of says) expect(conditions.Ready?.message).toContain(words);
 
-    const held = (user: string, verb: string) =>
-      may({ user }, { verb, namespace, name: place.name });
-    await becomes("the other rule to be applied", () => held("carol", "get"), true);
-    expect(await held("mallory", "delete")).toBe(false);
-    const fixed = { name: "right", users: ["mallory"], verbs: ["get", "list"] };
-    await change(place.path, {
-      spec: { access: [{ users: ["carol"], verbs: ["get"] }, fixed], owner: null },
-    });
-    await becomesReady(place);
-    expect((await view(place)).conditions).not.toHaveProperty("Stalled");
-    await becomes("the corrected rule to be applied", () => held("mallory", "list"), true);
-  });
+      const held = (user: string, verb: string) =>
+        may({ user }, { verb, namespace, name: place.name });
+      await becomes("the other rule to be applied", () => held("carol", "get"), true);
+      expect(await held("mallory", "delete")).toBe(false);
+      const fixed = { name: "right", users: ["mallory"], verbs: ["get", "list"] };
+      await change(place.path, {
+        spec: { access: [{ users: ["carol"], verbs: ["get"] }, fixed], owner: null },
+      });
+      await becomesReady(place);
+      expect((await view(place)).conditions).not.toHaveProperty("Stalled");
+      await becomes("the corrected rule to be applied", () => held("mallory", "list"), true);
+    },
+  );
 
-  it("grants nothing of itself, not even its good verbs", async () => {
+  it("grants nothing, not even its valid verbs", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({
       namespace,
@@ -176,7 +179,7 @@ describe.concurrent("an access rule that cannot be granted", () => {
     }
   });
 
-  it("takes back what it granted when it was right", async () => {
+  it("revokes what it granted while it was valid", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({
       namespace,
@@ -256,7 +259,7 @@ describe.skipIf(!inject("hasPolicies")).concurrent("a user with update alone", (
     });
   });
 
-  it("does nothing that the rule does not say", async () => {
+  it("does nothing that the rule does not allow", async () => {
     const { place } = await put((object) => object);
     const patch = {
       method: "PATCH",

@@ -90,7 +90,7 @@ const edits: Edit[] = [
   },
 ];
 
-describe.concurrent("what stands beside a SharedSecret is repaired:", () => {
+describe.concurrent("the Roles and RoleBindings of a SharedSecret are repaired:", () => {
   it.each(edits)("$rule", async ({ edit }) => {
     const { readers, ...place } = await granted();
     const role = rbacPath("roles", place.namespace, readers);
@@ -111,7 +111,7 @@ describe.concurrent("what stands beside a SharedSecret is repaired:", () => {
     await becomes("eve to be shut out", () => held("eve"), false);
   });
 
-  it("what others have put beside the marks stays", async () => {
+  it("labels and annotations of others stay", async () => {
     const { readers, ...place } = await granted();
     const role = rbacPath("roles", place.namespace, readers);
     await change(role, {
@@ -167,7 +167,7 @@ describe.concurrent("a foreign object of a derived name", () => {
     },
   );
 
-  it("is Latchkey's own by its marks, and made anew where it points elsewhere", async () => {
+  it("is taken over if it has Latchkey's labels, and created again if it has another roleRef", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({ namespace });
     await becomesReady(place);
@@ -192,7 +192,7 @@ describe.concurrent("a foreign object of a derived name", () => {
     );
   });
 
-  it("stays when the SharedSecret goes", async () => {
+  it("stays when the SharedSecret is deleted", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({ namespace, spec: { access } });
     const path = rbacPath("roles", namespace);
@@ -211,7 +211,7 @@ describe.concurrent("a foreign object of a derived name", () => {
 });
 
 describe.concurrent("when rules change", () => {
-  it("whoever stays never loses access, and everybody ends with what is written", async () => {
+  it("users who stay never lose access, and all users end with the access of the spec", async () => {
     const { readers: _, ...place } = await granted();
     const { namespace, name } = place;
     const held = (user: string, verb: string) => may({ user }, { verb, namespace, name });
@@ -246,7 +246,7 @@ describe.concurrent("when rules change", () => {
     ]);
   });
 
-  it("other verbs are another Role, and the old one goes", async () => {
+  it("other verbs get another Role, and the old Role is deleted", async () => {
     const { readers, ...place } = await granted();
     await change(place.path, {
       spec: {

@@ -74,7 +74,7 @@ describe.concurrent("a user named in access", () => {
     expect(await list("")).toBe(403);
   });
 
-  it("does what SelfSubjectAccessReview tells", async () => {
+  it("may do what SelfSubjectAccessReview says", async () => {
     const namespace = await makeNamespace();
     const place = await makeSharedSecret({
       namespace,
@@ -141,7 +141,7 @@ describe("each verb", () => {
     ).toBe(false);
   });
 
-  it("of one set becomes one Role, and the status counts them", async () => {
+  it("of one set of verbs shares one Role, and the status counts the Roles", async () => {
     expect(await view(place)).toMatchObject({
       access: { roles: 7, bindings: 7 },
       conditions: { AccessApplied: { status: "True" } },

@@ -48,7 +48,7 @@ async function writesWhile(path: string, ms: number): Promise<number> {
 }
 
 describe.concurrent("a failure that repeats", () => {
-  it("for RoleBindings is said once in the status of the SharedSecret, and ends with the next success", async () => {
+  it("for RoleBindings is reported once in the status of the SharedSecret, until the next success", async () => {
     const namespace = await makeNamespace();
     const takeAway = await putDeadWebhook({
       group: "rbac.authorization.k8s.io",
@@ -86,7 +86,7 @@ describe.concurrent("a failure that repeats", () => {
     );
   });
 
-  it("for the finalizer is said in the status of a key, and the key is granted afterwards", async () => {
+  it("for the finalizer is reported in the status of a key, and the key gets its grant afterwards", async () => {
     const name = unique("held-up");
     const takeAway = await putDeadWebhook({
       group: "management.service",
@@ -113,7 +113,7 @@ describe.concurrent("a failure that repeats", () => {
     expect((await viewOf(key)).conditions).not.toHaveProperty("Reconciling");
   });
 
-  it("for a requester's grants is said in the status of the keys and tokens that wait", async () => {
+  it("for a requester's grants is reported in the status of the keys and tokens that wait for them", async () => {
     const user = unique("waiting");
     const by = { user, groups: ["system:masters"] };
     const takeAway = await putDeadWebhook({
@@ -150,7 +150,7 @@ describe.concurrent("a failure that repeats", () => {
     });
   });
 
-  it("for the end of a key is said while the key goes, and the key goes in the end", async () => {
+  it("for the finalization of a key is reported while it is being deleted, and the key is deleted in the end", async () => {
     const user = unique("leaving");
     const key = await make("OwnedAccessKey", {
       by: { user, groups: ["system:masters"] },
@@ -193,7 +193,7 @@ describe.concurrent("a failure that repeats", () => {
 });
 
 describe.concurrent("a RoleBinding that etcd cannot store", () => {
-  it("is said at once, as a mistake of the spec", async () => {
+  it("is reported at once, as an error of the spec", async () => {
     // A subject of a RoleBinding takes some 40 bytes more than a name in spec.access: etcd stores
     // all of these names here, and not there.
     const users = (rule: number) =>
@@ -224,7 +224,7 @@ describe.concurrent("a RoleBinding that etcd cannot store", () => {
 });
 
 describe.concurrent("what was refused", () => {
-  it("by something that looks at a namespace's labels is written as soon as they change", async () => {
+  it("by a policy on namespace labels is written as soon as the labels change", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const target = await makeTarget(project, namespace);
     const policies = "/apis/admissionregistration.k8s.io/v1";

@@ -65,7 +65,7 @@ function linesAbout(target: string): readonly string[] {
 }
 
 describe.concurrent("the Events of a SharedSecret", () => {
-  it("record-event a change of state once, and its end", async () => {
+  it("report a change of state once, and its end once", async () => {
     const { source } = await makeSynced();
     await letIn(source.namespace);
     const about = `SharedSecret ${source.name}`;
@@ -155,7 +155,7 @@ describe.concurrent("a namespace that cannot be written", () => {
     expect(JSON.stringify(await eventsIn(target))).not.toContain(canary);
   });
 
-  it("has an Event of its own, one line in the log, and the reason in a copy that stands; it heals", async () => {
+  it("has an Event of its own, one line in the log, and the reason in an existing copy; the copy recovers", async () => {
     const { source, target, copy } = await makeSynced();
     const other = await makeTarget(unique("none"));
     await letIn(target);
@@ -199,7 +199,7 @@ describe.concurrent("a namespace that cannot be written", () => {
   });
 });
 
-describe.concurrent("a project that nobody takes copies for", () => {
+describe.concurrent("a project without a namespace that accepts copies", () => {
   const becomesSynced = (source: Place, status: string, reason: string, says: string) =>
     becomes(says, () => view(source), {
       settled: true,
@@ -209,7 +209,7 @@ describe.concurrent("a project that nobody takes copies for", () => {
       },
     });
 
-  it("is told with what is missing, step by step, and is no failure", async () => {
+  it("is reported with what is missing, step by step, and is no failure", async () => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
     const source = await makeSharedSecret({
       namespace,

@@ -85,7 +85,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     expect(Object.values(names).flat().toSorted()).toEqual(made.map(({ name }) => name).toSorted());
   });
 
-  it("names a token no more before the token can go", async () => {
+  it("stops naming a token before the token can be deleted", async () => {
     const alice = requester("alice");
     const kept = await make("DirectClusterEndpointToken", { by: alice });
     const gone = await make("DirectClusterEndpointToken", {
@@ -125,7 +125,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     },
   );
 
-  it("goes with the last object, and never stands without names", async () => {
+  it("is deleted with the last object, and never exists without names", async () => {
     const alice = requester("alice");
     const { metadata } = await arrange({ method: "GET", path: clusterRbacPath("clusterroles") });
     const { own: one, role } = await makeGranted("DirectClusterEndpointToken", alice);
@@ -211,7 +211,7 @@ describe.skipIf(!inject("hasPolicies"))("the grant of a requester", { concurrent
     },
     { edit: "is for nobody", plural: "clusterrolebindings", body: () => ({ subjects: null }) },
   ];
-  it.each(edits)("is put right when one of its $plural $edit", async ({ plural, body }) => {
+  it.each(edits)("is repaired when one of its $plural $edit", async ({ plural, body }) => {
     const alice = requester("alice");
     const { own, role } = await makeGranted("DirectClusterEndpointToken", alice);
     const path = clusterRbacPath(plural, role);

@@ -125,7 +125,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     await becomesKey("judged", key, { conditions, keyID: key.uid, expiresAt: undefined });
   });
 
-  it("says until when it is accepted", async () => {
+  it("shows when it expires", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 3600 });
     await becomesKey("accepted", key, {
       conditions: accepted,
@@ -133,7 +133,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("of five seconds is accepted until they are over and expires without anything touching it", async () => {
+  it("with a ttl of five seconds works that long, and expires without any change to it", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 5 });
     await becomesKey("expired", key, { conditions: over });
     const end = key.createdAt + seconds(5);
@@ -150,7 +150,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     expect(states.at(-1)?.conditions).toEqual(after?.conditions);
   });
 
-  it("that has expired is kept and told of once", async () => {
+  it("that has expired is kept, and reported once", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
     await becomesKey("expired", key, { conditions: over });
     expect(await afterAnotherPass(key)).toMatchObject({ conditions: over });
@@ -167,7 +167,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     expect(described.slice(described.lastIndexOf("Events:"))).toMatch(/Warning\s+Expired/);
   });
 
-  it("that has expired lives again when it is given a longer life", async () => {
+  it("that has expired is valid again when its ttl is raised", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 1 });
     await becomesKey("expired", key, { conditions: over });
     await change(key.path, { spec: { ttl: 3600 } });
@@ -177,7 +177,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("with an idle ttl lives on from its last use", async () => {
+  it("with ttlAfterLastActivity expires a ttl after its last use", async () => {
     const key = await makeKey({
       user: "alice",
       key: plainKey(),
@@ -203,7 +203,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("without an idle ttl lives from its creation whenever it is used", async () => {
+  it("without ttlAfterLastActivity expires a ttl after its creation, whenever it is used", async () => {
     const key = await makeKey({ user: "alice", key: plainKey(), ttl: 600 });
     await wasUsed(key, key.createdAt + seconds(100));
     await afterAnotherPass(key);
@@ -213,7 +213,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     });
   });
 
-  it("is refused as soon as it is disabled, and accepted again", async () => {
+  it("is refused as soon as it is disabled, and accepted when it is enabled again", async () => {
     const key = await makeKey({ user: "alice", key: plainKey() });
     await becomesKey("accepted", key, { conditions: accepted });
     await change(key.path, { spec: { disabled: true } });
@@ -224,7 +224,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     await becomesKey("accepted", key, { conditions: accepted });
   });
 
-  it("keeps its key from younger ones, and leaves it to the next when it goes", async () => {
+  it("keeps its key from newer objects, and the next one gets it when it is deleted", async () => {
     const text = plainKey();
     const made = [
       await makeKey({ user: "alice", key: text }),
@@ -245,7 +245,7 @@ describe.skipIf(!inject("hasPolicies"))("an OwnedAccessKey", { concurrent: true 
     await becomesKey("accepted", younger, { conditions: accepted });
   });
 
-  it("keeps its key from younger ones even when it is over", async () => {
+  it("keeps its key from newer objects even after it has expired", async () => {
     const text = plainKey();
     const older = await makeKey({ user: "alice", key: text, ttl: 1 });
     await becomesKey("expired", older, { conditions: over });

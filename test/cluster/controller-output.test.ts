@@ -19,7 +19,7 @@ afterAll(expectNoTrouble);
 
 const run = (...args: string[]) => kubectl(inject("controlPlane"), args);
 
-describe.concurrent("no value of the data is shown", () => {
+describe.concurrent("no value of the data appears", () => {
   const tables = [
     ["-o", "wide"],
     ["--show-labels"],
@@ -27,7 +27,7 @@ describe.concurrent("no value of the data is shown", () => {
     ["-o", "jsonpath={.status}"],
     ["-o", "jsonpath={.metadata}"],
   ];
-  it.each(tables)("by kubectl get %s %s", async (...output) => {
+  it.each(tables)("in kubectl get %s %s", async (...output) => {
     const { source, target } = await makeSynced();
     expect(
       canariesIn(await run("get", "shsec", source.name, "-n", source.namespace, ...output)),
@@ -37,14 +37,14 @@ describe.concurrent("no value of the data is shown", () => {
     );
   });
 
-  it("by kubectl describe of the copy", async () => {
+  it("in kubectl describe of the copy", async () => {
     const { source, target } = await makeSynced();
     const described = await run("describe", "secret", source.name, "-n", target);
     expect(described).toContain("first:");
     expect(canariesIn(described)).toEqual([]);
   });
 
-  it("by kubectl describe of the SharedSecret outside its spec", async () => {
+  it("in kubectl describe of the SharedSecret outside its spec", async () => {
     const { source } = await makeSynced();
     const described = await run("describe", "shsec", source.name, "-n", source.namespace);
     const spec = /^Spec:\n(?: .*\n)*/m;
@@ -52,7 +52,7 @@ describe.concurrent("no value of the data is shown", () => {
     expect(canariesIn(described.replace(spec, ""))).toEqual([]);
   });
 
-  it("by status, Events and copies when things go wrong", async () => {
+  it("in status, Events and copies when syncing fails", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const [taken, free] = [
       await makeTarget(project, namespace),
@@ -109,7 +109,7 @@ describe.concurrent("no value of the data is shown", () => {
     { type: "kubernetes.io/dockerconfigjson", key: ".dockerconfigjson" },
     { type: "kubernetes.io/dockercfg", key: ".dockercfg" },
   ];
-  it.each(formats)("by the refusal of a target: $type", async ({ type, key }) => {
+  it.each(formats)("in the refusal of a target of type $type", async ({ type, key }) => {
     const [namespace, project] = [await makeNamespace(), unique("project")];
     await makeTarget(project, namespace);
     const annotated = to(project, { [annotations.syncSecretType]: type });
@@ -124,7 +124,7 @@ describe.concurrent("no value of the data is shown", () => {
     expect(canariesIn(JSON.stringify(status))).toEqual([]);
   });
 
-  it("by the controller's metrics", async () => {
+  it("in the controller's metrics", async () => {
     const synced = await makeSynced();
     await becomesCurrent(synced);
     const metrics = await (await fetch(`${inject("controller").url}/metrics`)).text();
@@ -146,7 +146,7 @@ describe("kubectl get shows what an administrator asks for", () => {
     expect(rows[1]?.slice(0, 5)).toEqual([source.name, "True", "Ready", "1", "1"]);
   });
 
-  it("and kubectl wait ends when the SharedSecret is ready", async () => {
+  it("kubectl wait ends when the SharedSecret is ready", async () => {
     const namespace = await makeNamespace();
     const { name } = await makeSharedSecret({ namespace });
     expect(

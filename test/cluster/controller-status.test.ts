@@ -22,7 +22,7 @@ import { becomesCurrent, dataOf, makeSecret, makeSynced, stateOf, to } from "./s
 afterAll(expectNoTrouble);
 
 describe.concurrent("the status of a SharedSecret", () => {
-  it("is written back when somebody forges it", async () => {
+  it("is restored when a user changes it", async () => {
     const { source } = await makeSynced();
     await becomesReady(source);
     const forged = [
@@ -55,7 +55,7 @@ describe.concurrent("the status of a SharedSecret", () => {
     ]);
   });
 
-  it("keeps the times of what has not flipped", async () => {
+  it("keeps lastTransitionTime of conditions that have not changed", async () => {
     const { source } = await makeSynced();
     const times = async () => (await view(source)).conditions;
     await becomesReady(source);
@@ -106,7 +106,7 @@ describe.concurrent("the status of a SharedSecret", () => {
 });
 
 describe.concurrent("a SharedSecret", () => {
-  it("gets its finalizer back when somebody takes it off", async () => {
+  it("gets its finalizer back when a user removes it", async () => {
     const { source, copy } = await makeSynced();
     await change(source.path, { metadata: { finalizers: ["example.com/hold"] } });
     await becomes(
@@ -120,7 +120,7 @@ describe.concurrent("a SharedSecret", () => {
     expect(await look(copy)).toMatchObject({ code: 404 });
   });
 
-  it("may have no spec, and lose it", async () => {
+  it("may have no spec, and may lose it", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const copy = secretPath(await makeTarget(project, namespace), name);
     const body = { apiVersion, kind: "SharedSecret", metadata: { name, annotations: to(project) } };

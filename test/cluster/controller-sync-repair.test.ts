@@ -95,7 +95,7 @@ describe.concurrent("a copy is restored when", () => {
     await becomesReady(synced.source);
   });
 
-  it("its source changes and it is immutable: it is made anew", async () => {
+  it("its source changes and it is immutable: it is created again", async () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await change(copy, { immutable: true })).metadata;
     await change(copy, relabel({ [labels.sourceUid]: null }));
@@ -107,11 +107,11 @@ describe.concurrent("a copy is restored when", () => {
   });
 });
 
-describe.concurrent("a copy that others hold with a finalizer", () => {
+describe.concurrent("a copy with a finalizer of others", () => {
   const hold = { metadata: { finalizers: ["example.com/hold"] } };
   const release = { metadata: { finalizers: null } };
 
-  it("comes back as soon as it was let go", async () => {
+  it("is created again as soon as the finalizer is removed", async () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await change(copy, hold)).metadata;
     await remove(copy);
@@ -123,7 +123,7 @@ describe.concurrent("a copy that others hold with a finalizer", () => {
     await becomesCurrent({ source, copy }, dataOf("first", "second", "third"));
   });
 
-  it("gets its other type as soon as it was let go", async () => {
+  it("gets its new type as soon as the finalizer is removed", async () => {
     const { source, copy } = await makeSynced();
     await change(copy, hold);
     await change(source.path, {
@@ -149,10 +149,10 @@ describe.concurrent("a copy that others hold with a finalizer", () => {
   });
 });
 
-describe.concurrent("what others put on a copy", () => {
+describe.concurrent("labels and annotations that others add to a copy", () => {
   const theirs = { labels: { team: "a" }, annotations: { "example.com/note": "b" } };
 
-  it("is kept and causes no write", async () => {
+  it("are kept and cause no write", async () => {
     const synced = await makeSynced();
     await change(synced.copy, { metadata: theirs });
     const before = await stateOf(synced.copy);
@@ -161,7 +161,7 @@ describe.concurrent("what others put on a copy", () => {
     expect(writesTo(synced.target, synced.source.name) ?? ["create"]).toEqual(["create"]);
   });
 
-  it("is kept by a repair and by a change of the source", async () => {
+  it("are kept by a repair and by a change of the source", async () => {
     const { source, copy } = await makeSynced();
     await change(copy, {
       metadata: { ...theirs, finalizers: ["example.com/hold"] },
@@ -176,7 +176,7 @@ describe.concurrent("what others put on a copy", () => {
     await change(copy, { metadata: { finalizers: null } });
   });
 
-  it("is not taken from the source, whose labels and annotations stay there", async () => {
+  it("do not come from the source, whose labels and annotations are not copied", async () => {
     const synced = await makeSynced({ "example.com/note": "mine" });
     await change(synced.source.path, { metadata: { labels: { mine: "yes" } } });
     await afterAnotherPass(synced);

@@ -52,7 +52,7 @@ function conflictAt(namespace: string, name: string, reason = "NotManaged"): obj
 }
 
 describe.concurrent("a Secret that Latchkey did not make", () => {
-  it("is untouched and reported, holds up no other target, and its end heals the conflict", async () => {
+  it("is unchanged and reported, does not block other targets, and its deletion ends the conflict", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const [target, free] = [
       await makeTarget(project, namespace),
@@ -93,7 +93,7 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
     expect((await view(source)).sync).not.toHaveProperty("failures");
   });
 
-  it("is left when the SharedSecret goes, and when the namespace leaves", async () => {
+  it("stays when the SharedSecret is deleted, and when the namespace leaves the project", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const target = await makeTarget(project, namespace);
     await makeSecret(target, name);
@@ -117,7 +117,7 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
     expect(await stateOf(secretPath(target, name))).toEqual(before);
   });
 
-  it("is what a copy becomes that lost both marks", async () => {
+  it("can be a copy that lost its label and its annotation", async () => {
     const { source, target, copy } = await makeSynced();
     await change(copy, {
       metadata: { labels: null, annotations: null },
@@ -131,7 +131,7 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
     expect(await stateOf(copy)).toEqual(before);
   });
 
-  it("that is made while a copy is paused or deleted is not overwritten either", async () => {
+  it("is not overwritten when it is created while a copy is paused or deleted", async () => {
     const { source, target, copy } = await makeSynced();
     await change(source.path, { metadata: { annotations: { [annotations.disableSync]: "true" } } });
     await becomes("the pause to be told", () => view(source), {
@@ -148,14 +148,14 @@ describe.concurrent("a Secret that Latchkey did not make", () => {
   });
 });
 
-describe.concurrent("a copy that was pasted, marks and all,", () => {
+describe.concurrent("a copy that a user pasted with its label and annotation", () => {
   const pasted = ({ metadata, data, type }: Answer, name: string) => ({
     metadata: { name, labels: metadata.labels, annotations: metadata.annotations },
     data,
     type,
   });
 
-  it("under another name is neither kept true nor removed", async () => {
+  it("under another name is neither updated nor removed", async () => {
     const synced = await makeSynced();
     const { source, target, copy } = synced;
     await makeSecret(target, "pasted", pasted(await look(copy), "pasted"));
@@ -169,7 +169,7 @@ describe.concurrent("a copy that was pasted, marks and all,", () => {
     expect(await stateOf(secretPath(target, "pasted"))).toEqual(before);
   });
 
-  it("into another namespace that wants a copy is in the way", async () => {
+  it("into another namespace that accepts a copy blocks that copy", async () => {
     const { source, project, copy } = await makeSynced();
     const elsewhere = await makeTarget(`${project}-more`, source.namespace);
     await makeSecret(elsewhere, source.name, pasted(await look(copy), source.name));
@@ -184,7 +184,7 @@ describe.concurrent("a copy that was pasted, marks and all,", () => {
     expect(await stateOf(secretPath(elsewhere, source.name))).toEqual(before);
   });
 
-  it("from a source that is gone is nobody's, while a true copy left behind is removed", async () => {
+  it("from a deleted source stays, while a real copy of it is removed", async () => {
     const { source, target, copy } = await makeSynced();
     const left = await look(copy);
     await remove(source.path);
@@ -228,7 +228,7 @@ describe.concurrent("two sources for one target", () => {
     return { older, younger, target, copy: secretPath(target, name) };
   }
 
-  it("the older has it, both say so, and the younger takes over when the older goes", async () => {
+  it("the older source owns it, both report that, and the newer one takes over when the older is deleted", async () => {
     const { older, younger, target, copy } = await rivals();
     await becomes(
       "the younger to say so",
@@ -265,7 +265,7 @@ describe.concurrent("two sources for one target", () => {
     });
   });
 
-  it("the younger takes over when the older asks for another target, and gives it back", async () => {
+  it("the newer source takes over when the older one gets another target, and returns it", async () => {
     const { older, younger, copy } = await rivals();
     await change(older.path, {
       metadata: { annotations: { [annotations.syncSecretName]: "elsewhere" } },
@@ -280,7 +280,7 @@ describe.concurrent("two sources for one target", () => {
     await becomesCurrent({ source: older, copy }, dataOf("older"));
   });
 
-  it("one that wants a name by option counts by its own age", async () => {
+  it("a source that sets the name by an option counts by its own age", async () => {
     const { source, project, target, copy } = await makeSynced();
     await change(`/api/v1/namespaces/${target}`, {
       metadata: { annotations: { [annotations.syncFrom]: null } },

@@ -90,7 +90,7 @@ describe.concurrent("data that no Secret can hold", () => {
     },
   );
 
-  it("keeps no copy where the namespace has left", async () => {
+  it("keeps no copy in a namespace that has left the project", async () => {
     const { source, project, target, copy } = await makeSynced();
     const other = secretPath(await makeTarget(project, source.namespace), source.name);
     await becomesCurrent({ source, copy: other });
@@ -105,7 +105,7 @@ describe.concurrent("data that no Secret can hold", () => {
     expect(await look(other)).toMatchObject({ code: 200, data: dataOf("first", "second") });
   });
 
-  it("keeps no copy where the source names the project no more", async () => {
+  it("keeps no copy in a project that the source no longer names", async () => {
     const { source, copy } = await makeSynced();
     await change(source.path, {
       metadata: { annotations: to("another") },
@@ -114,7 +114,7 @@ describe.concurrent("data that no Secret can hold", () => {
     await becomesGone(copy);
   });
 
-  it("spares a copy that loses its label meanwhile", async () => {
+  it("leaves a copy that loses its label meanwhile", async () => {
     const { source, copy } = await makeSynced();
     const { uid } = (await look(copy)).metadata;
     await replaceData(source, { "..": "QQ==" });
@@ -129,7 +129,7 @@ describe.concurrent("data that no Secret can hold", () => {
     expect((await look(copy)).metadata.uid).toBe(uid);
   });
 
-  it("is as much as a Secret may hold, and a key as long: that arrives", async () => {
+  it("may be as large as a Secret may be, with a key of the longest name", async () => {
     const { source, copy } = await makeSynced();
     const data = { ["k".repeat(253)]: randomBytes(most).toString("base64") };
     await replaceData(source, data);
@@ -137,7 +137,7 @@ describe.concurrent("data that no Secret can hold", () => {
     expect((await look(copy)).data).toEqual(data);
   });
 
-  it("is no trouble where nothing is synced", async () => {
+  it("is not reported when nothing is synced", async () => {
     const source = await makeSharedSecret({
       namespace: await makeNamespace(),
       spec: { data: { "..": "QQ==" } },
@@ -147,7 +147,7 @@ describe.concurrent("data that no Secret can hold", () => {
 });
 
 describe.skipIf(!hasControllerManager).concurrent("a namespace whose quota is used up", () => {
-  it("fails in the status, holds up no other, and heals when the quota is raised", async () => {
+  it("is reported in the status, does not block other targets, and is synced when the quota is raised", async () => {
     const [namespace, project, name] = [await makeNamespace(), unique("project"), unique("shared")];
     const target = await makeTarget(project, namespace);
     const free = await makeTarget(project, namespace);
@@ -206,7 +206,7 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
     return () => change(`${path}/hold`, { metadata: { finalizers: null } });
   }
 
-  it("is no target any more and blocks nothing", async () => {
+  it("is no longer a target and blocks nothing", async () => {
     const { source, project, target, copy } = await makeSynced();
     const letGo = await hold(target);
     await remove(`/api/v1/namespaces/${target}`);
@@ -233,14 +233,14 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
     await becomesGone(`/api/v1/namespaces/${target}`);
   });
 
-  it("with the source inside takes all copies along, and ends", async () => {
+  it("with the source inside is deleted with all copies", async () => {
     const { source, copy } = await makeSynced();
     await remove(`/api/v1/namespaces/${source.namespace}`);
     await becomesGone(copy);
     await becomesGone(`/api/v1/namespaces/${source.namespace}`);
   });
 
-  it("is a target again when it is made anew", async () => {
+  it("is a target again when it is created again", async () => {
     const { source, target, copy } = await makeSynced();
     const { metadata } = await look(`/api/v1/namespaces/${target}`);
     await remove(`/api/v1/namespaces/${target}`);
@@ -256,7 +256,7 @@ describe.skipIf(!hasControllerManager).concurrent("a namespace that is going awa
 });
 
 describe.concurrent("a source that is deleted", () => {
-  it("takes its copies along, those that lost the label, are paused or immutable too", async () => {
+  it("removes its copies, also those that lost the label, are paused or are immutable", async () => {
     const { source, project, copy } = await makeSynced();
     const targets = await Promise.all([1, 2, 3].map(() => makeTarget(project, source.namespace)));
     const copies = targets.map((target) => secretPath(target, source.name));
@@ -270,7 +270,7 @@ describe.concurrent("a source that is deleted", () => {
     for (const path of [copy, ...copies]) await becomesGone(path);
   });
 
-  it("takes its copies along while it is paused or stalled", async () => {
+  it("removes its copies while it is paused or stalled", async () => {
     const [paused, stalled] = [await makeSynced(), await makeSynced()];
     await change(paused.source.path, {
       metadata: { annotations: { [annotations.disableSync]: "true" } },
@@ -288,7 +288,7 @@ describe.concurrent("a source that is deleted", () => {
     }
   });
 
-  it("does not wait for copies that others hold", async () => {
+  it("does not wait for copies with finalizers of others", async () => {
     const { source, copy } = await makeSynced();
     await change(copy, { metadata: { finalizers: ["example.com/hold"] } });
     await remove(source.path);
@@ -301,7 +301,7 @@ describe.concurrent("a source that is deleted", () => {
     await becomesGone(copy);
   });
 
-  it("is made again under its name, and its copies are those of the new one", async () => {
+  it("and created again with the same name gets its copies updated by the new one", async () => {
     const { source, project, copy } = await makeSynced();
     await remove(source.path);
     await becomesGone(source.path);
@@ -313,7 +313,7 @@ describe.concurrent("a source that is deleted", () => {
     await becomesCurrent({ source: again, copy }, dataOf("again"));
   });
 
-  it("leaves no copy behind when its finalizer was stripped off", async () => {
+  it("leaves no copy behind when its finalizer was removed by hand", async () => {
     const { source, copy } = await makeSynced();
     expect((await look(source.path)).metadata.finalizers).toEqual([cleanupFinalizer]);
     await change(source.path, { metadata: { finalizers: null } });

@@ -27,7 +27,7 @@ afterAll(expectNoTrouble);
 
 const namespacePath = (name: string) => `/api/v1/namespaces/${name}`;
 
-describe.concurrent("a copy comes and goes with the agreement of both sides:", () => {
+describe.concurrent("a copy exists while both sides agree:", () => {
   const ends: { rule: string; end: (source: string) => object }[] = [
     {
       rule: "the namespace leaves its project",
@@ -77,7 +77,7 @@ describe.concurrent("a copy comes and goes with the agreement of both sides:", (
     });
   });
 
-  it("a namespace becomes a project after the SharedSecret was made", async () => {
+  it("a namespace joins a project after the SharedSecret was created", async () => {
     const [namespace, target, project] = [
       await makeNamespace(),
       await makeNamespace(),
@@ -99,7 +99,7 @@ describe.concurrent("a copy comes and goes with the agreement of both sides:", (
     await becomesCurrent({ source, copy });
   });
 
-  it("the SharedSecret names the project no more, and again", async () => {
+  it("the SharedSecret stops naming the project, and names it again", async () => {
     const { source, project, copy } = await makeSynced();
     await change(source.path, {
       metadata: { annotations: { [annotations.syncToProjects]: `not-${project}` } },
@@ -126,33 +126,36 @@ describe.concurrent("the projects of a SharedSecret", () => {
     { globs: () => "*", hit: suffixes },
     { globs: (p) => `${p.toUpperCase()}-*, ${p}`, hit: [] },
   ];
-  it.each(globs)("are those that a glob fits whole: $hit", async ({ globs: write, hit }) => {
-    const [prefix, namespace] = [unique("p"), await makeNamespace()];
-    const targets = await Promise.all(
-      suffixes.map(async (suffix) => ({
-        suffix,
-        target: await makeTarget(`${prefix}-${suffix}`, namespace),
-      })),
-    );
-    const source = await makeSharedSecret({
-      namespace,
-      annotations: to(write(prefix)),
-      spec: { data: dataOf("first") },
-    });
-    await becomesReady(source);
-    const found = await Promise.all(
-      targets.map(async ({ suffix, target }) =>
-        (await look(secretPath(target, source.name))).code === 200 ? [suffix] : [],
-      ),
-    );
-    expect(found.flat()).toEqual(
-      hit.toSorted((one, other) => suffixes.indexOf(one) - suffixes.indexOf(other)),
-    );
-  });
+  it.each(globs)(
+    "are those whose whole name a glob matches: $hit",
+    async ({ globs: write, hit }) => {
+      const [prefix, namespace] = [unique("p"), await makeNamespace()];
+      const targets = await Promise.all(
+        suffixes.map(async (suffix) => ({
+          suffix,
+          target: await makeTarget(`${prefix}-${suffix}`, namespace),
+        })),
+      );
+      const source = await makeSharedSecret({
+        namespace,
+        annotations: to(write(prefix)),
+        spec: { data: dataOf("first") },
+      });
+      await becomesReady(source);
+      const found = await Promise.all(
+        targets.map(async ({ suffix, target }) =>
+          (await look(secretPath(target, source.name))).code === 200 ? [suffix] : [],
+        ),
+      );
+      expect(found.flat()).toEqual(
+        hit.toSorted((one, other) => suffixes.indexOf(one) - suffixes.indexOf(other)),
+      );
+    },
+  );
 });
 
 describe.concurrent("the options of a SharedSecret:", () => {
-  it("the copy has the name that is asked for, and another when another is", async () => {
+  it("the copy has the name of the option, and is renamed when the option changes", async () => {
     const { source, target, copy } = await makeSynced({
       [annotations.syncSecretName]: "db.credentials",
     });
@@ -169,7 +172,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
     await becomesCurrent({ source, copy: secretPath(target, source.name) });
   });
 
-  it("the copy is Opaque, and made anew when another type is asked for", async () => {
+  it("the copy is Opaque, and created again when the option sets another type", async () => {
     const { source, copy } = await makeSynced();
     const { type, metadata } = await look(copy);
     expect(type).toBe("Opaque");
@@ -184,7 +187,7 @@ describe.concurrent("the options of a SharedSecret:", () => {
     await becomesReady(source);
   });
 
-  it("a type whose keys are missing fails at the target, in words, spares the copy that stands, and heals", async () => {
+  it("a type whose keys are missing is reported for the target, leaves the existing copy, and recovers", async () => {
     const { source, target, copy } = await makeSynced();
     const before = await stateOf(copy);
     await change(source.path, {
@@ -269,7 +272,7 @@ describe.concurrent("disable-sync pauses", () => {
   const pause = { metadata: { annotations: { [annotations.disableSync]: "true" } } };
   const resume = { metadata: { annotations: { [annotations.disableSync]: null } } };
 
-  it("everything from a SharedSecret: no new copy, no change, no repair", async () => {
+  it("everything on a SharedSecret: no new copy, no change, no repair", async () => {
     const synced = await makeSynced();
     const { source, project, copy } = synced;
     await change(source.path, { ...pause, spec: { data: dataOf("third") } });
@@ -290,7 +293,7 @@ describe.concurrent("disable-sync pauses", () => {
     await becomesCurrent({ source, copy: secretPath(late, source.name) }, data);
   });
 
-  it("one copy alone, when it stands there", async () => {
+  it("one copy alone when it is on the copy", async () => {
     const synced = await makeSynced();
     const { source, project, copy } = synced;
     const other = secretPath(await makeTarget(project, source.namespace), source.name);

@@ -72,7 +72,7 @@ describe.skipIf(!inject("hasPolicies"))(
   "a DirectClusterEndpointToken",
   { concurrent: true },
   () => {
-    it("verifies against the published keys and says whose it is and how far it reaches", async () => {
+    it("verifies against the published keys and carries its user and scope", async () => {
       const scope = { projects: [{ project: "web" }] };
       const { own, token } = await minted({ spec: { ttl: 600, scope } });
       const { payload, protectedHeader } = await verify(token);
@@ -97,7 +97,7 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(decodeJwt(token)).toMatchObject({ sub: "alice", groups: ["devs", "ops", requesters] });
     });
 
-    it("carries no scope when none is asked for", async () => {
+    it("carries no scope when the spec has none", async () => {
       const { own, token } = await minted();
       expect(decodeJwt(token)["management.service"]).toEqual({ name: own.name });
     });
@@ -139,7 +139,7 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(view.conditions.Ready?.message).toMatch(message);
     });
 
-    it("is erased when its life is over, not earlier, and told of once", async () => {
+    it("is erased when it expires, not earlier, and reported once", async () => {
       const { own, token } = await minted({ spec: { ttl: 4 } });
       const end = own.createdAt + seconds(4);
       const over = {
@@ -200,7 +200,7 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(await ask({}, widen)).toMatchObject(answered(422, "spec is immutable"));
     });
 
-    it("is minted again when its status is wiped, and lives no longer for it", async () => {
+    it("is minted again when its status is wiped, with the same expiry", async () => {
       const { own, token } = await minted({ spec: { ttl: 600 } });
       const webhook = {
         user: "system:serviceaccount:latchkey-system:latchkey-webhook",
@@ -219,7 +219,7 @@ describe.skipIf(!inject("hasPolicies"))(
       expect(decodeJwt(again)).toMatchObject({ exp: decodeJwt(token).exp, jti: own.uid });
     });
 
-    it("shows its name, its requester and its end in kubectl's table and never the token", async () => {
+    it("shows its name, requester and expiry in kubectl's table, and never the token", async () => {
       const { own, view, token } = await minted();
       const table = await kubectl(inject("controlPlane"), [
         "get",
@@ -234,7 +234,7 @@ describe.skipIf(!inject("hasPolicies"))(
 );
 
 describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, () => {
-  it("can be got, watched and deleted by alice", async () => {
+  it("is readable, watchable and deletable by alice", async () => {
     const { own, token } = await minted();
     expect(viewIn(await ask(alice, { method: "GET", path: own.path })).token).toBe(token);
     const watch = `watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3D${own.name}&resourceVersion=${own.resourceVersion}`;
@@ -313,7 +313,7 @@ describe.skipIf(!inject("hasPolicies"))("alice's token", { concurrent: true }, (
     expect(await ask(alice, patch)).toMatchObject({ code: 403 });
   });
 
-  it("cannot be created over by bob", async () => {
+  it("cannot be replaced by bob", async () => {
     const { own, token } = await minted();
     expect(await tryToMake(kind, { by: bob, name: own.name })).toMatchObject({ code: 409 });
     expect((await viewOf(own)).token).toBe(token);

@@ -19,13 +19,13 @@ describe.skipIf(inject("webhook") === undefined)(
   () => {
     beforeAll(() => bind({ kind: "User", name: argocd.user ?? "" }, "cluster-admin"));
 
-    it("gets a key made where it leaves spec.key empty", async () => {
+    it("gets a generated key if it leaves spec.key empty", async () => {
       expect(
         await tryToMake("OwnedAccessKey", { by: argocd, spec: { user: "alice" } }),
       ).toMatchObject({ code: 201, spec: { key: expect.stringMatching(/^lk_/) } });
     });
 
-    it("is refused the key of another object", async () => {
+    it("must not use the key of another object", async () => {
       const older = await makeKey({ spec: { user: "alice" } });
       await worksAs(older);
       expect(
@@ -33,7 +33,7 @@ describe.skipIf(inject("webhook") === undefined)(
       ).toMatchObject({ code: 422 });
     });
 
-    it("makes no key beyond the one that it came with", async () => {
+    it("makes no key with more rights than its own", async () => {
       const { uid } = await makeKey({ spec: { user: "alice", scope: { rules: [minting] } } });
       const answer = await tryToMake("OwnedAccessKey", {
         by: { ...argocd, extra: { "management.service/key-id": [uid] } },
@@ -46,7 +46,7 @@ describe.skipIf(inject("webhook") === undefined)(
       });
     });
 
-    it("is asked about the owners that it holds back", async () => {
+    it("must be allowed to set finalizers of owners whose deletion it blocks", async () => {
       const ownerReferences = [
         {
           apiVersion: "v1",
@@ -69,7 +69,7 @@ describe.skipIf(inject("webhook") === undefined)(
       });
     });
 
-    it("has connector data moved away", async () => {
+    it("has its connector data moved to a Secret", async () => {
       const answer = await tryToMake("OwnedAccessKey", {
         by: argocd,
         spec: { user: "alice", identity: { connectorData: "canary" } },

@@ -42,14 +42,14 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
     expect(await worksAs({ key })).toMatchObject({ username: "alice" });
   });
 
-  it("is another one each time", async () => {
+  it("differs each time", async () => {
     const paths = await Promise.all(
       [1, 2, 3].map(async () => (await make("OwnedAccessKey", { spec: { user: "alice" } })).path),
     );
     expect(new Set(await Promise.all(paths.map(keyAt))).size).toBe(3);
   });
 
-  it("stays what it was when an update leaves it out, however that is sent", async () => {
+  it("stays the same when an update leaves it out, by any method", async () => {
     const name = unique("own");
     const access = inject("controlPlane");
     await kubectl(access, ["apply", "--server-side", "--filename=-"], {
@@ -78,7 +78,7 @@ describe.skipIf(inject("webhook") === undefined)("a key that is left empty", () 
     },
   );
 
-  it("is made by no dry run that anything is left of", async () => {
+  it("leaves nothing behind when a dry run generates it", async () => {
     const path = "/apis/management.service/v1/ownedaccesskeys?dryRun=All";
     const name = unique("dry");
     expect(

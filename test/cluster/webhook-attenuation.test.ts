@@ -74,7 +74,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     );
   });
 
-  it("a narrower key is made, works within its scope, and dies with the first", async () => {
+  it("a narrower key is made, works within its scope, and stops working with its parent", async () => {
     const asking = await rootKey({ scope: scopeOf(web, pay), ttl: 3600 });
     const { answer, made } = await askFor("OwnedAccessKey", asking, {
       scope: { projects: [{ project: web }] },
@@ -98,7 +98,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     );
   });
 
-  it("what was made is narrowed with the first", async () => {
+  it("the scope of a child key shrinks with the scope of its parent", async () => {
     const asking = await rootKey({ scope: scopeOf(web, pay) });
     const { made } = await askFor("OwnedAccessKey", asking, {
       scope: { projects: [{ project: pay }] },
@@ -139,7 +139,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     expect(answer).toMatchObject({ code: 403, message: expect.stringMatching(message) });
   });
 
-  it("no key is made for anybody else, whom its user may act as", async () => {
+  it("no key is made for another user, even one that its user may impersonate", async () => {
     const { answer } = await askFor("OwnedAccessKey", await rootKey({ scope: scopeOf(web) }), {
       user: "bob",
       scope: scopeOf(web),
@@ -147,7 +147,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     expect(answer).toMatchObject({ code: 403 });
   });
 
-  it("no sibling is read, changed or deleted where it has a scope, nor changed where it has none", async () => {
+  it("a key with a scope cannot read, change or delete a sibling, and a key without one cannot change it", async () => {
     const [sibling, scoped, free] = [
       await rootKey({}),
       await rootKey({ scope: { projects: [{ project: "*" }], rules: [{}] } }),
@@ -175,7 +175,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     expect(await worksAs(sibling)).toMatchObject({ username: root });
   });
 
-  it("what was made is deleted again", async () => {
+  it("a child key can be deleted", async () => {
     const asking = await rootKey({ scope: scopeOf(web) });
     const { made } = await askFor("OwnedAccessKey", asking, {
       scope: { projects: [{ project: web }] },
@@ -186,7 +186,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     });
   });
 
-  it("a token is issued for both scopes, and ends no later", async () => {
+  it("a token is limited by both scopes, and expires no later than the key", async () => {
     const asking = await rootKey({ scope: scopeOf(web), ttl: 600 });
     const { answer, made } = await askFor("DirectClusterEndpointToken", asking, {
       ttl: 3600,
@@ -214,7 +214,7 @@ describe.skipIf(inject("webhook") === undefined)("with a key", () => {
     });
   });
 
-  it("a role that nobody defined shows as a condition, until somebody does", async () => {
+  it("an undefined role is reported in a condition until it is defined", async () => {
     const role = unique("role");
     const key = await makeKey({ spec: { user: root, scope: { roles: [{ role }] } } });
     const ready = async () => (await viewOf(key)).conditions["Ready"];

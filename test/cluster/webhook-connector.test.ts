@@ -110,7 +110,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     });
   });
 
-  it("is tied to its key, and goes with it", async () => {
+  it("is owned by its key, and deleted with it", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     const owner = async () =>
@@ -130,7 +130,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     );
   });
 
-  it("that is applied again changes nothing, and other data makes another Secret", async () => {
+  it("changes nothing when it is applied again, and other data makes another Secret", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     await apply(manifest(key.name, key.data), "--server-side");
@@ -141,7 +141,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect([next === secret, await dataIn(next)]).toEqual([false, other]);
   });
 
-  it("is kept by an update that leaves it out, and taken away by an empty text", async () => {
+  it("is kept by an update that leaves it out, and removed by an empty text", async () => {
     const key = await claimed("--server-side");
     const secret = await secretOf(key);
     await arrange({
@@ -160,7 +160,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await secretOf(key)).toBeUndefined();
   });
 
-  it("cannot be claimed by hand, nor its claim lost", async () => {
+  it("cannot be claimed by hand, and its claim cannot be removed", async () => {
     const [key, other] = [await claimed("--server-side"), await claimed("--server-side")];
     const text = (await arrange({ method: "GET", path: other.path })).metadata;
     const stolen = stringAt(recordAt(text, "annotations"), annotations.connectorData) ?? "";
@@ -190,7 +190,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(recordAt(made.metadata, "annotations")[annotations.connectorData]).toBeUndefined();
   });
 
-  it("leaves nothing behind when nothing is stored", async () => {
+  it("leaves no Secret behind when the object is not stored", async () => {
     const data = canary();
     expect(
       (await apply(manifest(unique("dry"), data), "--server-side", "--dry-run=server")).code,
@@ -203,7 +203,7 @@ describe.skipIf(inject("webhook") === undefined)("connector data", () => {
     expect(await holding(data)).toEqual([]);
   });
 
-  it("in an annotation alone is taken out, too", async () => {
+  it("is also removed from an annotation alone", async () => {
     const key = await claimed("--server-side");
     const data = canary();
     const applied = {

@@ -48,20 +48,23 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     ["applied", ["apply", "--filename=-"]],
     ["applied server-side", ["apply", "--server-side", "--filename=-"]],
   ];
-  it.each(ways)("is refused by its key with what to do when it is %s", async (_how, args) => {
-    const { code, stdout, stderr } = await asAlice(
-      args,
-      manifest({ good: base64("good"), password: canary, token: canary }, "wrong"),
-    );
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      'The SharedSecret "wrong" is invalid: spec.data.password: must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`',
-    );
-    expect(stderr).toContain("1 more value of spec.data is not base64");
-    expect(`${stdout}${stderr}`).not.toMatch(new RegExp(`${canary}|${base64("good")}|<nil>`));
-  });
+  it.each(ways)(
+    "is refused with the name of its key and what to do when it is %s",
+    async (_how, args) => {
+      const { code, stdout, stderr } = await asAlice(
+        args,
+        manifest({ good: base64("good"), password: canary, token: canary }, "wrong"),
+      );
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        'The SharedSecret "wrong" is invalid: spec.data.password: must be base64 (RFC 4648 section 4, with padding); encode the value with `base64 -w0`',
+      );
+      expect(stderr).toContain("1 more value of spec.data is not base64");
+      expect(`${stdout}${stderr}`).not.toMatch(new RegExp(`${canary}|${base64("good")}|<nil>`));
+    },
+  );
 
-  it("is refused so when it is patched in, and every other change passes beside it", async () => {
+  it("is refused in the same way in a patch, and every other change is accepted", async () => {
     await arrange({
       method: "POST",
       path: sharedSecretPath(namespace),
@@ -118,7 +121,7 @@ describe.skipIf(inject("webhook") === undefined)("a value of spec.data that is n
     expect(JSON.stringify(answer)).not.toMatch(/canary|QUFB|314159/);
   });
 
-  it("shows in no log of the webhook", async () => {
+  it("appears in no log of the webhook", async () => {
     await create({ value: canary });
     const log = readFileSync(inject("webhook")?.log ?? "", "utf8");
     expect(log).toContain("started");

@@ -105,7 +105,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     expect((await worksAs({ key })).username).toContain(name);
   });
 
-  it("is no key: who presents it is nobody", async () => {
+  it("does not authenticate when it is presented as a key", async () => {
     const [alice, key] = [person("alice"), newKey()];
     const digest = boundDigest(key, `user:${alice.user}`);
     await ownKey(alice, digest);
@@ -130,7 +130,7 @@ describe.skipIf(inject("webhook") === undefined)("a digest that stands in Git", 
     });
   });
 
-  it("is not taken from an object by an older one that is given it later", async () => {
+  it("stays with its object when an older object gets it later", async () => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
     const old = await ownKey(mallory, newKey());
     await nextSecond(old);
@@ -236,7 +236,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     expect(await apply({ user: "alice", key: newKey() })).toBe("");
   });
 
-  it("for somebody else is told of by an Event on its object, when its key is presented", async () => {
+  it("that is bound to another user is reported by an Event on its object when its key is presented", async () => {
     const [alice, key] = [person("alice"), newKey()];
     const own = await ownKey(alice, boundDigest(key, "user:somebody-else"));
     const told = async () =>
@@ -254,7 +254,7 @@ describe.skipIf(inject("webhook") === undefined)("a bound digest", () => {
     expect(notes.join("\n")).not.toMatch(new RegExp(`${key}|${sha256(key).slice(0, 16)}`));
   });
 
-  it("of one index stands in four objects of a requester at most", async () => {
+  it("of one index may be in at most four objects of a requester", async () => {
     const [alice, mallory, key] = [person("alice"), person("mallory"), newKey()];
     const index = sha256(key).slice(0, 16);
     const copy = (): string => `sha256:${index}.${sha256(newKey())}`;
@@ -301,7 +301,7 @@ describe.skipIf(inject("webhook") === undefined)("that a digest is in use", () =
     expect(await reasonOf(own)).toBe("Active");
   });
 
-  it("is told to its requester, and to who may get it", async () => {
+  it("is reported to its requester, and to users who may get it", async () => {
     const { alice, own, digest } = await used();
     const auditor = person("auditor");
     await allow({ kind: "User", name: auditor.user }, [

@@ -50,7 +50,7 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     expect(new Set(who.groups)).toEqual(new Set([...groups, "system:authenticated"]));
   });
 
-  it("tells kubectl who it is", async () => {
+  it("shows its user in kubectl auth whoami", async () => {
     const key = await makeKey({ spec: { user: "alice", groups: ["devs"] } });
     await worksAs(key);
     const { stdout } = await kubectlWith(key.key, ["auth", "whoami"]);
@@ -58,7 +58,7 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     expect(stdout).toContain(key.uid);
   });
 
-  it("works as a digest: a manifest in Git holds no secret", async () => {
+  it("works when only its digest is stored, as in a manifest in Git", async () => {
     const plain = randomBytes(24).toString("base64url");
     await make("OwnedAccessKey", { spec: { user: "alice", key: digestOf(plain) } });
     expect(await worksAs({ key: plain })).toMatchObject({ username: "alice" });
@@ -83,7 +83,7 @@ describe.skipIf(inject("webhook") === undefined)("an access key", () => {
     expect(await whoIs(lame.key)).toBeUndefined();
   });
 
-  it("of a younger object with the same key does not work, and the older one goes on", async () => {
+  it("of a newer object with the same value does not work, and the older one goes on working", async () => {
     const older = await makeKey({ spec: { user: "alice" } });
     await worksAs(older);
     // Who was there first is known to the second.

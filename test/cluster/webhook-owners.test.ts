@@ -103,11 +103,11 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     expect(await makeOwned({})).toMatchObject({ code: 201 });
   });
 
-  it("is refused without, with 422", async () => {
+  it("is refused with 422 without that right", async () => {
     expect(await makeOwned({ name: others })).toMatchObject(refused);
   });
 
-  it("is refused on an update, too, but not where it was held back before", async () => {
+  it("is also refused on an update, unless the owner reference was there before", async () => {
     const name = unique("owned");
     expect(await makeOwned({ name: others, holds: false }, name)).toMatchObject({ code: 201 });
     const path = `${sharedSecrets}/${name}`;
@@ -129,7 +129,7 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     ).toMatchObject({ code: 200 });
   });
 
-  it("is refused for a kind that nobody serves", async () => {
+  it("is refused for a kind that the API server does not serve", async () => {
     expect(await makeOwned({ kind: "Nothing" })).toMatchObject({
       code: 422,
       message: expect.stringContaining("does not serve Nothing of v1"),

@@ -51,7 +51,7 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
     return key;
   }
 
-  it("while connections stay open honours no key for longer than its proof, says so, and recovers", async () => {
+  it("accepts no key for longer than its proof while connections stay open, reports it, and recovers", async () => {
     const { proxy, asked } = own;
     const [deleted, disabled, kept] = [await working(), await working(), await working()];
     proxy.swallow();
@@ -102,7 +102,7 @@ describe.skipIf(!hasWebhook)("a replica that is cut off from the API server", ()
     expect(await asked.accessReview(deleted.uid)).toMatchObject({ denied: true });
   });
 
-  it("that stood still and goes on honours nothing before it has looked again", async () => {
+  it("accepts no key after a pause until it has reached the API server again", async () => {
     const { webhook, asked, proxy } = own;
     const key = await working();
     // It goes on without a way to the API server, so that it cannot be faster than the question.

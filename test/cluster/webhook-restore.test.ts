@@ -85,7 +85,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       expect(await whoIs(key.key)).toBeUndefined();
     });
 
-    it("stay expired where nothing but their record says so", async () => {
+    it("stay expired when only their record says so", async () => {
       const key = await makeKey(ofAlice({ ttl: 1, ttlAfterLastActivity: true }));
       await settledAs(key, "Expired");
       const exported = await arrange({ method: "GET", path: key.path });
@@ -102,7 +102,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       expect(await whoIs(key.key)).toBeUndefined();
     });
 
-    it("end when they would have ended", async () => {
+    it("expire when they would have expired", async () => {
       const key = await makeKey(ofAlice({ ttl: 3600 }));
       await settledAs(key, "Active");
       const { expiresAt } = await viewOf(key);
@@ -115,7 +115,7 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
       expect(await worksAs(again)).toMatchObject({ username: alice.user });
     });
 
-    it("remember the key that they were made with, which is another one now", async () => {
+    it("are invalid when their parent key was restored as another object", async () => {
       const parent = await makeKey(ofAlice());
       await worksAs(parent);
       const child = await makeKey({

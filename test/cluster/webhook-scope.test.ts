@@ -274,7 +274,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     expect(await within(scope, request)).toMatchObject(refused);
   });
 
-  it("reaches a kind that is served since a moment ago", async () => {
+  it("covers a kind that the API server has just begun to serve", async () => {
     const group = `${unique("scope")}.example`;
     const names = { kind: "Thing", plural: "things", singular: "thing" };
     const schema = { openAPIV3Schema: { type: "object" } };
@@ -303,7 +303,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     });
   });
 
-  it("answers one SubjectAccessReview like another, whatever group it names", async () => {
+  it("denies a SubjectAccessReview outside its scope, whatever API group it names", async () => {
     const { id } = await makeKeyWithId();
     for (const group of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       const review = {
@@ -329,14 +329,14 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
     }
   });
 
-  it("acts as nobody else, not even where a rule allows everything", async () => {
+  it("impersonates no user, even if a rule allows everything", async () => {
     const key = await makeKey({ spec: { user: root, scope: { rules: [{}] } } });
     await worksAs(key);
     const { code, stderr } = await kubectlWith(key.key, ["get", "secrets", "--as=alice"]);
     expect([code, stderr]).toEqual([1, expect.stringMatching(/forbidden/i)]);
   });
 
-  it("is made with a warning where its scope names what is not there", async () => {
+  it("is created with a warning if its scope names what does not exist", async () => {
     const scope = {
       roles: [{ role: "nobody" }],
       rules: [named("", "pod"), { ...named("", "nodes"), namespaces: [web] }],
@@ -361,7 +361,7 @@ describe.skipIf(inject("webhook") === undefined)("a key with a scope", () => {
       expect(stderr).toContain(`Warning: ${warning}`);
   });
 
-  it("is told by kubectl what it may do", async () => {
+  it("gets the right answers from kubectl auth can-i", async () => {
     const key = await makeKey({ spec: { user: root, scope: { projects: [{ project: web }] } } });
     await worksAs(key);
     const answers = await Promise.all(

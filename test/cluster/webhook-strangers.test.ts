@@ -125,7 +125,7 @@ describe.skipIf(inject("webhook") === undefined)(
         expect((await stranger.post(`/${segment}${path}`, "{}")).status).toBe(404);
     });
 
-    it("with half a body takes room from nobody, below the right path, too", async () => {
+    it("with half a body takes no room from others, also below the right path", async () => {
       const { port, hostname } = new URL(url);
       const key = await makeKey({ spec: { user: "alice" } });
       await worksAs(key);

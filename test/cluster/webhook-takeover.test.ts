@@ -49,7 +49,7 @@ describe.skipIf(inject("webhook") === undefined)("who has squatted the name of a
     ]);
   });
 
-  it("neither becomes the user of it nor reads it, whatever a deployer applies", async () => {
+  it("neither becomes its user nor reads it, whatever a deployer applies", async () => {
     const [squatted, fresh] = [newKey(), newKey()];
     const { name, path } = await make("OwnedAccessKey", {
       by: bob,
