@@ -31,6 +31,12 @@ describe("refused, with a message that names the field and keeps secrets", () =>
         "rename the key",
       ],
     })),
+    {
+      rule: "data has at most 10,000 keys",
+      kind: "SharedSecret" as const,
+      spec: { data: Object.fromEntries(Array.from({ length: 10_001 }, (_, key) => [key, ""])) },
+      says: ["spec.data: Too many: 10001: must have at most 10000 items"],
+    },
     ...[
       "Y2FuYXJ5LTdk\n",
       "Y2FuYXJ5 LTdk",
