@@ -73,12 +73,12 @@ export function parseSharedSecret(raw: unknown): SharedSecretWithData {
 }
 
 /** The base64 values under `data`, under cover; those of {@link mostDataKeys} keys and one more. */
-export function parseData(holder: unknown): SecretData {
-  return readData(holder).data;
+export function parseData(object: unknown): SecretData {
+  return readData(object).data;
 }
 
-function readData(holder: unknown): { readonly data: SecretData; readonly keys: number } {
-  const data = recordAt(holder, "data");
+function readData(object: unknown): { readonly data: SecretData; readonly keys: number } {
+  const data = recordAt(object, "data");
   const keys = Object.keys(data);
   const read = keys.slice(0, mostDataKeys + 1).flatMap((key) => {
     const value = stringAt(data, key);

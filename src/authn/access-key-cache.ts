@@ -5,7 +5,7 @@ import { parseMetadata } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import { parseRole, type PolicyRule, type ObservedRole } from "../api/role.ts";
 import type { SecretText } from "../api/secret-text.ts";
-import { connectorClaim } from "../domain/access-key/connector-claim.ts";
+import { connectorDataRef } from "../domain/access-key/connector-data-ref.ts";
 import { rankedCandidates } from "../domain/access-key/duplicate-key.ts";
 import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import { locationOf } from "../domain/scope/request-location.ts";
@@ -52,7 +52,7 @@ export interface AccessKeyCache {
   /** How many keys a requester has, by the annotation; whatever their state. */
   countOf(requester: string): number;
   /** Whether a key claims this Secret of connector data. */
-  claims(secret: string): boolean;
+  references(secret: string): boolean;
   /** Takes in the answer to a write of our own. */
   observe(answer: unknown): void;
   /** Where a request in this namespace goes; the empty text is no namespace. */
@@ -61,7 +61,7 @@ export interface AccessKeyCache {
 }
 
 const roleIndex = "role";
-const claimIndex = "claim";
+const refIndex = "claim";
 
 /** Most that an informer holds of a status is of no use here. */
 const noStatus: Readonly<Record<string, unknown>> = {};
@@ -74,7 +74,7 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
     {
       listOptions: { resource: resources.ownedAccessKeys },
       parse: (raw) => ({ ...accessKeyCacheEntry(raw), status: noStatus, conditions: noConditions }),
-      indexers: { ...keyIndexers, [claimIndex]: ({ metadata }) => claimedBy(metadata) },
+      indexers: { ...keyIndexers, [refIndex]: ({ metadata }) => referencedSecrets(metadata) },
       codec: accessKeyCodec,
       onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
     },
@@ -130,21 +130,21 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
     lookup(presented) {
       const plain = presentedKey(presented);
       if (plain === undefined) return "malformed";
-      const holder = rankedCandidates(byIndex(plain.index)).find((key) => plain.matches(key));
-      return holder === undefined ? "unknown" : views.viewOf(holder);
+      const owner = rankedCandidates(byIndex(plain.index)).find((key) => plain.matches(key));
+      return owner === undefined ? "unknown" : views.viewOf(owner);
     },
     byId: (uid) => views.byId(uid),
     ofIndex: byIndex,
     withIndexOf: (presented) => rankedCandidates(byIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),
-    claims: (secret) => keys.store.by(claimIndex, secret).length > 0,
+    references: (secret) => keys.store.by(refIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),
     locationOf: (namespace) => locationOf(namespaces.store.get(namespace)?.labels),
     roles: () => (roles ??= rolesByName()),
   };
 }
 
-function claimedBy({ annotations }: Metadata): readonly string[] {
-  const claim = connectorClaim(annotations);
-  return claim === undefined ? [] : [claim.secret];
+function referencedSecrets({ annotations }: Metadata): readonly string[] {
+  const ref = connectorDataRef(annotations);
+  return ref === undefined ? [] : [ref.secret];
 }

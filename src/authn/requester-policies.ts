@@ -37,7 +37,7 @@ export function requesterPolicyInformers(
       },
       deps,
     );
-  const stamping = [
+  const annotating = [
     [
       follow(resources.mutatingPolicies, requesterPolicies.stamp),
       follow(resources.mutatingPolicyBindings, requesterPolicies.stamp),
@@ -51,8 +51,8 @@ export function requesterPolicyInformers(
   const storesOf = (informers: readonly Informer<Metadata>[]): readonly ReadStore<Metadata>[] =>
     informers.map(({ store }) => store);
   return {
-    informers: [...stamping.flat(), ...guarding],
-    stores: { stamping: stamping.map(storesOf), guarding: storesOf(guarding) },
+    informers: [...annotating.flat(), ...guarding],
+    stores: { stamping: annotating.map(storesOf), guarding: storesOf(guarding) },
   };
 }
 
@@ -60,9 +60,9 @@ export function requesterPolicyInformers(
 export function observePolicies({ stamping, guarding }: PolicyStores): PoliciesAge | undefined {
   const ageOf = (stores: readonly ReadStore<Metadata>[]): PoliciesAge | undefined =>
     policiesAge(stores.map((store) => store.values().next().value));
-  const [stamped, guarded] = [oldest(stamping.map(ageOf)), ageOf(guarding)];
-  if (stamped === undefined || guarded === undefined) return undefined;
-  return { installedAt: Math.max(stamped.installedAt, guarded.installedAt) };
+  const [annotated, guarded] = [oldest(stamping.map(ageOf)), ageOf(guarding)];
+  if (annotated === undefined || guarded === undefined) return undefined;
+  return { installedAt: Math.max(annotated.installedAt, guarded.installedAt) };
 }
 
 /** Who asked for an object, as far as the policies that stand can tell. */

@@ -1,8 +1,11 @@
 import type { Result } from "../api/result.ts";
 import { type Key, keyOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import { connectorClaim } from "../domain/access-key/connector-claim.ts";
-import { disclaimWrite, planConnectorSecret } from "../domain/access-key/connector-data.ts";
+import { connectorDataRef } from "../domain/access-key/connector-data-ref.ts";
+import {
+  removeConnectorDataRef,
+  planConnectorSecret,
+} from "../domain/access-key/connector-data.ts";
 import type { Plan } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -55,7 +58,7 @@ async function confirmed(
   if (live.kind === "unknown")
     return { steps: [], result: { kind: "requeue-at", at: clock.now() + askAgainMs } };
   if (live.metadata.uid !== key.uid) return ifGone;
-  const claims = connectorClaim(live.metadata.annotations)?.secret === name;
+  const claims = connectorDataRef(live.metadata.annotations)?.secret === name;
   return claims
     ? { steps: [], result: { kind: "requeue-at", at: clock.now() + askAgainMs } }
     : otherwise;
@@ -70,6 +73,6 @@ async function disclaim(name: Key, deps: ConnectorDataDeps): Promise<Result> {
   if (keys.length === 0) return waitForChange;
   const live = await readLive(resources.secrets, { namespace, name }, client);
   if (live.kind !== "gone") return { kind: "requeue-at", at: clock.now() + askAgainMs };
-  await applyPlan({ steps: [keys.map(({ metadata }) => disclaimWrite(metadata))] }, deps);
+  await applyPlan({ steps: [keys.map(({ metadata }) => removeConnectorDataRef(metadata))] }, deps);
   return waitForChange;
 }

@@ -1,6 +1,6 @@
 import { annotations, labels } from "../api/names.ts";
 import type { ObjectRef } from "../api/object.ts";
-import { type ObservedCopy, claimedSource, copyOfText } from "../domain/sync/copy.ts";
+import { type ObservedCopy, copiedSource, copyOfText } from "../domain/sync/copy.ts";
 
 /** What tells one copy from another when both are as Latchkey writes them. */
 type Ordinary = readonly [
@@ -33,7 +33,7 @@ export function decodeCopy(text: string, target: ObjectRef): ObservedCopy {
 function ordinaryOf(copy: ObservedCopy): Ordinary | undefined {
   const { metadata, type, digest } = copy;
   const sourceUid = metadata.labels[labels.sourceUid];
-  const source = claimedSource(metadata);
+  const source = copiedSource(metadata);
   if (sourceUid === undefined || source?.namespace === undefined) return undefined;
   const isPlain =
     Object.keys(metadata.labels).length === 1 &&

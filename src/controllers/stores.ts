@@ -8,7 +8,7 @@ import type { GrantBinding, GrantRole } from "../api/requester-grant.ts";
 import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
 import type { ObservedConnectorSecret } from "../domain/access-key/connector-data.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../domain/sync/copy.ts";
-import { claimedSource } from "../domain/sync/copy.ts";
+import { copiedSource } from "../domain/sync/copy.ts";
 import { fitsAny } from "../domain/sync/sync-options.ts";
 import type { EmptyProject } from "../domain/sync/sync-summary.ts";
 import type { ObservedTarget } from "../domain/sync/sync.ts";
@@ -135,7 +135,7 @@ function holderOf(
   const byUid = uid === undefined ? undefined : sharedSecrets.by(indexes.uid, uid)[0];
   if (byUid !== undefined) return byUid;
   // The label is lost or was edited: what the copy says of itself counts.
-  const claimed = claimedSource(standing.metadata);
+  const claimed = copiedSource(standing.metadata);
   return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
 }
 
@@ -149,7 +149,7 @@ export function copiesOf(
 ): readonly (ObservedCopy | UnmanagedSecret)[] {
   const labelled = copies
     .by(indexes.sourceUid, secret.metadata.uid)
-    .filter(({ metadata }) => claimedSource(metadata) !== undefined);
+    .filter(({ metadata }) => copiedSource(metadata) !== undefined);
   return [...labelled, ...strangers.by(indexes.sourceUid, keyOf(secret.metadata))];
 }
 

@@ -74,7 +74,7 @@ export function staleReason(plural: string, state: WatchState, now: number): str
   return `${plural}: no watch response from the API server${since}; check the connection`;
 }
 
-const proofLookMs = 200;
+const pollMs = 200;
 
 /** Resolves when all these kinds are proven, or the signal aborts. */
 export async function untilFresh(
@@ -86,7 +86,7 @@ export async function untilFresh(
 ): Promise<void> {
   const areProven = (): boolean =>
     informers.every(({ watchState }) => isFresh(watchState, clock.monotonic()));
-  while (!areProven() && !signal.aborted) await sleep(proofLookMs, { clock, signal });
+  while (!areProven() && !signal.aborted) await sleep(pollMs, { clock, signal });
 }
 
 /**

@@ -130,7 +130,7 @@ export class Informer<T> {
     const pace = new WatchBackoff(random);
     let relist = true;
     while (!signal.aborted) {
-      const [opens, tellings] = [this.#opens, this.eventBatches];
+      const [opens, eventBatches] = [this.#opens, this.eventBatches];
       let [isForgotten, leastMs, longestMs] = [false, 0, this.#times.longestBackoffMs];
       try {
         if (relist) await this.#list(signal);
@@ -146,7 +146,7 @@ export class Informer<T> {
       this.#recoveries = this.#recovery.count;
       const now = clock.monotonic();
       const livedMs = this.#opens === opens ? 0 : now - (this.#openedAt ?? now);
-      const isProgress = this.eventBatches > tellings || livedMs >= shortWatchMs;
+      const isProgress = this.eventBatches > eventBatches || livedMs >= shortWatchMs;
       const pauseMs = pace.pauseMs({ isProgress, isForgotten, longestMs, leastMs, now });
       if (pauseMs > 0) await this.#recovery.pause(pauseMs, { clock, signal });
     }
@@ -322,11 +322,12 @@ export class Informer<T> {
 
   #take(raw: unknown): void {
     const key = rawKey(raw);
-    const held = this.#store.entry(key);
+    const stored = this.#store.entry(key);
     const resourceVersion = rawVersion(raw);
     if (
-      held !== undefined &&
-      (resourceVersion === held.resourceVersion || isOlder(resourceVersion, held.resourceVersion))
+      stored !== undefined &&
+      (resourceVersion === stored.resourceVersion ||
+        isOlder(resourceVersion, stored.resourceVersion))
     )
       return;
     this.#put(key, this.#parse(raw));
@@ -352,11 +353,11 @@ export class Informer<T> {
   }
 
   #put(key: Key, entry: Entry<T> | undefined): void {
-    const held = this.#store.entry(key);
+    const stored = this.#store.entry(key);
     this.#liveReads.overtake(key);
-    if (held === undefined && entry === undefined) return;
-    if (held?.resourceVersion === entry?.resourceVersion && held?.uid === entry?.uid) return;
-    const recreated = held !== undefined && entry !== undefined && held.uid !== entry.uid;
+    if (stored === undefined && entry === undefined) return;
+    if (stored?.resourceVersion === entry?.resourceVersion && stored?.uid === entry?.uid) return;
+    const recreated = stored !== undefined && entry !== undefined && stored.uid !== entry.uid;
     if (recreated) {
       this.#put(key, undefined);
       this.#put(key, entry);
@@ -364,7 +365,7 @@ export class Informer<T> {
     }
     if (entry === undefined) this.#store.remove(key);
     else this.#store.set(key, entry);
-    this.#options.onChange({ key, before: held?.value, after: entry?.value });
+    this.#options.onChange({ key, before: stored?.value, after: entry?.value });
   }
 
   #report(error: unknown): void {

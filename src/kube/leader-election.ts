@@ -100,10 +100,10 @@ export class LeaderElection {
    * `onLeading` rejects with.
    */
   async run({ signal, onLeading }: LeaderCallbacks): Promise<ElectionEnd> {
-    this.#tell(false);
+    this.#notify(false);
     if (!(await this.#acquire(signal))) return "released";
     if (signal.aborted) return await this.#release();
-    this.#tell(true);
+    this.#notify(true);
     return await this.#lead({ signal, onLeading });
   }
 
@@ -183,13 +183,13 @@ export class LeaderElection {
   }
 
   async #tryToTake(): Promise<Attempt> {
-    const seen = await this.#read();
-    if (seen === undefined) return await this.#write(undefined);
-    const { holderIdentity } = seen.spec;
+    const observed = await this.#read();
+    if (observed === undefined) return await this.#write(undefined);
+    const { holderIdentity } = observed.spec;
     const isFree = holderIdentity === "" || holderIdentity === this.#options.identity;
     if (this.#renewedAt !== undefined && holderIdentity !== this.#options.identity)
       return { kind: "theirs" };
-    return isFree || this.#isOver(seen.spec) ? await this.#write(seen) : { kind: "theirs" };
+    return isFree || this.#isOver(observed.spec) ? await this.#write(observed) : { kind: "theirs" };
   }
 
   async #read(): Promise<LeaseRecord | undefined> {
@@ -214,26 +214,26 @@ export class LeaderElection {
     return now - this.#observed.at >= duration;
   }
 
-  async #write(seen: LeaseRecord | undefined): Promise<Attempt> {
+  async #write(observed: LeaseRecord | undefined): Promise<Attempt> {
     const { client, clock, lease } = this.#options;
     const sentAt = clock.monotonic();
-    const spec = this.#claim(seen?.spec);
-    const answer = await (seen === undefined
+    const spec = this.#nextSpec(observed?.spec);
+    const answer = await (observed === undefined
       ? client.create(resources.leases, newLease(lease, spec))
-      : client.replace(resources.leases, nextLease(seen, spec)));
+      : client.replace(resources.leases, nextLease(observed, spec)));
     return { kind: "ours", sentAt, record: parseLease(answer) };
   }
 
-  #claim(seen: LeaseSpec | undefined): LeaseSpec {
+  #nextSpec(observed: LeaseSpec | undefined): LeaseSpec {
     const { clock, identity } = this.#options;
     const now = microTime(clock.now());
-    const isOurs = seen?.holderIdentity === identity;
+    const isOurs = observed?.holderIdentity === identity;
     return {
       holderIdentity: identity,
       leaseDurationSeconds: Math.ceil(this.#times.leaseDuration / 1000),
-      acquireTime: (isOurs ? seen.acquireTime : undefined) ?? now,
+      acquireTime: (isOurs ? observed.acquireTime : undefined) ?? now,
       renewTime: now,
-      leaseTransitions: seen === undefined ? 0 : seen.leaseTransitions + (isOurs ? 0 : 1),
+      leaseTransitions: observed === undefined ? 0 : observed.leaseTransitions + (isOurs ? 0 : 1),
     };
   }
 
@@ -241,15 +241,15 @@ export class LeaderElection {
   async #release(): Promise<"released"> {
     const { client, clock, lease, log } = this.#options;
     try {
-      const seen = this.#written ?? (await this.#read());
-      const isOurs = seen?.spec.holderIdentity === this.#options.identity;
+      const observed = this.#written ?? (await this.#read());
+      const isOurs = observed?.spec.holderIdentity === this.#options.identity;
       const spec = {
         holderIdentity: "",
         leaseDurationSeconds: 1,
         renewTime: microTime(clock.now()),
       };
       if (isOurs)
-        await client.replace(resources.leases, nextLease(seen, { ...seen.spec, ...spec }));
+        await client.replace(resources.leases, nextLease(observed, { ...observed.spec, ...spec }));
     } catch (error) {
       if (!isKubeError(error)) throw error;
       log.warn(
@@ -272,10 +272,10 @@ export class LeaderElection {
   #end(): void {
     this.#renewedAt = undefined;
     this.#written = undefined;
-    this.#tell(false);
+    this.#notify(false);
   }
 
-  #tell(leading: boolean): void {
+  #notify(leading: boolean): void {
     this.#options.metrics?.leading(this.#options.lease.name, leading);
   }
 }

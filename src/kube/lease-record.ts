@@ -52,8 +52,8 @@ export function newLease(ref: ObjectRef, spec: LeaseSpec): Manifest {
  * A Lease to replace the `seen` one with; others' labels and annotations stay, its resourceVersion
  * is the precondition.
  */
-export function nextLease(seen: LeaseRecord, spec: LeaseSpec): Manifest {
-  const { uid, resourceVersion, labels, annotations, finalizers, ...ref } = seen.metadata;
+export function nextLease(observed: LeaseRecord, spec: LeaseSpec): Manifest {
+  const { uid, resourceVersion, labels, annotations, finalizers, ...ref } = observed.metadata;
   const kept = { labels, annotations, finalizers, uid, resourceVersion };
   const manifest = newLease(
     { name: ref.name, ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }) },

@@ -80,11 +80,11 @@ export class WorkQueue {
   add(key: Key, urgency: Priority): void {
     if (this.#closed) return;
     if (this.#working.has(key)) {
-      this.#working.set(key, urgent(this.#working.get(key), urgency));
+      this.#working.set(key, moreUrgent(this.#working.get(key), urgency));
       return;
     }
-    const standing = this.#waiting.get(key)?.urgency;
-    if (standing === undefined || urgent(standing, urgency) !== standing)
+    const existing = this.#waiting.get(key)?.urgency;
+    if (existing === undefined || moreUrgent(existing, urgency) !== existing)
       this.#enqueue({ key, urgency });
   }
 
@@ -191,6 +191,6 @@ export class WorkQueue {
   }
 }
 
-function urgent(standing: Priority | undefined, added: Priority): Priority {
-  return priorities.find((urgency) => urgency === standing || urgency === added) ?? added;
+function moreUrgent(existing: Priority | undefined, added: Priority): Priority {
+  return priorities.find((urgency) => urgency === existing || urgency === added) ?? added;
 }

@@ -89,9 +89,9 @@ export class Store<T> implements ReadStore<T> {
   }
 
   entry(key: Key): Entry<T> | undefined {
-    const held = this.#entries.get(key);
-    if (typeof held !== "string") return held;
-    return this.#unpacked.get(key) ?? this.#remember(key, this.#packing?.decode(held, key));
+    const stored = this.#entries.get(key);
+    if (typeof stored !== "string") return stored;
+    return this.#unpacked.get(key) ?? this.#remember(key, this.#packing?.decode(stored, key));
   }
 
   keys(): readonly Key[] {

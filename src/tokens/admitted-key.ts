@@ -33,7 +33,7 @@ export interface SentKey {
   readonly keyDigest: string;
   readonly form: "plain" | "digest" | "bound-digest";
   /** Whether another object has the same key, as far as that can be told from what was sent. */
-  readonly matches: (claim: KeyCandidate) => boolean;
+  readonly matches: (candidate: KeyCandidate) => boolean;
 }
 
 /** The key of an object that is written; undefined without one. */
@@ -43,13 +43,13 @@ export function sentKey(object: unknown): SentKey | undefined {
   const keyDigest = storedDigest(key);
   if (digestIn(key) === undefined) {
     const plain = plainKey(key);
-    return { keyDigest, form: "plain", matches: (claim) => plain.matches(claim) };
+    return { keyDigest, form: "plain", matches: (candidate) => plain.matches(candidate) };
   }
   const own = { spec: parseTerms(recordAt(object, "spec")), keyDigest };
   return {
     keyDigest,
     form: isBoundDigest(keyDigest) ? "bound-digest" : "digest",
-    matches: (claim) => isSameKey(own, claim),
+    matches: (candidate) => isSameKey(own, candidate),
   };
 }
 

@@ -9,7 +9,10 @@ import {
 import type { Manifest } from "../api/object.ts";
 import { isRecord, recordAt, stringAt } from "../api/parse.ts";
 import { SecretText } from "../api/secret-text.ts";
-import { claimText, type ConnectorClaim } from "../domain/access-key/connector-claim.ts";
+import {
+  connectorDataRefText,
+  type ConnectorDataRef,
+} from "../domain/access-key/connector-data-ref.ts";
 import { isSameDigest } from "./presented-key.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -26,7 +29,7 @@ export function connectorDataIn(object: unknown): SecretText | undefined {
  * A key without its connector data, which client-side apply repeats in an annotation, and with this
  * claim as its only one.
  */
-export function withoutConnectorData(object: Json, claim: ConnectorClaim | undefined): Json {
+export function withoutConnectorData(object: Json, ref: ConnectorDataRef | undefined): Json {
   const metadata = recordAt(object, "metadata");
   const {
     [annotations.connectorData]: _,
@@ -36,9 +39,9 @@ export function withoutConnectorData(object: Json, claim: ConnectorClaim | undef
   const given = {
     ...others,
     ...cleanApplied(applied),
-    ...(claim === undefined ? {} : { [annotations.connectorData]: claimText(claim) }),
+    ...(ref === undefined ? {} : { [annotations.connectorData]: connectorDataRefText(ref) }),
   };
-  const hasSome = isRecord(metadata["annotations"]) || claim !== undefined;
+  const hasSome = isRecord(metadata["annotations"]) || ref !== undefined;
   return {
     ...withoutField(object),
     metadata: { ...metadata, ...(hasSome ? { annotations: given } : {}) },
@@ -46,19 +49,19 @@ export function withoutConnectorData(object: Json, claim: ConnectorClaim | undef
 }
 
 /** A claim on a Secret of a name that nobody can guess. */
-export function newClaim(data: SecretText, key: SecretText): ConnectorClaim {
+export function newConnectorDataRef(data: SecretText, key: SecretText): ConnectorDataRef {
   const secret = `latchkey-connector-${randomBytes(16).toString("hex")}`;
   return { secret, mark: markOf(secret, data, key) };
 }
 
 /** Whether the data is what the claim was made for. */
-export function isClaimOf(claim: ConnectorClaim, data: SecretText, key: SecretText): boolean {
-  return isSameDigest(claim.mark, markOf(claim.secret, data, key));
+export function isRefTo(ref: ConnectorDataRef, data: SecretText, key: SecretText): boolean {
+  return isSameDigest(ref.mark, markOf(ref.secret, data, key));
 }
 
 /** The Secret that holds the data, verbatim; it is never changed. */
 export function connectorSecret(
-  { secret }: ConnectorClaim,
+  { secret }: ConnectorDataRef,
   data: SecretText,
   namespace: string,
 ): Manifest {

@@ -31,7 +31,7 @@ export interface PlainKey {
    * Whether the digest of an object is that of this key: a bound digest only with what the object
    * acts as. Takes as long when it is not.
    */
-  matches(claim: KeyCandidate): boolean;
+  matches(candidate: KeyCandidate): boolean;
 }
 
 /**

@@ -37,7 +37,7 @@ export interface KeyPair {
  * signed may still be in use.
  */
 export interface WebhookCertificates extends Readonly<Record<CertificateName, KeyPair>> {
-  readonly lives: CertificateValidities;
+  readonly validities: CertificateValidities;
   /** DNS names of the certificate that is served. */
   readonly dnsNames: readonly string[];
   /** The first segment of the paths of admission; undefined where the Secret holds none. */
@@ -71,7 +71,7 @@ export class WebhookCertificatesError extends Error {
 const files: Readonly<
   Record<CertificateName, { readonly certificate: string; readonly privateKey: string }>
 > = {
-  authority: { certificate: "ca.crt", privateKey: "ca.key" },
+  ca: { certificate: "ca.crt", privateKey: "ca.key" },
   serving: { certificate: "tls.crt", privateKey: "tls.key" },
   client: { certificate: "client.crt", privateKey: "client.key" },
 };
@@ -80,8 +80,8 @@ const segmentFile = "admission-path";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** As kubeadm makes them: ten years for an authority, one for what it signs. */
-const lifeMs: Readonly<Record<CertificateName, number>> = {
-  authority: 3650 * dayMs,
+const validityMs: Readonly<Record<CertificateName, number>> = {
+  ca: 3650 * dayMs,
   serving: 365 * dayMs,
   client: 365 * dayMs,
 };
@@ -112,7 +112,7 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
   };
   const segment = Buffer.from(stringAt(data, segmentFile) ?? "", "base64").toString("utf8");
   return withLives(
-    { authority: pair("authority"), serving: pair("serving"), client: pair("client") },
+    { ca: pair("ca"), serving: pair("serving"), client: pair("client") },
     isAdmissionSegment(segment) ? segment : undefined,
   );
 }
@@ -127,24 +127,24 @@ export async function newWebhookCertificates(
   before?: WebhookCertificates,
 ): Promise<WebhookCertificates> {
   const made = await newAuthority(terms);
-  if (before === undefined || before.lives.authority.endsAt <= terms.now) {
+  if (before === undefined || before.validities.ca.endsAt <= terms.now) {
     return renewCertificates({
-      authority: made,
+      ca: made,
       names: ["serving", "client"],
       terms,
       ...(before === undefined ? {} : { before }),
     });
   }
-  const authority = {
+  const ca = {
     ...made,
-    certificate: made.certificate + firstOf(before.authority.certificate),
+    certificate: made.certificate + firstOf(before.ca.certificate),
   };
-  const outlives = before.lives.authority.endsAt >= terms.now + lifeMs.serving;
+  const outlives = before.validities.ca.endsAt >= terms.now + validityMs.serving;
   const served = outlives
-    ? await renewCertificates({ authority: before.authority, names: ["serving"], terms, before })
+    ? await renewCertificates({ ca: before.ca, names: ["serving"], terms, before })
     : before;
   return renewCertificates({
-    authority,
+    ca,
     names: outlives ? ["client"] : ["serving", "client"],
     terms,
     before: served,
@@ -153,7 +153,7 @@ export async function newWebhookCertificates(
 
 /** What is signed anew, and by whom. */
 export interface Renewal {
-  readonly authority: KeyPair;
+  readonly ca: KeyPair;
   readonly names: readonly CertificateName[];
   readonly terms: CertificateTerms;
   readonly before?: WebhookCertificates;
@@ -161,20 +161,15 @@ export interface Renewal {
 
 /** The certificates with those of `names` signed anew by the authority, and a path of admission. */
 export async function renewCertificates({
-  authority,
+  ca,
   names,
   terms,
   before,
 }: Renewal): Promise<WebhookCertificates> {
   const pair = async (name: "serving" | "client"): Promise<KeyPair> =>
-    before === undefined || names.includes(name)
-      ? await issue(name, authority, terms)
-      : before[name];
+    before === undefined || names.includes(name) ? await issue(name, ca, terms) : before[name];
   const [serving, client] = [await pair("serving"), await pair("client")];
-  return withLives(
-    { authority, serving, client },
-    before?.admissionSegment ?? newAdmissionSegment(),
-  );
+  return withLives({ ca, serving, client }, before?.admissionSegment ?? newAdmissionSegment());
 }
 
 /**
@@ -200,8 +195,8 @@ export function webhookCertificatesSecret(
   const entries = Object.entries(files).flatMap(
     ([name, { certificate, privateKey }]): readonly (readonly [string, SecretText])[] => {
       const pair =
-        name === "authority"
-          ? certificates.authority
+        name === "ca"
+          ? certificates.ca
           : name === "serving"
             ? certificates.serving
             : certificates.client;
@@ -236,7 +231,7 @@ export function webhookCertificatesSecret(
  * What a TLS server is given, private key in clear: the one place beside files and Secrets where it
  * is.
  */
-export function tlsOf({ serving, authority }: Pick<WebhookCertificates, "serving" | "authority">): {
+export function tlsOf({ serving, ca }: Pick<WebhookCertificates, "serving" | "ca">): {
   readonly certificate: string;
   readonly privateKey: string;
   readonly clientAuthority: string;
@@ -244,7 +239,7 @@ export function tlsOf({ serving, authority }: Pick<WebhookCertificates, "serving
   return {
     certificate: serving.certificate,
     privateKey: SecretText.reveal(serving.privateKey),
-    clientAuthority: authority.certificate,
+    clientAuthority: ca.certificate,
   };
 }
 
@@ -252,19 +247,16 @@ export function tlsOf({ serving, authority }: Pick<WebhookCertificates, "serving
  * A kubeconfig's user and cluster data (base64), private key in clear: for the files that
  * kube-apiserver reads.
  */
-export function clientDataOf({
-  client,
-  authority,
-}: Pick<WebhookCertificates, "client" | "authority">): {
+export function clientDataOf({ client, ca }: Pick<WebhookCertificates, "client" | "ca">): {
   readonly certificate: string;
   readonly privateKey: string;
-  readonly authority: string;
+  readonly ca: string;
 } {
   const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64");
   return {
     certificate: encode(client.certificate),
     privateKey: encode(SecretText.reveal(client.privateKey)),
-    authority: encode(authority.certificate),
+    ca: encode(ca.certificate),
   };
 }
 
@@ -285,14 +277,9 @@ export function caFingerprints(pem: string): CaFingerprints {
 }
 
 /** Whether the CA that signs now, the first of its bundle, signed a certificate; both PEM. */
-export function isSignedBy(
-  certificate: string,
-  { authority }: Pick<WebhookCertificates, "authority">,
-): boolean {
+export function isSignedBy(certificate: string, { ca }: Pick<WebhookCertificates, "ca">): boolean {
   try {
-    return new X509Certificate(certificate).verify(
-      new X509Certificate(authority.certificate).publicKey,
-    );
+    return new X509Certificate(certificate).verify(new X509Certificate(ca.certificate).publicKey);
   } catch {
     return false;
   }
@@ -318,13 +305,13 @@ function withLives(
   pairs: Readonly<Record<CertificateName, KeyPair>>,
   admissionSegment: string | undefined,
 ): WebhookCertificates {
-  const { authority, serving, client } = pairs;
-  const lives = {
-    authority: lifeOf("authority", authority),
+  const { ca, serving, client } = pairs;
+  const validities = {
+    ca: lifeOf("ca", ca),
     serving: lifeOf("serving", serving),
     client: lifeOf("client", client),
   };
-  return { ...pairs, lives, dnsNames: dnsNamesOf(serving), admissionSegment };
+  return { ...pairs, validities, dnsNames: dnsNamesOf(serving), admissionSegment };
 }
 
 function isPair({ certificate, privateKey }: KeyPair): boolean {
@@ -347,7 +334,7 @@ function dnsNamesOf({ certificate }: KeyPair): readonly string[] {
 async function newAuthority({ now }: CertificateTerms): Promise<KeyPair> {
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    ...frame("authority", now),
+    ...frame("ca", now),
     name: [{ CN: ["latchkey-webhook-authority"] }],
     keys,
     signingAlgorithm,
@@ -365,10 +352,10 @@ async function newAuthority({ now }: CertificateTerms): Promise<KeyPair> {
 
 async function issue(
   name: "serving" | "client",
-  authority: KeyPair,
+  ca: KeyPair,
   { dnsNames, clientName, now }: CertificateTerms,
 ): Promise<KeyPair> {
-  const signer = new X509Certificate(authority.certificate);
+  const signer = new X509Certificate(ca.certificate);
   const issuerKey = await webcrypto.subtle.importKey(
     "spki",
     signer.publicKey.export({ format: "der", type: "spki" }),
@@ -378,7 +365,7 @@ async function issue(
   );
   const signingKey = await webcrypto.subtle.importKey(
     "pkcs8",
-    PemConverter.decodeFirst(SecretText.reveal(authority.privateKey)),
+    PemConverter.decodeFirst(SecretText.reveal(ca.privateKey)),
     keyAlgorithm,
     false,
     ["sign"],
@@ -420,7 +407,7 @@ function frame(
   return {
     serialNumber: serial.toString("hex"),
     notBefore: new Date(now - backdatedMs),
-    notAfter: new Date(now + lifeMs[name]),
+    notAfter: new Date(now + validityMs[name]),
   };
 }
 

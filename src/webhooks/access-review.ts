@@ -61,11 +61,11 @@ async function evaluate(
   }
   const usedKey = (): ResolvedKey | undefined =>
     accessKeys.byId(soleExtra(review, extras.keyId) ?? "");
-  let view = usedKey();
+  let resolved = usedKey();
   let request = scopedRequest(review.request, {
     accessKeys,
     discovery,
-    isScoped: view !== undefined && isScoped(view),
+    isScoped: resolved !== undefined && isScoped(resolved),
   });
   if (request instanceof Promise) {
     try {
@@ -83,10 +83,10 @@ async function evaluate(
       return { kind: "denied", reason: notSyncedMessage };
     }
     // The key may have changed meanwhile.
-    view = usedKey();
+    resolved = usedKey();
   }
-  const verdict = authorizeWithKey(view, { request, roles: accessKeys.roles() }, clock.now());
+  const verdict = authorizeWithKey(resolved, { request, roles: accessKeys.roles() }, clock.now());
   onResult(verdict.kind);
-  if (view !== undefined && verdict.kind === "no-opinion") onUse(view.key);
+  if (resolved !== undefined && verdict.kind === "no-opinion") onUse(resolved.key);
   return verdict;
 }

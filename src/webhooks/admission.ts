@@ -68,19 +68,19 @@ export function admissionHandler({
   async function evaluate(request: AdmissionRequest): Promise<AdmissionResponse> {
     let { object } = request;
     for (const step of steps) {
-      const ruling = await step({ ...request, object });
-      if (ruling.kind === "refused") {
+      const decision = await step({ ...request, object });
+      if (decision.kind === "refused") {
         onResult("refused");
         return refusal(
-          ruling.code,
-          ruling.message,
-          ruling.cause && detailsOf(request.object, ruling.cause),
+          decision.code,
+          decision.message,
+          decision.cause && detailsOf(request.object, decision.cause),
         );
       }
-      ({ object } = ruling);
+      ({ object } = decision);
     }
-    const [said, operations] = [warningsOf(request), jsonPatch.compare(request.object, object)];
-    const warnings = said.length === 0 ? {} : { warnings: said };
+    const [messages, operations] = [warningsOf(request), jsonPatch.compare(request.object, object)];
+    const warnings = messages.length === 0 ? {} : { warnings: messages };
     onResult(operations.length === 0 ? "allowed" : "changed");
     if (operations.length === 0) return { allowed: true, ...warnings };
     return {
@@ -92,9 +92,9 @@ export function admissionHandler({
   }
 
   return async (request) => {
-    const asked = parseAdmissionReview(readJson(request));
-    if (asked === undefined) return badReview("AdmissionReview", admissionReviewVersion);
-    const response = await evaluate(asked).catch((error: unknown) => {
+    const admissionRequest = parseAdmissionReview(readJson(request));
+    if (admissionRequest === undefined) return badReview("AdmissionReview", admissionReviewVersion);
+    const response = await evaluate(admissionRequest).catch((error: unknown) => {
       if (!isKubeError(error)) throw error;
       onResult("failed");
       return refusal(503, "requests to the API server that admission requires failed; retry");
@@ -102,7 +102,7 @@ export function admissionHandler({
     return json({
       apiVersion: admissionReviewVersion,
       kind: "AdmissionReview",
-      response: { uid: asked.uid, ...response },
+      response: { uid: admissionRequest.uid, ...response },
     });
   };
 }

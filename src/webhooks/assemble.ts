@@ -253,9 +253,9 @@ export function assembleWebhook(
         if (admissionPath === undefined) admissionSegment = made.admissionSegment;
         onTls(tlsOf(made));
       };
-      const onRecorded = ({ authority, admissionSegment: segment }: WebhookCertificates): void => {
+      const onRecorded = ({ ca, admissionSegment: segment }: WebhookCertificates): void => {
         if (admissionPath === undefined && segment !== undefined)
-          published.publish({ authority: authority.certificate, segment });
+          published.publish({ ca: ca.certificate, segment });
       };
       certificates = new Certificates(
         {

@@ -31,7 +31,7 @@ export interface CaBundleInjector {
 /** What is published. */
 export interface InjectedConfiguration {
   /** Certificates in PEM. */
-  readonly authority: string;
+  readonly ca: string;
   /** The first segment of the paths of admission. */
   readonly segment: string;
 }
@@ -59,9 +59,9 @@ export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInje
 
   async function reconcile(configuration: Key): Promise<Result> {
     const informer = informers.get(configuration);
-    const standing = informer?.store.get(keyOf({ name: configuration }));
+    const existing = informer?.store.get(keyOf({ name: configuration }));
     const manifest =
-      standing === undefined || wanted === undefined ? undefined : withPublished(standing, wanted);
+      existing === undefined || wanted === undefined ? undefined : withPublished(existing, wanted);
     if (manifest !== undefined) informer?.observe(await client.replace(resource, manifest));
     return { kind: "done" };
   }
@@ -109,11 +109,11 @@ function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly s
  * URL stays as its administrator wrote it.
  */
 function withPublished(
-  standing: Readonly<Record<string, unknown>>,
-  { authority, segment }: InjectedConfiguration,
+  existing: Readonly<Record<string, unknown>>,
+  { ca, segment }: InjectedConfiguration,
 ): Manifest | undefined {
-  const caBundle = Buffer.from(authority, "utf8").toString("base64");
-  const webhooks = listAt(standing, "webhooks").filter(isRecord);
+  const caBundle = Buffer.from(ca, "utf8").toString("base64");
+  const webhooks = listAt(existing, "webhooks").filter(isRecord);
   const pathOf = (webhook: unknown): string =>
     admissionPath(segment, stringAt(webhook, "name") ?? "");
   const isPublished = (webhook: unknown): boolean => {
@@ -121,7 +121,7 @@ function withPublished(
     return trusted === caBundle && (!isRecord(service) || service["path"] === pathOf(webhook));
   };
   if (webhooks.every(isPublished)) return undefined;
-  const { name: standingName, uid, resourceVersion } = parseMetadata(standing);
+  const { name: existingName, uid, resourceVersion } = parseMetadata(existing);
   const published = (
     webhook: Readonly<Record<string, unknown>>,
   ): Readonly<Record<string, unknown>> => {
@@ -136,10 +136,10 @@ function withPublished(
     };
   };
   return {
-    ...standing,
+    ...existing,
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
-    metadata: { ...recordAt(standing, "metadata"), name: standingName, uid, resourceVersion },
+    metadata: { ...recordAt(existing, "metadata"), name: existingName, uid, resourceVersion },
     webhooks: webhooks.map(published),
   };
 }

@@ -168,13 +168,13 @@ export class Certificates {
     found: WebhookCertificates,
     recorded: { readonly before: CaFingerprints; readonly after: CaFingerprints },
   ): void {
-    const current = caFingerprints(found.authority.certificate);
+    const current = caFingerprints(found.ca.certificate);
     if (!isSignedBySame(this.#ca, current)) this.#shownBefore.clear();
     this.#ca = caAfterChange(this.#ca, { current, recorded });
     const admissionSegment = found.admissionSegment ?? this.#inUse?.admissionSegment;
     this.#inUse = { ...found, admissionSegment };
     for (const certificate of certificateNames)
-      this.#deps.metrics.certificateEnd(certificate, found.lives[certificate].endsAt / 1000);
+      this.#deps.metrics.certificateEnd(certificate, found.validities[certificate].endsAt / 1000);
     this.#deps.onChange(this.#inUse);
   }
 
@@ -253,10 +253,10 @@ export class Certificates {
   ): Promise<void> {
     const { clock, log } = this.#deps;
     const terms = { ...this.#options, now: clock.now() };
-    const { authority } = before;
-    const renewed = renew.includes("authority")
+    const { ca } = before;
+    const renewed = renew.includes("ca")
       ? await newWebhookCertificates(terms, before)
-      : await renewCertificates({ authority, names: renew, terms, before });
+      : await renewCertificates({ ca, names: renew, terms, before });
     await this.#secret.replace(stored, renewed, former);
     if (renew.length > 0)
       log.info({ certificates: renew.join(", ") }, "webhook certificates renewed");
@@ -268,10 +268,10 @@ export class Certificates {
     if (inUse === undefined) return { kind: "done" };
     if (this.#onRecord !== inUse) this.#deps.onRecorded(inUse);
     this.#onRecord = inUse;
-    const { lives } = this.#secret.stored()?.certificates ?? inUse;
+    const { validities } = this.#secret.stored()?.certificates ?? inUse;
     return requeueAt(
       this.#deps.clock.now(),
-      certificateNames.map((certificate) => renewalInstant(lives[certificate])),
+      certificateNames.map((certificate) => renewalInstant(validities[certificate])),
     );
   }
 }

@@ -1,19 +1,22 @@
 import type { AccessKeyCache } from "../authn/access-key-cache.ts";
 import { recordAt, stringMapAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
-import { type ConnectorClaim, connectorClaim } from "../domain/access-key/connector-claim.ts";
 import {
-  tooManyUnclaimed,
-  unclaimedOf,
+  type ConnectorDataRef,
+  connectorDataRef,
+} from "../domain/access-key/connector-data-ref.ts";
+import {
+  unreferencedProblem,
+  unreferencedSecrets,
   type WrittenSecret,
-} from "../domain/access-key/unclaimed-secrets.ts";
+} from "../domain/access-key/unreferenced-secrets.ts";
 import type { Client } from "../kube/client.ts";
 import type { Clock } from "../runtime/clock.ts";
 import {
   connectorDataIn,
   connectorSecret,
-  isClaimOf,
-  newClaim,
+  isRefTo,
+  newConnectorDataRef,
   withoutConnectorData,
 } from "../tokens/connector-data.ts";
 import { type AdmissionStep, refused } from "./admission.ts";
@@ -23,7 +26,7 @@ import type { ConnectorKey } from "./connector-key.ts";
 export interface ConnectorDataDeps {
   readonly client: Pick<Client, "create">;
   readonly key: Pick<ConnectorKey, "current">;
-  readonly accessKeys: Pick<AccessKeyCache, "claims">;
+  readonly accessKeys: Pick<AccessKeyCache, "references">;
   readonly clock: Pick<Clock, "now">;
   readonly namespace: string;
 }
@@ -42,12 +45,12 @@ export function extractConnectorData({
   namespace,
 }: ConnectorDataDeps): AdmissionStep {
   let written: readonly WrittenSecret[] = [];
-  const isClaimed = (secret: string): boolean => accessKeys.claims(secret);
+  const isReferenced = (secret: string): boolean => accessKeys.references(secret);
   return async ({ object, oldObject, isDryRun, user }) => {
-    const stored = connectorClaim(stringMapAt(recordAt(oldObject, "metadata"), "annotations"));
+    const stored = connectorDataRef(stringMapAt(recordAt(oldObject, "metadata"), "annotations"));
     const data = connectorDataIn(object);
-    const kept = (claim: ConnectorClaim | undefined) =>
-      ({ kind: "admitted", object: withoutConnectorData(object, claim) }) as const;
+    const kept = (ref: ConnectorDataRef | undefined) =>
+      ({ kind: "admitted", object: withoutConnectorData(object, ref) }) as const;
     if (data === undefined) return kept(stored);
     if (data.isEmpty) return kept(undefined);
     const marks = key.current();
@@ -56,22 +59,22 @@ export function extractConnectorData({
         503,
         "spec.identity.connectorData: Secret latchkey-connector-key is not loaded yet; retry",
       );
-    if (stored !== undefined && isClaimOf(stored, data, marks)) return kept(stored);
-    const claim = newClaim(data, marks);
-    if (isDryRun) return kept(claim);
+    if (stored !== undefined && isRefTo(stored, data, marks)) return kept(stored);
+    const ref = newConnectorDataRef(data, marks);
+    if (isDryRun) return kept(ref);
     const now = clock.now();
-    written = unclaimedOf(written, isClaimed, now);
-    const problem = tooManyUnclaimed(written, user.username);
+    written = unreferencedSecrets(written, isReferenced, now);
+    const problem = unreferencedProblem(written, user.username);
     if (problem !== undefined) return refused(429, problem);
     // Counted before it is written: other requests go on meanwhile.
-    written = [...written, { name: claim.secret, user: user.username, writtenAt: now }];
+    written = [...written, { name: ref.secret, user: user.username, writtenAt: now }];
     try {
-      await client.create(resources.secrets, connectorSecret(claim, data, namespace));
+      await client.create(resources.secrets, connectorSecret(ref, data, namespace));
     } catch (error) {
       // An outage is no user's doing: whoever retries meanwhile would be refused long after it.
-      written = written.filter(({ name }) => name !== claim.secret);
+      written = written.filter(({ name }) => name !== ref.secret);
       throw error;
     }
-    return kept(claim);
+    return kept(ref);
   };
 }

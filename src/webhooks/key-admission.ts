@@ -93,15 +93,15 @@ function claimOf(
 }
 
 async function mayRead(
-  holder: KeyCandidate,
+  owner: KeyCandidate,
   { user }: AdmissionRequest,
   client: Pick<Client, "review">,
 ): Promise<boolean> {
-  if (requesterNameOf(holder) === user.username) return true;
+  if (requesterNameOf(owner) === user.username) return true;
   const { group, plural } = resources.ownedAccessKeys;
   return isAllowed(
     user,
-    { verb: "get", group, resource: plural, name: holder.metadata.name },
+    { verb: "get", group, resource: plural, name: owner.metadata.name },
     client,
   );
 }
@@ -155,8 +155,8 @@ export function enforceAttenuation({
     const { user, object, oldObject } = request;
     if (user.extra[extras.keyId] === undefined || oldObject !== undefined) return admitted(request);
     if (!accessKeys.isFresh()) return refused(503, notSyncedMessage);
-    const asking = accessKeys.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
-    const problem = attenuationProblem(parseTerms(recordAt(object, "spec")), asking, clock.now());
+    const parent = accessKeys.byId(soleExtra(user, extras.keyId) ?? "") ?? "gone";
+    const problem = attenuationProblem(parseTerms(recordAt(object, "spec")), parent, clock.now());
     return problem === undefined ? admitted(request) : refused(403, problem);
   };
 }

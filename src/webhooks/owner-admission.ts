@@ -28,11 +28,11 @@ export function checkBlockOwnerDeletion(deps: OwnerAdmissionDeps): AdmissionStep
         422,
         `metadata.ownerReferences: has ${owners.length} entries with blockOwnerDeletion: true; must have at most ${mostOwners}`,
       );
-    const asked = new Map<string, Promise<string | undefined>>();
+    const pending = new Map<string, Promise<string | undefined>>();
     const problems = owners.map((owner) => {
       const same = JSON.stringify([owner.apiVersion, owner.kind, owner.name]);
-      const problem = asked.get(same) ?? problemOf(owner, request, deps);
-      asked.set(same, problem);
+      const problem = pending.get(same) ?? problemOf(owner, request, deps);
+      pending.set(same, problem);
       return problem;
     });
     const first = (await Promise.all(problems)).find((problem) => problem !== undefined);

@@ -39,10 +39,10 @@ export function scopeProblem(
 ): string | undefined {
   if (user.extra[extras.keyId] === undefined) return undefined;
   if (!accessKeys.isFresh()) return notSyncedMessage;
-  const view = accessKeys.byId(soleExtra(user, extras.keyId) ?? "");
+  const resolved = accessKeys.byId(soleExtra(user, extras.keyId) ?? "");
   const resourceScope = request.namespace === "" ? "Cluster" : "Namespaced";
   const verdict = authorizeWithKey(
-    view,
+    resolved,
     {
       request: { ...request, ...accessKeys.locationOf(request.namespace), resourceScope },
       roles: accessKeys.roles(),

@@ -50,21 +50,21 @@ const catchUpMs = 100;
 async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenReviewStatus> {
   const { accessKeys, clock, onUse, onMismatch, onResult } = deps;
   if (!accessKeys.isFresh()) return notReady(deps);
-  let view = accessKeys.lookup(token);
-  if (view === "unknown") {
+  let resolved = accessKeys.lookup(token);
+  if (resolved === "unknown") {
     await sleep(catchUpMs, { clock });
-    view = accessKeys.lookup(token);
+    resolved = accessKeys.lookup(token);
   }
-  if (view === "unknown" && !accessKeys.isWatchOpen()) return notReady(deps);
-  if (typeof view === "string") {
-    onResult(view);
-    if (view === "unknown") onMismatch(accessKeys.withIndexOf(token));
+  if (resolved === "unknown" && !accessKeys.isWatchOpen()) return notReady(deps);
+  if (typeof resolved === "string") {
+    onResult(resolved);
+    if (resolved === "unknown") onMismatch(accessKeys.withIndexOf(token));
     return { authenticated: false };
   }
-  const authentication = authenticate(view, clock.now());
+  const authentication = authenticate(resolved, clock.now());
   onResult(authentication.kind);
   if (authentication.kind === "refused") return { authenticated: false };
-  onUse(view.key);
+  onUse(resolved.key);
   return { authenticated: true, user: authentication.user };
 }
 

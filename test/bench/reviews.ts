@@ -194,7 +194,7 @@ interface Asked {
 
 async function ask(
   url: string,
-  { client, authority }: WebhookCertificates,
+  { client, ca }: WebhookCertificates,
   {
     path,
     bodyOf,
@@ -204,7 +204,7 @@ async function ask(
   }: Question & { readonly count: number; readonly askers?: number },
 ): Promise<Asked> {
   const connect = {
-    ca: authority.certificate,
+    ca: ca.certificate,
     cert: client.certificate,
     key: SecretText.reveal(client.privateKey),
     servername: serverName,

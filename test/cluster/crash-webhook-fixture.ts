@@ -160,12 +160,12 @@ async function makeRoot(cluster: DedicatedCluster): Promise<void> {
 /** A way to a webhook with the client certificate of kube-apiserver. */
 export function poolAsApiServer(
   { webhookUrl }: Pick<WebhookProcess, "webhookUrl">,
-  { client, authority }: WebhookCertificates,
+  { client, ca }: WebhookCertificates,
 ): Pool {
   return new Pool(webhookUrl, {
     allowH2: false,
     connect: {
-      ca: authority.certificate,
+      ca: ca.certificate,
       cert: client.certificate,
       key: SecretText.reveal(client.privateKey),
       servername: "latchkey-webhook.latchkey-system.svc",

@@ -64,7 +64,7 @@ describe.skipIf(!hasDedicatedClusters)("the certificates of the webhook", () => 
     const { aged, webhook } = fixture;
     const shown = await shownBy(webhook);
     expect(shown.serialNumber).not.toBe(serialOf(aged.serving.certificate));
-    expect(shown.verify(new X509Certificate(aged.authority.certificate).publicKey)).toBe(true);
+    expect(shown.verify(new X509Certificate(aged.ca.certificate).publicKey)).toBe(true);
     expect(await fixture.codeOf(digested)).toBe(200);
   });
 

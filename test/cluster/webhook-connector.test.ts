@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, inject, it } from "vitest";
 import { annotations, apiVersion } from "../../src/api/names.ts";
 import { listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
+import { connectorDataRef } from "../../src/domain/access-key/connector-data-ref.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { arrange, ask, patchTypes, unique } from "../support/policy-request.ts";
@@ -45,7 +45,7 @@ async function claimed(...flags: readonly string[]): Promise<Claimed> {
 
 async function secretOf({ path }: Pick<Claimed, "path">): Promise<string | undefined> {
   const { metadata } = await arrange({ method: "GET", path });
-  return connectorClaim({
+  return connectorDataRef({
     [annotations.connectorData]:
       stringAt(recordAt(metadata, "annotations"), annotations.connectorData) ?? "",
   })?.secret;

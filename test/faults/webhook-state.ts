@@ -41,9 +41,8 @@ export async function webhookStateOf(
 }
 
 function certificatesIn(secret: unknown): object {
-  const { authority, serving, client, dnsNames, admissionSegment } =
-    parseWebhookCertificates(secret);
-  const [first = ""] = authority.certificate.split(/(?<=-----END CERTIFICATE-----\n?)/);
+  const { ca, serving, client, dnsNames, admissionSegment } = parseWebhookCertificates(secret);
+  const [first = ""] = ca.certificate.split(/(?<=-----END CERTIFICATE-----\n?)/);
   const isSigned = (certificate: string) =>
     new X509Certificate(certificate).verify(new X509Certificate(first).publicKey);
   const year = (certificate: string) =>
@@ -54,7 +53,7 @@ function certificatesIn(secret: unknown): object {
     isServingSigned: isSigned(serving.certificate),
     isClientSigned: isSigned(client.certificate),
     names: dnsNames.length,
-    authorities: authority.certificate.split("BEGIN").length - 1,
-    years: [authority, serving, client].map(({ certificate }) => year(certificate)),
+    authorities: ca.certificate.split("BEGIN").length - 1,
+    years: [ca, serving, client].map(({ certificate }) => year(certificate)),
   };
 }

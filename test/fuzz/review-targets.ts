@@ -179,7 +179,7 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
     extractConnectorData({
       client: nobody,
       key: { current: () => marks },
-      accessKeys: { claims: () => false },
+      accessKeys: { references: () => false },
       clock,
       namespace: "latchkey-system",
     }),

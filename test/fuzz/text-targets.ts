@@ -10,7 +10,7 @@ import { parseRole, parseRoleBinding } from "../../src/api/role.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
 import { parseSharedSecret } from "../../src/api/shared-secret.ts";
 import { accessOf } from "../../src/domain/shared-secret/access-rules.ts";
-import { claimedSource, copyOfText } from "../../src/domain/sync/copy.ts";
+import { copiedSource, copyOfText } from "../../src/domain/sync/copy.ts";
 import { derivedRoles } from "../../src/domain/shared-secret/derived-role.ts";
 import { isSame, mergePatch } from "../../src/domain/plan/merge-patch.ts";
 import { fitsAny, syncOptionsOf } from "../../src/domain/sync/sync-options.ts";
@@ -126,7 +126,7 @@ export const textTargets: readonly Target[] = [
             other,
             `${copyOfText(source, target)}${other}`,
           ]) {
-            const claimed = claimedSource(
+            const claimed = copiedSource(
               observedMetadata({ ...target, annotations: { [annotations.copyOf]: text } }),
             );
             if (claimed !== undefined) assert.equal(copyOfText(claimed, target), text);

@@ -367,7 +367,7 @@ describe("over TLS", () => {
   test("a client whose time is over is nobody", async () => {
     const { made, ask } = await secured();
     const past = await renewCertificates({
-      authority: made.authority,
+      ca: made.ca,
       names: ["client"],
       terms: { ...names, now: Date.now() - 400 * 86_400_000 },
       before: made,

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../src/api/names.ts";
 import { SecretText } from "../../src/api/secret-text.ts";
-import { claimText } from "../../src/domain/access-key/connector-claim.ts";
+import { connectorDataRefText } from "../../src/domain/access-key/connector-data-ref.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import {
   connectorDataIn,
   connectorKeySecret,
   connectorSecret,
-  isClaimOf,
-  newClaim,
+  isRefTo,
+  newConnectorDataRef,
   parseConnectorKey,
   withoutConnectorData,
 } from "../../src/tokens/connector-data.ts";
@@ -58,10 +58,13 @@ describe("an object loses its connector data", () => {
   });
 
   test("and gets the claim that it is told", () => {
-    const claim = newClaim(data, key);
+    const claim = newConnectorDataRef(data, key);
     expect(withoutConnectorData(withData, claim)).toEqual({
       ...clean,
-      metadata: { name: "k", annotations: { [annotations.connectorData]: claimText(claim) } },
+      metadata: {
+        name: "k",
+        annotations: { [annotations.connectorData]: connectorDataRefText(claim) },
+      },
     });
   });
 });
@@ -78,19 +81,22 @@ test("connector data is read in a coat, the empty text too, and nothing that is 
 });
 
 test("a claim is known again by the same data and key alone", () => {
-  const claim = newClaim(data, key);
-  const forgeries = [newClaim(data, key), { ...claim, secret: newClaim(data, key).secret }];
-  expect(isClaimOf(claim, new SecretText("canary-data"), key)).toBe(true);
+  const claim = newConnectorDataRef(data, key);
+  const forgeries = [
+    newConnectorDataRef(data, key),
+    { ...claim, secret: newConnectorDataRef(data, key).secret },
+  ];
+  expect(isRefTo(claim, new SecretText("canary-data"), key)).toBe(true);
   expect([
-    isClaimOf(claim, new SecretText("other"), key),
-    isClaimOf(claim, data, keyOf()),
-    forgeries[1] !== undefined && isClaimOf(forgeries[1], data, key),
+    isRefTo(claim, new SecretText("other"), key),
+    isRefTo(claim, data, keyOf()),
+    forgeries[1] !== undefined && isRefTo(forgeries[1], data, key),
   ]).toEqual([false, false, false]);
   expect(forgeries[0]?.secret).not.toBe(claim.secret);
 });
 
 test("the Secret holds the data verbatim, and what is printed of it does not", () => {
-  const secret = connectorSecret(newClaim(data, key), data, "latchkey-system");
+  const secret = connectorSecret(newConnectorDataRef(data, key), data, "latchkey-system");
   expect(JSON.parse(encodeBody(secret))).toMatchObject({
     metadata: {
       namespace: "latchkey-system",

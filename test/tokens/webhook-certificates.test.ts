@@ -29,11 +29,11 @@ describe("new certificates", () => {
   beforeAll(async () => void (made = await newWebhookCertificates(terms)));
 
   test("are signed by an authority that may sign nothing but them", () => {
-    const authority = read(made.authority.certificate);
-    expect(authority.ca).toBe(true);
+    const ca = read(made.ca.certificate);
+    expect(ca.ca).toBe(true);
     for (const { certificate } of [made.serving, made.client]) {
-      expect(read(certificate).verify(authority.publicKey)).toBe(true);
-      expect(read(certificate).checkIssued(authority)).toBe(true);
+      expect(read(certificate).verify(ca.publicKey)).toBe(true);
+      expect(read(certificate).checkIssued(ca)).toBe(true);
       expect(read(certificate).ca).toBe(false);
     }
   });
@@ -49,8 +49,8 @@ describe("new certificates", () => {
   });
 
   test("live for a year, their authority for ten", () => {
-    const { authority, serving, client } = made.lives;
-    expect([authority.endsAt, serving.endsAt, client.endsAt]).toEqual([
+    const { ca, serving, client } = made.validities;
+    expect([ca.endsAt, serving.endsAt, client.endsAt]).toEqual([
       now + 10 * year,
       now + year,
       now + year,
@@ -59,7 +59,7 @@ describe("new certificates", () => {
 
   test("come back from their Secret as they were", () => {
     expect(tlsOf(parseWebhookCertificates(asSent(made)))).toEqual(tlsOf(made));
-    expect(parseWebhookCertificates(asSent(made)).lives).toEqual(made.lives);
+    expect(parseWebhookCertificates(asSent(made)).validities).toEqual(made.validities);
   });
 
   test("are never printed with their private keys", () => {
@@ -70,31 +70,31 @@ describe("new certificates", () => {
 
   test("leave out what is not due when they are renewed", async () => {
     const renewed = await renewCertificates({
-      authority: made.authority,
+      ca: made.ca,
       names: ["serving"],
       terms: { ...terms, now: now + year / 2 },
       before: made,
     });
     expect(renewed.client).toBe(made.client);
-    expect(renewed.lives.serving.endsAt).toBe(now + 1.5 * year);
-    expect(
-      read(renewed.serving.certificate).verify(read(made.authority.certificate).publicKey),
-    ).toBe(true);
+    expect(renewed.validities.serving.endsAt).toBe(now + 1.5 * year);
+    expect(read(renewed.serving.certificate).verify(read(made.ca.certificate).publicKey)).toBe(
+      true,
+    );
   });
 
   test("keep trust in what the authority before has signed, and in that alone", async () => {
     const second = await newWebhookCertificates({ ...terms, now: now + 7 * year }, made);
     expect([
-      countOf(second.authority.certificate),
-      second.authority.certificate.includes(made.authority.certificate.trim()),
+      countOf(second.ca.certificate),
+      second.ca.certificate.includes(made.ca.certificate.trim()),
     ]).toEqual([2, true]);
-    expect(
-      read(second.client.certificate).verify(read(second.authority.certificate).publicKey),
-    ).toBe(true);
+    expect(read(second.client.certificate).verify(read(second.ca.certificate).publicKey)).toBe(
+      true,
+    );
     const third = await newWebhookCertificates({ ...terms, now: now + 14 * year }, second);
     expect([
-      countOf(third.authority.certificate),
-      third.authority.certificate.includes(made.authority.certificate.trim()),
+      countOf(third.ca.certificate),
+      third.ca.certificate.includes(made.ca.certificate.trim()),
     ]).toEqual([2, false]);
   });
 });
@@ -105,27 +105,25 @@ describe("a renewed authority", () => {
   test("is not what kube-apiserver has to trust yet: the former one signs what is served once more", async () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + long }, made);
-    expect(
-      read(second.serving.certificate).verify(read(made.authority.certificate).publicKey),
-    ).toBe(true);
+    expect(read(second.serving.certificate).verify(read(made.ca.certificate).publicKey)).toBe(true);
     expect([
-      second.lives.serving.endsAt,
+      second.validities.serving.endsAt,
       isSignedBy(second.client.certificate, second),
       isSignedBy(made.client.certificate, second),
     ]).toEqual([now + long + year, true, false]);
     expect(tlsOf(parseWebhookCertificates(asSent(second)))).toEqual(tlsOf(second));
-    expect(caFingerprints(second.authority.certificate)).toEqual([
+    expect(caFingerprints(second.ca.certificate)).toEqual([
       expect.stringMatching(/^[0-9a-f]{64}$/),
-      ...caFingerprints(made.authority.certificate),
+      ...caFingerprints(made.ca.certificate),
     ]);
   });
 
   test("signs what is served where the former one ends sooner", async () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + 9.5 * year }, made);
-    expect(
-      read(second.serving.certificate).verify(read(second.authority.certificate).publicKey),
-    ).toBe(true);
+    expect(read(second.serving.certificate).verify(read(second.ca.certificate).publicKey)).toBe(
+      true,
+    );
   });
 });
 
@@ -152,7 +150,7 @@ describe("a Secret that cannot be used is an error that shows nothing of it", ()
           "Y2FuYXJ5",
         ]),
       ),
-      "the authority certificate is not a PEM certificate",
+      "the ca certificate is not a PEM certificate",
     ],
   ])("%s", (_rule, data, problem) => {
     expect(() => parseWebhookCertificates({ data })).toThrow(WebhookCertificatesError);

@@ -62,7 +62,7 @@ describe("the authority of the webhook", () => {
     const standing = configuration("latchkey", "", bundle("former"));
     const { published, replaced, end } = await publishing(standing);
     expect(replaced).toEqual([]);
-    published.publish({ authority: "authority", segment: "segment" });
+    published.publish({ ca: "authority", segment: "segment" });
     await settled();
     expect(replaced).toHaveLength(1);
     expect(bundlesOf(replaced[0])).toEqual([bundle("authority"), bundle("authority")]);
@@ -90,7 +90,7 @@ describe("the authority of the webhook", () => {
     const { published, replaced, end } = await publishing(
       configuration("latchkey", bundle("authority")),
     );
-    published.publish({ authority: "authority", segment: "segment" });
+    published.publish({ ca: "authority", segment: "segment" });
     await settled();
     expect(replaced).toEqual([]);
     await end();
@@ -98,7 +98,7 @@ describe("the authority of the webhook", () => {
 
   test("comes back when somebody takes it away, and to a configuration that comes later", async () => {
     const { published, replaced, listWatch, end } = await publishing();
-    published.publish({ authority: "authority", segment: "segment" });
+    published.publish({ ca: "authority", segment: "segment" });
     await settled();
     listWatch.emit("mutatingwebhookconfigurations", "ADDED", configuration("latchkey", ""));
     await settled();
@@ -129,7 +129,7 @@ describe("the authority of the webhook", () => {
         },
       );
     const { published, replaced, listWatch, end } = await publishing(own({ service }));
-    published.publish({ authority: "authority", segment: "segment" });
+    published.publish({ ca: "authority", segment: "segment" });
     await settled();
     const whole = {
       service: { ...service, path: "/segment/admit/owner-references" },
@@ -156,7 +156,7 @@ describe("the authority of the webhook", () => {
 
   test("is no business of other configurations", async () => {
     const { published, replaced, end } = await publishing(configuration("other", ""));
-    published.publish({ authority: "authority", segment: "segment" });
+    published.publish({ ca: "authority", segment: "segment" });
     await settled();
     expect(replaced).toEqual([]);
     await end();

@@ -102,8 +102,7 @@ const secretOf = (made: WebhookCertificates, formerCa: readonly string[] = []): 
   stored(webhookCertificatesSecret(made, { namespace }, formerCa));
 const fresh = (): Promise<WebhookCertificates> =>
   newWebhookCertificates({ ...terms, now: new TestClock().now() });
-const oneOf = (made: WebhookCertificates): string =>
-  caFingerprints(made.authority.certificate)[0] ?? "";
+const oneOf = (made: WebhookCertificates): string => caFingerprints(made.ca.certificate)[0] ?? "";
 const certificatesIn = (object: Manifest | undefined): WebhookCertificates =>
   parseWebhookCertificates(JSON.parse(encodeBody(object ?? {})));
 
@@ -176,7 +175,7 @@ describe("the certificates of the webhook", () => {
       resourceVersion: expect.anything(),
     });
     expect(told).toHaveLength(2);
-    expect(told[1]?.authority.certificate).toBe(told[0]?.authority.certificate);
+    expect(told[1]?.ca.certificate).toBe(told[0]?.ca.certificate);
     expect(told[1]?.serving.certificate).not.toBe(told[0]?.serving.certificate);
     await end();
   });
@@ -245,7 +244,7 @@ describe("a Secret that is deleted while a replica has its certificates in memor
 
   test("is not made anew by a replica that starts meanwhile, unless nobody puts it back for 10 s", async () => {
     const before = await fresh();
-    const start = { published: () => [before.authority.certificate] };
+    const start = { published: () => [before.ca.certificate] };
     const { listWatch, clock, written, told, rest, end } = await keeping(start);
     await clock.run(9_000);
     await rest();
@@ -328,7 +327,7 @@ describe("a changed CA", () => {
         fields: { former: oneOf(one), now: oneOf(other) },
       },
     ]);
-    expect(recorded.at(-1)?.authority.certificate).toBe(other.authority.certificate);
+    expect(recorded.at(-1)?.ca.certificate).toBe(other.ca.certificate);
 
     certificates.shown(client(one));
     await rest();
@@ -352,7 +351,7 @@ describe("a changed CA", () => {
       const [one, other] = [await fresh(), await fresh()];
       const { certificates, recorded, written, told, end } = await keeping({
         secrets: [secretOf(other)],
-        published: () => [one.authority.certificate],
+        published: () => [one.ca.certificate],
         refuse: new KubeError("x", { code, status: 500 }),
       });
       expect([
@@ -369,7 +368,7 @@ describe("a changed CA", () => {
     const [one, other] = [await fresh(), await fresh()];
     const { certificates, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(other, [oneOf(one)])],
-      published: () => [other.authority.certificate],
+      published: () => [other.ca.certificate],
     });
     expect([certificates.problems(), written]).toEqual([["ca-changed"], []]);
     listWatch.emit("secrets", "MODIFIED", secretOf(other));
@@ -401,8 +400,7 @@ describe("a changed CA", () => {
     const made = await fresh();
     const { certificates, clock, recorded, written, rest, end } = await keeping({
       secrets: [secretOf(made)],
-      published:
-        rule === "it is published" ? () => [made.authority.certificate, "no PEM"] : published,
+      published: rule === "it is published" ? () => [made.ca.certificate, "no PEM"] : published,
     });
     await clock.run(11_000);
     await rest();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { AdmissionRequest } from "../../src/api/admission-review.ts";
 import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
-import { connectorClaim } from "../../src/domain/access-key/connector-claim.ts";
+import { connectorDataRef } from "../../src/domain/access-key/connector-data-ref.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { connectorKeySecret, parseConnectorKey } from "../../src/tokens/connector-data.ts";
 import { extractConnectorData } from "../../src/webhooks/connector-data.ts";
@@ -26,7 +26,7 @@ function moving({
   const step = extractConnectorData({
     client,
     key: { current: () => (isLoaded ? marks : undefined) },
-    accessKeys: { claims: (secret) => claimed.has(secret) },
+    accessKeys: { references: (secret) => claimed.has(secret) },
     clock,
     namespace: "latchkey-system",
   });
@@ -59,7 +59,8 @@ function moving({
       left,
       text,
       code: ruling.kind === "refused" ? ruling.code : 200,
-      claim: text === undefined ? undefined : connectorClaim({ [annotations.connectorData]: text }),
+      claim:
+        text === undefined ? undefined : connectorDataRef({ [annotations.connectorData]: text }),
     };
   }
   return {

@@ -4,7 +4,7 @@ import type { Metadata } from "../../api/object.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { resources } from "../../api/resources.ts";
-import { connectorClaim } from "../../domain/access-key/connector-claim.ts";
+import { connectorDataRef } from "../../domain/access-key/connector-data-ref.ts";
 import { keyIndexOf } from "../../domain/access-key/key-digest.ts";
 import { isEndUnrecorded } from "../../domain/access-key/owned-access-key.ts";
 import { requesterHashOf } from "../../domain/grants/granted-names.ts";
@@ -67,5 +67,5 @@ function enqueue(change: Change<ObservedAccessKey>, enqueuer: Enqueuer): void {
 }
 
 function claimedSecret({ metadata }: ObservedAccessKey): string | undefined {
-  return connectorClaim(metadata.annotations)?.secret;
+  return connectorDataRef(metadata.annotations)?.secret;
 }

@@ -2,7 +2,7 @@ import { labels } from "../../api/names.ts";
 import { keyOf, type Metadata } from "../../api/object.ts";
 import { parseOwnMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
-import { claimedSource, type UnmanagedSecret } from "../../domain/sync/copy.ts";
+import { copiedSource, type UnmanagedSecret } from "../../domain/sync/copy.ts";
 import { candidatesFor, indexes, type Stores } from "../stores.ts";
 import { enqueueSecret } from "./copy.ts";
 import { indexedBy, type KindContext, type WatchedKind } from "./watched-kind.ts";
@@ -35,11 +35,11 @@ export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<Unmana
 function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefined {
   const metadata = parseOwnMetadata(raw);
   if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
-  if (claimedSource(metadata) !== undefined) return { metadata };
+  if (copiedSource(metadata) !== undefined) return { metadata };
   return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };
 }
 
 function claimedKey(metadata: Metadata): string | undefined {
-  const claimed = claimedSource(metadata);
+  const claimed = copiedSource(metadata);
   return claimed === undefined ? undefined : keyOf(claimed);
 }

@@ -28,7 +28,7 @@ export type ConnectorDecision =
  * As long as the API server may take for a request, many times over: then what wrote the Secret was
  * refused.
  */
-const unclaimedMs = 10 * 60 * 1000;
+const unreferencedMs = 10 * 60 * 1000;
 
 /**
  * Decides about a Secret of connector data: the oldest key that claims it gets it for good, and
@@ -37,24 +37,24 @@ const unclaimedMs = 10 * 60 * 1000;
  */
 export function planConnectorSecret(
   secret: ObservedConnectorSecret,
-  claimants: readonly Metadata[],
+  referrers: readonly Metadata[],
   now: number,
 ): ConnectorDecision {
   const { metadata, owner: tiedTo } = secret;
   if (metadata.deletionTimestamp !== undefined) return planned(nothingToDo);
   if (tiedTo === undefined)
-    return planned(claimants.length > 0 ? tie(metadata, claimants) : whenUnclaimed(secret, now));
-  if (claimants.some(({ uid }) => uid === tiedTo.uid)) return planned(nothingToDo);
+    return planned(referrers.length > 0 ? tie(metadata, referrers) : whenUnreferenced(secret, now));
+  if (referrers.some(({ uid }) => uid === tiedTo.uid)) return planned(nothingToDo);
   return {
     kind: "confirm",
     key: tiedTo,
     ifGone: gone(secret),
-    otherwise: whenUnclaimed(secret, now),
+    otherwise: whenUnreferenced(secret, now),
   };
 }
 
 /** Takes a claim off a key whose Secret is gone, so that the next apply makes another. */
-export function disclaimWrite(key: Metadata): Write {
+export function removeConnectorDataRef(key: Metadata): Write {
   const body = {
     metadata: {
       resourceVersion: key.resourceVersion,
@@ -70,9 +70,9 @@ function planned(plan: Plan): ConnectorDecision {
 
 function tie(
   { namespace = "", name, resourceVersion }: Metadata,
-  claimants: readonly Metadata[],
+  referrers: readonly Metadata[],
 ): Plan {
-  const [owner] = claimants.toSorted(
+  const [owner] = referrers.toSorted(
     (one, other) => createdAt(one) - createdAt(other) || (one.uid < other.uid ? -1 : 1),
   );
   if (owner === undefined) return nothingToDo;
@@ -94,8 +94,8 @@ function tie(
   };
 }
 
-function whenUnclaimed(secret: ObservedConnectorSecret, now: number): Plan {
-  const due = createdAt(secret.metadata) + unclaimedMs;
+function whenUnreferenced(secret: ObservedConnectorSecret, now: number): Plan {
+  const due = createdAt(secret.metadata) + unreferencedMs;
   return now < due ? { ...nothingToDo, result: { kind: "requeue-at", at: due } } : gone(secret);
 }
 

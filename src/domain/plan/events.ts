@@ -103,10 +103,10 @@ function isTransient(
 }
 
 function transitioned(
-  standing: readonly Condition[],
+  existing: readonly Condition[],
   { type, status, reason }: ConditionUpdate,
 ): boolean {
-  return !standing.some(
+  return !existing.some(
     (condition) =>
       condition.type === type && condition.status === status && condition.reason === reason,
   );

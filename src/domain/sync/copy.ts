@@ -22,7 +22,7 @@ export interface Source {
 }
 
 /** Characters of keys and values that are held, and what a key costs beside its characters. */
-const held = { most: 8 * 1024, perKey: 100 } as const;
+const cacheLimit = { most: 8 * 1024, perKey: 100 } as const;
 
 /** What is held of a SharedSecret whose data has this digest. */
 export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest: string): Source {
@@ -31,8 +31,8 @@ export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest
     0,
   );
   const options = syncOptionsOf({ metadata: secret.metadata, data });
-  const isHeld = size + keys * held.perKey <= held.most;
-  return { secret, keys, size, digest, ...(isHeld ? { data } : {}), options };
+  const isCached = size + keys * cacheLimit.perKey <= cacheLimit.most;
+  return { secret, keys, size, digest, ...(isCached ? { data } : {}), options };
 }
 
 /** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */
@@ -58,7 +58,7 @@ export function copyOfText(source: ObjectRef, target: ObjectRef): string {
  * The SharedSecret that a Secret says it is a copy of; undefined where the text is missing or names
  * another Secret.
  */
-export function claimedSource({ annotations: given, ...target }: Metadata): ObjectRef | undefined {
+export function copiedSource({ annotations: given, ...target }: Metadata): ObjectRef | undefined {
   const copyOf = readCopyOf(given[annotations.copyOf]);
   return copyOf?.target === `${target.namespace ?? ""}/${target.name}` ? copyOf.source : undefined;
 }
@@ -67,7 +67,7 @@ export function claimedSource({ annotations: given, ...target }: Metadata): Obje
 export function isCopiedByUser(metadata: Metadata): boolean {
   return (
     readCopyOf(metadata.annotations[annotations.copyOf]) !== undefined &&
-    claimedSource(metadata) === undefined
+    copiedSource(metadata) === undefined
   );
 }
 

@@ -147,16 +147,16 @@ export function emptyProjectsSentence(projects: readonly EmptyProject[], from: s
 }
 
 function emptyProjectSentence(
-  { project, namespaces, accepting: asking }: EmptyProject,
+  { project, namespaces, accepting }: EmptyProject,
   from: string,
 ): string {
   const quoted = JSON.stringify(project.slice(0, longestProject));
   if (namespaces === 0) return `no namespace has a label ${labels.project} that matches ${quoted}`;
   const [count, verb] =
     namespaces === 1 ? ["the only namespace", "does"] : [`all ${namespaces} namespaces`, "do"];
-  if (asking === 0)
+  if (accepting === 0)
     return `${count} of project ${quoted} ${verb} not have the annotation ${annotations.sync}: enabled`;
-  return `${asking} of ${namespaces} namespaces of project ${quoted} accept copies, but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`;
+  return `${accepting} of ${namespaces} namespaces of project ${quoted} accept copies, but not from namespace ${JSON.stringify(from)} (annotation ${annotations.syncFrom})`;
 }
 
 const longestProject = 64;

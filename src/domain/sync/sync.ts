@@ -4,7 +4,7 @@ import { resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import {
   type ObservedCopy,
-  claimedSource,
+  copiedSource,
   copyManifest,
   isCurrent,
   isCopiedByUser,
@@ -78,7 +78,7 @@ function isKeptByOlder(
     existing === undefined ||
     notPermitted ||
     owner?.options.problem === undefined ||
-    claimedSource(existing.metadata) === undefined
+    copiedSource(existing.metadata) === undefined
   )
     return false;
   return (
@@ -92,7 +92,7 @@ function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetStat
     return { kind: "paused" };
   if (existing === undefined) return { kind: "missing", source };
   if (copy === undefined)
-    return claimedSource(existing.metadata) === undefined
+    return copiedSource(existing.metadata) === undefined
       ? { kind: "conflict", source }
       : { kind: "unlabelled", source, unmanaged: existing };
   if (!isOurs(copy.metadata, source)) return { kind: "conflict", source };
@@ -109,7 +109,7 @@ function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetStat
  * that goes here.
  */
 function isOurs(metadata: Metadata, source: Source): boolean {
-  if (claimedSource(metadata) !== undefined) return true;
+  if (copiedSource(metadata) !== undefined) return true;
   return (
     !isCopiedByUser(metadata) && metadata.labels[labels.sourceUid] === source.secret.metadata.uid
   );
@@ -122,7 +122,7 @@ function unwanted({
   ownerIsNotPermitted: notPermitted = false,
 }: ObservedTarget): TargetState {
   const existing = copy ?? unmanaged;
-  const source = existing === undefined ? undefined : claimedSource(existing.metadata);
+  const source = existing === undefined ? undefined : copiedSource(existing.metadata);
   if (existing === undefined || source === undefined) return { kind: "not-wanted" };
   if (owner === undefined) return { kind: "orphaned", copy: existing, source };
   // The pass over a source that is being deleted takes its own copies away.

@@ -18,7 +18,7 @@ export interface CertificateValidity {
  * The certificates of the webhook: its authority, what it serves with, and what kube-apiserver
  * shows it.
  */
-export const certificateNames = ["authority", "serving", "client"] as const;
+export const certificateNames = ["ca", "serving", "client"] as const;
 
 /** Name of one of the webhook's certificates. */
 export type CertificateName = (typeof certificateNames)[number];
@@ -40,7 +40,7 @@ export function dueCertificates(
   now: number,
 ): readonly CertificateName[] {
   const due = certificateNames.filter((name) => now >= renewalInstant(validities[name]));
-  return due.includes("authority") ? certificateNames : due;
+  return due.includes("ca") ? certificateNames : due;
 }
 
 /** The Secret of the certificates as the API server holds it. */
@@ -59,7 +59,7 @@ export interface ObservedCertificates {
   readonly secret: ObservedSecret;
   /** The certificates in memory. */
   readonly inUse:
-    | { readonly lives: CertificateValidities; readonly dnsNames: readonly string[] }
+    | { readonly validities: CertificateValidities; readonly dnsNames: readonly string[] }
     | undefined;
   readonly ca: CaKnowledge;
   /** The CA bundles in the webhook configurations; undefined until these are listed. */
@@ -128,11 +128,11 @@ export function planCertificates(observed: ObservedCertificates, now: number): C
 }
 
 function certificatesToRenew(
-  { lives, dnsNames }: NonNullable<ObservedCertificates["inUse"]>,
+  { validities, dnsNames }: NonNullable<ObservedCertificates["inUse"]>,
   wanted: readonly string[],
   now: number,
 ): readonly CertificateName[] {
-  const due = dueCertificates(lives, now);
+  const due = dueCertificates(validities, now);
   const lacksNames = wanted.some((dnsName) => !dnsNames.includes(dnsName));
   return lacksNames && !due.includes("serving") ? [...due, "serving"] : due;
 }

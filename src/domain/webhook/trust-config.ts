@@ -75,7 +75,7 @@ export interface WebhookAccess {
   readonly url: string;
   /** The name that the webhook's certificate has, whatever the host of the URL. */
   readonly serverName: string;
-  readonly authority: string;
+  readonly ca: string;
   readonly certificate: string;
   readonly privateKey: string;
 }
@@ -87,7 +87,7 @@ export interface WebhookAccess {
 export function webhookKubeconfig({
   url,
   serverName,
-  authority,
+  ca,
   certificate,
   privateKey,
 }: WebhookAccess): object {
@@ -101,7 +101,7 @@ export function webhookKubeconfig({
         cluster: {
           server: url,
           "tls-server-name": serverName,
-          "certificate-authority-data": authority,
+          "certificate-authority-data": ca,
         },
       },
     ],

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { annotations } from "../../../src/api/names.ts";
-import { claimText, connectorClaim } from "../../../src/domain/access-key/connector-claim.ts";
+import {
+  connectorDataRefText,
+  connectorDataRef,
+} from "../../../src/domain/access-key/connector-data-ref.ts";
 import {
   type ObservedConnectorSecret,
-  disclaimWrite,
+  removeConnectorDataRef,
   planConnectorSecret,
 } from "../../../src/domain/access-key/connector-data.ts";
 import { born, observedMetadata } from "../../support/observed-objects.ts";
@@ -83,7 +86,7 @@ describe("a Secret of connector data", () => {
 });
 
 test("a claim is taken off at the version that was seen", () => {
-  expect(disclaimWrite(key("a"))).toMatchObject({
+  expect(removeConnectorDataRef(key("a"))).toMatchObject({
     do: "patch",
     ref: { name: "key-a" },
     body: {
@@ -96,7 +99,9 @@ describe("a claim", () => {
   const claim = { secret: name, mark: "a".repeat(64) };
 
   test("is read as it was written", () => {
-    expect(connectorClaim({ [annotations.connectorData]: claimText(claim) })).toEqual(claim);
+    expect(connectorDataRef({ [annotations.connectorData]: connectorDataRefText(claim) })).toEqual(
+      claim,
+    );
   });
 
   test.each([
@@ -107,6 +112,6 @@ describe("a claim", () => {
     `${name}/${claim.mark}x`,
     `latchkey-signing-keys/${claim.mark}`,
   ])("is no other text: %j", (text) => {
-    expect(connectorClaim({ [annotations.connectorData]: text })).toBeUndefined();
+    expect(connectorDataRef({ [annotations.connectorData]: text })).toBeUndefined();
   });
 });

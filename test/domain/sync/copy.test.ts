@@ -3,7 +3,7 @@ import { annotations, labels } from "../../../src/api/names.ts";
 import { parseSharedSecret } from "../../../src/api/shared-secret.ts";
 import { SecretText } from "../../../src/api/secret-text.ts";
 import {
-  claimedSource,
+  copiedSource,
   copyManifest,
   copyOfText,
   isCurrent,
@@ -46,7 +46,7 @@ describe("what a Secret says it is a copy of", () => {
       ...target,
       annotations: text === undefined ? {} : { [annotations.copyOf]: text },
     });
-    expect(claimedSource(metadata)).toEqual(claimed);
+    expect(copiedSource(metadata)).toEqual(claimed);
     expect(isCopiedByUser(metadata)).toBe(pasted);
   });
 
@@ -54,14 +54,14 @@ describe("what a Secret says it is a copy of", () => {
     const text = copyOfText(source.secret.metadata, target);
     expect(text).toBe("team/db -> pay/db");
     expect(
-      claimedSource(observedMetadata({ ...target, annotations: { [annotations.copyOf]: text } })),
+      copiedSource(observedMetadata({ ...target, annotations: { [annotations.copyOf]: text } })),
     ).toEqual({ namespace: "team", name: "db" });
   });
 
   test("has no namespace where there is none", () => {
     expect(copyOfText({ name: "a" }, { name: "b" })).toBe("/a -> /b");
     expect(
-      claimedSource(
+      copiedSource(
         observedMetadata({ name: "b", annotations: { [annotations.copyOf]: "x/a -> y/b" } }),
       ),
     ).toBeUndefined();

@@ -9,8 +9,8 @@ import {
   renewalInstant,
 } from "../../../src/domain/webhook/certificate-plan.ts";
 
-const lives: CertificateValidities = {
-  authority: { startsAt: 0, endsAt: 3000 },
+const validities: CertificateValidities = {
+  ca: { startsAt: 0, endsAt: 3000 },
   serving: { startsAt: 0, endsAt: 300 },
   client: { startsAt: 60, endsAt: 360 },
 };
@@ -25,22 +25,22 @@ describe("due are", () => {
     [200, ["serving"]],
     [260, ["serving", "client"]],
     // What a former authority has signed is signed anew.
-    [2000, ["authority", "serving", "client"]],
+    [2000, ["ca", "serving", "client"]],
   ])("at %i: %j", (now, due) => {
-    expect(dueCertificates(lives, now)).toEqual(due);
+    expect(dueCertificates(validities, now)).toEqual(due);
   });
 
   test("all of them with a new authority, however young", () => {
     expect(
       dueCertificates(
         {
-          ...lives,
+          ...validities,
           serving: { startsAt: 2000, endsAt: 9000 },
           client: { startsAt: 2000, endsAt: 9000 },
         },
         2000,
       ),
-    ).toEqual(["authority", "serving", "client"]);
+    ).toEqual(["ca", "serving", "client"]);
   });
 });
 
@@ -51,7 +51,7 @@ describe("the plan for the Secret where", () => {
   const compared = knowing({ current: [a], isCompared: true });
   const missing = { kind: "missing" } as const;
   const valid = { kind: "valid", formerCa: "", hasAdmissionPath: true } as const;
-  const inUse = { lives, dnsNames: ["w.ns.svc"] };
+  const inUse = { validities, dnsNames: ["w.ns.svc"] };
   const nothingPublished = { bundles: 0, fingerprints: [] };
   const wait = { kind: "wait", until: now + 250 } as const;
 

@@ -58,7 +58,7 @@ test("a kubeconfig checks the webhook's name, whatever the address, and shows a 
   const access = {
     url: "https://10.0.0.7/token-review",
     serverName: "latchkey-webhook.latchkey-system.svc",
-    authority: "Y2E=",
+    ca: "Y2E=",
     certificate: "Y2VydA==",
     privateKey: "a2V5",
   };

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-  tooManyUnclaimed,
-  unclaimedLimits,
-  unclaimedOf,
+  unreferencedProblem,
+  unreferencedLimits,
+  unreferencedSecrets,
   type WrittenSecret,
-} from "../../../src/domain/access-key/unclaimed-secrets.ts";
+} from "../../../src/domain/access-key/unreferenced-secrets.ts";
 
 const now = 10 ** 12;
 const written = (count: number, user: string, age = 0): readonly WrittenSecret[] =>
@@ -22,7 +22,9 @@ describe("a Secret counts", () => {
     ["no longer", 600_000, false, 0],
     ["not once a key claims it", 0, true, 0],
   ])("%s", (_rule, age, isClaimed, expected) => {
-    expect(unclaimedOf(written(1, "alice", age), () => isClaimed, now)).toHaveLength(expected);
+    expect(unreferencedSecrets(written(1, "alice", age), () => isClaimed, now)).toHaveLength(
+      expected,
+    );
   });
 });
 
@@ -39,7 +41,7 @@ describe("one more is", () => {
     ],
   ])("%s", (_rule, unclaimed, because) => {
     expect(
-      (tooManyUnclaimed(unclaimed, "alice") ?? "in order").includes(because ?? "in order"),
+      (unreferencedProblem(unclaimed, "alice") ?? "in order").includes(because ?? "in order"),
     ).toBe(true);
   });
 
@@ -50,12 +52,12 @@ describe("one more is", () => {
         (users) => {
           const standing: WrittenSecret[] = [];
           for (const [index, user] of users.entries())
-            if (tooManyUnclaimed(standing, user) === undefined)
+            if (unreferencedProblem(standing, user) === undefined)
               standing.push({ name: String(index), user, writtenAt: now });
-          expect(standing.length).toBeLessThanOrEqual(unclaimedLimits.all);
+          expect(standing.length).toBeLessThanOrEqual(unreferencedLimits.all);
           for (const user of users)
             expect(standing.filter((secret) => secret.user === user).length).toBeLessThanOrEqual(
-              unclaimedLimits.perUser,
+              unreferencedLimits.perUser,
             );
         },
       ),
@@ -64,5 +66,5 @@ describe("one more is", () => {
 });
 
 test("three replicas together stay below 100", () => {
-  expect(3 * unclaimedLimits.all).toBeLessThan(100);
+  expect(3 * unreferencedLimits.all).toBeLessThan(100);
 });

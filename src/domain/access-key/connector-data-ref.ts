@@ -5,7 +5,7 @@ import { annotations } from "../../api/names.ts";
  * by which the webhook, and nobody else, tells whether data that is sent again is what is there
  * already.
  */
-export interface ConnectorClaim {
+export interface ConnectorDataRef {
   readonly secret: string;
   /** HMAC-SHA256 in lower-case hex. */
   readonly mark: string;
@@ -14,14 +14,14 @@ export interface ConnectorClaim {
 const form = /^(latchkey-connector-[0-9a-f]{32})\/([0-9a-f]{64})$/;
 
 /** The claim among these annotations; undefined when there is none, or no such text. */
-export function connectorClaim(
+export function connectorDataRef(
   given: Readonly<Record<string, string>>,
-): ConnectorClaim | undefined {
+): ConnectorDataRef | undefined {
   const [, secret, mark] = form.exec(given[annotations.connectorData] ?? "") ?? [];
   return secret === undefined || mark === undefined ? undefined : { secret, mark };
 }
 
 /** The annotation of a claim. */
-export function claimText({ secret, mark }: ConnectorClaim): string {
+export function connectorDataRefText({ secret, mark }: ConnectorDataRef): string {
   return `${secret}/${mark}`;
 }

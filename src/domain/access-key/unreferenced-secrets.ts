@@ -12,27 +12,32 @@ export interface WrittenSecret {
  * replicas, as a rolling update has them, stay below 100. The controller removes a Secret that is
  * unclaimed for as long as `forgottenAfterMs`.
  */
-export const unclaimedLimits = { all: 32, perUser: 16, forgottenAfterMs: 10 * 60 * 1000 } as const;
+export const unreferencedLimits = {
+  all: 32,
+  perUser: 16,
+  forgottenAfterMs: 10 * 60 * 1000,
+} as const;
 
 /** Those that count at `now`: written less than ten minutes ago, and claimed by no key. */
-export function unclaimedOf(
+export function unreferencedSecrets(
   written: readonly WrittenSecret[],
-  isClaimed: (name: string) => boolean,
+  isReferenced: (name: string) => boolean,
   now: number,
 ): readonly WrittenSecret[] {
   return written.filter(
-    ({ name, writtenAt }) => now < writtenAt + unclaimedLimits.forgottenAfterMs && !isClaimed(name),
+    ({ name, writtenAt }) =>
+      now < writtenAt + unreferencedLimits.forgottenAfterMs && !isReferenced(name),
   );
 }
 
 /** Why this user may write no more of them now; undefined: one more is in order. */
-export function tooManyUnclaimed(
-  unclaimed: readonly WrittenSecret[],
+export function unreferencedProblem(
+  unreferenced: readonly WrittenSecret[],
   user: string,
 ): string | undefined {
-  const own = unclaimed.filter((secret) => secret.user === user).length;
-  const { all, perUser } = unclaimedLimits;
-  if (own < perUser && unclaimed.length < all) return undefined;
-  const count = own >= perUser ? `${own} requests of this user` : `${unclaimed.length} requests`;
+  const own = unreferenced.filter((secret) => secret.user === user).length;
+  const { all, perUser } = unreferencedLimits;
+  if (own < perUser && unreferenced.length < all) return undefined;
+  const count = own >= perUser ? `${own} requests of this user` : `${unreferenced.length} requests`;
   return `spec.identity.connectorData: ${count} with connector data were not stored in the last 10 minutes; correct them and retry later`;
 }
