@@ -1,0 +1,88 @@
+import { certificateProblemSentences } from "../domain/webhook/certificate-problem.ts";
+import type { ServerTls } from "../runtime/http-server.ts";
+import { isSameSegment } from "../tokens/admission-path.ts";
+import { tlsOf, type WebhookCertificates } from "../tokens/webhook-certificates.ts";
+import { type CaBundleInjectorDeps, createCaBundleInjector } from "./ca-bundle-injector.ts";
+import { Certificates, type CertificatesDeps } from "./certificates.ts";
+import { apiServerName } from "./client-credentials.ts";
+
+/** What serving with the certificates needs. */
+export type CertificateServingDeps = CaBundleInjectorDeps &
+  Omit<CertificatesDeps, "publishedBundles" | "onChange" | "onRecorded">;
+
+/** Where the certificates are kept, and what the webhook is called. */
+export interface CertificateServingOptions {
+  readonly namespace: string;
+  readonly serviceName: string;
+  /** DNS names beside those of the Service. */
+  readonly certificateNames: readonly string[];
+  /**
+   * The first segment of the paths of admission, where an administrator keeps the webhook
+   * configurations; else the webhook makes and publishes one.
+   */
+  readonly admissionPath: string | undefined;
+}
+
+/** Serves with the certificates of the Secret, and publishes their CA and the path of admission. */
+export class CertificateServing {
+  readonly #deps: CertificateServingDeps;
+  readonly #options: CertificateServingOptions;
+  #segment: string | undefined;
+  #certificates: Certificates | undefined;
+
+  constructor(deps: CertificateServingDeps, options: CertificateServingOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#segment = options.admissionPath;
+  }
+
+  /** Whether a first path segment is the one below which admission is answered. */
+  isAdmissionSegment(segment: string): boolean {
+    return this.#segment !== undefined && isSameSegment(segment, this.#segment);
+  }
+
+  /** Takes note of the client certificate (PEM) that kube-apiserver shows. */
+  shown(certificate: string | undefined): void {
+    this.#certificates?.shown(certificate);
+  }
+
+  /** What is wrong with the certificates, in one sentence each. */
+  warnings(): readonly string[] {
+    const problems = this.#certificates?.problems() ?? [];
+    return problems.map((problem) => certificateProblemSentences[problem]);
+  }
+
+  /** Follows the certificates until the signal aborts; `onTls` is told of each. */
+  async run(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void> {
+    const { namespace, admissionPath } = this.#options;
+    const injector = createCaBundleInjector(this.#deps);
+    const onChange = (made: WebhookCertificates): void => {
+      if (admissionPath === undefined) this.#segment = made.admissionSegment;
+      onTls(tlsOf(made));
+    };
+    const onRecorded = ({ ca, admissionSegment }: WebhookCertificates): void => {
+      if (admissionPath === undefined && admissionSegment !== undefined)
+        injector.publish({ ca: ca.certificate, segment: admissionSegment });
+    };
+    const publishedBundles = (): readonly string[] | undefined => injector.bundles();
+    this.#certificates = new Certificates(
+      { ...this.#deps, publishedBundles, onChange, onRecorded },
+      { namespace, dnsNames: dnsNamesOf(this.#options), clientName: apiServerName },
+    );
+    await Promise.all([this.#certificates.run(signal), injector.run(signal)]);
+  }
+}
+
+function dnsNamesOf({
+  namespace,
+  serviceName,
+  certificateNames,
+}: CertificateServingOptions): readonly string[] {
+  return [
+    `${serviceName}.${namespace}.svc`,
+    `${serviceName}.${namespace}.svc.cluster.local`,
+    `${serviceName}.${namespace}`,
+    serviceName,
+    ...certificateNames,
+  ];
+}

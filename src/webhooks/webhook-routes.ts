@@ -1,0 +1,148 @@
+import type { AccessKeyCache } from "../authn/access-key-cache.ts";
+import type { LastActivity } from "../authn/last-activity.ts";
+import { withRequesterAnnotations } from "../domain/requester/requester-annotations.ts";
+import { webhookPaths } from "../domain/webhook/webhook-paths.ts";
+import type { Client } from "../kube/client.ts";
+import type { Discovery } from "../kube/discovery.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Metrics, ReviewKind } from "../runtime/metrics.ts";
+import type { Handler, Route } from "../runtime/routes.ts";
+import { accessReviewHandler } from "./access-review.ts";
+import { type AdmissionDeps, admissionHandler, admitted } from "./admission.ts";
+import type { CertificateServing } from "./certificate-serving.ts";
+import { apiServerName, requireApiServer } from "./client-credentials.ts";
+import { extractConnectorData } from "./connector-data.ts";
+import type { ConnectorKey } from "./connector-key.ts";
+import { base64Data } from "./data-admission.ts";
+import {
+  defaultKey,
+  digestWarnings,
+  enforceAttenuation,
+  enforceQuota,
+  type KeyQuota,
+  newKeyOnTakeOver,
+  rejectDuplicateKey,
+} from "./key-admission.ts";
+import type { KeyMismatches } from "./key-mismatch.ts";
+import { checkBlockOwnerDeletion } from "./owner-admission.ts";
+import { enforceScope } from "./scope-admission.ts";
+import { newScopeWarnings } from "./scope-warnings.ts";
+import { tokenReviewHandler } from "./token-review.ts";
+
+/** What the answers to kube-apiserver need. */
+export interface WebhookRoutesDeps {
+  readonly accessKeys: AccessKeyCache;
+  readonly client: Client;
+  readonly discovery: Discovery;
+  readonly connectorKey: ConnectorKey;
+  readonly lastActivity: LastActivity;
+  readonly mismatches: KeyMismatches;
+  readonly certificates: Pick<CertificateServing, "shown">;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, "reviewed" | "reviewTook">;
+}
+
+/** How the reviews behave; `namespace` is that of connector data. */
+export interface WebhookRoutesOptions extends KeyQuota {
+  readonly namespace: string;
+}
+
+/** Routes of all that kube-apiserver asks the webhook. */
+export function webhookRoutes(
+  options: WebhookRoutesOptions,
+  deps: WebhookRoutesDeps,
+): readonly Route[] {
+  return [...reviewRoutes(deps), ...admissionRoutes(options, deps)];
+}
+
+function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
+  const { accessKeys, clock, discovery, lastActivity, mismatches, metrics } = deps;
+  const reviewing = (kind: ReviewKind) => ({
+    accessKeys,
+    clock,
+    onUse: lastActivity.note.bind(lastActivity),
+    onResult: (result: string): void => metrics.reviewed(kind, result),
+  });
+  const review = (path: string, kind: "token" | "access", handler: Handler): Route => ({
+    method: "POST",
+    path,
+    handler: timed(kind, handler, deps),
+    refuses: requireApiServer,
+  });
+  return [
+    review(
+      webhookPaths.tokenReview,
+      "token",
+      tokenReviewHandler({ ...reviewing("token"), onMismatch: mismatches.note.bind(mismatches) }),
+    ),
+    review(
+      webhookPaths.accessReview,
+      "access",
+      accessReviewHandler({ ...reviewing("access"), discovery }),
+    ),
+  ];
+}
+
+/**
+ * API servers that take no flags show no certificate; a NetworkPolicy and a path that is known to
+ * them alone stand before these.
+ */
+function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps): readonly Route[] {
+  const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;
+  const deciding = { accessKeys, client, clock, quota: options };
+  const scopeWarningsOf = newScopeWarnings({ accessKeys, discovery });
+  const admission = (path: string, parts: Omit<AdmissionDeps, "onResult">): Route => ({
+    method: "POST",
+    path,
+    handler: timed(
+      "admission",
+      admissionHandler({
+        ...parts,
+        onResult: (result) => metrics.reviewed("admission", result),
+      }),
+      deps,
+    ),
+    isHidden: true,
+  });
+  const { namespace } = options;
+  return [
+    admission(webhookPaths.keyAdmission, {
+      steps: [
+        enforceQuota(deciding),
+        newKeyOnTakeOver,
+        rejectDuplicateKey(deciding),
+        enforceAttenuation(deciding),
+        defaultKey,
+      ],
+      warningsOf: (request) => [...digestWarnings(request), ...scopeWarningsOf(request)],
+    }),
+    admission(webhookPaths.sharedSecretData, { steps: [base64Data] }),
+    admission(webhookPaths.requesterStamp, {
+      steps: [(request) => admitted({ object: withRequesterAnnotations(request) })],
+    }),
+    admission(webhookPaths.connectorData, {
+      steps: [extractConnectorData({ client, key: connectorKey, accessKeys, clock, namespace })],
+    }),
+    admission(webhookPaths.ownerAdmission, {
+      steps: [checkBlockOwnerDeletion({ ...deciding, client, discovery })],
+    }),
+    admission(webhookPaths.scopeAdmission, { steps: [enforceScope(deciding)] }),
+  ];
+}
+
+/** The handler, with its time in the metrics and kube-apiserver's certificate taken note of. */
+function timed(
+  kind: ReviewKind,
+  handler: Handler,
+  { certificates, clock, metrics }: WebhookRoutesDeps,
+): Handler {
+  return async (request, peer) => {
+    if (peer.clientName === apiServerName) certificates.shown(peer.certificate);
+    const began = clock.monotonic();
+    try {
+      return await handler(request, peer);
+    } finally {
+      metrics.reviewTook(kind, (clock.monotonic() - began) / 1000);
+    }
+  };
+}
