@@ -1,5 +1,5 @@
 import type { Key } from "../api/object.ts";
-import type { WatchEvent } from "./list-watch.ts";
+import type { WatchEvent } from "./watch-stream.ts";
 import { rawKey, rawVersion } from "./raw-object.ts";
 import type { Entry } from "./store.ts";
 

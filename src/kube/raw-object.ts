@@ -1,6 +1,6 @@
 import { type Key, keyOf } from "../api/object.ts";
 import { recordAt, stringAt, stringMapAt } from "../api/parse.ts";
-import type { ListOptions } from "./list-watch.ts";
+import type { ListOptions } from "./list-request.ts";
 
 /**
  * Resource versions of one resource are comparable as whole numbers (Kubernetes API concepts,

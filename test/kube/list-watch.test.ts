@@ -2,12 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { resources } from "../../src/api/resources.ts";
-import {
-  createListWatch,
-  type ListOptions,
-  splitLines,
-  type WatchEvent,
-} from "../../src/kube/list-watch.ts";
+import { createListWatch } from "../../src/kube/list-watch.ts";
+import type { ListOptions } from "../../src/kube/list-request.ts";
+import { splitLines, type WatchEvent } from "../../src/kube/watch-stream.ts";
 import type { ApiResponse, ApiRequest, StreamingResponse } from "../../src/kube/transport.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 

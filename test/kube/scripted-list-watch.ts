@@ -1,5 +1,7 @@
 import { keyOf, type ObjectRef } from "../../src/api/object.ts";
-import type { ListWatch, ListOptions, WatchEvent, WatchStart } from "../../src/kube/list-watch.ts";
+import type { ListWatch, WatchStart } from "../../src/kube/list-watch.ts";
+import type { ListOptions } from "../../src/kube/list-request.ts";
+import type { WatchEvent } from "../../src/kube/watch-stream.ts";
 
 /** A list as the API server would answer it, or the failure of the call. */
 export type ListAnswer =

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Pool } from "undici";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
-import { splitLines } from "../../src/kube/list-watch.ts";
+import { splitLines } from "../../src/kube/watch-stream.ts";
 import { type ApiRequest, apiRequest } from "./api-request.ts";
 import { OpenWatch, type WatchLine } from "./open-watch.ts";
 import { isVisible, type View } from "./visible-objects.ts";

@@ -2,7 +2,7 @@ import type { Result } from "../../api/result.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { Key } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
-import type { ListOptions } from "../../kube/list-watch.ts";
+import type { ListOptions } from "../../kube/list-request.ts";
 import type { Change, Codec, Indexer } from "../../kube/store.ts";
 import type { DataDigest } from "../../tokens/data-digest.ts";
 import type { Enqueuer } from "../enqueuer.ts";

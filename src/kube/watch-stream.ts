@@ -1,0 +1,125 @@
+import { recordAt, stringAt } from "../api/parse.ts";
+import type { Clock } from "../runtime/clock.ts";
+import { KubeError } from "./errors.ts";
+import { acceptOf, type ListOptions, listPath } from "./list-request.ts";
+import { bodyOf, watchError } from "./responses.ts";
+import type { ApiRequest, StreamingResponse, Transport } from "./transport.ts";
+
+/** One line of a watch (Kubernetes API concepts, "Efficient detection of changes"). */
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: unknown;
+}
+
+/** What following a watch needs. */
+export interface WatchStreamDeps {
+  readonly transport: Pick<Transport, "stream">;
+  readonly clock: Pick<Clock, "wakeAfter">;
+}
+
+/** Which watch is asked for, and what ends it when it does not end by itself. */
+export interface WatchRequest {
+  readonly selection: ListOptions;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Longest wait, in milliseconds, for the API server to begin to answer. */
+  readonly openMs: number;
+  /** Longest silence in milliseconds. */
+  readonly silentMs: number;
+  /** Longest time in milliseconds from the request to the end. */
+  readonly longestMs: number;
+  /** Told when the API server has begun to answer. */
+  readonly onOpen?: () => void;
+}
+
+/** Hands over the events of a watch until `onEvents` answers true or the watch ends. */
+export async function streamEvents(
+  { selection, parameters, signal, openMs, silentMs, longestMs, onOpen }: WatchRequest,
+  onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
+  { transport, clock }: WatchStreamDeps,
+): Promise<void> {
+  const ended = new AbortController();
+  const stop = (): void => ended.abort();
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const call: ApiRequest = {
+    method: "GET",
+    path: listPath(selection, parameters),
+    accept: acceptOf(selection, ""),
+    signal: ended.signal,
+  };
+  let cancelSilence = clock.wakeAfter(openMs, stop);
+  const cancelEnd = clock.wakeAfter(longestMs, stop);
+  const heard = (): void => {
+    cancelSilence();
+    cancelSilence = clock.wakeAfter(silentMs, stop);
+  };
+  try {
+    const answer = await transport.stream(call);
+    if (answer.status !== 200) throw await refusalOf(call, answer);
+    heard();
+    onOpen?.();
+    for await (const lines of splitLines(answer.chunks)) {
+      if (await onEvents(lines.map((line) => parseEvent(call, line)))) return;
+      heard();
+    }
+  } finally {
+    cancelSilence();
+    cancelEnd();
+    signal.removeEventListener("abort", stop);
+    ended.abort();
+  }
+}
+
+/**
+ * Whole lines of a byte stream, in the batches in which they arrive; a long line is put together
+ * once.
+ */
+export async function* splitLines(
+  chunks: StreamingResponse["chunks"],
+): AsyncGenerator<readonly string[]> {
+  let parts: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    const end = chunk.lastIndexOf(0x0a);
+    if (end === -1) {
+      parts.push(chunk);
+      continue;
+    }
+    const bytes = Buffer.concat([...parts, chunk.subarray(0, end)]);
+    parts = end + 1 < chunk.length ? [chunk.subarray(end + 1)] : [];
+    yield bytes.toString("utf8").split("\n");
+  }
+}
+
+function parseEvent(call: ApiRequest, line: string): WatchEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(line);
+  } catch {
+    throw new KubeError(`${call.method} ${call.path}: watch event is not JSON`, {
+      code: "Network",
+      status: 0,
+    });
+  }
+  const type = stringAt(event, "type") ?? "";
+  const object = recordAt(event, "object");
+  if (type === "ERROR") throw watchError(call, object);
+  return { type, object };
+}
+
+async function refusalOf(
+  call: ApiRequest,
+  { status, chunks }: StreamingResponse,
+): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  try {
+    bodyOf(call, { status, text: Buffer.concat(parts).toString("utf8") });
+  } catch (error) {
+    return error;
+  }
+  return new KubeError(`${call.method} ${call.path}: status ${status} instead of a watch`, {
+    code: "Network",
+    status,
+  });
+}
