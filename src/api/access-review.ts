@@ -4,7 +4,7 @@ import { isRecord, recordAt, stringAt, stringsAt } from "./parse.ts";
 export const accessReviewVersion = "authorization.k8s.io/v1";
 
 /**
- * A request for a resource, in the words of a SubjectAccessReview; empty texts where there is none.
+ * The resource attributes of a SubjectAccessReview; a field that is not set is the empty string.
  */
 export interface ReviewedResource {
   readonly kind: "resource";
@@ -23,19 +23,19 @@ export interface ReviewedPath {
   readonly path: string;
 }
 
-/** What is asked for. */
+/** The request under review. */
 export type ReviewedRequest = ReviewedResource | ReviewedPath;
 
 /**
- * A SubjectAccessReview (Kubernetes API reference, authorization.k8s.io/v1): what is asked for, and
- * the extras of who asks.
+ * A SubjectAccessReview (Kubernetes API reference, authorization.k8s.io/v1): the request, and the
+ * extras of its user.
  */
 export interface AccessReview {
   readonly extra: Readonly<Record<string, unknown>>;
   readonly request: ReviewedRequest;
 }
 
-/** Reads a SubjectAccessReview; undefined when it is none, or asks for nothing. */
+/** Parses a SubjectAccessReview; undefined when it is invalid or has no attributes. */
 export function parseAccessReview(raw: unknown): AccessReview | undefined {
   if (
     stringAt(raw, "apiVersion") !== accessReviewVersion ||

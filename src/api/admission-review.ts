@@ -11,10 +11,7 @@ export interface AdmissionUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/**
- * A write that the API server asks about before it stores it (Kubernetes API reference,
- * AdmissionRequest).
- */
+/** A create or update under admission review (Kubernetes API reference, AdmissionRequest). */
 export interface AdmissionRequest {
   /** Names the review, not an object. */
   readonly uid: string;
@@ -23,7 +20,7 @@ export interface AdmissionRequest {
   readonly isDryRun: boolean;
   /** The empty text for cluster-scoped objects. */
   readonly namespace: string;
-  /** As it will be stored; it holds secrets as they are. */
+  /** The object to be stored; contains secrets in plain text. */
   readonly object: Readonly<Record<string, unknown>>;
   /** As it is stored; undefined on a create. */
   readonly oldObject: Readonly<Record<string, unknown>> | undefined;

@@ -8,7 +8,7 @@ export interface Condition {
   readonly lastTransitionTime: string;
 }
 
-/** A condition before it is compared with the one that stands: no times yet. */
+/** A condition without times, to be merged with the existing one. */
 export interface ConditionUpdate {
   readonly type: ConditionType;
   readonly status: "True" | "False";

@@ -16,7 +16,7 @@ export interface ServedResource {
 }
 
 /**
- * What aggregated discovery is asked for (Kubernetes API concepts, "Aggregated discovery"; served
+ * The media type of aggregated discovery (Kubernetes API concepts, "Aggregated discovery"; served
  * since 1.30).
  */
 export const aggregatedDiscovery =

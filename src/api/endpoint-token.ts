@@ -22,7 +22,7 @@ export interface EndpointToken {
   /** As the API server sent it, but for `token`, which is a SecretText. */
   readonly status: Readonly<Record<string, unknown>>;
   readonly conditions: readonly Condition[];
-  /** The very SecretText of `status`; undefined when there is none or it is empty. */
+  /** The SecretText of `status.token`; undefined when it is not set or empty. */
   readonly token: SecretText | undefined;
   /** The kid of the key that signed the last token. */
   readonly keyId: string | undefined;

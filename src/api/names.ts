@@ -7,7 +7,7 @@ export const version = "v1";
 /** `apiVersion` of the three kinds. */
 export const apiVersion = `${group}/${version}`;
 
-/** The finalizer that lets Latchkey take grants and copies back before an object goes. */
+/** The finalizer under which Latchkey removes grants and copies before an object is deleted. */
 export const cleanupFinalizer = `${group}/cleanup`;
 
 /** The field manager of everything the controller writes. */
@@ -27,9 +27,9 @@ export const ownObjects = {
 } as const;
 
 /**
- * Names of the policies that make certain who asked for a key or token, and that a key acts as
- * nobody whom its requester may not act as; on servers before 1.36, a MutatingWebhookConfiguration
- * has the name of the first. Their age decides whether an object can be trusted.
+ * Names of the policies that record the requester of a key or token and check the identity of a
+ * key. On servers before 1.36, a MutatingWebhookConfiguration has the name of the first. The
+ * requester of an object is trusted only if the object is younger than the policies.
  */
 export const requesterPolicies = {
   stamp: "latchkey-requester-stamp",
@@ -43,12 +43,11 @@ export const ownAccounts: readonly string[] = ["controller", "webhook", "gateway
 );
 
 /**
- * Names of the MutatingWebhookConfigurations whose webhooks are Latchkey's, on servers before 1.36
- * one more.
+ * Names of Latchkey's MutatingWebhookConfigurations; the second exists only on servers before 1.36.
  */
 export const webhookConfigurations: readonly string[] = ["latchkey", requesterPolicies.stamp];
 
-/** Extras of a user who came in with an access key (Kubernetes API reference, UserInfo). */
+/** Extras of a user that authenticated with an access key (Kubernetes API reference, UserInfo). */
 export const extras = {
   /** The uid of the OwnedAccessKey. */
   keyId: `${group}/key-id`,

@@ -6,8 +6,8 @@ import { type ScopeLimit, parseScopeLimit } from "./scope.ts";
 import { SecretText } from "./secret-text.ts";
 
 /**
- * What decides whose an OwnedAccessKey is and how long it lives (specification, OwnedAccessKey);
- * `ttl` in seconds.
+ * The identity, lifetime and scope of an OwnedAccessKey (specification, OwnedAccessKey); `ttl` in
+ * seconds.
  */
 export interface OwnedAccessKeyTerms {
   readonly user?: string;
@@ -67,7 +67,7 @@ export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
   };
 }
 
-/** What `spec` says of whose a key is and how long it lives. */
+/** Parses the identity, lifetime and scope of a key from its `spec`. */
 export function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccessKeyTerms {
   const ttl = numberAt(spec, "ttl");
   return {

@@ -18,8 +18,8 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * The value of a field that an object has itself: fields may be called like what every object
- * inherits, such as `constructor`.
+ * The value of an own field of an object: a field may have the name of an inherited one, such as
+ * `constructor`.
  */
 export function ownValue(record: Readonly<Record<string, unknown>>, field: string): unknown {
   return Object.hasOwn(record, field) ? record[field] : undefined;
@@ -60,8 +60,8 @@ export function stringsAt(value: unknown, field: string): readonly string[] {
 }
 
 /**
- * The string values of the object under `field`; that very object where it has no others, because a
- * hundred thousand labels take long to copy.
+ * The string values of the object under `field`; the same object if it has no others, because
+ * copying a hundred thousand labels is slow.
  */
 export function stringMapAt(value: unknown, field: string): Readonly<Record<string, string>> {
   const record = recordAt(value, field);
@@ -91,8 +91,8 @@ export function parseMetadata(raw: unknown): Metadata {
 }
 
 /**
- * {@link parseMetadata} with no labels and annotations but those that Latchkey reads: what others
- * put on an object may be a megabyte.
+ * {@link parseMetadata} with only the labels and annotations that Latchkey reads: others may take a
+ * megabyte.
  */
 export function parseOwnMetadata(raw: unknown): Metadata {
   const metadata = recordAt(raw, "metadata");

@@ -7,14 +7,14 @@ import {
 } from "./role.ts";
 
 /**
- * A ClusterRole as it stands; `aggregated` when its rules are gathered from others (Kubernetes
- * RBAC, "Aggregated ClusterRoles").
+ * An existing ClusterRole; `aggregated` if it has an aggregation rule (Kubernetes RBAC, "Aggregated
+ * ClusterRoles").
  */
 export interface GrantRole extends ObservedRole {
   readonly aggregated: boolean;
 }
 
-/** A ClusterRoleBinding as it stands. */
+/** An existing ClusterRoleBinding. */
 export type GrantBinding = ObservedRoleBinding;
 
 /** The kinds that requesters are granted. */

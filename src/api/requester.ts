@@ -2,7 +2,7 @@ import { annotations } from "./names.ts";
 import type { Metadata } from "./object.ts";
 import { parseMetadata } from "./parse.ts";
 
-/** Who asked for a key or a token, as the policies stamped it on the object. */
+/** The requester of a key or token, as the policies recorded it in annotations of the object. */
 export interface RequesterAnnotations {
   readonly name: string;
   /** Empty when the authenticator gave none. */
@@ -26,7 +26,7 @@ export const lifetimeAnnotations: readonly string[] = [
   annotations.expiredAt,
 ];
 
-/** The annotations that nobody writes but Latchkey and its policies. */
+/** The annotations that only Latchkey and its policies may write. */
 export const lockedAnnotations: readonly string[] = [
   annotations.requester,
   annotations.requesterUid,
@@ -39,8 +39,8 @@ export const lockedAnnotations: readonly string[] = [
 const keptAnnotations: readonly string[] = [...lockedAnnotations, annotations.connectorData];
 
 /**
- * The stamp on an object; undefined when it has none. Whether the stamp can be trusted is not asked
- * here.
+ * The requester annotations of an object; undefined when it has none. Does not check whether they
+ * can be trusted.
  */
 export function requesterAnnotationsOf(
   metadata: Pick<Metadata, "annotations">,

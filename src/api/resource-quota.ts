@@ -13,7 +13,7 @@ export const countedResources = [
  * alone.
  */
 export interface ObservedResourceQuota {
-  /** Of each counted resource, as `status.hard` and `status.used` say it. */
+  /** `status.hard` and `status.used` of each counted resource. */
   readonly hard: ReadonlyMap<string, string>;
   readonly used: ReadonlyMap<string, string>;
 }

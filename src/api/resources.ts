@@ -1,6 +1,6 @@
 import { group, version } from "./names.ts";
 
-/** Where a kind of object lives on the API server (Kubernetes API concepts, "Resource URIs"). */
+/** An API resource (Kubernetes API concepts, "Resource URIs"). */
 export interface Resource {
   readonly group: string;
   readonly version: string;

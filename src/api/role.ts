@@ -33,14 +33,14 @@ export interface RoleRef {
   readonly name: string;
 }
 
-/** A Role or ClusterRole as it stands. */
+/** An existing Role or ClusterRole. */
 export interface ObservedRole {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
   readonly rules: readonly PolicyRule[];
 }
 
-/** A RoleBinding or ClusterRoleBinding as it stands. */
+/** An existing RoleBinding or ClusterRoleBinding. */
 export interface ObservedRoleBinding {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];

@@ -47,7 +47,7 @@ export interface ScopeResources {
 /** A credential's limit: none at all, a scope, or one that cannot be read. */
 export type ScopeLimit = Scope | "none" | "unreadable";
 
-/** The role that `allowServiceCli` stands for. */
+/** The role that `allowServiceCli` adds. */
 export const serviceCLI = "serviceCLI";
 
 /**
@@ -97,8 +97,8 @@ function withoutEmpty(fields: object): Readonly<Record<string, unknown>> {
 class UnreadableScope extends Error {}
 
 /**
- * What a scope may hold in all of its lists and texts (config/policies/bounds.yaml): what is larger
- * is compared and asked about at a stranger's price.
+ * Limits of all lists and strings of a scope together (config/policies/bounds.yaml), which bound
+ * the cost of checks.
  */
 export const scopeBounds = { rules: 64, entries: 1_000, characters: 65_536 } as const;
 

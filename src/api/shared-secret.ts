@@ -19,7 +19,7 @@ export interface AccessRule {
   readonly teams: readonly string[];
 }
 
-/** Who owns the object: a user, a team, both or nobody. */
+/** The owner of the object: a user, a team, both or neither. */
 export interface Owner {
   readonly user?: string;
   readonly team?: string;
@@ -29,8 +29,8 @@ export interface Owner {
 export type SecretData = Readonly<Record<string, SecretText>>;
 
 /**
- * The most keys that data which is synced may have: what reads them must not keep everything else
- * waiting.
+ * Maximum number of data keys of a synced SharedSecret, so that reading them does not block the
+ * event loop.
  */
 export const mostDataKeys = 10_000;
 

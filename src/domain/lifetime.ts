@@ -4,10 +4,7 @@ import type { Metadata } from "../api/object.ts";
 const secondMs = 1000;
 const dayMs = 24 * 60 * 60 * secondMs;
 
-/**
- * A life that ends; instants in milliseconds since the epoch, the instant of the end counts as
- * over.
- */
+/** A lifetime that ends; instants in milliseconds since the epoch; at `endsAt` it is over. */
 export interface Lifetime {
   readonly startsAt: number;
   readonly endsAt: number;
@@ -16,8 +13,8 @@ export interface Lifetime {
 }
 
 /**
- * What a life-time follows from (specification, Authentication 4); instants in milliseconds,
- * durations in seconds.
+ * The input of a lifetime (specification, Authentication 4); instants in milliseconds, durations in
+ * seconds.
  */
 export interface LifetimeTerms {
   readonly createdAt: number;
@@ -30,7 +27,7 @@ export interface LifetimeTerms {
 }
 
 /**
- * The life that the terms give; undefined when it has no end. Without a ttl, a maximum counts from
+ * The lifetime by these terms; undefined if it does not end. Without a ttl, a maximum counts from
  * creation.
  */
 export function lifetimeOf({
@@ -57,13 +54,13 @@ export function clampedLifetime(
   return { startsAt, endsAt: startsAt + seconds * secondMs, clamped: seconds < ttl };
 }
 
-/** Whether the life is over; one without end never is. */
+/** Whether the lifetime is over; one without an end never is. */
 export function isOver(lifetime: Lifetime | undefined, now: number): boolean {
   return lifetime !== undefined && now >= lifetime.endsAt;
 }
 
 /**
- * When the last tenth of a life longer than a day begins, in milliseconds since the epoch;
+ * When the last tenth of a lifetime longer than a day begins, in milliseconds since the epoch;
  * undefined for shorter ones.
  */
 export function expiringFrom(lifetime: Lifetime | undefined): number | undefined {

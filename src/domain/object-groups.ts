@@ -1,7 +1,7 @@
 import { type Condition, reasons } from "../api/conditions.ts";
 import { numberAt, recordAt } from "../api/parse.ts";
 
-/** What an object says by one condition; reason is one of the table of reasons, or empty. */
+/** The state of one condition of an object; reason is one of the table of reasons, or empty. */
 export interface ObjectState {
   readonly condition: "Ready" | "Synced";
   readonly status: Condition["status"];

@@ -10,9 +10,9 @@ import { lifetimeOf } from "../lifetime.ts";
 import { narrows } from "../scope/narrows.ts";
 
 /**
- * Why a request that came with the key `asking` may not make a key of these terms, at `now` in
- * milliseconds since the epoch; undefined when it may: its scope lies within that of the key, and
- * its end is fixed and no later. The sentence names the field and the fix.
+ * Why a request that was made with `parent` must not create a key with these terms, at `now` in
+ * milliseconds since the epoch; undefined when it may: the scope is within that of the parent, and
+ * the expiry is fixed and not later. The message names the field and the fix.
  */
 export function attenuationProblem(
   terms: OwnedAccessKeyTerms,

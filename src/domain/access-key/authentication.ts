@@ -5,21 +5,23 @@ import { identityOf } from "./key-identity.ts";
 import { keyState, type ResolvedKey, effectiveScopes } from "./key-state.ts";
 import { hashName } from "../names.ts";
 
-/** Who a request comes from (Kubernetes API reference, authentication.k8s.io/v1 UserInfo). */
+/** The user of a request (Kubernetes API reference, authentication.k8s.io/v1 UserInfo). */
 export interface UserInfo {
   readonly username: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a key is worth at an instant; the reason is for metrics, never for whoever presented it. */
+/**
+ * The result of authentication with a key; the reason is for metrics and is never sent to the
+ * client.
+ */
 export type Authentication =
   | { readonly kind: "authenticated"; readonly user: UserInfo }
   | { readonly kind: "refused"; readonly reason: Reason | "Deleted" };
 
 /**
- * Whom a key lets in at `now`, in milliseconds since the epoch: by the clock, whatever its status
- * says.
+ * Authenticates a key at `now`, in milliseconds since the epoch: by the clock, not by its status.
  */
 export function authenticate(resolved: ResolvedKey, now: number): Authentication {
   const { metadata, spec } = resolved.key;

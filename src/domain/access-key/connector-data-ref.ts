@@ -1,9 +1,8 @@
 import { annotations } from "../../api/names.ts";
 
 /**
- * Where the connector data of a key is: the name of its Secret in Latchkey's namespace, and a mark
- * by which the webhook, and nobody else, tells whether data that is sent again is what is there
- * already.
+ * A reference to the connector data of a key: the name of its Secret in Latchkey's namespace, and a
+ * keyed hash by which only the webhook can check whether data that is sent again has changed.
  */
 export interface ConnectorDataRef {
   readonly secret: string;
@@ -13,7 +12,7 @@ export interface ConnectorDataRef {
 
 const form = /^(latchkey-connector-[0-9a-f]{32})\/([0-9a-f]{64})$/;
 
-/** The claim among these annotations; undefined when there is none, or no such text. */
+/** Parses the reference from annotations; undefined when it is missing or malformed. */
 export function connectorDataRef(
   given: Readonly<Record<string, string>>,
 ): ConnectorDataRef | undefined {
@@ -21,7 +20,7 @@ export function connectorDataRef(
   return secret === undefined || mark === undefined ? undefined : { secret, mark };
 }
 
-/** The annotation of a claim. */
+/** The value of the annotation for a reference. */
 export function connectorDataRefText({ secret, mark }: ConnectorDataRef): string {
   return `${secret}/${mark}`;
 }

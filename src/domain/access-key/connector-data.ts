@@ -7,13 +7,13 @@ import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts
 /** A Secret with the connector data of a key, without the data. */
 export interface ObservedConnectorSecret {
   readonly metadata: Metadata;
-  /** The key that the Secret belongs to for good; undefined until the controller has tied it. */
+  /** The key that owns the Secret; undefined until the controller has set the owner reference. */
   readonly owner: Pick<OwnerReference, "name" | "uid"> | undefined;
 }
 
 /**
- * What becomes of a Secret that no key claims: `confirm` asks the API server first whether its key
- * is gone.
+ * What to do with a Secret of connector data; `confirm`: first read from the API server whether its
+ * key was deleted.
  */
 export type ConnectorDecision =
   | { readonly kind: "plan"; readonly plan: Plan }
@@ -24,16 +24,13 @@ export type ConnectorDecision =
       readonly otherwise: Plan;
     };
 
-/**
- * As long as the API server may take for a request, many times over: then what wrote the Secret was
- * refused.
- */
+/** Many times the longest request: after it, the write that the Secret belongs to was rejected. */
 const unreferencedMs = 10 * 60 * 1000;
 
 /**
- * Decides about a Secret of connector data: the oldest key that claims it gets it for good, and
- * takes it along when it goes. One that no key claims goes ten minutes after it was made; `now` in
- * milliseconds since the epoch.
+ * Plans a Secret of connector data: the oldest key that references it becomes its owner. A Secret
+ * that no key references is deleted ten minutes after its creation; `now` in milliseconds since the
+ * epoch.
  */
 export function planConnectorSecret(
   secret: ObservedConnectorSecret,
@@ -53,7 +50,10 @@ export function planConnectorSecret(
   };
 }
 
-/** Takes a claim off a key whose Secret is gone, so that the next apply makes another. */
+/**
+ * Removes the reference from a key whose Secret was deleted, so that the next apply creates
+ * another.
+ */
 export function removeConnectorDataRef(key: Metadata): Write {
   const body = {
     metadata: {

@@ -3,28 +3,25 @@ import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import { requesterAnnotationsOf } from "../../api/requester.ts";
 import { boundSubjectOf, isBoundDigest } from "./key-digest.ts";
 
-/** What decides which of several objects holds a key. */
+/** The fields that decide which of several objects owns a key. */
 export interface KeyCandidate extends Pick<ObservedAccessKey, "spec" | "keyDigest"> {
   readonly metadata: Pick<Metadata, "name" | "uid" | "creationTimestamp" | "annotations">;
 }
 
-/**
- * Why an object does not hold its key; the name of the holder only where both have one requester.
- */
+/** Why an object does not own its key; names the owner only if both have the same requester. */
 export type Duplicate =
   | { readonly kind: "duplicate"; readonly by?: string }
   | { readonly kind: "over-limit" };
 
 /**
- * Objects of one index that one requester may have. Whoever presents a key of that index makes
- * Latchkey hash once for each.
+ * Maximum number of objects with one index for each requester: authentication hashes once for each.
  */
 export const mostOfOneIndex = 4;
 
 /**
- * The objects of one index that may hold a key, in the order in which they do: bound digests first,
- * because a digest that is not bound can be copied from a manifest; then the older
- * (creationTimestamp, then uid), whatever its state. Of each requester the 4 oldest count.
+ * The objects of one index that may own a key, in order of precedence: bound digests first, because
+ * an unbound digest can be copied from a manifest; then the older (creationTimestamp, then uid), in
+ * any state. Only the 4 oldest of each requester count.
  */
 export function rankedCandidates<T extends KeyCandidate>(sameIndex: readonly T[]): readonly T[] {
   const counts = new Map<string, number>();
@@ -38,8 +35,8 @@ export function rankedCandidates<T extends KeyCandidate>(sameIndex: readonly T[]
 }
 
 /**
- * Why `own` does not hold its key, as far as digests tell; `sameIndex` are all objects of its
- * index, with or without `own`.
+ * Why `own` does not own its key, by digests; `sameIndex` are all objects of its index, with or
+ * without `own`.
  */
 export function duplicateOf(
   own: KeyCandidate,
@@ -59,17 +56,16 @@ export function duplicateOf(
 }
 
 /**
- * What a write does that puts a key into `own`: nothing to others, or `own` is the object too many,
- * or an object holds the key, or it would lose the key, because it is younger and comes no later
- * for another reason.
+ * The outcome of a write that sets the key of `own`: free, over the limit of its requester, a
+ * duplicate of an object that owns the key, or of a newer object that would lose the key.
  */
 export type CandidateOutcome =
   | { readonly kind: "free" | "over-limit" | "newer-duplicate" }
   | { readonly kind: "duplicate"; readonly by: KeyCandidate };
 
 /**
- * What a write does that puts a key into `own`; `isSame` tells which objects of its index have that
- * key.
+ * Computes the outcome of a write that sets the key of `own`; `isSame` matches objects with the
+ * same key.
  */
 export function candidateOutcome(
   own: KeyCandidate,
@@ -91,8 +87,8 @@ export function candidateOutcome(
 }
 
 /**
- * Whether two objects have one key, as far as their digests tell. A bound digest that was copied
- * for another subject verifies nothing.
+ * Whether two objects have the same key, by digests. A bound digest that was copied to another
+ * subject never verifies.
  */
 export function isSameKey(
   one: Omit<KeyCandidate, "metadata">,
@@ -102,7 +98,7 @@ export function isSameKey(
   return !isBound(one) || boundSubjectOf(one.spec) === boundSubjectOf(other.spec);
 }
 
-/** Who asked for the object, by its annotation; the empty text without one. */
+/** The requester of the object by its annotation; the empty string without one. */
 export function requesterNameOf({ metadata }: KeyCandidate): string {
   return requesterAnnotationsOf(metadata)?.name ?? "";
 }

@@ -4,7 +4,7 @@ import { allows } from "../scope/allows.ts";
 import type { ScopedRequest } from "../scope/request.ts";
 import type { ScopeRoles } from "../scope/roles.ts";
 
-/** What the authorizer says: never that something is allowed, for RBAC decides that. */
+/** The decision of the authorizer: it never allows, because RBAC decides that. */
 export type KeyVerdict =
   | { readonly kind: "no-opinion" }
   | { readonly kind: "denied"; readonly reason: string };
@@ -16,9 +16,8 @@ export interface KeyedRequest {
 }
 
 /**
- * Whether a request stays within the key that it was made with, as the key is at `now`, in
- * milliseconds since the epoch: what it was when it was let in does not count. `view` is undefined
- * when there is no such key any more.
+ * Authorizes a request against its key at `now`, in milliseconds since the epoch, not against the
+ * key at authentication. `resolved` is undefined when the key was deleted.
  */
 export function authorizeWithKey(
   resolved: ResolvedKey | undefined,

@@ -4,8 +4,8 @@ import type { Prefixes } from "../shared-secret/access-rules.ts";
 import { isSystemName } from "../requester/requester.ts";
 
 /**
- * Whom a key acts as, in the words of a TokenReview, or why as nobody; the message names the fields
- * to change.
+ * The user that a key acts as, in the terms of a TokenReview, or why it has none; the message names
+ * the fields to change.
  */
 export type KeyIdentity =
   | { readonly kind: "somebody"; readonly username: string; readonly groups: readonly string[] }
@@ -16,9 +16,9 @@ export type KeyIdentity =
     };
 
 /**
- * Whom a key acts as (specification, OwnedAccessKey): its user; its team, as a user of its own and
- * in the team's group; or its subject, verbatim. Names that begin with `system:` belong to
- * Kubernetes, and no key acts as one.
+ * The identity of a key (specification, OwnedAccessKey): its user; its team, as a separate user in
+ * the group of the team; or its subject, verbatim. Names that begin with `system:` are reserved for
+ * Kubernetes.
  */
 export function identityOf(
   { user, team, subject, groups }: OwnedAccessKeyTerms,

@@ -22,7 +22,7 @@ import {
 export interface ResolvedKey {
   readonly key: ObservedAccessKey;
   readonly requester: Requester;
-  /** Why another object holds the same key, see {@link duplicateOf}; absent when none does. */
+  /** Why another object owns the same key, see {@link duplicateOf}; absent when none does. */
   readonly duplicate?: Duplicate | undefined;
   readonly config: KeyConfig;
   /**
@@ -48,7 +48,7 @@ export interface KeyState {
   readonly message: string;
 }
 
-/** The life of a key (specification, Authentication 4); undefined when it has no end. */
+/** The lifetime of a key (specification, Authentication 4); undefined when it does not expire. */
 export function keyLifetime(resolved: ResolvedKey): Lifetime | undefined {
   return lifetimeSince(resolved, instantOf(resolved.key.lastActivity));
 }
@@ -67,10 +67,7 @@ function lifetimeSince(
   return endedBy(lifetime, endBeforeCreation(key.metadata), startsAt);
 }
 
-/**
- * The state of a key at `now`, in milliseconds since the epoch; the first thing that is wrong is
- * the one that is said.
- */
+/** The state of a key at `now`, in milliseconds since the epoch; reports the first problem. */
 export function keyState(resolved: ResolvedKey, now: number): KeyState {
   const { spec, keyDigest } = resolved.key;
   const lifetime = keyLifetime(resolved);
@@ -113,9 +110,9 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
 }
 
 /**
- * Why the key that something was asked for with is not accepted, at `now` in milliseconds since the
- * epoch; undefined when it is, or when there was none. What a key was used to make goes with it:
- * whoever disables a key that leaked has disabled all of it.
+ * Why the parent key is not accepted, at `now` in milliseconds since the epoch; undefined when it
+ * is, or when there is none. Disabling a key that leaked thus disables all keys and tokens that
+ * were created with it.
  */
 export function parentInvalidReason(
   parentKey: ResolvedKey | "gone" | undefined,
@@ -130,7 +127,7 @@ export function parentInvalidReason(
     : `The parent access key "${parentKey.key.metadata.name}" is ${reason}`;
 }
 
-/** A key and, behind it, those that it was asked for with, each with the next. */
+/** A key and its ancestors: its parent key, the parent of that, and so on. */
 export function ancestorsOf(resolved: ResolvedKey): readonly ResolvedKey[] {
   const { parentKey } = resolved;
   return parentKey === undefined || parentKey === "gone"
@@ -139,9 +136,9 @@ export function ancestorsOf(resolved: ResolvedKey): readonly ResolvedKey[] {
 }
 
 /**
- * The latest end that what is asked for with this key at `askedAt` may have, in milliseconds since
- * the epoch: the request is a use, so that an idle life counts from it. Infinity where neither the
- * key nor those behind it have an end.
+ * The latest expiry of a key or token that is created with this key at `requestedAt`, in
+ * milliseconds since the epoch. The request is a use, so an idle ttl counts from it. Infinity if
+ * neither the key nor its ancestors expire.
  */
 export function maximumChildExpiry(resolved: ResolvedKey, requestedAt: number): number {
   return Math.min(
@@ -151,9 +148,7 @@ export function maximumChildExpiry(resolved: ResolvedKey, requestedAt: number): 
   );
 }
 
-/**
- * What a key is limited to: its own scope and those of the keys it was asked for with, all at once.
- */
+/** The scopes that a request with the key must all satisfy: its own and those of its ancestors. */
 export function effectiveScopes(resolved: ResolvedKey): readonly ScopeLimit[] {
   return ancestorsOf(resolved).map(({ key }) => key.spec.scope);
 }

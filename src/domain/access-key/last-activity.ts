@@ -6,8 +6,8 @@ const secondMs = 1000;
 const longestMs = 10 * 60 * secondMs;
 
 /**
- * How long a recorded use stands for those that follow, in milliseconds: a twentieth of an idle
- * ttl, so that a key in use never ends, within 1 s and 10 min; 10 min where nothing hangs on it.
+ * Minimum time between two writes of lastActivity, in milliseconds: a twentieth of an idle ttl, so
+ * that a key in use does not expire, between 1 s and 10 min; 10 min without an idle ttl.
  */
 export function activityInterval({ spec }: Pick<ObservedAccessKey, "spec">): number {
   if (!spec.ttlAfterLastActivity || spec.ttl === undefined || spec.ttl <= 0) return longestMs;
@@ -16,7 +16,7 @@ export function activityInterval({ spec }: Pick<ObservedAccessKey, "spec">): num
 
 /**
  * The `status.lastActivity` to write for a use at `usedAt`, in milliseconds since the epoch;
- * undefined when what stands will do. It is never moved back.
+ * undefined when the recorded one is recent enough. Never moves back.
  */
 export function dueActivity(
   key: Pick<ObservedAccessKey, "spec" | "lastActivity">,

@@ -12,7 +12,7 @@ import { resources } from "../../api/resources.ts";
 import { isSame } from "../plan/merge-patch.ts";
 import { syncList } from "../sync/sync-list.ts";
 
-/** A write, as far as it says which verbs it needs. */
+/** The parts of a write that decide which verbs it requires. */
 export type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
 
 /**
@@ -42,7 +42,7 @@ function deleteOf({ namespace, object, oldObject }: Change): readonly ReviewedRe
   ];
 }
 
-/** Whether a change hands out rights to a SharedSecret, or lets it go. */
+/** Whether a change affects who has access to a SharedSecret, or can delete it. */
 function changesAccess(object: unknown, stored: unknown): boolean {
   const [spec, storedSpec] = [recordAt(object, "spec"), recordAt(stored, "spec")];
   const [metadata, storedMetadata] = [recordAt(object, "metadata"), recordAt(stored, "metadata")];

@@ -34,8 +34,8 @@ const resource = resources.ownedAccessKeys;
 const secondMs = 1000;
 
 /**
- * Keeps the status of an OwnedAccessKey that is not being deleted true, and tells of its end; `now`
- * in milliseconds since the epoch.
+ * Plans the status, Events and expiry of an OwnedAccessKey that is not being deleted; `now` in
+ * milliseconds since the epoch.
  */
 export function planOwnedAccessKey(observed: ObservedOwnedAccessKey, now: number): Plan {
   const { metadata } = observed.key;
@@ -65,7 +65,7 @@ export function planOwnedAccessKey(observed: ObservedOwnedAccessKey, now: number
   };
 }
 
-/** What to tell while the plan of a key fails. */
+/** Plans the status and Events of a key while its plan fails. */
 export function planKeyReport(observed: ObservedOwnedAccessKey, now: number): Plan {
   const { events, writes } = reportOf(observed, keyLifetime(observed), now);
   return { ...nothingToDo, steps: stepsOf(events, writes) };
@@ -75,10 +75,7 @@ function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
   return steps.filter((step) => step.length > 0);
 }
 
-/**
- * Whether a key says that it is over, and nothing else has been done about that yet: no Event, no
- * record.
- */
+/** Whether the status of a key says Expired and the Event and annotation are not written yet. */
 export function isEndUnrecorded({
   metadata,
   conditions,
@@ -127,7 +124,7 @@ function conditionUpdates(
   );
 }
 
-/** The Event of an end that was never recorded, whatever the status says of it by now. */
+/** The Event of an expiry that was not recorded, even if the status says Expired. */
 function expiryEvents(
   observed: ObservedOwnedAccessKey,
   lifetime: Lifetime | undefined,
@@ -144,8 +141,8 @@ function expiryEvents(
 }
 
 /**
- * What is to be recorded: an end that has come, no end that is still to come, and no former
- * requester once nobody else is granted the object.
+ * The annotations to change: expired-at is set after the expiry and removed before,
+ * former-requester is removed once no other requester is granted the object.
  */
 function dueAnnotations(
   { key: { metadata }, grant }: ObservedOwnedAccessKey,

@@ -8,9 +8,9 @@ export interface WrittenSecret {
 }
 
 /**
- * How many Secrets that no key claims one replica leaves standing, in all and for one user: three
- * replicas, as a rolling update has them, stay below 100. The controller removes a Secret that is
- * unclaimed for as long as `forgottenAfterMs`.
+ * Maximum number of unreferenced Secrets of one replica, in total and for each user: three
+ * replicas, as in a rolling update, stay below 100. The controller deletes a Secret that is
+ * unreferenced for `forgottenAfterMs`.
  */
 export const unreferencedLimits = {
   all: 32,
@@ -30,7 +30,7 @@ export function unreferencedSecrets(
   );
 }
 
-/** Why this user may write no more of them now; undefined: one more is in order. */
+/** Why this user must not write another one now; undefined when it may. */
 export function unreferencedProblem(
   unreferenced: readonly WrittenSecret[],
   user: string,

@@ -26,8 +26,8 @@ import {
 } from "./token-state.ts";
 
 /**
- * What a pass over a token does: carry out a plan, or mint first and then carry out {@link
- * planMinted}; `otherwise` is the plan when nothing can be minted, for want of a signing key.
+ * The result of a reconcile of a token: a plan, or a token to mint before {@link planMinted};
+ * `otherwise` is the plan if there is no signing key.
  */
 export type EndpointTokenDecision =
   | { readonly kind: "plan"; readonly plan: Plan }
@@ -52,8 +52,8 @@ const patienceMs = 10_000;
 const leastWaitMs = 10_000;
 
 /**
- * Decides about a DirectClusterEndpointToken until its deletion: hold, then grant, then mint; erase
- * at its end, delete after; `now` in milliseconds since the epoch.
+ * Plans a DirectClusterEndpointToken: add the finalizer, wait for the grant, mint, remove the token
+ * at its expiry, delete the object later; `now` in milliseconds since the epoch.
  */
 export function planEndpointToken(
   observed: ObservedEndpointToken,
@@ -96,10 +96,7 @@ export function planEndpointToken(
   }
 }
 
-/**
- * Puts a token that was minted for this view into its status; without one, the token that stands is
- * kept.
- */
+/** Plans the status with the minted token; without one, the existing token is kept. */
 export function planMinted(
   observed: ObservedEndpointToken,
   minted: MintedToken | undefined,
@@ -115,10 +112,7 @@ export function planMinted(
   );
 }
 
-/**
- * What to tell while the plan of a token that is not being deleted fails: what can be told without
- * a mint.
- */
+/** Plans the status and Events of a token while its plan fails, without minting. */
 export function planTokenReport(observed: ObservedEndpointToken, now: number): Plan {
   const lifetime = tokenLifetime(observed);
   const { steps } = planStatus(
@@ -149,8 +143,8 @@ function currentOutcome(
 }
 
 /**
- * Why a requester may have no more tokens: as many as its quota are valid, the next until
- * `nextEnd`, in milliseconds since the epoch.
+ * The quota of a requester that has no token left; the next token expires at `nextEnd`, in
+ * milliseconds since the epoch.
  */
 export interface QuotaReached {
   readonly requester: string;
@@ -158,10 +152,7 @@ export interface QuotaReached {
   readonly nextEnd: number;
 }
 
-/**
- * Says that a token is not minted, because its requester has too many, and looks again when one of
- * those has ended.
- */
+/** Plans the status TooManyTokens, and requeues when one of the requester's tokens expires. */
 export function planTooMany(
   observed: ObservedEndpointToken,
   { requester, quota, nextEnd }: QuotaReached,
@@ -237,10 +228,7 @@ function planStatus(
   };
 }
 
-/**
- * The scopes of the key that it was asked for with; those that the token's own is within are left
- * out.
- */
+/** The scopes of the parent key and its ancestors that do not contain the scope of the token. */
 function scopesBehind({ parentKey, token }: ObservedEndpointToken): readonly Scope[] {
   if (parentKey === undefined || parentKey === "gone") return [];
   const isBeyond = (limit: ScopeLimit): limit is Scope =>

@@ -7,9 +7,9 @@ import { isSystemName } from "../requester/requester.ts";
 /** The private claim of a direct token. */
 export interface ServiceClaim {
   /**
-   * JSON text, because claim mappings of kube-apiserver carry strings only: a scope as a spec
-   * writes it, or a list of scopes which must all allow a request (the token's own, and that of the
-   * key it was asked for with).
+   * JSON text, because claim mappings of kube-apiserver support only strings: a scope as in a spec,
+   * or a list of scopes that must all allow a request (that of the token and those of its parent
+   * keys).
    */
   readonly scope?: string;
   /** The uid of the access key that the request came with. */
@@ -30,10 +30,7 @@ export interface TokenClaims {
   readonly [group]: ServiceClaim;
 }
 
-/**
- * Who issues and who accepts, and when (milliseconds since the epoch), and what limits the token
- * beside its own scope.
- */
+/** Issuer, audience, times (milliseconds since the epoch), and the scopes of parent keys. */
 export interface TokenTerms {
   readonly issuer: string;
   readonly audience: string;

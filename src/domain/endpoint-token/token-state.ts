@@ -38,12 +38,12 @@ export interface ObservedEndpointToken {
   readonly failure?: ReportedFailure | undefined;
 }
 
-/** The life of a token; `endsAt` in milliseconds since the epoch, `asked` in seconds. */
+/** The lifetime of a token; `endsAt` in milliseconds since the epoch, `requestedTtl` in seconds. */
 export interface TokenLifetime {
   readonly endsAt: number;
   readonly requestedTtl: number;
   readonly clamped: boolean;
-  /** Whether it ends because the key does that it was asked for with. */
+  /** Whether it expires early because its parent key does. */
   readonly endsWithParentKey: boolean;
 }
 
@@ -65,9 +65,9 @@ export type TokenState =
 const defaultTtl = 3600;
 
 /**
- * The life of a token: its ttl from creation, 1 h without one, never longer than the maximum, nor
- * than the key that it was asked for with. One that has been declared over stays so when the
- * maximum grows.
+ * The lifetime of a token: its ttl from creation, 1 h without one, at most the maximum and the
+ * lifetime of its parent key. A token whose status says Expired stays expired when the maximum
+ * grows.
  */
 export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToken): TokenLifetime {
   const { metadata, spec, conditions } = token;
@@ -151,7 +151,7 @@ export function refusedConditions(
   return [...stalled(reason, message), notExpired(lifetime)];
 }
 
-/** Conditions of a token whose grant does not come. */
+/** Conditions of a token that waits for its grant. */
 export function waitingConditions(lifetime: TokenLifetime): readonly ConditionUpdate[] {
   const message =
     "Waiting for the requester's RBAC grant. Latchkey mints the token when the grant exists and no other requester is granted access to the token.";

@@ -3,7 +3,7 @@ import type { ObjectRef } from "../../api/object.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import type { Subject } from "../../api/role.ts";
 
-/** Somebody whom a binding of ours let in, and what it let them do. */
+/** A subject that a binding of Latchkey granted access, and a verb that it was granted. */
 export interface FormerGrantee {
   readonly subject: Subject;
   readonly verb: string;
@@ -22,7 +22,7 @@ export function granteeOfRoleBinding(
   };
 }
 
-/** A grantee of any ClusterRoleBinding whose name begins so. */
+/** A grantee of any ClusterRoleBinding with this name prefix. */
 export function granteeOfClusterRoleBinding(
   prefix: string,
   granted: Pick<FormerGrantee, "subject" | "verb">,
@@ -31,7 +31,7 @@ export function granteeOfClusterRoleBinding(
 }
 
 /**
- * The question whether a grantee may still do what it was granted (Kubernetes API reference,
+ * The spec of a SubjectAccessReview of what a grantee was granted (Kubernetes API reference,
  * SubjectAccessReviewSpec).
  */
 export function reviewSpec(
@@ -57,8 +57,8 @@ export function reviewSpec(
 }
 
 /**
- * Whether an answer says that our own binding still lets the grantee in; whom something else lets
- * in is let in rightly.
+ * Whether a response says that Latchkey's binding still grants access; access by other bindings
+ * does not count.
  */
 export function isHonoured(
   { allowedBy }: FormerGrantee,

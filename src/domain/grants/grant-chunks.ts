@@ -1,7 +1,7 @@
 /** A ClusterRole never names more objects than this. */
 export const chunkSize = 500;
 
-/** What the shards name now, by number, and what they should name between them. */
+/** The names in each chunk now, by number, and all names to assign. */
 export interface Assignment {
   readonly existing: ReadonlyMap<number, readonly string[]>;
   readonly wanted: Iterable<string>;
@@ -10,8 +10,8 @@ export interface Assignment {
 }
 
 /**
- * Names stay in the lowest shard that has them; new ones fill free places, lowest shard first.
- * Empty shards are left out.
+ * Assigns names to chunks: a name stays in the lowest chunk that has it; new names fill free
+ * places, lowest chunk first. Empty chunks are left out.
  */
 export function assignNames({
   existing,

@@ -16,12 +16,12 @@ export interface GrantChunk {
   readonly names: ReadonlySet<string>;
 }
 
-/** Name of a shard's ClusterRole and ClusterRoleBinding. */
+/** Name of the ClusterRole and ClusterRoleBinding of a chunk. */
 export function chunkName(hash: string, number: number): string {
   return `${chunkPrefix(hash)}${number}`;
 }
 
-/** Number of the shard of this requester that has the name; undefined when none has. */
+/** Number of the chunk of this requester with this name; undefined when there is none. */
 export function chunkNumber(hash: string, name: string): number | undefined {
   const number = Number(name.slice(name.lastIndexOf("-") + 1));
   return Number.isSafeInteger(number) && number >= 0 && chunkName(hash, number) === name
@@ -52,7 +52,7 @@ export function chunkRules(
   });
 }
 
-/** The ClusterRole of a shard; what others put on its metadata is kept when one stands. */
+/** The ClusterRole of a chunk; metadata of others on an existing one is kept. */
 export function chunkRole(chunk: GrantChunk, existing?: GrantRole): Manifest {
   return {
     apiVersion: apiVersionOf(resources.clusterRoles),
@@ -65,7 +65,7 @@ export function chunkRole(chunk: GrantChunk, existing?: GrantRole): Manifest {
   };
 }
 
-/** The ClusterRoleBinding of a shard. */
+/** The ClusterRoleBinding of a chunk. */
 export function chunkBinding(chunk: GrantChunk): Manifest {
   const { group: apiGroup, kind } = resources.clusterRoles;
   return {
@@ -77,7 +77,7 @@ export function chunkBinding(chunk: GrantChunk): Manifest {
   };
 }
 
-/** Whether Latchkey's label and annotation stand on a role or binding of the requester. */
+/** Whether a role or binding of the requester has Latchkey's label and annotation. */
 export function isMarkedFor(
   { hash, requester }: Pick<GrantChunk, "hash" | "requester">,
   metadata: Metadata,

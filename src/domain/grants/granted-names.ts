@@ -21,9 +21,9 @@ export const grantedPlurals = {
   OwnedAccessKey: resources.ownedAccessKeys.plural,
 } as const satisfies Record<GrantedKind, string>;
 
-/** How the grants of one object stand. */
+/** The state of the grants of one object. */
 export interface GrantState {
-  /** The requester's own grant is in force: a role names the object and the binding stands. */
+  /** The grant of the requester is in force: a role names the object and its binding exists. */
   readonly granted: boolean;
   /** A role of any requester names the object, bound or not. */
   readonly named: boolean;
@@ -49,8 +49,8 @@ export function chunkPrefix(hash: string): string {
 const chunkForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
 
 /**
- * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined: it is a
- * stranger's, whatever its labels.
+ * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined if it is not
+ * managed by Latchkey, regardless of its labels.
  */
 export function hashInName({ metadata }: GrantRole | GrantBinding): string | undefined {
   return chunkForm.exec(metadata.name)?.[1];
@@ -102,7 +102,7 @@ export interface ObservedGrant {
   readonly bindings: readonly GrantBinding[];
 }
 
-/** How the grants of one object stand; roles without Latchkey's name and label do not count. */
+/** The state of the grants of one object; roles without Latchkey's name and label do not count. */
 export function grantState(
   object: GrantedObject,
   { requester, roles, bindings }: ObservedGrant,

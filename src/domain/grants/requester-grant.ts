@@ -26,23 +26,21 @@ import { isSystemName } from "../requester/requester.ts";
 export interface ObservedRequesterGrants {
   /** {@link requesterHash} of the requester. */
   readonly hash: string;
-  /** Undefined: nobody is known for the hash, what carries it is left over. */
+  /** Undefined if the requester of the hash is unknown: its roles and bindings are orphaned. */
   readonly requester: string | undefined;
   /**
-   * The requester's objects that hold the cleanup finalizer; of those that are being deleted, the
-   * ones whose grant still stays.
+   * The requester's objects with the cleanup finalizer; of those being deleted, the ones whose
+   * grant is still kept.
    */
   readonly wanted: readonly GrantedObject[];
   /**
-   * Roles and bindings with the hash in their names; those without Latchkey's label are strangers.
+   * Roles and bindings with the hash in their names; those without Latchkey's label are unmanaged.
    */
   readonly roles: readonly GrantRole[];
   readonly bindings: readonly GrantBinding[];
 }
 
-/**
- * A plan, and the names of roles and bindings that somebody else holds: their shards are not used.
- */
+/** A plan, and the names of unmanaged roles and bindings, whose chunks are not used. */
 export interface RequesterGrantPlan extends Plan {
   readonly conflicts: readonly string[];
 }

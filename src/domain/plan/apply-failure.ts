@@ -4,7 +4,7 @@ import type { ReportedFailure } from "./failure-history.ts";
 
 const longestError = 512;
 
-/** That an object cannot be applied, for people: since when, why, and what to do. */
+/** The message of ApplyFailed: since when, why, and what to do. */
 export function applyFailureSentence({ message, since }: ReportedFailure): string {
   const error =
     message.length <= longestError ? message : `${message.slice(0, longestError - 3)}...`;
@@ -15,9 +15,8 @@ export function applyFailureSentence({ message, since }: ReportedFailure): strin
 }
 
 /**
- * What is claimed of an object, as long as applying it fails: Ready=False with reason ApplyFailed
- * and Reconciling=True, because time may mend it. A mistake that its user has to mend keeps its
- * reason, and the failure is said beside it.
+ * The conditions while applying the object fails: Ready=False with reason ApplyFailed and
+ * Reconciling=True. A Stalled condition keeps its reason, and the failure is added to its message.
  */
 export function withApplyFailure(
   updates: readonly ConditionUpdate[],

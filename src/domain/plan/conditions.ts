@@ -3,8 +3,8 @@ import type { Condition, ConditionUpdate } from "../../api/conditions.ts";
 const longestMessage = 1024;
 
 /**
- * The conditions of a status after this pass: exactly the claimed ones, sorted by type.
- * `lastTransitionTime` moves only when the status flips (Kubernetes API conventions, "Typical
+ * Merges updates into the existing conditions: the result has exactly the types of the updates,
+ * sorted. `lastTransitionTime` changes only with the status (Kubernetes API conventions, "Typical
  * status properties"). `now` is in milliseconds since the epoch.
  */
 export function mergeConditions(
@@ -26,10 +26,7 @@ export function mergeConditions(
     .sort((one, other) => (one.type < other.type ? -1 : 1));
 }
 
-/**
- * Ready=False with Stalled=True: neither time nor Latchkey can mend it (kstatus reads it as
- * Failed).
- */
+/** Ready=False with Stalled=True: requires a change to the spec (kstatus: Failed). */
 export function stalled(
   reason: ConditionUpdate["reason"],
   message: string,
@@ -40,9 +37,7 @@ export function stalled(
   ];
 }
 
-/**
- * Ready=False with Reconciling=True: time or Latchkey mends it (kstatus reads it as InProgress).
- */
+/** Ready=False with Reconciling=True: Latchkey is still working on it (kstatus: InProgress). */
 export function reconciling(
   reason: ConditionUpdate["reason"],
   message: string,

@@ -4,22 +4,21 @@ import type { Metadata } from "../../api/object.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { Write } from "./plan.ts";
 
-/** What an Event would be about, and the conditions that stand before this pass. */
+/** The regarding object of an Event, and its conditions before this reconcile. */
 export interface EventContext {
   readonly resource: Resource;
   readonly metadata: Metadata;
   readonly existing: readonly Condition[];
 }
 
-/** A telling about an object whose life may end. */
+/** The context of Events about an object with a lifetime. */
 export interface LifetimeEventContext extends EventContext {
   /** RFC 3339: the deduplicationKey of Events about the end of a life; undefined when it has none. */
   readonly expiresAt: string | undefined;
 }
 
 /**
- * An Event for a life that has ended, for an end that has come near, and for a change of health;
- * none for what stands already.
+ * Events for Expired, Expiring and a change of Ready; none for a condition that has not changed.
  */
 export function conditionEvents(
   context: LifetimeEventContext,
@@ -39,9 +38,9 @@ export function conditionEvents(
 }
 
 /**
- * One Event for an object that comes into trouble or into another one (Warning), or that is well
- * again (Normal). `types` are the conditions that say so, the one that counts most first; that one
- * also says that all is well.
+ * One Event if an object becomes unhealthy or changes its reason (Warning), or becomes healthy
+ * (Normal). `types` are the conditions to check, the most important first, which also provides the
+ * message when healthy.
  */
 export function healthEvents(
   context: EventContext,
@@ -71,7 +70,7 @@ export function healthEvents(
     : eventWrite(context, after, { type: "Warning", deduplicationKey });
 }
 
-/** Reasons of a condition that is False for a while or on purpose. */
+/** Reasons of a condition that is False temporarily or intentionally. */
 const transientReasons: ReadonlySet<string> = new Set([
   "Progressing",
   "WaitingForGrant",

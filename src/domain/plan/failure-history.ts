@@ -15,7 +15,7 @@ export interface ObservedFailure extends Failure {
   readonly kind: "refused" | "too-large" | "failed";
 }
 
-/** A failure that is said of an object, in its status or in that of its source. */
+/** A failure in the status of an object or of its source. */
 export interface ReportedFailure extends ObservedFailure {
   /**
    * When the first of the tries failed that have failed ever since, in milliseconds since the
@@ -28,7 +28,7 @@ export interface ReportedFailure extends ObservedFailure {
 export interface FailureHistory {
   readonly since: number;
   readonly sinceTime: number;
-  /** What is said of it; absent while it may pass. */
+  /** The reported failure; absent while it may be temporary. */
   readonly reported?: { readonly failure: ReportedFailure; readonly at: number };
 }
 
@@ -38,18 +38,18 @@ export interface Instant {
   readonly time: number;
 }
 
-/** How long a failure repeats before it is said. */
+/** How long a failure repeats before it is reported. */
 export const patienceMs = 30_000;
 
 /**
- * How long what is said stands before another failure replaces it: of another reason, or of the
- * same in other words.
+ * Minimum time before another failure replaces the reported one: with another reason, or with
+ * another message.
  */
 const minimumReportMs = { otherReason: 60_000, otherWords: 600_000 } as const;
 
 /**
- * Takes in one more failed try. What is said changes seldom: most sentences vary from try to try,
- * and every change is a write of a status.
+ * Records a failed attempt. The reported failure changes rarely: most messages vary between
+ * attempts, and every change is a status write.
  */
 export function recordFailure(
   before: FailureHistory | undefined,

@@ -10,7 +10,8 @@ import { nothingToDo, type Plan, type Write } from "./plan.ts";
 import { statusWrites } from "./status-write.ts";
 
 /**
- * What is known of an object that is being deleted; instants and spans are monotonic milliseconds.
+ * The observed state of an object that is being deleted; instants and durations are monotonic
+ * milliseconds.
  */
 export interface ObservedFinalization {
   /** Whether anybody is or may have been granted the object. */
@@ -29,7 +30,7 @@ export interface ObservedFinalization {
   readonly isStillHonoured: boolean | undefined;
 }
 
-/** Where an object is on its way out; `until` is a monotonic instant in milliseconds. */
+/** The phase of a finalization; `until` is a monotonic instant in milliseconds. */
 export type FinalizationPhase =
   /** Grants stay: kubectl reads, lists and watches after its DELETE. */
   | { readonly kind: "keep-grants"; readonly until: number }
@@ -92,7 +93,7 @@ export interface FinalizationAt {
   readonly failure?: ReportedFailure | undefined;
 }
 
-/** What to tell while the end of an object fails again and again. */
+/** Plans the status of an object while its finalization fails repeatedly. */
 export function planStuckFinalization(
   resource: Resource,
   object: Terminating,
@@ -107,8 +108,8 @@ export function planStuckFinalization(
 }
 
 /**
- * Lets an object go once its phase says so; until then, and while finalizers of others hold it, its
- * status says that it is going. `now` is in milliseconds since the epoch.
+ * Removes the finalizer in the phase release; until then, and while finalizers of other controllers
+ * remain, the status says Terminating. `now` is in milliseconds since the epoch.
  */
 export function planFinalization(
   resource: Resource,
@@ -149,7 +150,7 @@ function terminatingStatus(
   );
 }
 
-/** Conditions that promise something of an object in use. */
+/** Conditions that are False while an object is being deleted. */
 const promises: readonly ConditionUpdate["type"][] = ["Active", "Synced"];
 
 function terminatingConditions(

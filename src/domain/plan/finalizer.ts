@@ -4,7 +4,7 @@ import type { Resource } from "../../api/resources.ts";
 import { createdAt, instantOf } from "../lifetime.ts";
 import type { Write } from "./plan.ts";
 
-/** Whether Latchkey's finalizer holds the object. */
+/** Whether the object has Latchkey's finalizer. */
 export function hasFinalizer(metadata: Metadata): boolean {
   return metadata.finalizers.includes(cleanupFinalizer);
 }
@@ -14,7 +14,7 @@ export function addFinalizer(resource: Resource, metadata: Metadata): Write {
   return finalizerWrite(resource, metadata, [...metadata.finalizers, cleanupFinalizer]);
 }
 
-/** Lets the object go. */
+/** Removes Latchkey's finalizer. */
 export function removeFinalizer(resource: Resource, metadata: Metadata): Write {
   return finalizerWrite(
     resource,
@@ -47,8 +47,8 @@ export function annotationWrites(
 }
 
 /**
- * The start of a lifetime, where it is not recorded yet, or as one that lies after the creation: a
- * restore would believe that.
+ * The start of a lifetime, if it is not recorded yet, or recorded after the creation, which a
+ * restore would use.
  */
 function startAnnotation(metadata: Metadata): Readonly<Record<string, string>> {
   const recorded = instantOf(metadata.annotations[annotations.createdAt]);

@@ -7,8 +7,8 @@ import type { Result } from "../../api/result.ts";
 export type Write =
   | { readonly do: "create"; readonly resource: Resource; readonly object: Manifest }
   /**
-   * Asks whether the API server would take this in the place of what stands, before that is
-   * deleted.
+   * Creates with dry-run, to check that the API server accepts the object before the existing one
+   * is deleted.
    */
   | { readonly do: "dry-run-create"; readonly resource: Resource; readonly object: Manifest }
   /** `object.metadata` carries the uid and resourceVersion that were seen. */
@@ -33,8 +33,8 @@ export type Write =
   | { readonly do: "record-event"; readonly event: Event };
 
 /**
- * What a pass does: the steps one after the other, the writes of a step in any order; a failed step
- * ends the pass.
+ * The writes of a reconcile: steps in order, the writes of a step in any order; a failed step ends
+ * the reconcile.
  */
 export interface Plan {
   readonly steps: readonly (readonly Write[])[];

@@ -17,7 +17,7 @@ export function policiesAge(
   return known.length < instants.length ? undefined : { installedAt: Math.max(...known) };
 }
 
-/** The age of what stands longest; undefined when nothing does. */
+/** The age of the oldest; undefined when there is none. */
 export function oldest(ages: readonly (PoliciesAge | undefined)[]): PoliciesAge | undefined {
   const instants = ages.flatMap((age) => (age === undefined ? [] : [age.installedAt]));
   return instants.length === 0 ? undefined : { installedAt: Math.min(...instants) };

@@ -10,9 +10,9 @@ const rfc3339 =
 const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The object with the requester annotations of who sends it; on an update with the stored ones,
- * whatever was sent, unless another user takes the object over: what the policy
- * `latchkey-requester-stamp` writes on servers that have MutatingAdmissionPolicy.
+ * Sets the requester annotations of an object: those of the user on a create or takeover, the
+ * stored ones on any other update. The policy `latchkey-requester-stamp` does the same on servers
+ * with MutatingAdmissionPolicy.
  */
 export function withRequesterAnnotations(request: AdmissionRequest): AdmissionRequest["object"] {
   const { object } = request;

@@ -11,8 +11,8 @@ const fix =
   "Install the policies of config/policies (before Kubernetes 1.36: config/before-1.36), wait 10 seconds and create the object again.";
 
 /**
- * Who asked for an object: certain only if the policies that stamp and lock the requester stood 10
- * s before it was created.
+ * The requester of an object: verified only if the policies that record it were installed 10 s
+ * before the object was created.
  */
 export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefined): Requester {
   if (policies === undefined)
@@ -29,7 +29,7 @@ export function requesterOf(metadata: Metadata, policies: PoliciesAge | undefine
     : { kind: "known", ...annotations };
 }
 
-/** Whether a name belongs to Kubernetes itself and would mean somebody else in another cluster. */
+/** Whether a name is reserved for Kubernetes and identifies another user in another cluster. */
 export function isSystemName(name: string): boolean {
   return name.startsWith("system:");
 }

@@ -12,8 +12,7 @@ import type { RequestLocation, ResourceRequest, ScopedRequest } from "./request.
 import { roleCovers, type ScopeRoles } from "./roles.ts";
 
 /**
- * What a scope says of a request; the reason names the request and is for the person whose request
- * it was.
+ * The decision of a scope about a request; the reason names the request and is sent to the user.
  */
 export type ScopeVerdict =
   | { readonly kind: "allowed" }
@@ -31,9 +30,9 @@ export interface ScopeContext {
 }
 
 /**
- * Whether a request is within a scope (specification, Scope). A scope never grants anything: whose
- * the credential is decides first. Any entry that covers the request is enough, but where it could
- * yield a credential or change what is in scope: there a rule must name the very resource.
+ * Whether a request is within a scope (specification, Scope). A scope never grants permissions. Any
+ * entry that covers the request is enough, except if the request could yield a credential or change
+ * what is in scope: then a rule must name the resource.
  */
 export function allows(
   limit: ScopeLimit,
@@ -117,7 +116,9 @@ function sentenceOf(request: ScopedRequest): string {
   return `${request.verb} ${resource}${name}${request.namespace === "" ? "" : ` in namespace ${request.namespace}`}`;
 }
 
-/** Whether what is named, with everything inside it, holds the place of the request. */
+/**
+ * Whether a named project, space, virtual cluster or cluster contains the location of the request.
+ */
 function locationIsCovered(
   { projects, spaces, virtualClusters, clusters }: Scope,
   location: RequestLocation,

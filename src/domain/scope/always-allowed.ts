@@ -25,8 +25,8 @@ const selfReviews: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * What every live key may ask whatever its scope: what the API is, and about itself. It shows
- * nothing of anyone else.
+ * Whether every valid key may make the request regardless of its scope: API discovery and reviews
+ * of itself.
  */
 export function isAlwaysAllowed(request: ScopedRequest): boolean {
   if (request.kind === "path")

@@ -41,8 +41,8 @@ const escapes: readonly Escape[] = [
 ];
 
 /**
- * Namespaces whose objects are the cluster's own credentials, beside Latchkey's own namespace:
- * connected clusters, and the control plane.
+ * Namespaces with credentials of the cluster, in addition to Latchkey's own: connected clusters,
+ * and the control plane.
  */
 const guardedNamespaces = ["latchkey-clusters", "kube-system"];
 
@@ -87,8 +87,8 @@ export function isSecrets(group: string, name: string): boolean {
 }
 
 /**
- * Whether a rule names the very resource of a request, and the very verb where that is to act as
- * somebody else. Wildcards and empty lists name nothing.
+ * Whether a rule names the resource of a request, and the verb if it is impersonation. Wildcards
+ * and empty lists do not count.
  */
 export function namesRequest(rule: ScopeRule, request: ResourceRequest): boolean {
   const isNamed = rule.resources.some(

@@ -46,7 +46,7 @@ export function coversPath(pattern: string, path: string): boolean {
   return pattern.endsWith("/*") ? path.startsWith(pattern.slice(0, -1)) : pattern === path;
 }
 
-/** A path that means what it says: it begins with a slash and has no step that leads elsewhere. */
+/** Whether a path begins with a slash and has no `.` or `..` segment. */
 function isPlainPath(path: string): boolean {
   return path.startsWith("/") && !path.split("/").some((step) => step === "." || step === "..");
 }

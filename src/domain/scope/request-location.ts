@@ -2,8 +2,8 @@ import { labels } from "../../api/names.ts";
 import type { RequestLocation } from "./request.ts";
 
 /**
- * Where a request to the central cluster goes: what its namespace belongs to, by its labels;
- * nowhere in particular without one.
+ * The location of a request to the central cluster: the project, space and virtual cluster in the
+ * labels of its namespace, if any.
  */
 export function locationOf(
   namespaceLabels: Readonly<Record<string, string>> = {},

@@ -5,9 +5,9 @@ import type { ResourceScope } from "../../api/discovery.ts";
 export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster";
 
 /**
- * Where a request goes. On the central cluster, project, space and virtual cluster are those of the
- * request's namespace, by its labels; elsewhere they are what the request was sent to. What is not
- * known is absent, and nothing selects it.
+ * The location of a request. On the central cluster, project, space and virtual cluster are those
+ * in the labels of the namespace; elsewhere they are the target of the request. Unknown ones are
+ * absent and match nothing.
  */
 export interface RequestLocation {
   readonly target: RequestTarget;
@@ -19,12 +19,12 @@ export interface RequestLocation {
   readonly virtualClusterNamespace?: string;
 }
 
-/** A request for a resource, where it goes, and whether the resource is in namespaces. */
+/** A resource request, its location, and whether the resource is namespaced. */
 export type ResourceRequest = RequestLocation &
   ReviewedResource & { readonly resourceScope: ResourceScope };
 
-/** A request for a path, and where it goes. */
+/** A path request and its location. */
 export type PathRequest = RequestLocation & ReviewedPath;
 
-/** A request that a scope is asked about. */
+/** A request to check against a scope. */
 export type ScopedRequest = ResourceRequest | PathRequest;

@@ -10,7 +10,7 @@ import type { ResourceRequest, ScopedRequest } from "./request.ts";
  */
 export type ScopeRoles = ReadonlyMap<string, readonly PolicyRule[]>;
 
-/** What the command-line client reads: SharedSecrets, and the namespaces to look for them in. */
+/** The read-only requests of the command-line client: SharedSecrets and namespaces. */
 const serviceCLIRules: readonly PolicyRule[] = [
   {
     apiGroups: [ownGroup],
@@ -36,10 +36,7 @@ function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undef
   return role === serviceCLI ? serviceCLIRules : roles.get(role);
 }
 
-/**
- * The roles that a scope names and that nobody has defined, each once; `isDefined` knows those that
- * somebody has.
- */
+/** The roles of a scope that do not exist, each once. */
 export function unknownRoles(
   limit: ScopeLimit,
   isDefined: (role: string) => boolean,

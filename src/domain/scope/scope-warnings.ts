@@ -4,7 +4,7 @@ import type { ScopeLimit, ScopeResources, ScopeRule } from "../../api/scope.ts";
 import { authorizationOnlyScope } from "./authorization-only.ts";
 import { unknownRoles } from "./roles.ts";
 
-/** What tells whether the words of a scope mean anything. */
+/** Lookups to check the entries of a scope. */
 export interface ScopeVocabulary {
   readonly isDefined: (role: string) => boolean;
   /** Undefined for a resource that the API server does not serve. */
@@ -16,7 +16,7 @@ export interface ScopeVocabulary {
 
 const mostWarnings = 5;
 
-/** Sentences about entries of a scope that cover nothing, as far as can be told now. */
+/** Warnings about entries of a scope that cover nothing now. */
 export function scopeWarnings(
   limit: ScopeLimit,
   { isDefined, scopeOf }: ScopeVocabulary,

@@ -46,8 +46,8 @@ export const accessBounds = { rules: 256, subjects: 2_000 } as const;
 const rbacGroup = "rbac.authorization.k8s.io";
 
 /**
- * What the owner and the access rules grant. A rule with any mistake grants nothing; the others are
- * not held up.
+ * The grants of the owner and the access rules. An invalid rule grants nothing; the other rules are
+ * still applied.
  */
 export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   const grants: Grant[] = [];

@@ -12,26 +12,26 @@ import {
 } from "./derived-role.ts";
 import { deleteWrite, type Write } from "../plan/plan.ts";
 
-/** What stands in the namespace of a SharedSecret. */
+/** The existing Roles and RoleBindings in the namespace of a SharedSecret. */
 export interface ObservedAccess {
   readonly secret: Metadata;
-  /** Derived from this very object. */
+  /** Derived from this object. */
   readonly roles: readonly ObservedRole[];
   readonly bindings: readonly ObservedRoleBinding[];
   /** Derived from an object that is certainly gone; removed whatever they grant. */
   readonly orphanedRoles: readonly ObservedRole[];
   readonly orphanedBindings: readonly ObservedRoleBinding[];
-  /** Names of Roles and RoleBindings that somebody else holds. */
+  /** Names of Roles and RoleBindings that exist and are not managed by Latchkey. */
   readonly unmanaged: ReadonlySet<string>;
 }
 
 type Step = readonly Write[];
 
 /**
- * The writes that turn what stands into `wanted`: first whoever is named nowhere any more is cut
- * off, then Roles and bindings are put up, then what is obsolete goes. A Role's permission is never
- * changed, so by these writes nobody ever holds what neither the state found nor the wanted one
- * grants, and whoever stays never loses access.
+ * The writes from the observed to the wanted state: first remove subjects that are not wanted at
+ * all, then apply Roles and bindings, then remove obsolete ones. The permission of a Role never
+ * changes, so no subject ever has access that neither state grants, and no wanted subject loses
+ * access.
  */
 export function accessSteps(
   observed: ObservedAccess,
@@ -55,9 +55,9 @@ export function accessSteps(
 }
 
 /**
- * The writes of an object that is being deleted, while its grants stay for those who wait for its
- * end: whoever the very Role of a binding is not wanted for is cut off at once, nobody gets
- * anything, and what is left over of objects that are gone goes.
+ * The writes for an object that is being deleted, while clients wait for its deletion: subjects
+ * that are not wanted are removed at once, none are added, and orphaned Roles and bindings are
+ * deleted.
  */
 export function narrowingSteps(
   observed: ObservedAccess,
@@ -85,7 +85,7 @@ export function narrowingSteps(
   ].filter((step) => step.length > 0);
 }
 
-/** The writes that take everything back: bindings, then Roles. */
+/** The writes that revoke all access: bindings, then Roles. */
 export function revokeSteps(
   observed: Omit<ObservedAccess, "unmanaged" | "secret">,
 ): readonly Step[] {
@@ -97,7 +97,7 @@ export function revokeSteps(
   ].filter((step) => step.length > 0);
 }
 
-/** A standing binding, what the first step does to it, and what is left of it afterwards. */
+/** An existing binding, the writes of the first step, and its subjects afterwards. */
 interface Reading {
   readonly binding: ObservedRoleBinding;
   readonly role: DerivedRole | undefined;
@@ -194,10 +194,7 @@ function putBinding(
   ];
 }
 
-/**
- * Takes subjects out whose access now comes from another Role, and removes bindings that nothing
- * wants.
- */
+/** Removes subjects whose access now comes from another Role, and bindings that are not wanted. */
 function trim(observed: ObservedAccess, { binding, role, remaining }: Reading): Step {
   if (remaining === undefined) return [];
   if (role === undefined) return [deleteWrite(resources.roleBindings, binding)];
@@ -218,7 +215,7 @@ function obsoleteRoles(observed: ObservedAccess, wanted: readonly DerivedRole[])
   return [...obsolete, ...observed.orphanedRoles].map((role) => deleteWrite(resources.roles, role));
 }
 
-/** A policy refuses what carries no label of Latchkey's: one that somebody took off comes back. */
+/** Restores a removed label, because a policy rejects objects without it. */
 function narrowed(
   { uid }: Metadata,
   binding: ObservedRoleBinding,
@@ -255,7 +252,7 @@ function keysOf(subjects: readonly Subject[]): ReadonlySet<string> {
   return new Set(subjects.map(subjectKey));
 }
 
-/** What others have put on the object beside stays. */
+/** Metadata of others on the object is kept. */
 function replacement(
   resource: Resource,
   manifest: Manifest,

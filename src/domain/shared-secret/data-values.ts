@@ -1,7 +1,7 @@
 import { ownValue, recordAt } from "../../api/parse.ts";
 import { SecretText } from "../../api/secret-text.ts";
 
-/** A field of an object that is refused, and why in words that follow the field's name. */
+/** A rejected field of an object, and a message that follows the name of the field. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;

@@ -6,7 +6,7 @@ import { distinct, type Grant, grantableVerbs, type Permission } from "./access-
 import { isSame } from "../plan/merge-patch.ts";
 import { hashName } from "../names.ts";
 
-/** A Role and its RoleBinding as a SharedSecret wants them; both have the same name. */
+/** A wanted Role and RoleBinding of a SharedSecret; both have the same name. */
 export interface DerivedRole {
   readonly name: string;
   readonly permission: Permission;
@@ -15,7 +15,7 @@ export interface DerivedRole {
   readonly rules: string;
 }
 
-/** Every derived Role begins so, which is how a stranger of a derived name is noticed. */
+/** The name prefix of derived Roles. */
 export const derivedPrefix = "latchkey-";
 
 const derivedForm = new RegExp(`^${derivedPrefix}.+-[0-9a-f]{16}$`);
@@ -112,7 +112,7 @@ function ruleFor(name: string, { verbs, status }: Permission): Omit<PolicyRule, 
   return { apiGroups: [group], resources: covered, resourceNames: [name], verbs: [...verbs] };
 }
 
-/** Whether a Role still grants what its name stands for: nothing was edited, more or less. */
+/** Whether the rules of a Role match its name, so that it was not edited. */
 export function isAsWritten(
   secret: { readonly name: string; readonly uid: string },
   role: ObservedRole,
@@ -124,7 +124,7 @@ export function isAsWritten(
   return isSame(role.rules, [written]) && derivedName(secret, permission) === role.metadata.name;
 }
 
-/** Whether Latchkey's labels, annotations and owner reference stand on a derived object. */
+/** Whether a derived object has Latchkey's labels, annotations and owner reference. */
 export function isMarked(
   secret: Metadata,
   role: DerivedRole,
@@ -141,9 +141,9 @@ export function isMarked(
 }
 
 /**
- * The uid of the SharedSecret that a derived object belongs to; undefined: it is a stranger's. It
- * is Latchkey's by the form of its name and by a mark of Latchkey's: an owner reference alone is
- * what any tool puts on what goes with a SharedSecret.
+ * The uid of the SharedSecret of a derived object; undefined if the object is not managed by
+ * Latchkey. Requires the form of the name and a label or annotation of Latchkey: other tools set
+ * owner references, too.
  */
 export function sourceUidOf(observed: ObservedRole | ObservedRoleBinding): string | undefined {
   const { name, labels: givenLabels, annotations: givenAnnotations } = observed.metadata;

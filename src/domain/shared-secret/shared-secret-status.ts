@@ -8,15 +8,15 @@ import type { DerivedRole } from "./derived-role.ts";
 import type { ReportedFailure } from "../plan/failure-history.ts";
 import { emptyProjectsSentence, type SyncSummary } from "../sync/sync-summary.ts";
 
-/** What a pass knows about a SharedSecret when it writes the status. */
+/** The input for the status of a SharedSecret. */
 export interface StatusInput {
   readonly source: Source;
   readonly wanted: readonly DerivedRole[];
   /** Access rules that cannot be granted, one sentence each. */
   readonly ruleProblems: readonly string[];
-  /** Access rules that name nobody. */
+  /** Access rules without users and teams. */
   readonly emptyRules: readonly string[];
-  /** Derived names that somebody else holds. */
+  /** Derived names of objects that exist and are not managed by Latchkey. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
   /** What fails again and again, or is refused, when Roles and RoleBindings are written. */
@@ -155,7 +155,7 @@ function accessSentence({ wanted, emptyRules }: StatusInput): string {
   return `${granted}; ${which} ${others.length === 0 ? "names" : "name"} no users or teams and ${others.length === 0 ? "grants" : "grant"} nothing`;
 }
 
-/** A project without a target beside others that have some is no more than worth a word. */
+/** Projects without targets are only mentioned in the message if other projects have targets. */
 function hasNoTargets({ options }: Source, { emptyProjects }: SyncSummary): boolean {
   return emptyProjects.length > 0 && emptyProjects.length === options.projects.length;
 }

@@ -19,7 +19,7 @@ import { statusWrites } from "../plan/status-write.ts";
 import type { SyncSummary } from "../sync/sync-summary.ts";
 import { targetEvents } from "../sync/target-events.ts";
 
-/** All that a pass over one SharedSecret looks at. */
+/** The observed state for a reconcile of a SharedSecret. */
 export interface ObservedSharedSecret {
   readonly source: Source;
   readonly access: Omit<ObservedAccess, "secret">;
@@ -36,23 +36,18 @@ export interface ObservedSharedSecret {
   readonly failure?: ReportedFailure | undefined;
 }
 
-/**
- * How long the status waits for a fan-out before it tells of its progress, and between two such
- * tellings.
- */
+/** Minimum time before, and between, status updates on the progress of a fan-out. */
 const patienceMs = 1_000;
 
 /**
- * Whether a status that has waited since then (milliseconds since the epoch) tells of progress now.
+ * Whether a status update on progress is due that waits since `waitingSince` (milliseconds since
+ * the epoch).
  */
 export function isProgressDue(waitingSince: number, now: number): boolean {
   return now >= waitingSince + patienceMs;
 }
 
-/**
- * What to do for a SharedSecret that is not being deleted; `now` is in milliseconds since the
- * epoch.
- */
+/** Plans a SharedSecret that is not being deleted; `now` is in milliseconds since the epoch. */
 export function planSharedSecret(observed: ObservedSharedSecret, now: number): Plan {
   const { metadata } = observed.source.secret;
   if (observed.namespaceIsTerminating) return nothingToDo;
@@ -61,7 +56,7 @@ export function planSharedSecret(observed: ObservedSharedSecret, now: number): P
   return planActive(observed, now);
 }
 
-/** All that a pass over a SharedSecret that is being deleted looks at. */
+/** The observed state for a reconcile of a SharedSecret that is being deleted. */
 export interface DeletedSharedSecret extends Pick<
   ObservedSharedSecret,
   "source" | "access" | "prefixes" | "failure"
@@ -70,8 +65,8 @@ export interface DeletedSharedSecret extends Pick<
 }
 
 /**
- * What to do for a SharedSecret that is being deleted: its copies go at once, its grants and itself
- * when its phase says so.
+ * Plans a SharedSecret that is being deleted: copies are deleted at once, grants and finalizer by
+ * phase.
  */
 export function planTermination(
   observed: DeletedSharedSecret,
@@ -92,7 +87,7 @@ export function planTermination(
   return { ...release, steps: steps.filter((step) => step.length > 0) };
 }
 
-/** Whom a SharedSecret lets in: those whom its spec names, and those whom its bindings name. */
+/** The subjects with access to a SharedSecret: those of its spec and those of its bindings. */
 export function granteesOf({
   source,
   access,
@@ -123,7 +118,8 @@ function wantedRoles({
 }
 
 /**
- * What to tell while the plan of a SharedSecret fails, or its Roles and RoleBindings are refused.
+ * Plans the status and Events of a SharedSecret while its plan fails or its Roles and RoleBindings
+ * are rejected.
  */
 export function planReport(observed: ObservedSharedSecret, now: number): Plan {
   return { ...nothingToDo, steps: reportSteps(statusInputOf(observed), now) };

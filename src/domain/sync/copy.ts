@@ -4,10 +4,7 @@ import { apiVersionOf, resources } from "../../api/resources.ts";
 import type { SecretData, SharedSecret, SharedSecretWithData } from "../../api/shared-secret.ts";
 import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 
-/**
- * A SharedSecret as it is held in memory: what decisions need, and its data only where that is
- * small.
- */
+/** A SharedSecret in memory: the fields that plans need, and its data only if it is small. */
 export interface Source {
   readonly secret: SharedSecret;
   /** How many keys the data has. */
@@ -16,15 +13,15 @@ export interface Source {
   readonly size: number;
   /** Tells whether two sets of data are the same. */
   readonly digest: string;
-  /** The data; absent where it is too big to be held, and read again when a copy is written. */
+  /** The data; absent if it is too large to cache, and read again when a copy is written. */
   readonly data?: SecretData;
   readonly options: SyncOptions;
 }
 
-/** Characters of keys and values that are held, and what a key costs beside its characters. */
+/** Maximum characters of cached keys and values, and the overhead of a key. */
 const cacheLimit = { most: 8 * 1024, perKey: 100 } as const;
 
-/** What is held of a SharedSecret whose data has this digest. */
+/** The cached form of a SharedSecret whose data has this digest. */
 export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest: string): Source {
   const size = Object.entries(data).reduce(
     (sum, [key, value]) => sum + key.length + value.length,
@@ -55,15 +52,15 @@ export function copyOfText(source: ObjectRef, target: ObjectRef): string {
 }
 
 /**
- * The SharedSecret that a Secret says it is a copy of; undefined where the text is missing or names
- * another Secret.
+ * The SharedSecret in the `copy-of` annotation of a Secret; undefined if the annotation is missing
+ * or names another Secret.
  */
 export function copiedSource({ annotations: given, ...target }: Metadata): ObjectRef | undefined {
   const copyOf = readCopyOf(given[annotations.copyOf]);
   return copyOf?.target === `${target.namespace ?? ""}/${target.name}` ? copyOf.source : undefined;
 }
 
-/** Whether a Secret carries the `copy-of` text of another Secret: it was pasted. */
+/** Whether a Secret has the `copy-of` annotation of another Secret, because a user copied it. */
 export function isCopiedByUser(metadata: Metadata): boolean {
   return (
     readCopyOf(metadata.annotations[annotations.copyOf]) !== undefined &&
@@ -81,7 +78,7 @@ function readCopyOf(
   return { source: { namespace, name }, target };
 }
 
-/** Whether a copy holds all that the source gives, under Latchkey's marks. */
+/** Whether a copy has the data of the source and Latchkey's labels and annotations. */
 export function isCurrent(copy: ObservedCopy, source: Source): boolean {
   const { labels: existingLabels, annotations: existing } = copy.metadata;
   return (
@@ -94,8 +91,8 @@ export function isCurrent(copy: ObservedCopy, source: Source): boolean {
 }
 
 /**
- * The copy as it is written with the data of its source; over a standing Secret, what others have
- * put beside stays.
+ * The manifest of a copy with the data of its source; metadata of others on an existing Secret is
+ * kept.
  */
 export function copyManifest(
   { source, data }: { readonly source: Source; readonly data: SecretData },

@@ -1,9 +1,6 @@
 import type { ObservedResourceQuota } from "../../api/resource-quota.ts";
 
-/**
- * How many more objects a changed quota may let in; Infinity where it says nothing of them any
- * more.
- */
+/** How many more objects a changed quota allows; Infinity if it no longer limits them. */
 export interface QuotaRelief {
   readonly secrets: number;
   /** Roles and RoleBindings. */
@@ -37,8 +34,8 @@ function reliefOf(
 }
 
 /**
- * How many more the quota lets in; Infinity where it does not count them, or in a form that is not
- * known.
+ * How many more objects the quota allows; Infinity if it does not limit them, or in an unknown
+ * form.
  */
 function roomOf(count: string, quota: ObservedResourceQuota | undefined): number {
   const hard = quota?.hard.get(count);

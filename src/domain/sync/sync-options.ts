@@ -4,7 +4,7 @@ import type { Reason } from "../../api/conditions.ts";
 import { mostDataKeys, type SecretData } from "../../api/shared-secret.ts";
 import { syncList } from "./sync-list.ts";
 
-/** What the owner of a SharedSecret says about its copies. */
+/** The sync options of a SharedSecret, from its annotations. */
 export interface SyncOptions {
   /** Globs over project names; none: no sync is wanted. */
   readonly projects: readonly string[];
@@ -13,7 +13,7 @@ export interface SyncOptions {
   readonly secretName: string;
   readonly secretType: string;
   readonly paused: boolean;
-  /** Why nothing can be written; copies that stand are kept. */
+  /** Why no copy can be written; existing copies are kept. */
   readonly problem?: { readonly reason: Reason; readonly message: string };
 }
 
@@ -94,10 +94,7 @@ function optionProblem(
   return undefined;
 }
 
-/**
- * Types that the API server or Helm gives a meaning of their own: whoever can write them gains
- * rights.
- */
+/** Types that the API server or Helm interprets: writing such a Secret grants permissions. */
 export function isRefusedType(type: string): boolean {
   return refusedTypes.includes(type) || type.startsWith("helm.sh/");
 }

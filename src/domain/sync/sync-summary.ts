@@ -5,25 +5,25 @@ import type { Source } from "./copy.ts";
 import type { Failure } from "../plan/failure-history.ts";
 import type { TargetState } from "./sync.ts";
 
-/** A project that a source names, by name or glob, without a namespace for its copies. */
+/** A project of a source, by name or glob, without a namespace for its copies. */
 export interface EmptyProject {
   readonly project: string;
   /** Namespaces that belong to it. */
   readonly namespaces: number;
-  /** Those of them that ask for copies, but not from the source's namespace. */
+  /** Number of those that accept copies, but not from the namespace of the source. */
   readonly accepting: number;
 }
 
-/** What an Event at a target regards: the Secret that stands there, or the namespace. */
+/** The regarding object of an Event at a target: the existing Secret, or the namespace. */
 export type Regarding = Pick<Event, "resource" | "subject">;
 
-/** One permitted target of a source, and how it stands. */
+/** A permitted target of a source and its state. */
 export interface TargetReport {
   readonly target: ObjectRef;
   readonly regarding: Regarding;
   readonly state: TargetState;
   readonly failure?: Failure;
-  /** A junior source that wants the same target. */
+  /** A newer source with the same target. */
   readonly conflicting?: ObjectRef;
 }
 
@@ -39,7 +39,7 @@ export interface TargetFailure extends FailureEntry {
   readonly regarding: Regarding;
 }
 
-/** How the copies of one source stand, in numbers that fit into a status. */
+/** The state of the copies of a source, as numbers for the status. */
 export interface SyncSummary {
   readonly desired: number;
   readonly synced: number;
@@ -48,7 +48,7 @@ export interface SyncSummary {
   readonly pending: number;
   /** The first ten conflicts and failures, by namespace and name. */
   readonly failures: readonly TargetFailure[];
-  /** Targets that this source holds and a junior one wants too, with the first such rival. */
+  /** Targets of this source that newer sources also request, with the first of them. */
   readonly contested: { readonly targets: number; readonly newer?: ObjectRef };
   readonly emptyProjects: readonly EmptyProject[];
 }
@@ -133,7 +133,9 @@ function failureOf(
 
 const mostProjects = 3;
 
-/** Why projects have no namespace for the copies of a source in the namespace `from`, in words. */
+/**
+ * The message why projects have no namespace for the copies of a source in the namespace `from`.
+ */
 export function emptyProjectsSentence(projects: readonly EmptyProject[], from: string): string {
   const parts = projects
     .slice(0, mostProjects)

@@ -10,8 +10,8 @@ export function projectOf(namespace: Metadata): string | undefined {
 }
 
 /**
- * The namespace as the sync reads it. Where `sync-from` is required, a namespace without it takes
- * copies from nowhere, as one with an empty list does.
+ * The namespace for sync. If `sync-from` is required, a namespace without it accepts no copies,
+ * like one with an empty list.
  */
 export function readNamespace(
   namespace: Metadata,
@@ -23,7 +23,7 @@ export function readNamespace(
 }
 
 /**
- * Whether a namespace takes copies: a project namespace that asks for them and is not going away.
+ * Whether a namespace accepts copies: it has a project, sync is enabled, and it is not terminating.
  */
 export function acceptsCopies(namespace: Metadata): boolean {
   return (
@@ -44,9 +44,8 @@ export function isPermitted(source: Source, namespace: Metadata): boolean {
 }
 
 /**
- * Whether what can be read leaves no agreement on this SharedSecret here: the namespace does not
- * want it, or the source does not name the project. A list of projects with a mistake in it may
- * have meant to.
+ * Whether the sync to this namespace is certainly not permitted: the namespace does not accept it,
+ * or the source does not name the project. An invalid list of projects might name it.
  */
 export function isNotPermitted(source: Source, namespace: Metadata): boolean {
   const named =
@@ -62,15 +61,15 @@ function acceptsFrom({ secret }: Source, namespace: Metadata): boolean {
   );
 }
 
-/** A list that cannot be read names nobody. */
+/** An invalid list contains no namespace. */
 function names(text: string, namespace: string): boolean {
   const list = syncList(text);
   return list.kind === "entries" && list.entries.includes(namespace);
 }
 
 /**
- * Whether a source asks for copies at all: it is not being deleted and its annotations can be
- * followed.
+ * Whether a source is synced at all: it is not being deleted, its annotations are valid and it
+ * names a project.
  */
 export function isEligible({ secret, options }: Source): boolean {
   return (
@@ -80,7 +79,7 @@ export function isEligible({ secret, options }: Source): boolean {
   );
 }
 
-/** The Secret that a source becomes in a namespace. */
+/** The target Secret of a source in a namespace. */
 export function targetIn(
   namespace: string,
   source: Source,

@@ -14,53 +14,58 @@ import {
 import { deleteWrite, type Write } from "../plan/plan.ts";
 import { isPaused } from "./sync-options.ts";
 
-/** All that counts for one Secret in one project namespace. */
+/** The observed state of one target Secret. */
 export interface ObservedTarget {
-  /** Sources that are offered and permitted here, the senior first. */
+  /** Eligible and permitted sources, the oldest first. */
   readonly candidates: readonly Source[];
-  /** The Secret that stands here, if it carries Latchkey's label. */
+  /** The existing Secret, if it has Latchkey's label. */
   readonly copy?: ObservedCopy;
-  /** The Secret that stands here, if it does not. */
+  /** The existing Secret, if it does not have Latchkey's label. */
   readonly unmanaged?: UnmanagedSecret;
-  /** The SharedSecret whose uid the copy carries, if there is one. */
+  /** The SharedSecret with the uid in the label of the copy, if it exists. */
   readonly owner?: Source;
-  /** Whether nothing that can be read lets the holder keep a copy here, were it only followed. */
+  /**
+   * Whether the owner is certainly not permitted to sync here, even if its annotations were valid.
+   */
   readonly ownerIsNotPermitted?: boolean;
-  /** Whether the namespace is going away, and with it all that is inside. */
+  /** Whether the namespace is terminating. */
   readonly isTerminating: boolean;
 }
 
-/** What is true of a target, and so what to do. */
+/** The state of a target, which decides the writes. */
 export type TargetState =
   | { readonly kind: "not-wanted" }
   | { readonly kind: "current"; readonly source: Source }
   | { readonly kind: "paused" }
   | { readonly kind: "conflict"; readonly source: Source }
   | { readonly kind: "missing"; readonly source: Source }
-  /** A copy by its own word: what else is inside is seen once the label is back. */
+  /**
+   * A copy by its annotation, without the label; its data is compared once the label is restored.
+   */
   | { readonly kind: "unlabelled"; readonly source: Source; readonly unmanaged: UnmanagedSecret }
   | { readonly kind: "differs"; readonly source: Source; readonly copy: ObservedCopy }
   | { readonly kind: "to-recreate"; readonly source: Source; readonly copy: ObservedCopy }
-  /** The source lives but cannot be followed: the copy stays and says why. */
+  /**
+   * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
+   */
   | {
       readonly kind: "stuck";
       readonly copy: ObservedCopy;
       readonly source: ObjectRef;
       readonly why: string;
     }
-  /** No agreement any more between a living source and the namespace. */
+  /** The source exists, but the sync is no longer permitted. */
   | { readonly kind: "withdrawn"; readonly copy: ObservedCopy | UnmanagedSecret }
-  /** The source is gone as far as can be seen; to be confirmed before the copy goes. */
+  /**
+   * The source is not in the cache; to be confirmed with the API server before the copy is deleted.
+   */
   | {
       readonly kind: "orphaned";
       readonly copy: ObservedCopy | UnmanagedSecret;
       readonly source: ObjectRef;
     };
 
-/**
- * The state of one target. A Secret that Latchkey did not make and that did not ask is never
- * touched.
- */
+/** The state of one target. A Secret that is not managed by Latchkey is never changed. */
 export function targetState(observed: ObservedTarget): TargetState {
   if (observed.isTerminating) return { kind: "not-wanted" };
   const [source] = observed.candidates;
@@ -104,10 +109,7 @@ function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetStat
     : { kind: "differs", source, copy };
 }
 
-/**
- * By label and annotation; where somebody took the annotation off, by the label of the very source
- * that goes here.
- */
+/** By label and annotation; without the annotation, by the label of the source that syncs here. */
 function isOurs(metadata: Metadata, source: Source): boolean {
   if (copiedSource(metadata) !== undefined) return true;
   return (
@@ -133,17 +135,14 @@ function unwanted({
   return { kind: "stuck", copy, source, why: owner.options.problem.message };
 }
 
-/** The source whose data goes into the target, if any does. */
+/** The source whose data is written to the target, if any. */
 export function writtenSource(state: TargetState): Source | undefined {
   return state.kind === "missing" || state.kind === "differs" || state.kind === "to-recreate"
     ? state.source
     : undefined;
 }
 
-/**
- * The writes that a state asks for, one step after the other; `data` is that of {@link
- * writtenSource}.
- */
+/** The writes for a state, one step after the other; `data` is that of {@link writtenSource}. */
 export function targetSteps(
   target: ObjectRef,
   state: TargetState,
@@ -220,8 +219,8 @@ function withData(
 }
 
 /**
- * What a copy that stands says of the write that the API server rejected; nothing where it says so
- * already, or where no copy stands.
+ * Records the error of a rejected write in an annotation of the existing copy; nothing if it is
+ * recorded already or there is no copy.
  */
 export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
   if (state.kind !== "differs" && state.kind !== "to-recreate") return [];

@@ -6,9 +6,9 @@ import type { SyncSummary, TargetFailure } from "./sync-summary.ts";
 const reasonOf = { conflict: "Conflict", failed: "Failed" } as const;
 
 /**
- * An Event at each target that is new among the failures of the status: who owns a namespace may
- * not read the SharedSecret. What the status does not list is not told, so that a restart tells
- * nothing again.
+ * An Event at each target that is new among the failures of the status: the owner of a namespace
+ * may not be able to read the SharedSecret. Only listed failures are recorded, so that a restart
+ * repeats none.
  */
 export function targetEvents(
   { metadata, status }: SharedSecret,

@@ -40,9 +40,9 @@ export interface CertificatesChange {
 }
 
 /**
- * The CA that kube-apiserver was told to trust, while it was not told of the one that is used now;
- * empty when both are the same, as after a renewal that keeps the former one in the bundle, and
- * once kube-apiserver has shown a client certificate of the CA of now.
+ * The CA that kube-apiserver is configured to trust, if it is not the current one; empty if both
+ * are the same, as after a renewal that keeps the former CA in the bundle, and once kube-apiserver
+ * has presented a client certificate of the current CA.
  */
 export function formerCa({ current, recorded, observed, confirmed }: CaHistory): CaFingerprints {
   if (confirmed !== undefined && confirmed === current[0]) return [];

@@ -8,33 +8,33 @@ import {
   parseFormerCa,
 } from "./ca-change.ts";
 
-/** The life of a certificate; instants in milliseconds since the epoch. */
+/** The validity of a certificate; instants in milliseconds since the epoch. */
 export interface CertificateValidity {
   readonly startsAt: number;
   readonly endsAt: number;
 }
 
 /**
- * The certificates of the webhook: its authority, what it serves with, and what kube-apiserver
- * shows it.
+ * The certificates of the webhook: its CA, its serving certificate, and the client certificate of
+ * kube-apiserver.
  */
 export const certificateNames = ["ca", "serving", "client"] as const;
 
 /** Name of one of the webhook's certificates. */
 export type CertificateName = (typeof certificateNames)[number];
 
-/** Lives of all of them. */
+/** Validity of each certificate. */
 export type CertificateValidities = Readonly<Record<CertificateName, CertificateValidity>>;
 
 /**
- * When a certificate is made anew: when a third of its life is left, as cert-manager does, so that
- * somebody who has to carry a client certificate to a control plane has months for it.
+ * When a certificate is renewed: when a third of its validity remains, as in cert-manager, which
+ * leaves months to install a client certificate on a control plane.
  */
 export function renewalInstant({ startsAt, endsAt }: CertificateValidity): number {
   return endsAt - (endsAt - startsAt) / 3;
 }
 
-/** Certificates that are due at `now`; a new authority signs all of them anew. */
+/** Certificates that are due for renewal at `now`; with a new CA, all of them. */
 export function dueCertificates(
   validities: CertificateValidities,
   now: number,

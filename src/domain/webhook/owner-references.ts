@@ -2,17 +2,14 @@ import type { OwnerReference } from "../../api/object.ts";
 import { isRecord, isTrueAt, listAt, recordAt, stringAt } from "../../api/parse.ts";
 
 /**
- * An owner that an object holds back from going (Kubernetes API reference, OwnerReference), and
- * where it stands in the list.
+ * An owner with blockOwnerDeletion (Kubernetes API reference, OwnerReference), and its index in the
+ * list.
  */
 export interface BlockedOwner extends Pick<OwnerReference, "apiVersion" | "kind" | "name" | "uid"> {
   readonly index: number;
 }
 
-/**
- * The owners that a write begins to hold back: `blockOwnerDeletion` is true where it was not
- * before.
- */
+/** The owners for which a write sets `blockOwnerDeletion`. */
 export function newlyBlockedOwners(object: unknown, stored: unknown): readonly BlockedOwner[] {
   const before = new Set(blockedOwners(stored).map(({ uid }) => uid));
   return blockedOwners(object).filter(({ uid }) => !before.has(uid));

@@ -22,9 +22,9 @@ export const trustFiles = {
 } as const;
 
 /**
- * The AuthorizationConfiguration: Latchkey is asked before RBAC about requests that were made with
- * a key, and about no other; while it cannot be asked, these are refused. It never allows.
- * Decisions are cached for a second.
+ * The AuthorizationConfiguration: Latchkey's webhook authorizes requests with an access key before
+ * RBAC, and no others; they are denied while it is unavailable. It never allows. Decisions are
+ * cached for one second.
  */
 export function authorizationConfiguration({ minor, directory }: TrustTerms): object {
   return {
@@ -57,8 +57,8 @@ export function authorizationConfiguration({ minor, directory }: TrustTerms): ob
 }
 
 /**
- * Flags of kube-apiserver; `--authorization-mode` must go. A TokenReview is believed for 15 s: 5 s
- * by flag, and 10 s always.
+ * Flags of kube-apiserver; `--authorization-mode` must be removed. A TokenReview is cached for 15
+ * s: 5 s by flag, and 10 s always.
  */
 export function trustFlags({ directory }: TrustTerms): readonly string[] {
   return [
@@ -81,7 +81,7 @@ export interface WebhookAccess {
 }
 
 /**
- * A kubeconfig by which kube-apiserver asks the webhook (Kubernetes, "Webhook Token
+ * The kubeconfig for requests of kube-apiserver to the webhook (Kubernetes, "Webhook Token
  * Authentication").
  */
 export function webhookKubeconfig({

@@ -1,7 +1,4 @@
-/**
- * Where kube-apiserver asks the webhook; those of admission are below a path segment that only it
- * knows.
- */
+/** Paths of the webhook; those of admission are below a secret path segment. */
 export const webhookPaths = {
   tokenReview: "/token-review",
   accessReview: "/access-review",
