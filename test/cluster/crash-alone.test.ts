@@ -6,7 +6,7 @@ import { latchkeyRecords, shortcomings } from "../support/audit-log.ts";
 import { patchTypes, type Answer, type Caller } from "../support/cluster-connection.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "./crash-play.ts";
-import { requesters } from "../support/scenario.ts";
+import { requesters } from "../support/actions.ts";
 import { eventually } from "../support/eventually.ts";
 import { apply, applyLatchkey, policiesCount } from "../support/install.ts";
 import { kubectl } from "../support/kubectl.ts";

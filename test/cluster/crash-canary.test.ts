@@ -7,7 +7,7 @@ import { isRecord, listAt, parseConditions, recordAt, stringAt } from "../../src
 import { patchTypes, type Answer, type Ask } from "../support/cluster-connection.ts";
 import type { LatchkeyProcess } from "../support/latchkey-process.ts";
 import { allowRequesters } from "./crash-play.ts";
-import { requesters } from "../support/scenario.ts";
+import { requesters } from "../support/actions.ts";
 import { eventually } from "../support/eventually.ts";
 import { kubectl, tryKubectl } from "../support/kubectl.ts";
 import { makeRefusingTargets } from "./refusing-targets.ts";

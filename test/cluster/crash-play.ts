@@ -1,6 +1,7 @@
 import { parseConditions, recordAt } from "../../src/api/parse.ts";
 import { admin } from "../support/cluster-connection.ts";
-import { requesters, scenario, type Action, type Step } from "../support/scenario.ts";
+import { requesters, type Action, type Step } from "../support/actions.ts";
+import { scenario } from "../support/scenario.ts";
 import { eventually } from "../support/eventually.ts";
 import type { DedicatedCluster } from "../support/dedicated-cluster.ts";
 import { mayActAsAnybody } from "../support/may-act-as-anybody.ts";

@@ -3,8 +3,8 @@ import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Logbook } from "./logbook.ts";
 import type { ProgramName } from "./programs.ts";
-import type { Change } from "./scenarios.ts";
-import type { Step } from "../support/scenario.ts";
+import type { Change } from "./scenario.ts";
+import type { Step } from "../support/actions.ts";
 
 /** One of Latchkey's programs behind a proxy of its own. */
 export interface Instance {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { patchTypes } from "../support/cluster-connection.ts";
-import { type Action, requesters, type Step } from "../support/scenario.ts";
+import { type Action, create, merge, remove, requesters, type Step } from "../support/actions.ts";
 import type { ProcessRun } from "./process-backend.ts";
 import type { View } from "../support/visible-objects.ts";
 
@@ -74,7 +73,7 @@ export class ChangeStream {
       this.#inProject("pay", true),
       ...names.map((name) => this.#edit(name, { data: dataOf("last"), access: readers("carol") })),
     ]);
-    await this.#perform(["t0", "t1"].map((name) => remove(this.#token(name), [200, 202, 404])));
+    await this.#perform(["t0", "t1"].map((name) => remove(this.#token(name))));
     await this.#perform(
       ["t0", "t1"].map((name) => ({ method: "GET", path: this.#token(name), until: [404] })),
     );
@@ -98,7 +97,7 @@ export class ChangeStream {
         : []),
       ...(round % 10 === 0 ? [this.#inProject("pay", round % 20 === 0)] : []),
       ...(round % 8 === 0 ? [this.#mint(token, [201, 409])] : []),
-      ...(round % 8 === 4 ? [remove(this.#token(token), [200, 202, 404])] : []),
+      ...(round % 8 === 4 ? [remove(this.#token(token))] : []),
     ];
   }
 
@@ -139,21 +138,4 @@ export class ChangeStream {
 
 function readers(user: string) {
   return [{ name: "readers", verbs: ["get"], users: [user] }];
-}
-
-function create(path: string, body: unknown): Action {
-  return { method: "POST", path, body, until: [201] };
-}
-
-function merge(path: string, body: unknown): Action {
-  return { method: "PATCH", path, type: patchTypes.merge, body, until: [200] };
-}
-
-function remove(path: string, until: readonly number[]): Action {
-  return {
-    method: "DELETE",
-    path,
-    body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy: "Background" },
-    until,
-  };
 }

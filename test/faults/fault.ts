@@ -1,4 +1,5 @@
-import type { NoAnswer, ProxyAnswer } from "../support/fault-proxy.ts";
+import type { NoAnswer } from "../support/fault-proxy.ts";
+import type { ProxyAnswer } from "../support/proxy-messages.ts";
 import type { Backend, InstanceOf } from "./backend.ts";
 import type { ActiveFault, Call, Run } from "./run.ts";
 

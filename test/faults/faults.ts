@@ -1,16 +1,14 @@
-import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Allowance, type Fault, once, usualAllowance } from "./fault.ts";
-import type { InProcessBackend, InProcessRun } from "./in-process-backend.ts";
+import type { InProcessBackend } from "./in-process-backend.ts";
 import { leaseTimes } from "./lease-times.ts";
-import { type OpenWatch, subjectOf } from "../support/open-watch.ts";
-import type { ProxyAnswer, Steering } from "../support/fault-proxy.ts";
-import type { ActiveFault } from "./run.ts";
+import type { OpenWatch } from "../support/open-watch.ts";
+import { delayEvents, staleLists, swallowEvent } from "./event-faults.ts";
+import type { Steering } from "../support/fault-proxy.ts";
+import type { ProxyAnswer } from "../support/proxy-messages.ts";
 
 /** A fault of a run in this process. */
 export type InProcessFault = Fault<InProcessBackend>;
-
-type Active = ActiveFault<InProcessBackend>;
 
 /**
  * A watch brings what came after an old list, one of copies perhaps before one of SharedSecrets:
@@ -262,59 +260,3 @@ export const faults: readonly InProcessFault[] = [
     },
   },
 ];
-
-function staleLists(run: InProcessRun): Active {
-  return { steering: { list: (request) => run.lists.take(request) } };
-}
-
-/** Every other object's events come late; those of one object stay in order. */
-function delayEvents(run: InProcessRun): Active {
-  const last = new Map<string, Promise<void>>();
-  const event: NonNullable<Steering["event"]> = (watch, line, deliver) => {
-    const subject = subjectOf(watch, line);
-    if (!isChosen(subject, run.backend.seed)) return deliver();
-    run.backend.pendingEvents += 1;
-    const turn = Promise.all([last.get(subject), pause(60)]).then(() => {
-      run.backend.pendingEvents -= 1;
-      run.backend.moved();
-      deliver();
-    });
-    last.set(subject, turn);
-  };
-  return { steering: { event } };
-}
-
-function isChosen(subject: string, seed: number): boolean {
-  return (createHash("sha256").update(`${seed} ${subject}`).digest()[0] ?? 0) % 2 === 0;
-}
-
-/** The next event never comes; a later one of its object does, or a 410 in the end. */
-function swallowEvent(run: InProcessRun): Active {
-  let swallowed: { readonly subject: string; readonly selection: string } | undefined;
-  let isOver = false;
-  return {
-    steering: {
-      event(watch, line, deliver) {
-        const subject = subjectOf(watch, line);
-        const { selection } = watch.request;
-        if (swallowed === undefined && !isOver) swallowed = { subject, selection };
-        else {
-          if (swallowed?.subject === subject && swallowed.selection === selection) {
-            swallowed = undefined;
-            isOver = true;
-          }
-          deliver();
-        }
-      },
-    },
-    async finish() {
-      const missing = swallowed;
-      swallowed = undefined;
-      isOver ||= missing !== undefined;
-      // The watch that lost the event may have been reopened behind it since.
-      for (const watch of run.watches)
-        if (watch.request.selection === missing?.selection) watch.expire();
-      return missing !== undefined;
-    },
-  };
-}

@@ -8,8 +8,8 @@ import { InProcessInstance } from "./in-process-instance.ts";
 import { type Program, type ProgramName, programsWith } from "./programs.ts";
 import { Run } from "./run.ts";
 import { RunClock } from "./run-clock.ts";
-import type { Change } from "./scenarios.ts";
-import type { Step } from "../support/scenario.ts";
+import type { Change } from "./scenario.ts";
+import type { Step } from "../support/actions.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { performWithWebhook } from "./webhook-actions.ts";
 

@@ -5,7 +5,8 @@ import {
   inProcessRun,
 } from "./in-process-backend.ts";
 import { type Outcome, playScenario } from "./play.ts";
-import { type Scenario, signingKeys } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { signingKeys } from "./scenarios.ts";
 import type { Worker } from "./worker.ts";
 
 /** How a scenario is played before programs in this process. */

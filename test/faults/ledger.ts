@@ -1,7 +1,7 @@
 import { annotations, components, labels } from "../../src/api/names.ts";
 import { isRecord, listAt, recordAt, stringAt, stringsAt } from "../../src/api/parse.ts";
 import type { ApiRequest } from "../support/api-request.ts";
-import type { ProxyAnswer } from "../support/fault-proxy.ts";
+import type { ProxyAnswer } from "../support/proxy-messages.ts";
 import type { View } from "../support/visible-objects.ts";
 
 /**

@@ -1,7 +1,8 @@
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import { type ApiRequest, apiRequest } from "../support/api-request.ts";
 import { Ledger } from "./ledger.ts";
-import type { ProxyAnswer, ProxyEvents } from "../support/fault-proxy.ts";
+import type { ProxyEvents } from "../support/fault-proxy.ts";
+import type { ProxyAnswer } from "../support/proxy-messages.ts";
 import type { View } from "../support/visible-objects.ts";
 
 /** A write that a process asked for; instants are milliseconds of `performance.now()`. */

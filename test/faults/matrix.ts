@@ -1,7 +1,7 @@
-import { type Moment } from "./fault.ts";
+import type { Moment } from "./fault.ts";
 import { type Expectation, expectationOf, judge, type JudgedFault, problemsOf } from "./oracles.ts";
 import type { Outcome } from "./play.ts";
-import type { Scenario } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
 import type { Worker } from "./worker.ts";
 
 /** A fault at a moment of a scenario: one run of the matrix. */

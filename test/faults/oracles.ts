@@ -3,7 +3,7 @@ import type { Snapshot } from "../support/snapshot.ts";
 import type { Allowance } from "./fault.ts";
 import type { Counts } from "./ledger.ts";
 import type { Outcome } from "./play.ts";
-import type { RetryAllowance } from "./scenarios.ts";
+import type { RetryAllowance } from "./scenario.ts";
 
 /**
  * What a scenario comes to when nothing disturbs it; counts are the smallest and the greatest of

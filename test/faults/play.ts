@@ -5,7 +5,7 @@ import type { Backend } from "./backend.ts";
 import { FaultInjector, type Injection } from "./fault-injector.ts";
 import type { Counts } from "./ledger.ts";
 import type { Run } from "./run.ts";
-import { isStep, type Scenario } from "./scenarios.ts";
+import { isStep, type Scenario } from "./scenario.ts";
 import { webhookStateOf } from "./webhook-state.ts";
 import type { Worker } from "./worker.ts";
 

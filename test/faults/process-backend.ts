@@ -5,8 +5,8 @@ import { untilStill } from "../support/until-still.ts";
 import { type Backend, type BackendContext, neverSettles, type Start } from "./backend.ts";
 import { type LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 import { Run } from "./run.ts";
-import type { Change } from "./scenarios.ts";
-import type { Step } from "../support/scenario.ts";
+import type { Change } from "./scenario.ts";
+import type { Step } from "../support/actions.ts";
 
 /** How real processes run. */
 export interface ProcessOptions {

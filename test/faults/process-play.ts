@@ -3,7 +3,7 @@ import type { Moment } from "./fault.ts";
 import { type Outcome, playScenario } from "./play.ts";
 import { type ProcessRun, processRun } from "./process-backend.ts";
 import { calmLease, type ProcessFault } from "./process-faults.ts";
-import { type Change, isStep, type Scenario } from "./scenarios.ts";
+import { type Change, isStep, type Scenario } from "./scenario.ts";
 import type { Worker } from "./worker.ts";
 
 /** How a scenario is played before a real process. */

@@ -3,7 +3,8 @@ import { type Cell, learn, playAll } from "./matrix.ts";
 import type { Expectation } from "./oracles.ts";
 import { type ProcessFault, processFaults } from "./process-faults.ts";
 import { inRealTime, playProcess, type ProcessPlayOptions } from "./process-play.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
 import type { Worker } from "./worker.ts";
 
 /** What a sample is drawn from, and where it is played. */

@@ -1,6 +1,7 @@
 import type { ApiRequest } from "../support/api-request.ts";
-import type { Action } from "../support/scenario.ts";
-import type { NoAnswer, ProxyAnswer, ProxyOptions, Steering } from "../support/fault-proxy.ts";
+import type { Action } from "../support/actions.ts";
+import type { NoAnswer, ProxyOptions, Steering } from "../support/fault-proxy.ts";
+import type { ProxyAnswer } from "../support/proxy-messages.ts";
 import type { OpenWatch } from "../support/open-watch.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { View } from "../support/visible-objects.ts";

@@ -1,42 +1,9 @@
 import { annotations, apiVersion, labels, ownObjects } from "../../src/api/names.ts";
-import { patchTypes, type Caller } from "../support/cluster-connection.ts";
-import { requesters, type Action, type Step } from "../support/scenario.ts";
-import type { ProgramName } from "./programs.ts";
+import { create, gone, merge, remove, requesters, type Step } from "../support/actions.ts";
+import type { Caller } from "../support/cluster-connection.ts";
+import type { Scenario } from "./scenario.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { Admission, Use } from "./webhook-actions.ts";
-
-/**
- * What happens before the controller's eyes: requests that are sent together, time without a
- * controller, or the next second (which of two objects is older is decided by whole seconds).
- */
-export type Change = Step | Interval | Use | Admission;
-
-/** Time in which nobody asks for anything: without any process, step by step, or all at once. */
-export type Interval =
-  | { readonly outageMs: number }
-  | { readonly nextSecond: true }
-  | { readonly passMs: number }
-  | { readonly leapMs: number };
-
-/** What a scenario may cost more, because whoever it fails for tries again. */
-export interface RetryAllowance {
-  /** The writes, as the ledger calls them. */
-  readonly of: RegExp;
-  readonly creates: number;
-  readonly deletes: number;
-}
-
-/** What happens to a cluster in a run. */
-export interface Scenario {
-  readonly name: string;
-  /** What runs; the controller alone unless told. A fault before a change is injected into the last one. */
-  readonly programs?: readonly ProgramName[];
-  readonly retryAllowance?: RetryAllowance;
-  /** Made before the controller starts. */
-  readonly grounds: (view: View) => Step;
-  /** One after the other, each after everything has come to rest. */
-  readonly changes: (view: View) => readonly Change[];
-}
 
 const api = `/apis/${apiVersion}`;
 const dayMs = 24 * 3_600_000;
@@ -308,33 +275,7 @@ function certificates({ system }: View): string {
   return `/api/v1/namespaces/${system}/secrets/${ownObjects.webhookCertificates}`;
 }
 
-/** Whether a change is requests that are sent together. */
-export function isStep(change: Change): change is Step {
-  return Array.isArray(change);
-}
-
 /** Makes what a run without signing keys would make first. */
 export function signingKeys({ system }: View): string {
   return `/api/v1/namespaces/${system}/secrets/${ownObjects.signingKeys}`;
-}
-
-function create(path: string, body: unknown, caller: Caller = {}): Action {
-  return { method: "POST", path, body, by: caller, until: [201] };
-}
-
-function merge(path: string, body: unknown): Action {
-  return { method: "PATCH", path, type: patchTypes.merge, body, until: [200] };
-}
-
-function remove(path: string, propagationPolicy = "Background"): Action {
-  return {
-    method: "DELETE",
-    path,
-    body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy },
-    until: [200, 202, 404],
-  };
-}
-
-function gone(path: string): Action {
-  return { method: "GET", path, until: [404] };
 }

@@ -7,7 +7,7 @@ import {
   type Ask,
   type Caller,
 } from "../support/cluster-connection.ts";
-import { requesters } from "../support/scenario.ts";
+import { requesters } from "../support/actions.ts";
 import type { InProcessRun } from "./in-process-backend.ts";
 import type { View } from "../support/visible-objects.ts";
 import { clockOf, passTo } from "./walk-clock.ts";

@@ -1,7 +1,7 @@
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
 import { ownPath, secretPath, sharedSecretPath } from "../support/bench-objects.ts";
 import { patchTypes, type Ask, type Caller } from "../support/cluster-connection.ts";
-import { requesters } from "../support/scenario.ts";
+import { requesters } from "../support/actions.ts";
 
 /** Where the SharedSecrets are that change. */
 export const homes = ["soak-home-0", "soak-home-1"] as const;

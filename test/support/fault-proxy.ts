@@ -1,18 +1,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Pool } from "undici";
-import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import { isRecord, listAt } from "../../src/api/parse.ts";
 import { splitLines } from "../../src/kube/watch-stream.ts";
 import { type ApiRequest, apiRequest } from "./api-request.ts";
 import { OpenWatch, type WatchLine } from "./open-watch.ts";
+import {
+  initialEventsEnd,
+  isAddress,
+  isMethod,
+  parseLine,
+  passedHeaders,
+  type ProxyAnswer,
+  reply,
+  streamOf,
+  textOf,
+} from "./proxy-messages.ts";
 import { isVisible, type View } from "./visible-objects.ts";
-
-/** A whole answer on its way to the controller. */
-export interface ProxyAnswer {
-  readonly status: number;
-  readonly text: string;
-  readonly retryAfter?: number;
-}
 
 /** The connection breaks, or stays open without a byte until the client gives up. */
 export type NoAnswer = "drop" | "swallow";
@@ -323,58 +326,4 @@ export class FaultProxy {
     await this.#hold.promise;
     this.#ended.signal.throwIfAborted();
   }
-}
-
-const initialEventsEnd = "k8s.io/initial-events-end";
-
-/** A list as the API server would stream it. */
-function streamOf(list: unknown): string {
-  const { resourceVersion } = recordAt(list, "metadata");
-  const end = {
-    type: "BOOKMARK",
-    object: { metadata: { resourceVersion, annotations: { [initialEventsEnd]: "true" } } },
-  };
-  const lines = [...listAt(list, "items").map((object) => ({ type: "ADDED", object })), end];
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-}
-
-const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-
-function isMethod(method: string): method is (typeof methods)[number] {
-  return methods.some((known) => known === method);
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
-}
-
-function passedHeaders({ headers }: IncomingMessage): Record<string, string> {
-  const passed = ["authorization", "accept", "content-type", "user-agent"].map(
-    (name) => [name, headers[name]] as const,
-  );
-  return Object.fromEntries(
-    passed.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string"),
-  );
-}
-
-async function textOf(incoming: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of incoming) parts.push(Buffer.from(part));
-  return Buffer.concat(parts).toString("utf8");
-}
-
-function reply(outgoing: ServerResponse, { status, text, retryAfter }: ProxyAnswer): void {
-  outgoing.writeHead(status, {
-    "content-type": "application/json",
-    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
-  });
-  outgoing.end(text);
-}
-
-function parseLine(line: string): WatchLine {
-  const parsed: unknown = JSON.parse(line);
-  return {
-    type: stringAt(parsed, "type") ?? "",
-    object: isRecord(parsed) ? parsed.object : undefined,
-  };
 }

@@ -9,7 +9,7 @@ import { findOrBuildControlPlane } from "./binaries.ts";
 import { admin, connect, send, type Answer, type Ask, type Caller } from "./cluster-connection.ts";
 import { accountKubeconfig, type Account } from "./account-login.ts";
 import { type StartedControlPlane, startControlPlane } from "./control-plane.ts";
-import { requesters } from "./scenario.ts";
+import { requesters } from "./actions.ts";
 import { mayActAsAnybody } from "./may-act-as-anybody.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 

@@ -1,18 +1,15 @@
 import { createHash } from "node:crypto";
 import { annotations, apiVersion, labels } from "../../src/api/names.ts";
-import { patchTypes, type Ask, type Caller } from "./cluster-connection.ts";
-
-/** One request of a scenario; it is asked again until it is answered with one of `until`. */
-export interface Action extends Ask {
-  readonly by?: Caller;
-  readonly until: readonly number[];
-}
-
-/** Requests that are sent together. */
-export type Step = readonly Action[];
-
-/** Members of this group may create keys and tokens. */
-export const requesters = "requesters";
+import {
+  type Action,
+  create,
+  gone,
+  merge as mergeExisting,
+  remove,
+  requesters,
+  type Step,
+} from "./actions.ts";
+import type { Caller } from "./cluster-connection.ts";
 
 const api = `/apis/${apiVersion}`;
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -239,24 +236,7 @@ export function scenario(p: string) {
   };
 }
 
-function create(path: string, body: unknown, by: Caller = {}): Action {
-  return { method: "POST", path, body, by, until: [201] };
-}
-
 /** What is not there needs no change. */
 function merge(path: string, body: unknown): Action {
-  return { method: "PATCH", path, type: patchTypes.merge, body, until: [200, 404] };
-}
-
-function remove(path: string, propagationPolicy = "Background"): Action {
-  return {
-    method: "DELETE",
-    path,
-    body: { kind: "DeleteOptions", apiVersion: "v1", propagationPolicy },
-    until: [200, 202, 404],
-  };
-}
-
-function gone(path: string): Action {
-  return { method: "GET", path, until: [404] };
+  return { ...mergeExisting(path, body), until: [200, 404] };
 }

@@ -1,0 +1,72 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
+import type { WatchLine } from "./open-watch.ts";
+
+/** A whole answer on its way to the controller. */
+export interface ProxyAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter?: number;
+}
+
+/** The annotation of the bookmark that ends the initial events of a streamed list. */
+export const initialEventsEnd = "k8s.io/initial-events-end";
+
+/** A list as the API server would stream it. */
+export function streamOf(list: unknown): string {
+  const { resourceVersion } = recordAt(list, "metadata");
+  const end = {
+    type: "BOOKMARK",
+    object: { metadata: { resourceVersion, annotations: { [initialEventsEnd]: "true" } } },
+  };
+  const lines = [...listAt(list, "items").map((object) => ({ type: "ADDED", object })), end];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** Whether undici knows the method. */
+export function isMethod(method: string): method is (typeof methods)[number] {
+  return methods.some((known) => known === method);
+}
+
+/** Whether a server listens on a port. */
+export function isAddress(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}
+
+/** The headers of a request that the API server must see. */
+export function passedHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const passed = ["authorization", "accept", "content-type", "user-agent"].map(
+    (name) => [name, headers[name]] as const,
+  );
+  return Object.fromEntries(
+    passed.filter((entry): entry is readonly [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+/** The body of a request. */
+export async function textOf(incoming: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of incoming) parts.push(Buffer.from(part));
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Sends a whole answer. */
+export function reply(outgoing: ServerResponse, { status, text, retryAfter }: ProxyAnswer): void {
+  outgoing.writeHead(status, {
+    "content-type": "application/json",
+    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
+  });
+  outgoing.end(text);
+}
+
+/** Reads one line of a watch. */
+export function parseLine(line: string): WatchLine {
+  const parsed: unknown = JSON.parse(line);
+  return {
+    type: stringAt(parsed, "type") ?? "",
+    object: isRecord(parsed) ? parsed.object : undefined,
+  };
+}
