@@ -29,33 +29,31 @@ export interface AccessKeyCache {
   run(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
   /**
-   * Whether the book is proven to be that of the last 30 s, by the monotonic clock; else nothing
-   * that it says counts.
+   * Whether the cache is at most 30 s old, by the monotonic clock; else its content must not be
+   * used.
    */
   isFresh(): boolean;
   /** Why it is not, in one sentence for each kind; empty when it is. */
   staleReasons(): readonly string[];
-  /** How old each kind may be. */
+  /** Maximum age of each kind. */
   watches(): readonly WatchReading[];
   /** Whether keys that were made a moment ago are here: no watch is interrupted. */
   isWatchOpen(): boolean;
-  /** The key that somebody presented. */
+  /** Looks up a presented key. */
   lookup(presented: SecretText): LookupResult;
   /** The key whose object has this uid. */
   byId(uid: string): ResolvedKey | undefined;
-  /** All objects whose digests begin with this index. */
+  /** All objects with this index. */
   ofIndex(index: string): readonly ObservedAccessKey[];
-  /**
-   * The objects whose digests begin like that of a presented key, whether it is their key or not.
-   */
+  /** The objects with the index of a presented key, whether they have the same key or not. */
   withIndexOf(presented: SecretText): readonly ObservedAccessKey[];
   /** How many keys a requester has, by the annotation; whatever their state. */
   countOf(requester: string): number;
-  /** Whether a key claims this Secret of connector data. */
+  /** Whether a key references this Secret of connector data. */
   references(secret: string): boolean;
   /** Takes in the answer to a write of our own. */
   observe(answer: unknown): void;
-  /** Where a request in this namespace goes; the empty text is no namespace. */
+  /** The location of a request in this namespace; the empty string means no namespace. */
   locationOf(namespace: string): RequestLocation;
   roles(): ScopeRoles;
 }
@@ -67,7 +65,7 @@ const refIndex = "claim";
 const noStatus: Readonly<Record<string, unknown>> = {};
 const noConditions = [] as const;
 
-/** The book of access keys; nothing is followed yet. */
+/** Creates the access key cache; watches start with `run`. */
 export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): AccessKeyCache {
   const counts = new RequesterCounts();
   const keys = new Informer<ObservedAccessKey>(

@@ -2,7 +2,7 @@ import type { ObservedAccessKey } from "../api/owned-access-key.ts";
 import { encodeAccessKey, decodeAccessKey } from "./packed-access-key.ts";
 import type { Codec } from "../kube/store.ts";
 
-/** How stores hold access keys. */
+/** Codec of access keys in stores. */
 export const accessKeyCodec: Codec<ObservedAccessKey> = {
   encode: ({ value }) => encodeAccessKey(value),
   decode(text) {

@@ -28,10 +28,7 @@ export interface KeyResolver {
   parentKey(requester: Requester): Pick<ResolvedKey, "parentKey">;
 }
 
-/**
- * Keys that were asked for with a key that was asked for with a key, and so on; more is taken for a
- * mistake, and the eldest for gone.
- */
+/** Maximum number of ancestors of a key; beyond it, the parent counts as deleted. */
 const mostGenerations = 8;
 
 /** Views of the keys in a store. */

@@ -29,10 +29,7 @@ const name = "lastactivity";
 const spreadMs = 250;
 const writers = 4;
 
-/**
- * Writes `status.lastActivity` of keys that are used, as seldom as their life allows and never
- * back.
- */
+/** Writes `status.lastActivity` of used keys, as rarely as their ttl allows and never backwards. */
 export class LastActivity {
   readonly #deps: LastActivityDeps;
   readonly #queue: WorkQueue;

@@ -12,7 +12,7 @@ type PackedCondition = readonly [
   lastTransitionTime: string,
 ];
 
-/** What nearly every look at a key is for. */
+/** The fields that nearly every access to a key reads. */
 interface PackedHead {
   readonly metadata: Metadata;
   readonly spec: OwnedAccessKeyTerms;
@@ -49,7 +49,7 @@ export function encodeAccessKey({
   return `${JSON.stringify(head)}\n${JSON.stringify(packStatus(status))}`;
 }
 
-/** The key that was packed; its status is unpacked when somebody looks at it. */
+/** Unpacks a key; its status is unpacked on first access. */
 export function decodeAccessKey(text: string): ObservedAccessKey {
   const end = text.indexOf("\n");
   const { metadata, spec, digest, lastActivity }: PackedHead = JSON.parse(text.slice(0, end));

@@ -11,11 +11,14 @@ import type { ReadStore } from "../kube/store.ts";
 /** One store for each of what makes a requester certain. */
 export interface PolicyStores {
   /**
-   * What stamps, in one way or the other: the policy and its binding, or the webhook of servers
+   * What writes the requester annotations: the policy and its binding, or the webhook on servers
    * before 1.36.
    */
   readonly stamping: readonly (readonly ReadStore<Metadata>[])[];
-  /** The policies that hold the stamp fast and guard whom keys are for, and their bindings. */
+  /**
+   * The policies that protect the requester annotations and check the identity of keys, and their
+   * bindings.
+   */
   readonly guarding: readonly ReadStore<Metadata>[];
 }
 
@@ -56,7 +59,7 @@ export function requesterPolicyInformers(
   };
 }
 
-/** Since when all stands that makes a requester certain. */
+/** Since when all policies that a verified requester requires are installed. */
 export function observePolicies({ stamping, guarding }: PolicyStores): PoliciesAge | undefined {
   const ageOf = (stores: readonly ReadStore<Metadata>[]): PoliciesAge | undefined =>
     policiesAge(stores.map((store) => store.values().next().value));
@@ -65,7 +68,7 @@ export function observePolicies({ stamping, guarding }: PolicyStores): PoliciesA
   return { installedAt: Math.max(annotated.installedAt, guarded.installedAt) };
 }
 
-/** Who asked for an object, as far as the policies that stand can tell. */
+/** The requester of an object, verified with the installed policies. */
 export function observeRequester(metadata: Metadata, stores: PolicyStores): Requester {
   return requesterOf(metadata, observePolicies(stores));
 }

@@ -5,18 +5,17 @@ import type { ScopedRequest } from "../domain/scope/request.ts";
 import type { Discovery } from "../kube/discovery.ts";
 import type { AccessKeyCache } from "./access-key-cache.ts";
 
-/** What tells where a request goes and what it is for. */
+/** Lookups for the location and the resource of a request. */
 export interface ScopedRequestDeps {
   readonly accessKeys: Pick<AccessKeyCache, "locationOf">;
   readonly discovery: Pick<Discovery, "known" | "find">;
-  /** Whether a scope will be asked: without one, nothing waits for the API server. */
+  /** Whether the key has a scope: without one, no API discovery is required. */
   readonly isScoped: boolean;
 }
 
 /**
- * A request to the central cluster as scopes are asked about it. It is there at once, but for a
- * resource that discovery does not know yet: that waits for one refresh, and rejects with a
- * KubeError when the API server does not answer.
+ * A request to the central cluster for a scope check. A promise only for a resource that discovery
+ * does not know yet: it waits for one refresh, and rejects with a KubeError if that fails.
  */
 export function scopedRequest(
   request: ReviewedRequest,

@@ -8,7 +8,7 @@ const dayMs = 24 * 60 * 60 * secondMs;
 export interface Lifetime {
   readonly startsAt: number;
   readonly endsAt: number;
-  /** Whether the configured maximum made it shorter than was asked for. */
+  /** Whether the configured maximum is shorter than the requested ttl. */
   readonly clamped: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Lifetime {
  */
 export interface LifetimeTerms {
   readonly createdAt: number;
-  /** 0: none is asked for. */
+  /** 0 if not set. */
   readonly ttl: number;
   /** The instant that an idle ttl counts from; undefined: it counts from creation. */
   readonly idleSince?: number | undefined;
@@ -43,8 +43,8 @@ export function lifetimeOf({
 }
 
 /**
- * The life of `ttl` seconds, more than 0, from `startsAt`; never longer than the maximum, if there
- * is one.
+ * The lifetime of `ttl` seconds, more than 0, from `startsAt`; at most the maximum, if there is
+ * one.
  */
 export function clampedLifetime(
   startsAt: number,
@@ -92,9 +92,9 @@ export function lifetimeStart(
 }
 
 /**
- * When a lifetime had ended before the object was created, in milliseconds since the epoch: what is
- * restored stays expired. Undefined otherwise; what expired since then lives again when its spec
- * gives it a longer lifetime.
+ * When a lifetime ended before the object was created, in milliseconds since the epoch: a restored
+ * object stays expired. Undefined otherwise; an object that expired later becomes valid again if
+ * its spec gets a longer ttl.
  */
 export function endBeforeCreation(
   metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
@@ -114,8 +114,8 @@ export function endedBy(
 }
 
 /**
- * When an object was created, in milliseconds since the epoch; one that cannot be read counts as
- * 1970, so that its life is over.
+ * When an object was created, in milliseconds since the epoch; an invalid timestamp counts as 1970,
+ * so that the object is expired.
  */
 export function createdAt({ creationTimestamp }: Pick<Metadata, "creationTimestamp">): number {
   return instantOf(creationTimestamp) ?? 0;

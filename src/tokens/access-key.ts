@@ -18,9 +18,8 @@ export function digestBoundTo(plain: SecretText, subject: string): string {
 }
 
 /**
- * An OwnedAccessKey as it is held in memory, with its key's digest in place of the key: that of a
- * plain key, or the one that `spec.key` holds. Throws a TypeError that names the missing field of
- * metadata.
+ * Parses an OwnedAccessKey for the cache, with a digest in place of the key: that of a plain key,
+ * or the one in `spec.key`. Throws a TypeError that names the missing field of metadata.
  */
 export function accessKeyCacheEntry(raw: unknown): ObservedAccessKey {
   const { key, ...rest } = parseOwnedAccessKey(raw);

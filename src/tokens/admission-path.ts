@@ -16,7 +16,7 @@ export function isAdmissionSegment(text: string): boolean {
   return /^[A-Za-z0-9_-]{32,128}$/.test(text);
 }
 
-/** Whether two segments are the same, in a time that tells nothing of where they differ. */
+/** Whether two segments are equal, in constant time. */
 export function isSameSegment(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text, "utf8").digest();
   return timingSafeEqual(digest(one), digest(other));

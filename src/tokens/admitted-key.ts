@@ -32,7 +32,7 @@ export interface SentKey {
   /** See OwnedAccessKeySeen. */
   readonly keyDigest: string;
   readonly form: "plain" | "digest" | "bound-digest";
-  /** Whether another object has the same key, as far as that can be told from what was sent. */
+  /** Whether another object has the same key, by the key or digest of the request. */
   readonly matches: (candidate: KeyCandidate) => boolean;
 }
 

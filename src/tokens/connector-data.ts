@@ -26,8 +26,8 @@ export function connectorDataIn(object: unknown): SecretText | undefined {
 }
 
 /**
- * A key without its connector data, which client-side apply repeats in an annotation, and with this
- * claim as its only one.
+ * Removes the connector data from a key, also from the annotation of client-side apply, and sets
+ * this reference.
  */
 export function withoutConnectorData(object: Json, ref: ConnectorDataRef | undefined): Json {
   const metadata = recordAt(object, "metadata");
@@ -48,18 +48,18 @@ export function withoutConnectorData(object: Json, ref: ConnectorDataRef | undef
   };
 }
 
-/** A claim on a Secret of a name that nobody can guess. */
+/** Creates a reference to a Secret with a random name. */
 export function newConnectorDataRef(data: SecretText, key: SecretText): ConnectorDataRef {
   const secret = `latchkey-connector-${randomBytes(16).toString("hex")}`;
   return { secret, mark: markOf(secret, data, key) };
 }
 
-/** Whether the data is what the claim was made for. */
+/** Whether the reference was created for this data. */
 export function isRefTo(ref: ConnectorDataRef, data: SecretText, key: SecretText): boolean {
   return isSameDigest(ref.mark, markOf(ref.secret, data, key));
 }
 
-/** The Secret that holds the data, verbatim; it is never changed. */
+/** The Secret with the data, verbatim; it is never updated. */
 export function connectorSecret(
   { secret }: ConnectorDataRef,
   data: SecretText,
@@ -131,7 +131,7 @@ function withoutField(object: Json): Json {
   return { ...object, spec: { ...spec, identity: others } };
 }
 
-/** What cannot be read might hold the data anywhere, and goes. */
+/** Removes an annotation that is not valid JSON, because it may contain the data. */
 function cleanApplied(applied: unknown): Json {
   if (typeof applied !== "string") return applied === undefined ? {} : { [lastApplied]: applied };
   if (!applied.includes(field)) return { [lastApplied]: applied };

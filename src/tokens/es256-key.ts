@@ -26,8 +26,8 @@ export interface Es256Key {
 }
 
 /**
- * The key that a private JWK holds; undefined when it holds no P-256 key. The public part follows
- * from `d`.
+ * The key of a private JWK; undefined if it is not a P-256 key. The public part is derived from
+ * `d`.
  */
 export function es256KeyOf(jwk: unknown): Es256Key | undefined {
   const d = stringAt(jwk, "d") ?? "";

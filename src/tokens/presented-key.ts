@@ -11,7 +11,7 @@ import {
 import type { KeyCandidate } from "../domain/access-key/duplicate-key.ts";
 import { digestBoundTo, digestOf } from "./access-key.ts";
 
-/** What a plain key may look like: the pattern of `spec.key` in the CRD. */
+/** The pattern of a plain key, as for `spec.key` in the CRD. */
 const plainForm = /^[A-Za-z0-9._~+/=-]{16,512}$/;
 
 /**
@@ -23,7 +23,7 @@ const generatedForm = /^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const base = BigInt(digits.length);
 
-/** A plain key, as far as it takes to find the objects that hold it. */
+/** A plain key, to look up the objects with the same key. */
 export interface PlainKey {
   /** See {@link keyIndexOf}. */
   readonly index: string;
@@ -35,9 +35,8 @@ export interface PlainKey {
 }
 
 /**
- * What was presented as a key; undefined when it can be none: it has another alphabet or length, as
- * a digest has, or it looks like one of Latchkey's making and its checksum is wrong. No look-up is
- * needed to refuse that.
+ * Parses a presented key; undefined if it is malformed: wrong alphabet or length, as of a digest,
+ * or a wrong checksum of a generated key. Rejected without a lookup.
  */
 export function presentedKey(presented: SecretText): PlainKey | undefined {
   const text = SecretText.reveal(presented);

@@ -18,7 +18,7 @@ export interface SigningKey extends Es256Key {
   readonly createdAt: string;
 }
 
-/** The signing keys as the Secret holds them, exactly one of them signing. */
+/** The signing keys of the Secret; exactly one has the state signing. */
 export interface ObservedSigningKeys {
   readonly keys: readonly SigningKey[];
   readonly signing: SigningKey;
@@ -35,9 +35,7 @@ export interface Jwk {
   readonly alg: "ES256";
 }
 
-/**
- * The Secret of the signing keys cannot be used; the message never holds anything of its contents.
- */
+/** The Secret of the signing keys is invalid; the message contains nothing of its data. */
 export class SigningKeysError extends Error {
   readonly code = "SigningKeysUnreadable";
 

@@ -32,19 +32,19 @@ export interface KeyPair {
 }
 
 /**
- * What the webhook's Secret holds: the authority that signs, what is served, and what
- * kube-apiserver shows. Beside the authority's certificate stands the one before, while what it
- * signed may still be in use.
+ * The content of the webhook's Secret: the CA, the serving certificate, and the client certificate
+ * of kube-apiserver. The CA bundle contains the former CA while certificates that it signed may be
+ * in use.
  */
 export interface WebhookCertificates extends Readonly<Record<CertificateName, KeyPair>> {
   readonly validities: CertificateValidities;
   /** DNS names of the certificate that is served. */
   readonly dnsNames: readonly string[];
-  /** The first segment of the paths of admission; undefined where the Secret holds none. */
+  /** The first path segment of admission; undefined if the Secret has none. */
   readonly admissionSegment: string | undefined;
 }
 
-/** The names that the certificates stand for. */
+/** The DNS names of the certificates. */
 export interface CertificateTerms {
   /** DNS names under which the webhook is reached. */
   readonly dnsNames: readonly string[];
@@ -54,9 +54,7 @@ export interface CertificateTerms {
   readonly now: number;
 }
 
-/**
- * The Secret of the certificates cannot be used; the message never holds anything of its contents.
- */
+/** The Secret of the certificates is invalid; the message contains nothing of its data. */
 export class WebhookCertificatesError extends Error {
   readonly code = "WebhookCertificatesUnreadable";
 
@@ -118,9 +116,9 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
 }
 
 /**
- * All certificates made anew; the authority before stays trusted as long as it lives, and the path
- * of admission stays. What is served is signed by the authority before once more: until somebody
- * has carried the new one to kube-apiserver, that trusts no other.
+ * Creates a new CA and all certificates; the former CA stays in the bundle while it is valid, and
+ * the path of admission is kept. The serving certificate is signed by the former CA once more,
+ * because kube-apiserver trusts only that until its files are updated.
  */
 export async function newWebhookCertificates(
   terms: CertificateTerms,
@@ -151,7 +149,7 @@ export async function newWebhookCertificates(
   });
 }
 
-/** What is signed anew, and by whom. */
+/** The certificates to renew, and the CA that signs them. */
 export interface Renewal {
   readonly ca: KeyPair;
   readonly names: readonly CertificateName[];
@@ -159,7 +157,7 @@ export interface Renewal {
   readonly before?: WebhookCertificates;
 }
 
-/** The certificates with those of `names` signed anew by the authority, and a path of admission. */
+/** Renews the certificates of `names` with the CA, and sets a path of admission. */
 export async function renewCertificates({
   ca,
   names,
@@ -173,7 +171,8 @@ export async function renewCertificates({
 }
 
 /**
- * Where the Secret of the certificates is; with a resourceVersion it replaces the one that stands.
+ * The name of the Secret of the certificates; with a resourceVersion, it replaces the existing
+ * Secret.
  */
 export interface CertificatesPlace {
   readonly namespace: string;
@@ -182,8 +181,8 @@ export interface CertificatesPlace {
 }
 
 /**
- * The Secret that holds the certificates, in Latchkey's own namespace, and names the CA that
- * kube-apiserver was told of where that is another one.
+ * The Secret of the certificates in Latchkey's own namespace, with an annotation of the former CA
+ * that kube-apiserver trusts, if any.
  */
 export function webhookCertificatesSecret(
   certificates: WebhookCertificates,
@@ -286,8 +285,8 @@ export function isSignedBy(certificate: string, { ca }: Pick<WebhookCertificates
 }
 
 /**
- * The life of the first certificate of a PEM text; throws a WebhookCertificatesError that names
- * what is wrong and no content.
+ * The validity of the first certificate of a PEM text; throws a WebhookCertificatesError without
+ * content.
  */
 export function lifeOf(
   name: string,

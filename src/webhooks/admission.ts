@@ -14,7 +14,7 @@ import { badReview, readJson } from "./review.ts";
 /** How an AdmissionReview ended, for metrics. */
 export type AdmissionResult = "allowed" | "changed" | "refused" | "failed";
 
-/** What a step says of a write: the object as it goes on, or why it goes no further. */
+/** The decision of a step: the object for the next step, or why the write is refused. */
 export type Decision =
   | { readonly kind: "admitted"; readonly object: AdmissionRequest["object"] }
   | {
@@ -30,7 +30,7 @@ export type AdmissionStep = (request: AdmissionRequest) => Decision | Promise<De
 /** What answering AdmissionReviews needs. */
 export interface AdmissionDeps {
   readonly steps: readonly AdmissionStep[];
-  /** Sentences for whoever sent the object. */
+  /** Warnings for the user of the request. */
   readonly warningsOf?: (request: AdmissionRequest) => readonly string[];
   readonly onResult: (result: AdmissionResult) => void;
 }
@@ -59,7 +59,7 @@ const reasonsOf = {
 /** The HTTP status with which kube-apiserver answers a refused write. */
 export type RefusalCode = keyof typeof reasonsOf;
 
-/** Answers AdmissionReviews: every step must let the write pass, and may change its object. */
+/** Handles AdmissionReviews: every step must admit the write, and may change its object. */
 export function admissionHandler({
   steps,
   warningsOf = () => [],
@@ -107,7 +107,7 @@ export function admissionHandler({
   };
 }
 
-/** Lets a write pass with its object as it is. */
+/** Admits a write with its object unchanged. */
 export function admitted({ object }: Pick<AdmissionRequest, "object">): Decision {
   return { kind: "admitted", object };
 }

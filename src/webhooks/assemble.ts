@@ -46,8 +46,8 @@ export interface WebhookAssembly {
   /** Follows the API server and writes last uses until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Makes, renews and follows the certificates in Latchkey's own Secret, and publishes their
-   * authority; `onTls` is told of each.
+   * Creates, renews and watches the certificates in Latchkey's own Secret, and publishes their CA;
+   * calls `onTls` for each.
    */
   keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
   /** What is wrong with these certificates, in one sentence each. */

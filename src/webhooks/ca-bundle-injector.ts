@@ -24,7 +24,7 @@ export interface CaBundleInjector {
   run(signal: AbortSignal): Promise<void>;
   /** What kube-apiserver shall trust and ask from now on. */
   publish(wanted: InjectedConfiguration): void;
-  /** The CA bundles (PEM) that the configurations hold; undefined until all are listed. */
+  /** The CA bundles (PEM) of the configurations; undefined until all are listed. */
   bundles(): readonly string[] | undefined;
 }
 

@@ -52,7 +52,7 @@ export class CertificateServing {
     return problems.map((problem) => certificateProblemSentences[problem]);
   }
 
-  /** Follows the certificates until the signal aborts; `onTls` is told of each. */
+  /** Watches the certificates until the signal aborts; calls `onTls` for each. */
   async run(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void> {
     const { namespace, admissionPath } = this.#options;
     const injector = createCaBundleInjector(this.#deps);

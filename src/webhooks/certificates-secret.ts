@@ -28,7 +28,7 @@ export interface StoredCertificates {
   readonly why?: string;
 }
 
-/** The Secret of the certificates: what the watch says of it, and writes to it. */
+/** The Secret of the certificates: its watch and its writes. */
 export class CertificatesSecret {
   readonly #client: CertificatesSecretDeps["client"];
   readonly #namespace: string;

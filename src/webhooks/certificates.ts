@@ -46,14 +46,11 @@ export interface CertificatesDeps extends CertificatesSecretDeps {
   readonly publishedBundles: () => readonly string[] | undefined;
   /** Told of each set of certificates that can be used, before anything else. */
   readonly onChange: (certificates: WebhookCertificates) => void;
-  /**
-   * Told of it once a change of the CA is on record: what configurations say of the former one may
-   * be overwritten.
-   */
+  /** Called once a change of the CA is recorded: the configurations may then be overwritten. */
   readonly onRecorded: (certificates: WebhookCertificates) => void;
 }
 
-/** Where the certificates are kept, and the names that they stand for. */
+/** The namespace of the Secret, and the DNS names of the certificates. */
 export interface CertificatesOptions {
   readonly namespace: string;
   readonly dnsNames: readonly string[];
@@ -118,7 +115,7 @@ export class Certificates {
   }
 
   /**
-   * Takes note of the client certificate (PEM) that kube-apiserver shows: one of the CA of now ends
+   * Records the client certificate (PEM) that kube-apiserver presents: one of the current CA ends
    * the report of a changed CA.
    */
   shown(certificate: string | undefined): void {

@@ -4,8 +4,8 @@ import { plain, type HttpResponse, type Peer } from "../runtime/routes.ts";
 export const apiServerName = "latchkey:kube-apiserver";
 
 /**
- * Refuses every peer but kube-apiserver, by its client certificate: a peer that may ask can try
- * keys, or learn what they may do.
+ * Refuses every client except kube-apiserver, by its client certificate: a client could otherwise
+ * try keys.
  */
 export function requireApiServer({ clientName }: Peer): HttpResponse | undefined {
   if (clientName === apiServerName) return undefined;

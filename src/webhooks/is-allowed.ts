@@ -3,7 +3,7 @@ import { isTrueAt, recordAt } from "../api/parse.ts";
 import { resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
 
-/** A request that somebody might make (Kubernetes API reference, ResourceAttributes). */
+/** The attributes of a resource request (Kubernetes API reference, ResourceAttributes). */
 export interface ResourceAttributes {
   readonly verb: string;
   readonly group: string;

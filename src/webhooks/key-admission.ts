@@ -21,18 +21,17 @@ import { isAllowed } from "./is-allowed.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 import { notSyncedMessage } from "./review.ts";
 
-/** How many keys a requester may have. */
+/** The quota of keys for each requester. */
 export interface KeyQuota {
   /** The most of each requester. */
   readonly quotaKeys: number;
-  /** Users whose keys are not counted. */
+  /** Users without a quota. */
   readonly quotaExempt: readonly string[];
 }
 
 /**
- * Refuses a key that another object holds, in whatever form, or that another object would lose.
- * That an object holds a key is said only to who may read that object: everybody else's object is
- * stored, and its status says DuplicateKey.
+ * Refuses a key that another object owns, in any form, or would lose. Only a user who may read that
+ * object gets the error; for any other user the object is stored with the status DuplicateKey.
  */
 export function rejectDuplicateKey({
   accessKeys,
@@ -74,8 +73,7 @@ export function rejectDuplicateKey({
 }
 
 /**
- * The object as it will hold the key: a new one is younger than all others. What an update says of
- * its own age is not believed.
+ * The candidate of a write: a new object is newer than all others. Ignores the age in an update.
  */
 function claimOf(
   { object, user }: AdmissionRequest,
@@ -107,8 +105,8 @@ async function mayRead(
 }
 
 /**
- * Refuses a key of a requester that has as many as it may. Counted is what the webhook knows: what
- * arrives in one moment may be more.
+ * Refuses a key if the requester has reached its quota, by the cache: concurrent requests may
+ * exceed it.
  */
 export function enforceQuota({
   accessKeys,
@@ -162,8 +160,8 @@ export function enforceAttenuation({
 }
 
 /**
- * Refuses to take an object over by a digest of the key that stands, in whatever form: its
- * requester knows that key.
+ * Refuses a takeover with a digest of the stored key, in any form: the former requester knows that
+ * key.
  */
 export const newKeyOnTakeOver: AdmissionStep = (request) => {
   const { object, oldObject } = request;

@@ -12,9 +12,9 @@ export interface KeyMismatchDeps {
 }
 
 /**
- * Records an Event on objects whose digest a presented key fits in its index alone: most likely the
- * digest is bound to somebody else. A requester may copy an index into many objects, so that its
- * Events are counted together: 25, then one in five minutes.
+ * Records an Event on objects that have the index of a presented key but another digest: most
+ * likely the digest is bound to another user. Limits the Events of one requester, who may copy an
+ * index to many objects, to 25, then one in five minutes.
  */
 export class KeyMismatches {
   readonly #deps: KeyMismatchDeps;

@@ -16,10 +16,7 @@ export interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
 /** Each owner costs the API server a SubjectAccessReview. */
 const mostOwners = 16;
 
-/**
- * Lets an object hold back an owner only if whoever says so may delete that owner (specification,
- * Errors: 422).
- */
+/** Admits blockOwnerDeletion only if the user may delete the owner (specification, Errors: 422). */
 export function checkBlockOwnerDeletion(deps: OwnerAdmissionDeps): AdmissionStep {
   return async (request) => {
     const owners = newlyBlockedOwners(request.object, request.oldObject);

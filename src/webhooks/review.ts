@@ -19,5 +19,5 @@ export function badReview(kind: string, apiVersion: string): HttpResponse {
   );
 }
 
-/** What is said while the access keys in memory are not proven to be those of now. */
+/** The message while the access key cache is not fresh. */
 export const notSyncedMessage = "access key cache not synced; retry";

@@ -8,16 +8,15 @@ import type { Clock } from "../runtime/clock.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 import { notSyncedMessage } from "./review.ts";
 
-/** What the scope of a key is asked with. */
+/** Dependencies of a scope check. */
 export interface ScopeAdmissionDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
   readonly clock: Pick<Clock, "now">;
 }
 
 /**
- * Refuses a change that needs a verb which the scope of the key does not cover that the request was
- * made with: where no authorizer of Latchkey's is asked, policies ask about such verbs in the name
- * of the user alone.
+ * Refuses a change that requires a verb outside the scope of the key of the request: without
+ * Latchkey's authorizer, policies check such verbs only for the user.
  */
 export function enforceScope(deps: ScopeAdmissionDeps): AdmissionStep {
   return (request) => {

@@ -6,15 +6,15 @@ import { isSame } from "../domain/plan/merge-patch.ts";
 import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
 import type { Discovery } from "../kube/discovery.ts";
 
-/** What a scope's words are looked up in. */
+/** Lookups for the entries of a scope. */
 export interface ScopeWarningDeps {
   readonly accessKeys: Pick<AccessKeyCache, "roles" | "isFresh">;
   readonly discovery: Pick<Discovery, "known">;
 }
 
 /**
- * Warns of entries of a scope that cover nothing, where the scope is new in this write. Asks
- * nobody: what is not known yet warns of nothing.
+ * Warns of entries of a new scope that cover nothing. Sends no requests: unknown resources do not
+ * warn before discovery.
  */
 export function newScopeWarnings({
   accessKeys,

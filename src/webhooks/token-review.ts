@@ -8,26 +8,21 @@ import { type Handler, json } from "../runtime/routes.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { badReview, readJson, notSyncedMessage } from "./review.ts";
 
-/**
- * How a TokenReview ended, for metrics: why a key is refused is told to nobody who presents one.
- */
+/** The result of a TokenReview, for metrics; the client never gets the reason. */
 export type TokenReviewResult = "authenticated" | "malformed" | "unknown" | "refused" | "not-ready";
 
 /** What TokenReviews are answered from. */
 export interface TokenReviewDeps {
   readonly accessKeys: Pick<AccessKeyCache, "lookup" | "withIndexOf" | "isFresh" | "isWatchOpen">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
-  /** Told of each key that was let in. */
+  /** Called for each authenticated key. */
   readonly onUse: (key: ObservedAccessKey) => void;
-  /** Told of the objects whose digests begin like that of a key that no object holds. */
+  /** Called with the objects that have the index of an unknown key. */
   readonly onMismatch: (sharingIndex: readonly ObservedAccessKey[]) => void;
   readonly onResult: (result: TokenReviewResult) => void;
 }
 
-/**
- * Answers TokenReviews: who presents this bearer token? (Kubernetes, "Webhook Token
- * Authentication")
- */
+/** Handles TokenReviews (Kubernetes, "Webhook Token Authentication"). */
 export function tokenReviewHandler(deps: TokenReviewDeps): Handler {
   return async (request) => {
     const token = parseTokenReview(readJson(request));
@@ -42,8 +37,7 @@ type TokenReviewStatus =
   | { readonly authenticated: false; readonly error?: string };
 
 /**
- * The watch tells of a key that was just made within milliseconds; a refusal would be remembered
- * for 15 s.
+ * A new key arrives by watch within milliseconds; kube-apiserver would cache a rejection for 15 s.
  */
 const catchUpMs = 100;
 

@@ -47,7 +47,7 @@ export interface WebhookRoutesOptions extends KeyQuota {
   readonly namespace: string;
 }
 
-/** Routes of all that kube-apiserver asks the webhook. */
+/** Routes for requests of kube-apiserver. */
 export function webhookRoutes(
   options: WebhookRoutesOptions,
   deps: WebhookRoutesDeps,
@@ -84,8 +84,8 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 }
 
 /**
- * API servers that take no flags show no certificate; a NetworkPolicy and a path that is known to
- * them alone stand before these.
+ * API servers without these flags present no certificate; a NetworkPolicy and a secret path protect
+ * these routes.
  */
 function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps): readonly Route[] {
   const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;

@@ -13,7 +13,10 @@ export interface EventContext {
 
 /** The context of Events about an object with a lifetime. */
 export interface LifetimeEventContext extends EventContext {
-  /** RFC 3339: the deduplicationKey of Events about the end of a life; undefined when it has none. */
+  /**
+   * RFC 3339: the deduplicationKey of Events about the expiry; undefined when the object does not
+   * expire.
+   */
   readonly expiresAt: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What went wrong in one try; `message` holds no secret. */
+/** A failed attempt; `message` contains no secret. */
 export interface Failure {
   /** For programs: the reason of a metav1.Status, or the code of a KubeError. */
   readonly reason: string;
@@ -9,8 +9,8 @@ export interface Failure {
 /** What went wrong, and what kind of failure that is. */
 export interface ObservedFailure extends Failure {
   /**
-   * `refused`: somebody has to change something, which is said at once. `too-large`: the same, and
-   * the API server cannot store it. `failed`: said once it has repeated for {@link patienceMs}.
+   * `refused`: requires a change by a user and is reported at once. `too-large`: the same, the API
+   * server cannot store the object. `failed`: reported once it has repeated for {@link patienceMs}.
    */
   readonly kind: "refused" | "too-large" | "failed";
 }

@@ -14,18 +14,18 @@ import { statusWrites } from "./status-write.ts";
  * milliseconds.
  */
 export interface ObservedFinalization {
-  /** Whether anybody is or may have been granted the object. */
+  /** Whether any subject is or may have been granted the object. */
   readonly hasGrantees: boolean;
   readonly now: number;
   /** When this process first saw the deletion. */
   readonly seenAt: number;
-  /** When this process first saw that no grant is left; undefined while one stands. */
+  /** When this process first observed that no grant is left; undefined while one exists. */
   readonly grantsGoneAt: number | undefined;
   /** How long grants stay after the deletion, and the object after its grants. */
   readonly settleMs: number;
   /**
-   * Whether the API server still lets a former grantee in by a grant that is gone; undefined before
-   * it is asked.
+   * Whether the API server still allows a former grantee by a deleted grant; undefined before the
+   * review.
    */
   readonly isStillHonoured: boolean | undefined;
 }
@@ -34,9 +34,9 @@ export interface ObservedFinalization {
 export type FinalizationPhase =
   /** Grants stay: kubectl reads, lists and watches after its DELETE. */
   | { readonly kind: "keep-grants"; readonly until: number }
-  /** Grants stand and have to go. */
+  /** Grants exist and are to be revoked. */
   | { readonly kind: "revoke" }
-  /** Grants are gone, and API servers may not know it yet. */
+  /** Grants are deleted, but API servers may not have observed that yet. */
   | { readonly kind: "settle"; readonly until: number }
   /** Time to ask the API server whether it still honours a grant. */
   | { readonly kind: "review" }
@@ -51,9 +51,9 @@ const reviewAgainMs = 250;
 const longestReviewMs = 60_000;
 
 /**
- * The next step of a deletion: grants stay for a settle time, are taken back, and the object goes a
- * settle time after that, once the API server no longer honours them. What nobody was granted goes
- * at once.
+ * The phase of a finalization: grants are kept for a settle time and then revoked; the finalizer is
+ * removed a settle time later, once the API server no longer honours them. Without grantees, it is
+ * removed at once.
  */
 export function finalizationPhase({
   hasGrantees,
@@ -76,7 +76,7 @@ export function finalizationPhase({
     : { kind: "release" };
 }
 
-/** An object that is being deleted, as far as its status goes. */
+/** The metadata and status of an object that is being deleted. */
 export interface Terminating {
   readonly metadata: Metadata;
   readonly status: Readonly<Record<string, unknown>>;
