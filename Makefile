@@ -34,8 +34,8 @@ soak: node_modules/.package-lock.json ## half an hour of changes and broken watc
 fuzz: node_modules/.package-lock.json ## what strangers write, at random: MINUTES=<number>, SEED=<number>, TARGET=<text>
 	@MINUTES=$(MINUTES) SEED=$(SEED) TARGET=$(TARGET) $(run) fuzz
 
-mutants: node_modules/.package-lock.json ## every small change of the scope engine, and which of them no test notices
-	@$(run) mutants
+mutants: node_modules/.package-lock.json ## small changes of the source that no test notices: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>
+	@ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
 
 build: node_modules/.package-lock.json ## the bundle that goes into the image
 	@$(run) build

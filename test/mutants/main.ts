@@ -1,33 +1,58 @@
-/* Changes the scope engine in every small way, one at a time, and runs its tests: what no test notices is printed. */
+/*
+ * Makes small changes of the source, one at a time, and runs the unit tests of its room: prints what
+ * no test notices. The scope engine is changed in every way; of the other rooms, ROOMS names those
+ * that are changed, in SAMPLE places that follow from SEED.
+ */
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { shuffled } from "../support/seeded-random.ts";
 import { type Mutation, mutationsOf } from "./mutations.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
-const files = [
-  "src/api/scope.ts",
-  ...[
-    "allows",
-    "always-allowed",
-    "authorization-only",
-    "derived-credentials",
-    "narrows",
-    "patterns",
-    "place",
-    "roles",
-    "scope-warnings",
-    "wider-scope",
-  ].map((name) => `src/domain/scope/${name}.ts`),
-];
-const tests = ["test/domain/scope", "test/api/scope.test.ts"];
+
+/** Files that are changed, and the tests that have to notice. */
+interface Target {
+  readonly files: readonly string[];
+  readonly tests: readonly string[];
+}
+
+const scopeEngine: Target = {
+  files: ["src/api/scope.ts", ...filesIn("src/domain/scope")],
+  tests: ["test/domain/scope", "test/api/scope.test.ts"],
+};
+
+/** The target of a room: all of its files, and the tests that mirror it. */
+function targetOf(room: string): Target {
+  if (room === "scope") return scopeEngine;
+  const files = filesIn(`src/${room}`);
+  if (files.length === 0) throw new Error(`ROOMS: src/${room} has no files`);
+  return { files, tests: [`test/${room}`] };
+}
+
+function filesIn(directory: string): readonly string[] {
+  return readdirSync(join(repository, directory), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `${directory}/${name}`)
+    .toSorted();
+}
+
 /** Deadlines are generous: an endless loop is noticed, too. */
 const deadlineMs = 120_000;
 
 interface Job {
   readonly file: string;
   readonly mutation: Mutation;
+  readonly tests: readonly string[];
 }
 
 interface Bed {
@@ -42,12 +67,20 @@ function makeBed(): Bed {
   return { directory };
 }
 
-/** Whether the tests of the scope engine pass in a bed. */
-function passes({ directory }: Bed): Promise<boolean> {
+/** Whether tests pass in a bed. */
+function passes({ directory }: Bed, tests: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(
       "vitest",
-      ["run", "--project", "unit", "--bail=1", "--testTimeout=60000", "--reporter=dot", ...tests],
+      [
+        "run",
+        "--project",
+        "unit",
+        "--bail=1",
+        "--testTimeout=60000",
+        "--reporter=default",
+        ...tests,
+      ],
       { cwd: directory, stdio: "ignore", timeout: deadlineMs, env: { ...process.env, CI: "true" } },
     );
     child.once("close", (code) => resolve(code === 0));
@@ -64,27 +97,41 @@ async function work(bed: Bed, jobs: Job[], survivors: string[]): Promise<void> {
     const path = join(bed.directory, job.file);
     const original = readFileSync(path, "utf8");
     writeFileSync(path, job.mutation.text);
-    if (await passes(bed)) survivors.push(nameOf(job));
+    if (await passes(bed, job.tests)) survivors.push(nameOf(job));
     writeFileSync(path, original);
     if (jobs.length % 50 === 0) process.stdout.write(`${jobs.length} mutants left\n`);
   }
 }
 
+/** Every mutation of the targets, or as many as SAMPLE says, chosen by the seed. */
+function jobsOf(targets: readonly Target[], seed: number): Job[] {
+  const all = targets.flatMap(({ files, tests }) =>
+    files.flatMap((file) =>
+      mutationsOf(readFileSync(join(repository, file), "utf8")).map((mutation) => ({
+        file,
+        mutation,
+        tests,
+      })),
+    ),
+  );
+  return shuffled(all, seed).slice(0, Number(process.env["SAMPLE"] || all.length));
+}
+
+const rooms = (process.env["ROOMS"] || "scope").split(",");
+const seed = Number(process.env["SEED"] || 1);
 const beds = Array.from({ length: availableParallelism() }, makeBed);
 try {
-  if (!(await passes(beds[0] ?? makeBed()))) throw new Error("the tests fail without any mutation");
-  const jobs = files.flatMap((file) =>
-    mutationsOf(readFileSync(join(repository, file), "utf8")).map((mutation) => ({
-      file,
-      mutation,
-    })),
-  );
+  const targets = rooms.map(targetOf);
+  for (const { tests } of targets)
+    if (!(await passes(beds[0] ?? makeBed(), tests)))
+      throw new Error(`${tests.join(" ")}: the tests fail without any mutation`);
+  const jobs = jobsOf(targets, seed);
   const count = jobs.length;
   const survivors: string[] = [];
   await Promise.all(beds.map((bed) => work(bed, jobs, survivors)));
-  for (const name of survivors) process.stdout.write(`not noticed: ${name}\n`);
+  for (const name of survivors.toSorted()) process.stdout.write(`not noticed: ${name}\n`);
   process.stdout.write(
-    `${count} mutants of ${files.length} files, ${count - survivors.length} noticed, ${survivors.length} not noticed\n`,
+    `${count} mutants of ${rooms.join(", ")} (SEED=${seed}), ${count - survivors.length} noticed, ${survivors.length} not noticed\n`,
   );
   process.exitCode = survivors.length === 0 ? 0 : 1;
 } finally {
