@@ -31,7 +31,7 @@ describe.each(everyKind)("the status of a %s", (kind) => {
     message: "All is well.",
   };
 
-  test("says that no controller has seen the object, until one writes it", async () => {
+  test("says that the object is waiting for a controller, until one writes it", async () => {
     const created = await create(kind, { status: { observedGeneration: 7 } });
     expect(created.status).toEqual({ observedGeneration: -1 });
   });

@@ -44,7 +44,7 @@ async function eventsAbout(namespace: string, uid: string): Promise<unknown> {
   return items;
 }
 
-test("an Event is told once, and kubectl finds it beside its object", async () => {
+test("an Event is recorded once, and kubectl finds it by its object", async () => {
   const subject = { namespace: await makeNamespace(), name: "db", uid: unique("uid") };
   const about: Event = { ...notice, resource: resources.sharedSecrets, subject };
   await recorder.record(about);
@@ -60,7 +60,7 @@ test("an Event is told once, and kubectl finds it beside its object", async () =
   ]);
 });
 
-test("an Event of a cluster-scoped object is told in default", async () => {
+test("an Event of a cluster-scoped object is recorded in the namespace default", async () => {
   const subject = { name: `${"k".repeat(200)}.${"x".repeat(40)}`, uid: unique("uid") };
   await recorder.record({
     ...notice,

@@ -33,7 +33,7 @@ function ingressOf(objects: readonly unknown[], name: string): unknown {
   )["ingress"];
 }
 
-test("servers before 1.36 get all that newer ones get, but for the stamp, which is a webhook's there", async () => {
+test("servers before 1.36 get the same as newer ones, except the stamp, which is a webhook there", async () => {
   const [whole, before] = await Promise.all([installedBy("default"), installedBy("before-1.36")]);
   const stamp = [
     "MutatingAdmissionPolicy latchkey-requester-stamp",
@@ -61,7 +61,7 @@ describe("without the right to write webhook configurations", () => {
     "ClusterRoleBinding latchkey-webhook-configurations",
   ];
 
-  test("all else is installed, with certificates of cert-manager's", async () => {
+  test("everything else is installed, with certificates of cert-manager", async () => {
     const [whole, without] = await Promise.all([
       installedBy("default"),
       installedBy("webhook-without-configuration"),
@@ -79,7 +79,7 @@ describe("without the right to write webhook configurations", () => {
     );
   });
 
-  test("no role has it", async () => {
+  test("no role has that right", async () => {
     const rules = (await objectsOf("webhook-without-configuration")).flatMap((object) =>
       listAt(object, "rules"),
     );
@@ -91,7 +91,7 @@ describe("without the right to write webhook configurations", () => {
     );
   });
 
-  test("each webhook is asked at the path of its name, below the segment that the Deployment names once", async () => {
+  test("each webhook has the path of its name, below the segment that the Deployment sets once", async () => {
     const objects = await objectsOf("webhook-without-configuration");
     const configuration = objects.find(
       (object) => nameOf(object) === "MutatingWebhookConfiguration latchkey",
@@ -123,7 +123,7 @@ const metricsNamespaces = [
   },
 ];
 
-test("metrics are open to namespaces labelled metrics=enabled alone, and the webhook's port to addresses", async () => {
+test("only namespaces labelled metrics=enabled reach metrics, and only addresses reach the webhook's port", async () => {
   const objects = await objectsOf("default");
   expect(ingressOf(objects, "latchkey-default-deny")).toBeUndefined();
   expect([
@@ -138,7 +138,7 @@ test("metrics are open to namespaces labelled metrics=enabled alone, and the web
   ]);
 });
 
-test("an overlay with the component of API server addresses lets in these alone", async () => {
+test("an overlay with the component of API server addresses admits only these", async () => {
   const overlay = mkdtempSync(join(repository, "config", "overlay-of-a-test-"));
   try {
     writeFileSync(
@@ -156,7 +156,7 @@ test("an overlay with the component of API server addresses lets in these alone"
   }
 });
 
-test("the heap of each process ends below the memory limit of its pod, with 100 MB for the rest", async () => {
+test("the heap limit of each process is 100 MB below the memory limit of its pod", async () => {
   const deployments = (await objectsOf("default")).filter(
     (object) => stringAt(object, "kind") === "Deployment",
   );

@@ -55,7 +55,7 @@ async function specOf(name: string): Promise<Readonly<Record<string, unknown>>> 
   return recordAt(await client.get(resources.leases, { namespace: "default", name }), "spec");
 }
 
-test("one of two leads and renews, gives the Lease back, and the other takes it", async () => {
+test("one of two leads and renews, releases the Lease, and the other acquires it", async () => {
   const name = unique("lease");
   const [a, b] = [stand(name, "a"), stand(name, "b")];
   const first = await eventually(() => [a, b].find(leads), { what: "a leader" });
@@ -77,7 +77,7 @@ test("one of two leads and renews, gives the Lease back, and the other takes it"
   expect(await specOf(name)).toMatchObject({ holderIdentity: "" });
 });
 
-test("the Lease of a holder that is gone is taken when it has run out", async () => {
+test("the Lease of a dead holder is acquired when it has expired", async () => {
   const name = unique("lease");
   const spec = {
     holderIdentity: "gone",
@@ -98,7 +98,7 @@ test("the Lease of a holder that is gone is taken when it has run out", async ()
   await a.ended;
 });
 
-test("a leader that sees another's name on the Lease stops leading", async () => {
+test("a leader that reads another holder in the Lease stops leading", async () => {
   const name = unique("lease");
   const a = stand(name, "a");
   await eventually(() => leads(a), { what: "a leader" });

@@ -95,7 +95,7 @@ const rights: { rule: string; body: object; field: string }[] = [
 ];
 
 describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
-  it.each(texts)("to $rule needs update alone", async ({ body }) => {
+  it.each(texts)("to $rule needs only the verb update", async ({ body }) => {
     const answer = await ask(updater, {
       method: "PATCH",
       path: await made(),
@@ -105,7 +105,7 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
     expect(answer).toMatchObject({ code: 200 });
   });
 
-  it.each(rights)("to $rule needs delete on the object", async ({ body, field }) => {
+  it.each(rights)("to $rule needs the verb delete on the object", async ({ body, field }) => {
     const path = await made();
     const refused = await ask(updater, { method: "PATCH", path, type: patchTypes.merge, body });
     expect(refused).toMatchObject({ code: 403, reason: "Forbidden" });
@@ -117,7 +117,7 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
     expect(granted).toMatchObject({ code: 200 });
   });
 
-  it("names every field that it may not touch", async () => {
+  it("is refused with every field that the user may not change", async () => {
     const body = { metadata: { annotations: null }, spec: { access: [], owner: null } };
     const { message } = await ask(updater, {
       method: "PATCH",
@@ -130,7 +130,7 @@ describe.skipIf(!inject("hasPolicies"))("a change of a SharedSecret", () => {
     );
   });
 
-  it("may be made by the controller, which holds what it grants", async () => {
+  it("may be made by the controller, which has the rights that it grants", async () => {
     const body = { spec: { access: [] } };
     const answer = await ask(latchkeyAccount("latchkey-controller"), {
       method: "PATCH",

@@ -81,7 +81,7 @@ const refusedFor = (...parts: readonly string[]) => ({
   ),
 });
 
-describe.skipIf(!inject("hasPolicies"))("what a stranger sends is bounded", () => {
+describe.skipIf(!inject("hasPolicies"))("what users send is bounded", () => {
   beforeAll(async () => {
     namespace = await makeNamespace();
     await bind({ kind: "User", name: alice.user }, "latchkey-requester");

@@ -44,7 +44,7 @@ const kinds = [
 ] as const;
 
 describe.skipIf(!inject("hasPolicies")).each(kinds)(
-  "who may update but not delete a $kind",
+  "a user who may update but not delete a $kind",
   ({ kind, plural }) => {
     const place = (): string =>
       `/apis/${apiVersion}/${kind === "SharedSecret" ? `namespaces/${namespace}/` : ""}${plural}`;
@@ -108,7 +108,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       });
     });
 
-    it("may not end its deletion early", async () => {
+    it("may not remove the finalizer of an object that is being deleted", async () => {
       const path = await made({ finalizers: [cleanupFinalizer] });
       await arrange({ method: "DELETE", path });
       expect(await merge(updater, path, { finalizers: null })).toMatchObject({ code: 403 });
@@ -116,7 +116,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       expect(await ask({}, { method: "GET", path })).toMatchObject({ code: 404 });
     });
 
-    it("finds no way through its status", async () => {
+    it("may not change finalizers and owners through the status", async () => {
       const path = await made({ finalizers: [cleanupFinalizer] });
       // The status of keys and tokens is locked for everybody.
       await merge(updater, `${path}/status`, { finalizers: null, ownerReferences: [gone] });
@@ -130,7 +130,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
 describe.skipIf(!inject("hasPolicies") || !inject("controlPlane").hasControllerManager)(
   "the garbage collector",
   () => {
-    it("deletes with its owner, and lets go of its owner, what nobody else may", async () => {
+    it("deletes an object with its owner, and removes the reference to an owner, which users may not", async () => {
       const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
       const owned = async (what: string) => {
         const { metadata: owner } = await arrange({

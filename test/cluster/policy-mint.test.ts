@@ -168,13 +168,13 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
     expect(answer.message).not.toContain(digest("c"));
   });
 
-  it("for another user under no generated name either", async () => {
+  it("not for another user with a generated name either", async () => {
     expect(await make(alice, { user: bob.user }, { generateName: "mint-" })).toMatchObject(
       answered(403, asBob),
     );
   });
 
-  it("for another user by no server-side apply either", async () => {
+  it("not for another user by server-side apply either", async () => {
     const name = unique("mint");
     const path = `${collection}/${name}?fieldManager=test&force=true`;
     const answer = await ask(alice, {
@@ -187,11 +187,11 @@ describe.skipIf(!inject("hasPolicies"))("a key is made", () => {
   });
 });
 
-describe.skipIf(!inject("hasPolicies"))("who came with a key", () => {
+describe.skipIf(!inject("hasPolicies"))("a user who authenticated with a key", () => {
   const withKey: Caller = { ...root, extra: { "management.service/key-id": ["k-17"] } };
   const refused = answered(403, "root authenticated with an access key");
 
-  it("makes a key for itself, and deletes that one, but does not change it", async () => {
+  it("may make a key for itself and delete it, but not change it", async () => {
     const name = unique("mint");
     const path = `${collection}/${name}`;
     expect(
@@ -378,7 +378,7 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
     );
   });
 
-  it("is not given another key by alice's replacement of it", async () => {
+  it("cannot get another spec.key when alice replaces it", async () => {
     const path = await bobs();
     const answer = await replace(alice, path, (object) => ({
       ...object,
@@ -387,7 +387,7 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
     expect(answer).toMatchObject(answered(403, "spec.key"));
   });
 
-  it("is not changed by alice through its status", async () => {
+  it("cannot be changed by alice through its status", async () => {
     const path = await bobs();
     await ask(alice, { ...merge({ key: digest("a") }), path: `${path}/status` });
     expect((await arrange({ method: "GET", path })).spec).toMatchObject({ key: digest("b") });
@@ -395,10 +395,10 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
 
   it.for<[string, object]>([
     ["disabled", { disabled: true }],
-    ["given a shorter life", { ttl: 60 }],
-    ["given a life from its creation", { ttlAfterLastActivity: false }],
+    ["given a shorter ttl", { ttl: 60 }],
+    ["given a ttl that counts from its creation", { ttlAfterLastActivity: false }],
     ["described", { displayName: "Bob's", description: "of bob" }],
-  ])("may be %s by alice: it gains nothing by that", async ([, change]) => {
+  ])("may be %s by alice, who gains no rights by that", async ([, change]) => {
     const path = await bobs({ disabled: false });
     expect(await ask(alice, { ...merge(change), path })).toMatchObject({ code: 200 });
   });
@@ -415,12 +415,12 @@ describe.skipIf(!inject("hasPolicies"))("a key of bob's", () => {
     ).toMatchObject({ code: 200 });
   });
 
-  it("may be given a shorter life where it had no end", async () => {
+  it("may get a ttl where it had none", async () => {
     const path = await bobs({ ttl: 0, ttlAfterLastActivity: false });
     expect(await ask(alice, { ...merge({ ttl: 60 }), path })).toMatchObject({ code: 200 });
   });
 
-  it("may be taken over by bob, but for a group that he is not in", async () => {
+  it("may be taken over by bob, unless it has a group that he is not in", async () => {
     const path = await bobs({ groups: ["finance", "devs"] });
     expect(await ask(bob, { ...merge({ key: digest("e") }), path })).toMatchObject(
       answered(403, 'groups "devs"'),

@@ -268,7 +268,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     },
   );
 
-  it.each(kinds)("does not take over %s of strangers, by giving them its label", async (kind) => {
+  it.each(kinds)("cannot take over %s of others by giving them its label", async (kind) => {
     const whole = written(kind);
     await makeRoleOf(kind, whole.metadata.name);
     const { code: _, ...stored } = await arrange({
@@ -288,7 +288,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
     );
   });
 
-  it("repairs and deletes its own that somebody has edited", async () => {
+  it("repairs and deletes its own objects after others edited them", async () => {
     const edited = written("roles", {
       rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get"] }],
     });
@@ -328,7 +328,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the controller", () => {
   });
 });
 
-it("everybody else writes Roles as ever", async () => {
+it("other users write Roles as before", async () => {
   expect(
     await ask(admin, {
       method: "POST",

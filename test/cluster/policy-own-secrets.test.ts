@@ -152,7 +152,7 @@ describe.skipIf(!inject("hasPolicies"))("Latchkey's controller", () => {
   });
 });
 
-it("everybody else writes Secrets as ever", async () => {
+it("other users write Secrets as before", async () => {
   expect(
     await ask(admin, { method: "POST", path: `${secrets}?dryRun=All`, body: secret({}) }),
   ).toMatchObject({ code: 201 });

@@ -174,7 +174,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
     );
   });
 
-  it("creates and deletes none, of either kind", async () => {
+  it("cannot create or delete a configuration of either kind", async () => {
     const only = "only the account latchkey-webhook may update MutatingWebhookConfigurations";
     for (const collection of [configurations, validating]) {
       expect(
@@ -190,7 +190,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
     );
   });
 
-  it("updates none of others", async () => {
+  it("cannot update configurations of others", async () => {
     const name = unique("others");
     const { code: _, ...stored } = await arrange({
       method: "POST",
@@ -206,7 +206,7 @@ describe.skipIf(!inject("hasPolicies"))("the account of the webhook", () => {
     ).toMatchObject(answered(403, "may not update MutatingWebhookConfiguration"));
   });
 
-  it("is the only one of Latchkey's that updates any", async () => {
+  it("is the only account of Latchkey that can update one", async () => {
     expect(await update(controller, client({ caBundle }))).toMatchObject(
       answered(403, "only the account latchkey-webhook"),
     );

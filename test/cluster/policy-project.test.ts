@@ -86,7 +86,12 @@ describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
     { rule: "a namespace does not move to another project", from: web, to: pay, code: 403 },
     { rule: "a namespace leaves any project", from: pay, to: null, code: 200 },
     { rule: "a namespace keeps the project that it has", from: pay, to: pay, code: 200 },
-    { rule: "the subresource status is no way around", to: pay, code: 403, under: "/status" },
+    {
+      rule: "the subresource status does not bypass the policy",
+      to: pay,
+      code: 403,
+      under: "/status",
+    },
   ];
   it.each(changes)("$rule", async ({ from, to, code, under = "" }) => {
     const name = unique("policy");
@@ -220,7 +225,7 @@ describe.skipIf(!inject("hasPolicies"))("a namespace in a project", () => {
     expect(answer).toMatchObject(answered(code, refusal));
   });
 
-  it("the subresource finalize is no way around", async () => {
+  it("the subresource finalize does not bypass the policy", async () => {
     const {
       code: _,
       metadata,

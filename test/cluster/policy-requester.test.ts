@@ -83,7 +83,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
         expect(stamp(answer)).toEqual(then);
       });
 
-      it("is stamped by a server-side apply, too", async () => {
+      it("is stamped on server-side apply too", async () => {
         const name = unique("stamp");
         const body = { ...base, metadata: { name, annotations: forged } };
         const path = `${api}/${plural}/${name}?fieldManager=test&dryRun=All`;
@@ -189,7 +189,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
 );
 
 describe.skipIf(!inject("hasPolicies")).each(kinds)(
-  "what a restore brings back of $plural",
+  "a restored annotation of $plural",
   ({ plural, kind, spec }) => {
     const own = (name: string) => `management.service/${name}`;
     const parent = "0b0ff0b4-5bd9-4a0c-9d43-8a2c2f3b9f6e";
@@ -241,7 +241,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       expect(kept(answer)).toEqual(then);
     });
 
-    it("is written by Latchkey's accounts alone afterwards", async () => {
+    it("can be written only by Latchkey's accounts afterwards", async () => {
       const { metadata } = await make(alice, times);
       const request = (value: string | null): Ask => ({
         method: "PATCH",
@@ -267,7 +267,7 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
 );
 
 // Keys are not made with keys at all: latchkey-mint-guard refuses that.
-describe.skipIf(!inject("hasPolicies"))("the key that a request for a token came with", () => {
+describe.skipIf(!inject("hasPolicies"))("the key that a request for a token was sent with", () => {
   const collection = `${api}/directclusterendpointtokens`;
   const tokenOf = (annotations?: Record<string, string>) => ({
     apiVersion: "management.service/v1",
@@ -277,7 +277,7 @@ describe.skipIf(!inject("hasPolicies"))("the key that a request for a token came
   });
   const withKey = { ...stampOfAlice, [key("-key-id")]: "k-17" };
 
-  it("is stamped, whatever is forged", async () => {
+  it("is stamped, whatever annotations are sent", async () => {
     const answer = await ask(aliceWithKey, {
       method: "POST",
       path: `${collection}?dryRun=All`,
@@ -287,7 +287,7 @@ describe.skipIf(!inject("hasPolicies"))("the key that a request for a token came
     expect(stamp(answer)).toEqual(withKey);
   });
 
-  it("is one: a request that names two is refused", async () => {
+  it("must be one: a request that names two is refused", async () => {
     const caller: Caller = { ...alice, extra: { "management.service/key-id": ["k-17", "k-18"] } };
     const answer = await ask(caller, {
       method: "POST",
@@ -299,7 +299,7 @@ describe.skipIf(!inject("hasPolicies"))("the key that a request for a token came
     );
   });
 
-  it("stays that of the creation, whatever key an update comes with", async () => {
+  it("stays that of the creation, whatever key an update is sent with", async () => {
     const made = await ask(aliceWithKey, { method: "POST", path: collection, body: tokenOf() });
     const by: Caller = {
       user: "admin",

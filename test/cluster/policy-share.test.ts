@@ -184,7 +184,7 @@ describe.skipIf(!inject("hasPolicies"))("the admin of a namespace who makes a Sh
     expect(answer.message ?? "").not.toContain("aHVudGVyMg==");
   });
 
-  it("reads who, what and why in the refusal", async () => {
+  it("gets a refusal that names the user, the projects and the missing right", async () => {
     const { message } = await create(tenant, to(pay));
     expect(message).toMatch(
       new RegExp(
@@ -293,12 +293,12 @@ describe.skipIf(!inject("hasPolicies"))(
       );
     });
 
-    it("may change data and labels of what somebody else shares", async () => {
+    it("may change data and labels of a SharedSecret that another user shares", async () => {
       const body = { metadata: { labels: { a: "b" } }, spec: { data: { password: "c2VzYW1l" } } };
       expect(await update(tenant, to(`${pay}, *`), body)).toMatchObject({ code: 200 });
     });
 
-    it("is not in the way of the controller, which writes finalizers and status", async () => {
+    it("does not block the controller, which writes finalizers and status", async () => {
       const controller = latchkeyAccount("latchkey-controller");
       const body = { metadata: { finalizers: ["management.service/cleanup"] } };
       expect(await update(controller, to(`${pay}, *`), body)).toMatchObject({
@@ -309,7 +309,7 @@ describe.skipIf(!inject("hasPolicies"))(
   },
 );
 
-it("metadata of a SharedSecret does not pass through its status", async () => {
+it("metadata of a SharedSecret cannot be changed through its status", async () => {
   const name = unique("shared");
   const body = {
     apiVersion: "management.service/v1",

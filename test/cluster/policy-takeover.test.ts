@@ -62,76 +62,81 @@ function apply(by: Caller, name: string, spec: object): Promise<Answer> {
 const stored = (name: string): Promise<Answer> =>
   arrange({ method: "GET", path: `${collection}/${name}` });
 
-describe.skipIf(!inject("hasPolicies"))("who has squatted the name of a key", () => {
-  it.for<[string, object, object]>([
-    ["the user alone", {}, { user: ciAdmin }],
-    ["the user and a plain key", {}, { user: ciAdmin, key: "the-key-of-the-deployer" }],
-    [
-      "the user and the very digest that is stored",
-      { key: digest("a") },
-      { user: ciAdmin, key: digest("a") },
-    ],
-    ["a plain key alone", { user: bob.user }, { key: "the-key-of-the-deployer" }],
-    ["the subject", {}, { subject: ciAdmin }],
-    ["the team", {}, { team: ciAdmin }],
-    ["groups", { user: bob.user }, { groups: ["admins"] }],
-    ["groups of an identity", { user: bob.user }, { identity: { groups: ["admins"] } }],
-  ])("gains nothing when a deployer applies %s", async ([, spec, applied]) => {
-    const name = await squatted(spec);
-    const before = await stored(name);
-    const answer = await apply(deployer, name, applied);
-    expect(answer).toMatchObject(
-      answered(
-        403,
-        `"${bob.user}" created it and may know its key; take it over by setting spec.key to a new digest`,
-      ),
-    );
-    expect(answer.message).not.toMatch(/the-key-of|sha256:[a-z]/);
-    expect((await stored(name)).spec).toEqual(before.spec);
-  });
-
-  it("loses the object to who applies a new digest", async () => {
-    const [name, key] = [await squatted(), digest("a")];
-    const answer = await apply(deployer, name, { user: ciAdmin, key });
-    expect(answer).toMatchObject({ code: 200, spec: { user: ciAdmin, key } });
-    expect(answer.metadata.annotations).toEqual({
-      [requester]: deployer.user,
-      [`${requester}-uid`]: deployer.uid,
-      [`${requester}-groups`]: `${deployer.groups[0]}\nsystem:authenticated`,
-      "management.service/former-requester": bob.user,
+describe.skipIf(!inject("hasPolicies"))(
+  "a user who created a key under the name that another user needs",
+  () => {
+    it.for<[string, object, object]>([
+      ["the user alone", {}, { user: ciAdmin }],
+      ["the user and a plain key", {}, { user: ciAdmin, key: "the-key-of-the-deployer" }],
+      [
+        "the user and the very digest that is stored",
+        { key: digest("a") },
+        { user: ciAdmin, key: digest("a") },
+      ],
+      ["a plain key alone", { user: bob.user }, { key: "the-key-of-the-deployer" }],
+      ["the subject", {}, { subject: ciAdmin }],
+      ["the team", {}, { team: ciAdmin }],
+      ["groups", { user: bob.user }, { groups: ["admins"] }],
+      ["groups of an identity", { user: bob.user }, { identity: { groups: ["admins"] } }],
+    ])("gains nothing when a deployer applies %s", async ([, spec, applied]) => {
+      const name = await squatted(spec);
+      const before = await stored(name);
+      const answer = await apply(deployer, name, applied);
+      expect(answer).toMatchObject(
+        answered(
+          403,
+          `"${bob.user}" created it and may know its key; take it over by setting spec.key to a new digest`,
+        ),
+      );
+      expect(answer.message).not.toMatch(/the-key-of|sha256:[a-z]/);
+      expect((await stored(name)).spec).toEqual(before.spec);
     });
-    expect(await apply(deployer, name, { user: ciAdmin, key, groups: ["admins"] })).toMatchObject({
-      code: 200,
-    });
-  });
 
-  it("reads no plain key of who has taken the object over, while the grant may still stand", async () => {
-    const name = await squatted();
-    expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject({
-      code: 200,
+    it("loses the object to the user who applies a new digest", async () => {
+      const [name, key] = [await squatted(), digest("a")];
+      const answer = await apply(deployer, name, { user: ciAdmin, key });
+      expect(answer).toMatchObject({ code: 200, spec: { user: ciAdmin, key } });
+      expect(answer.metadata.annotations).toEqual({
+        [requester]: deployer.user,
+        [`${requester}-uid`]: deployer.uid,
+        [`${requester}-groups`]: `${deployer.groups[0]}\nsystem:authenticated`,
+        "management.service/former-requester": bob.user,
+      });
+      expect(await apply(deployer, name, { user: ciAdmin, key, groups: ["admins"] })).toMatchObject(
+        {
+          code: 200,
+        },
+      );
     });
-    expect(
-      await apply(deployer, name, { user: ciAdmin, key: "the-key-of-the-deployer" }),
-    ).toMatchObject(answered(403, `"${bob.user}" can read it until`));
-  });
 
-  it("is named in a warning to everybody else who changes the object", async () => {
-    const name = await squatted();
-    const warned = (part: string) => ({ code: 200, warnings: [expect.stringContaining(part)] });
-    expect(await apply(deployer, name, { displayName: "mine" })).toMatchObject(
-      warned(`"${name}" was created by "${bob.user}", who may know its key`),
-    );
-    expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject(
-      warned(`you take over OwnedAccessKey "${name}" from "${bob.user}"`),
-    );
-    expect(
-      await apply(deployer, name, { user: ciAdmin, key: digest("b"), displayName: "mine" }),
-    ).toMatchObject({ code: 200, warnings: [] });
-  });
-});
+    it("cannot read a plain key that the new requester sets while the old grant may exist", async () => {
+      const name = await squatted();
+      expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject({
+        code: 200,
+      });
+      expect(
+        await apply(deployer, name, { user: ciAdmin, key: "the-key-of-the-deployer" }),
+      ).toMatchObject(answered(403, `"${bob.user}" can read it until`));
+    });
+
+    it("is named in a warning to other users who change the object", async () => {
+      const name = await squatted();
+      const warned = (part: string) => ({ code: 200, warnings: [expect.stringContaining(part)] });
+      expect(await apply(deployer, name, { displayName: "mine" })).toMatchObject(
+        warned(`"${name}" was created by "${bob.user}", who may know its key`),
+      );
+      expect(await apply(deployer, name, { user: ciAdmin, key: digest("b") })).toMatchObject(
+        warned(`you take over OwnedAccessKey "${name}" from "${bob.user}"`),
+      );
+      expect(
+        await apply(deployer, name, { user: ciAdmin, key: digest("b"), displayName: "mine" }),
+      ).toMatchObject({ code: 200, warnings: [] });
+    });
+  },
+);
 
 describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
-  it("needs the right to act as whom the key has been for", async () => {
+  it("needs the right to impersonate the former user of the key", async () => {
     const plain: Caller = { user: unique("plain"), groups: [unique("updaters")] };
     await allow({ kind: "User", name: plain.user ?? "" }, [
       {
@@ -147,7 +152,7 @@ describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
     expect((await stored(name)).metadata.annotations).toMatchObject({ [requester]: deployer.user });
   });
 
-  it("leaves nothing to who had it", async () => {
+  it("leaves no rights to the former requester", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
     expect(await apply(other, name, { user: ciAdmin, key: digest("b") })).toMatchObject({
       code: 200,
@@ -161,7 +166,7 @@ describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
     });
   });
 
-  it("is no matter of the fields that another may change under impersonate, or freely", async () => {
+  it("does not happen when another user changes ttl, scope or disabled", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a"), ttl: 60 }, deployer);
     expect(
       await apply(other, name, { ttl: 120, scope: { projects: [{ project: "web" }] } }),
@@ -170,7 +175,7 @@ describe.skipIf(!inject("hasPolicies"))("taking a key over", () => {
     expect((await stored(name)).metadata.annotations).toMatchObject({ [requester]: deployer.user });
   });
 
-  it("is written into no object by its annotations", async () => {
+  it("cannot be done by writing annotations", async () => {
     const name = await squatted({ user: ciAdmin, key: digest("a") }, deployer);
     const annotations = {
       [requester]: other.user,

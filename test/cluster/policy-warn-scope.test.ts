@@ -28,7 +28,7 @@ async function warningsOf(kind: keyof typeof scopeOf, scope: unknown): Promise<r
 
 describe
   .skipIf(!inject("hasPolicies"))
-  .concurrent("a scope that cannot mean what was meant is accepted with a warning", () => {
+  .concurrent("a scope with a probable mistake is accepted with a warning", () => {
     it.each<[string, unknown, string]>([
       ["a glob of projects", { projects: [{ project: "web-*" }] }, '"web-*" covers nothing'],
       ["a glob of spaces", { spaces: [{ project: "web", space: "b*" }] }, '"b*" covers nothing'],
@@ -49,7 +49,7 @@ describe
       expect(await warningsOf("OwnedAccessKey", scope)).toEqual([expect.stringContaining(warning)]);
     });
 
-    it("a direct token's, that nobody enforces", async () => {
+    it("the scope of a direct token, which connected clusters do not enforce", async () => {
       expect(
         await warningsOf("DirectClusterEndpointToken", { projects: [{ project: "web" }] }),
       ).toEqual([
@@ -59,7 +59,7 @@ describe
       ]);
     });
 
-    it("and what means what it says, without one", async () => {
+    it("a scope without a mistake is accepted without a warning", async () => {
       const scope = {
         projects: [{ project: "*" }],
         rules: [

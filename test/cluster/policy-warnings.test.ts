@@ -110,7 +110,7 @@ describe.skipIf(!inject("hasPolicies"))("a namespace that would get no copies", 
     expect(await warnings(dry, { object: sent })).toEqual(expected);
   });
 
-  it("is not warned of again by a change of something else", async () => {
+  it("gets no second warning when something else changes", async () => {
     const { metadata, ...rest } = object({ [annotations.sync]: "true" });
     expect(await warnings(["create"], { object: { ...rest, metadata } })).toHaveLength(1);
     expect(await warnings(["label", "namespace", metadata.name, "a=b"])).toEqual([]);
@@ -191,7 +191,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     expect(await warnings(dry, { object: sent })).toEqual(expected);
   });
 
-  it("is warned of what a write changes alone", async () => {
+  it("gets warnings only about what a write changes", async () => {
     const name = unique("warned");
     const wrong = { owner: { usr: "ops" }, access: [{ verbs: ["delete"] }] };
     expect(
@@ -221,7 +221,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     ).toHaveLength(1);
   });
 
-  it("is warned of client-side apply, which repeats the data, at each such write", async () => {
+  it("gets a warning at each client-side apply, which repeats the data in an annotation", async () => {
     const name = unique("warned");
     const says = expect.stringContaining(
       `metadata.annotations[${lastApplied}] contains spec.data because of client-side apply; use kubectl apply --server-side`,
@@ -241,7 +241,7 @@ describe.skipIf(!inject("hasPolicies"))("a SharedSecret", () => {
     ).toEqual([]);
   });
 
-  it("whose name somebody else took first warns who sets its data", async () => {
+  it("with another user as first owner warns users who set its data", async () => {
     const name = unique("squatted");
     // bob lets himself in, and waits for alice's data.
     expect(
@@ -311,7 +311,7 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
     expect(said.join("\n")).not.toMatch(/canary|older/);
   });
 
-  it("are warned of when they are new, and not at every change", async () => {
+  it("cause a warning when they are new, and not at every change", async () => {
     const name = unique("warned");
     const about = async (patch: object) =>
       (
@@ -330,7 +330,7 @@ describe.skipIf(!inject("hasPolicies"))("deprecated fields", () => {
     expect(await about({ spec: { parent: "another" } })).toEqual([deprecated[0]]);
   });
 
-  it("a key in the annotation of client-side apply is warned of, a digest is not", async () => {
+  it("a key in the annotation of client-side apply causes a warning, a digest does not", async () => {
     const says = expect.stringContaining(
       `metadata.annotations[${lastApplied}] contains a secret of spec.key or spec.oidcLogin`,
     );

@@ -70,13 +70,13 @@ describe.skipIf(!inject("hasPolicies")).each(kinds)(
       expect(await create(object([["*"], ["*"]]))).toMatchObject({ code: 201 });
     });
 
-    it("do not have to be short to be checked", async () => {
+    it("are checked at any length", async () => {
       const entries = Array.from({ length: 63 }, (_, index) => `kind${index}/*`);
       expect(await create(object([[...entries, "pods"]]))).toMatchObject({ code: 201 });
       expect(await create(object([[...entries, "*/scale"]]))).toMatchObject({ code: 403 });
     });
 
-    it("are no hindrance to an update that leaves them alone", async () => {
+    it("do not block an update that leaves them unchanged", async () => {
       const { metadata } = await arrange({
         method: "POST",
         path: `${api}/${plural}`,

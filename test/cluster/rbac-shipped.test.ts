@@ -66,7 +66,7 @@ async function may({ user, groups }: Caller, resourceAttributes: Access): Promis
 
 describe("the shipped roles", () => {
   it.each(roles)(
-    "$kind $metadata.name lists what it allows and hands out no rights that it does not hold",
+    "$kind $metadata.name lists what it allows, and cannot grant rights that it does not have",
     ({ rules = [] }) => {
       for (const { apiGroups = [], resources = [], verbs } of rules) {
         expect([...apiGroups, ...resources, ...verbs].filter((word) => word.includes("*"))).toEqual(
@@ -88,7 +88,7 @@ describe("the shipped roles", () => {
     ]);
   });
 
-  it("bind nobody but the controller and the webhook", () => {
+  it("are bound only to the controller and the webhook", () => {
     const subjects = shipped.flatMap((manifest) => manifest.subjects ?? []).map(({ name }) => name);
     expect([...new Set(subjects)]).toEqual(["latchkey-controller", "latchkey-webhook"]);
   });
@@ -311,7 +311,7 @@ describe.each(["controller", "webhook"])("what config/%s ships", (directory) => 
     expect(answer).toMatchObject({ code: 201 });
   });
 
-  it("is understood by the API server", async () => {
+  it("is accepted by the API server", async () => {
     const said = await kubectl(inject("controlPlane"), [
       "apply",
       "--server-side",

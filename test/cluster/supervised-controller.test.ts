@@ -44,7 +44,7 @@ describe("a supervised controller", () => {
     expect(stdout).toBe("system:serviceaccount:latchkey-system:latchkey-controller");
   });
 
-  it("comes back on its port after SIGKILL, and the pid file follows", async () => {
+  it("restarts on its port after SIGKILL, and updates the pid file", async () => {
     const killed = controller.pid;
     controller.kill("SIGKILL");
     const pid = await eventually(
