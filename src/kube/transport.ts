@@ -78,40 +78,66 @@ const bigBytes = 128 * 1024;
 
 /** A transport over keep-alive HTTP/1.1: one pool for requests and one for watches. */
 export function createTransport(options: TransportOptions): Transport {
-  const { credentials } = options;
-  const origin = new URL(credentials.server);
-  const prefix = origin.pathname.replace(/\/$/, "");
-  const shared = {
-    allowH2: false,
-    keepAliveTimeout: idleConnectionMs,
-    connect: { ...credentials.tls },
-  };
-  const requests = new Pool(origin.origin, {
-    ...shared,
-    connections: options.connections,
-    pipelining: 1,
-  }).compose(leaderCheck(options));
-  const watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
-  const { connections: limit, clock, onLimit } = options;
-  const gate = new AdaptiveLimiter<ApiResponse>({
-    limit,
-    clock,
-    retryAfter: asksToWait,
-    ...(onLimit === undefined ? {} : { onLimit }),
-  });
+  return new PooledTransport(options);
+}
 
-  async function send(call: ApiRequest): Promise<ApiResponse> {
-    const authorization = await credentials.authorization();
+class PooledTransport implements Transport {
+  readonly #options: TransportOptions;
+  readonly #requests: Dispatcher;
+  readonly #watches: Pool;
+  readonly #prefix: string;
+  readonly #limiter: AdaptiveLimiter<ApiResponse>;
+
+  constructor(options: TransportOptions) {
+    const { credentials, connections, clock, onLimit } = options;
+    const origin = new URL(credentials.server);
+    const shared = {
+      allowH2: false,
+      keepAliveTimeout: idleConnectionMs,
+      connect: { ...credentials.tls },
+    };
+    this.#options = options;
+    this.#prefix = origin.pathname.replace(/\/$/, "");
+    this.#requests = new Pool(origin.origin, { ...shared, connections, pipelining: 1 }).compose(
+      leaderCheck(options),
+    );
+    this.#watches = new Pool(origin.origin, { ...shared, connections: null, bodyTimeout: 0 });
+    this.#limiter = new AdaptiveLimiter<ApiResponse>({
+      limit: connections,
+      clock,
+      retryAfter: asksToWait,
+      ...(onLimit === undefined ? {} : { onLimit }),
+    });
+  }
+
+  request(call: ApiRequest): Promise<ApiResponse> {
+    return this.#observed(call, () =>
+      this.#limiter.run(() =>
+        this.#withinBudget(call, () => this.#authorized(() => this.#send(call))),
+      ),
+    );
+  }
+
+  stream(call: ApiRequest): Promise<StreamingResponse> {
+    return this.#observed(call, () => this.#authorized(() => this.#open(call)));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#requests.destroy(), this.#watches.destroy()]);
+  }
+
+  async #send(call: ApiRequest): Promise<ApiResponse> {
+    const authorization = await this.#options.credentials.authorization();
     // Asked after the credential, which may take its time.
-    const allowedMs = timeAllowed(call, options);
+    const allowedMs = timeAllowed(call, this.#options);
     const timeout = new AbortController();
-    const stopClock = options.clock.wakeAfter(allowedMs, () => timeout.abort());
+    const stopClock = this.#options.clock.wakeAfter(allowedMs, () => timeout.abort());
     try {
-      const answer = await requests.request({
+      const answer = await this.#requests.request({
         method: call.method,
-        path: prefix + call.path,
+        path: this.#prefix + call.path,
         headers: headersOf(call, authorization),
-        ...(call.body === undefined ? {} : { body: await encoded(call.body) }),
+        ...(call.body === undefined ? {} : { body: await this.#encoded(call.body) }),
         // Otherwise undici closes the connection after every DELETE that has a body.
         reset: false,
         signal: timeout.signal,
@@ -127,66 +153,53 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  return {
-    request: (call) =>
-      observed(call, () => gate.run(() => withinBudget(call, () => authorized(() => send(call))))),
-    stream(call) {
-      return observed(call, () =>
-        authorized(async () => {
-          const authorization = await credentials.authorization();
-          const answer = await watches.request({
-            method: call.method,
-            path: prefix + call.path,
-            headers: headersOf(call, authorization),
-            ...(call.signal === undefined ? {} : { signal: call.signal }),
-          });
-          // An answer that is not the stream is read at once, or its socket would stay open.
-          const chunks =
-            answer.statusCode === 200
-              ? answer.body
-              : [Buffer.from(await answer.body.arrayBuffer())];
-          return { status: answer.statusCode, chunks };
-        }),
-      );
-    },
-    async close() {
-      await Promise.all([requests.destroy(), watches.destroy()]);
-    },
-  };
+  async #open(call: ApiRequest): Promise<StreamingResponse> {
+    const authorization = await this.#options.credentials.authorization();
+    const answer = await this.#watches.request({
+      method: call.method,
+      path: this.#prefix + call.path,
+      headers: headersOf(call, authorization),
+      ...(call.signal === undefined ? {} : { signal: call.signal }),
+    });
+    // An answer that is not the stream is read at once, or its socket would stay open.
+    const chunks =
+      answer.statusCode === 200 ? answer.body : [Buffer.from(await answer.body.arrayBuffer())];
+    return { status: answer.statusCode, chunks };
+  }
 
   /** What weighs little is not worth a wait. */
-  async function encoded(body: unknown): Promise<string> {
-    const { yielder } = options;
+  async #encoded(body: unknown): Promise<string> {
+    const { yielder } = this.#options;
     return yielder === undefined || bodySize(body) < bigBytes
       ? encodeBody(body)
       : yielder.run(() => encodeBody(body));
   }
 
-  function withinBudget<T>(call: ApiRequest, work: () => Promise<T>): Promise<T> {
-    return options.bodies === undefined ? work() : options.bodies.within(bytesOf(call), work);
+  #withinBudget<T>(call: ApiRequest, work: () => Promise<T>): Promise<T> {
+    return this.#options.bodies === undefined
+      ? work()
+      : this.#options.bodies.within(bytesOf(call), work);
   }
 
   /** A 401 means that nothing was done: the credential is read afresh and tried once more. */
-  async function authorized<T extends { readonly status: number }>(
-    attempt: () => Promise<T>,
-  ): Promise<T> {
+  async #authorized<T extends { readonly status: number }>(attempt: () => Promise<T>): Promise<T> {
     const first = await attempt();
     if (first.status !== 401) return first;
-    credentials.forget();
+    this.#options.credentials.forget();
     return attempt();
   }
 
-  async function observed<T extends { readonly status: number }>(
+  async #observed<T extends { readonly status: number }>(
     call: ApiRequest,
     work: () => Promise<T>,
   ): Promise<T> {
     try {
       const answer = await work();
-      options.onResponse?.({ method: call.method, code: String(answer.status) });
+      this.#options.onResponse?.({ method: call.method, code: String(answer.status) });
       return answer;
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      options.onResponse?.({ method: call.method, code: "<error>" });
+      this.#options.onResponse?.({ method: call.method, code: "<error>" });
       throw networkError(call, error);
     }
   }
