@@ -13,6 +13,7 @@ import type { RequestLocation } from "../domain/scope/request.ts";
 import type { ScopeRoles } from "../domain/scope/roles.ts";
 import { isFresh, staleReason, type WatchReading, watchReadings } from "../kube/freshness.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
+import type { ReadStore } from "../kube/store.ts";
 import { accessKeyCacheEntry } from "../tokens/access-key.ts";
 import { presentedKey } from "../tokens/presented-key.ts";
 import { accessKeyCodec } from "./access-key-codec.ts";
@@ -68,47 +69,16 @@ const noConditions = [] as const;
 /** Creates the access key cache; watches start with `run`. */
 export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): AccessKeyCache {
   const counts = new RequesterCounts();
-  const keys = new Informer<ObservedAccessKey>(
-    {
-      listOptions: { resource: resources.ownedAccessKeys },
-      parse: (raw) => ({ ...accessKeyCacheEntry(raw), status: noStatus, conditions: noConditions }),
-      indexers: { ...keyIndexers, [refIndex]: ({ metadata }) => referencedSecrets(metadata) },
-      codec: accessKeyCodec,
-      onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
-    },
-    deps,
-  );
-  const namespaces = new Informer<Metadata>(
-    {
-      listOptions: { resource: resources.namespaces, metadataOnly: true },
-      parse: parseMetadata,
-      onChange: () => {},
-    },
-    deps,
-  );
+  const keys = keyInformer(deps, counts);
+  const namespaces = namespaceInformer(deps);
   let roles: ScopeRoles | undefined;
-  const clusterRoles = new Informer<ObservedRole>(
-    {
-      listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
-      parse: parseRole,
-      indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
-      onChange: () => (roles = undefined),
-    },
-    deps,
-  );
+  const clusterRoles = scopeRoleInformer(deps, () => (roles = undefined));
   const policies = requesterPolicyInformers(deps, () => {});
   const all = [keys, namespaces, clusterRoles, ...policies.informers];
 
   const byIndex = (index: string): readonly ObservedAccessKey[] =>
     keys.store.by(keyIndexes.keyIndex, index);
   const views = createKeyResolver({ keys: keys.store, policies: policies.stores, config });
-
-  function rolesByName(): ScopeRoles {
-    const { store } = clusterRoles;
-    const rulesOf = (name: string): readonly PolicyRule[] =>
-      store.by(roleIndex, name).flatMap(({ rules }) => rules);
-    return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
-  }
 
   return {
     run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
@@ -138,11 +108,53 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
     references: (secret) => keys.store.by(refIndex, secret).length > 0,
     observe: (answer) => keys.observe(answer),
     locationOf: (namespace) => locationOf(namespaces.store.get(namespace)?.labels),
-    roles: () => (roles ??= rolesByName()),
+    roles: () => (roles ??= rolesByName(clusterRoles.store)),
   };
 }
 
 function referencedSecrets({ annotations }: Metadata): readonly string[] {
   const ref = connectorDataRef(annotations);
   return ref === undefined ? [] : [ref.secret];
+}
+
+function keyInformer(deps: InformerDeps, counts: RequesterCounts): Informer<ObservedAccessKey> {
+  return new Informer<ObservedAccessKey>(
+    {
+      listOptions: { resource: resources.ownedAccessKeys },
+      parse: (raw) => ({ ...accessKeyCacheEntry(raw), status: noStatus, conditions: noConditions }),
+      indexers: { ...keyIndexers, [refIndex]: ({ metadata }) => referencedSecrets(metadata) },
+      codec: accessKeyCodec,
+      onChange: ({ before, after }) => counts.note(before?.metadata, after?.metadata),
+    },
+    deps,
+  );
+}
+
+function namespaceInformer(deps: InformerDeps): Informer<Metadata> {
+  return new Informer<Metadata>(
+    {
+      listOptions: { resource: resources.namespaces, metadataOnly: true },
+      parse: parseMetadata,
+      onChange: () => {},
+    },
+    deps,
+  );
+}
+
+function scopeRoleInformer(deps: InformerDeps, onChange: () => void): Informer<ObservedRole> {
+  return new Informer<ObservedRole>(
+    {
+      listOptions: { resource: resources.clusterRoles, labelSelector: labels.scopeRole },
+      parse: parseRole,
+      indexers: { [roleIndex]: ({ metadata }) => [metadata.labels[labels.scopeRole] ?? ""] },
+      onChange,
+    },
+    deps,
+  );
+}
+
+function rolesByName(store: ReadStore<ObservedRole>): ScopeRoles {
+  const rulesOf = (name: string): readonly PolicyRule[] =>
+    store.by(roleIndex, name).flatMap(({ rules }) => rules);
+  return new Map([...store.namesIn(roleIndex)].map((name) => [name, rulesOf(name)]));
 }

@@ -51,61 +51,13 @@ const requestTimeoutMs = 30_000;
 
 /** Builds a controller process without its HTTP server; nothing runs yet. */
 export function assembleController(options: AssemblyOptions, deps: AssemblyDeps): Assembly {
-  const { credentials, clock, random, log, metrics } = deps;
-  const host = new URL(credentials.server).host;
-  const transports: Transport[] = [];
+  const { clock, random, log, metrics } = deps;
   const yielder = new Yielder(clock);
-  const open = (
-    rest: Pick<TransportOptions, "bodies" | "connections" | "fence" | "onLimit"> & {
-      readonly timeoutMs?: number;
-    },
-  ): Transport => {
-    const transport = createTransport({
-      credentials,
-      clock,
-      yielder,
-      timeoutMs: requestTimeoutMs,
-      onResponse: (seen) => metrics.request({ ...seen, host }),
-      ...rest,
-    });
-    transports.push(transport);
-    return transport;
-  };
-
-  // Renewals have a connection of their own: they must neither be fenced nor wait behind anything.
-  // A socket that hangs may use up half of the deadline, so that another try is left.
-  const leaseClient = createClient(
-    open({ connections: 1, timeoutMs: options.lease.renewDeadline / 2 }),
-    fieldManager,
-  );
-  const lease = { namespace: options.namespace, name: ownObjects.lease };
-  const election = new LeaderElection({
-    client: leaseClient,
-    clock,
-    random,
-    log,
-    metrics,
-    lease,
-    identity: options.identity,
-    times: options.lease,
-  });
-
-  // Copies have connections of their own: kube-apiserver may take 100 ms over one write of a
-  // RoleBinding, and a hundredth over a Secret's.
-  const bodies = new BodyLimiter(options.maximumBodyBytesInFlight);
-  const openFenced = (pool: RequestPool): Transport => {
-    metrics.requestLimit(pool, options.writers);
-    return open({
-      bodies,
-      connections: options.writers,
-      fence: () => election.remainingMs(),
-      onLimit: (limit) => metrics.requestLimit(pool, limit),
-    });
-  };
-  const [copies, rest] = [openFenced("copies"), openFenced("rest")];
-  const eventClient = createClient(open({ connections: 2 }), fieldManager);
+  const transports = new Transports(deps, yielder);
+  const election = newElection(options, transports, deps);
+  const [copies, rest] = openFenced(options, transports, { election, metrics });
   const events = new EventRecorder({
-    client: eventClient,
+    client: createClient(transports.open({ connections: 2 }), fieldManager),
     clock,
     log,
     reporter: `${group}/latchkey`,
@@ -135,8 +87,87 @@ export function assembleController(options: AssemblyOptions, deps: AssemblyDeps)
       return end;
     },
     async close() {
-      await Promise.all(transports.map((transport) => transport.close()));
+      await transports.close();
       await followed;
     },
   };
+}
+
+/** The transports of a process, which are closed together. */
+class Transports {
+  readonly #deps: AssemblyDeps;
+  readonly #yielder: Yielder;
+  readonly #opened: Transport[] = [];
+
+  constructor(deps: AssemblyDeps, yielder: Yielder) {
+    this.#deps = deps;
+    this.#yielder = yielder;
+  }
+
+  open(
+    rest: Pick<TransportOptions, "bodies" | "connections" | "fence" | "onLimit"> & {
+      readonly timeoutMs?: number;
+    },
+  ): Transport {
+    const { credentials, clock, metrics } = this.#deps;
+    const { host } = new URL(credentials.server);
+    const transport = createTransport({
+      credentials,
+      clock,
+      yielder: this.#yielder,
+      timeoutMs: requestTimeoutMs,
+      onResponse: (seen) => metrics.request({ ...seen, host }),
+      ...rest,
+    });
+    this.#opened.push(transport);
+    return transport;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#opened.map((transport) => transport.close()));
+  }
+}
+
+/**
+ * Renewals have a connection of their own: they must neither be fenced nor wait behind anything. A
+ * socket that hangs may use up half of the deadline, so that another try is left.
+ */
+function newElection(
+  { namespace, identity, lease: times }: AssemblyOptions,
+  transports: Transports,
+  { clock, random, log, metrics }: AssemblyDeps,
+): LeaderElection {
+  const transport = transports.open({ connections: 1, timeoutMs: times.renewDeadline / 2 });
+  return new LeaderElection({
+    client: createClient(transport, fieldManager),
+    clock,
+    random,
+    log,
+    metrics,
+    lease: { namespace, name: ownObjects.lease },
+    identity,
+    times,
+  });
+}
+
+/**
+ * The transports that the Lease fences. Copies have connections of their own: kube-apiserver may
+ * take 100 ms over one write of a RoleBinding, and a hundredth over a Secret's.
+ */
+function openFenced(
+  { writers, maximumBodyBytesInFlight }: AssemblyOptions,
+  transports: Transports,
+  { election, metrics }: { readonly election: LeaderElection; readonly metrics: Metrics },
+): readonly [copies: Transport, rest: Transport] {
+  const bodies = new BodyLimiter(maximumBodyBytesInFlight);
+  const open = (pool: RequestPool): Transport => {
+    metrics.requestLimit(pool, writers);
+    return transports.open({
+      bodies,
+      connections: writers,
+      fence: () => election.remainingMs(),
+      onLimit: (limit) => metrics.requestLimit(pool, limit),
+    });
+  };
+  return [open("copies"), open("rest")];
 }

@@ -72,21 +72,11 @@ export function createInformers(
     digestOf,
     reconcilers: kinds.flatMap(({ reconciler }) => reconciler ?? []),
     current: (signal) => untilFresh(all, { clock: deps.clock, signal }),
-    async run(signal) {
-      const listed = async (after: readonly Resource[] = []): Promise<void> =>
-        void (await Promise.all(
-          kinds
-            .filter(({ listOptions }) => after.includes(listOptions.resource))
-            .map(({ informer }) => informer.synced),
-        ));
-      await Promise.all([
+    run: async (signal) =>
+      void (await Promise.all([
         ...policies.informers.map((informer) => informer.run(signal)),
-        ...kinds.map(async ({ informer, listedAfter }) => {
-          await Promise.race([listed(listedAfter), aborted(signal)]);
-          await informer.run(signal);
-        }),
-      ]);
-    },
+        ...kinds.map((kind) => runInOrder(kind, kinds, signal)),
+      ])),
     async enqueueAll(enqueuer) {
       for (const { enqueueAll } of kinds) await enqueueAll?.(enqueuer);
     },
@@ -124,6 +114,21 @@ interface WatchedKindInformer extends Pick<
     Informer<unknown>,
     "resource" | "store" | "watchState" | "synced" | "run" | "observe" | "refresh"
   >;
+}
+
+/** Follows a kind once those are listed that it is listed after. */
+async function runInOrder(
+  { informer, listedAfter = [] }: WatchedKindInformer,
+  kinds: readonly WatchedKindInformer[],
+  signal: AbortSignal,
+): Promise<void> {
+  const listed = Promise.all(
+    kinds
+      .filter(({ listOptions }) => listedAfter.includes(listOptions.resource))
+      .map((kind) => kind.informer.synced),
+  );
+  await Promise.race([listed, aborted(signal)]);
+  await informer.run(signal);
 }
 
 function informerOf<T>(

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { conditionTypes, reasons } from "../../src/api/conditions.ts";
 import { commands } from "../../src/cli/app.ts";
-import { metricTable } from "../../src/runtime/metrics.ts";
+import { metricTable } from "../../src/runtime/metric-table.ts";
 import { flagOf, type Option, variableOf } from "../../src/runtime/options.ts";
 import { sourceFiles } from "./source-files.ts";
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createMetrics, metricTable } from "../../src/runtime/metrics.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { metricTable } from "../../src/runtime/metric-table.ts";
 
 test("a controller counts its passes by result, their seconds, failures and bugs", async () => {
   const metrics = createMetrics();

@@ -1,5 +1,5 @@
 import { annotations, labels } from "../../api/names.ts";
-import { byAge, type Metadata, type ObjectRef } from "../../api/object.ts";
+import { byAge, type Manifest, type Metadata, type ObjectRef } from "../../api/object.ts";
 import { resources } from "../../api/resources.ts";
 import type { SecretData } from "../../api/shared-secret.ts";
 import {
@@ -182,31 +182,23 @@ export function targetSteps(
           },
         ],
       ];
-    case "to-recreate": {
-      const create = {
-        resource: resources.secrets,
-        object: copyManifest(withData(state, data), target),
-      };
-      return [
-        [{ do: "dry-run-create", ...create }],
-        [deleteWrite(resources.secrets, state.copy)],
-        [{ do: "create", ...create }],
-      ];
-    }
+    case "to-recreate":
+      return recreateSteps(copyManifest(withData(state, data), target), state.copy);
     case "stuck":
-      return state.copy.metadata.annotations[annotations.syncError] === state.why
-        ? []
-        : [
-            [
-              metadataPatch(state.copy.metadata, {
-                annotations: { [annotations.syncError]: state.why },
-              }),
-            ],
-          ];
+      return syncErrorSteps(state.copy, state.why);
     case "withdrawn":
     case "orphaned":
       return [[deleteWrite(resources.secrets, state.copy)]];
   }
+}
+
+function recreateSteps(object: Manifest, copy: ObservedCopy): readonly (readonly Write[])[] {
+  const create = { resource: resources.secrets, object };
+  return [
+    [{ do: "dry-run-create", ...create }],
+    [deleteWrite(resources.secrets, copy)],
+    [{ do: "create", ...create }],
+  ];
 }
 
 function withData(
@@ -224,11 +216,14 @@ function withData(
  */
 export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
   if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
-  const { metadata } = state.copy;
-  const text = why.slice(0, longestError);
-  return metadata.annotations[annotations.syncError] === text
+  return syncErrorSteps(state.copy, why.slice(0, longestError));
+}
+
+/** Writes the error on the copy, unless it is there. */
+function syncErrorSteps({ metadata }: ObservedCopy, error: string): readonly (readonly Write[])[] {
+  return metadata.annotations[annotations.syncError] === error
     ? []
-    : [[metadataPatch(metadata, { annotations: { [annotations.syncError]: text } })]];
+    : [[metadataPatch(metadata, { annotations: { [annotations.syncError]: error } })]];
 }
 
 const longestError = 1024;

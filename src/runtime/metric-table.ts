@@ -1,0 +1,101 @@
+/**
+ * Every metric beside those of the process; names as in controller-runtime and client-go where they
+ * have one.
+ */
+export const metricTable = {
+  reconciles: {
+    name: "controller_runtime_reconcile_total",
+    help: "Reconciles by controller and result.",
+    labelNames: ["controller", "result"],
+  },
+  reconcileSeconds: {
+    name: "controller_runtime_reconcile_time_seconds",
+    help: "Duration of a reconcile in seconds.",
+    labelNames: ["controller"],
+  },
+  reconcileErrors: {
+    name: "controller_runtime_reconcile_errors_total",
+    help: "Reconciles that failed and are requeued.",
+    labelNames: ["controller"],
+  },
+  reconcileBugs: {
+    name: "latchkey_reconcile_unexpected_errors_total",
+    help: "Reconciles that failed with an unexpected error, which is a bug.",
+    labelNames: ["controller"],
+  },
+  queueDepth: {
+    name: "workqueue_depth",
+    help: "Items in the queue.",
+    labelNames: ["name"],
+  },
+  queueAdds: {
+    name: "workqueue_adds_total",
+    help: "Items added to the queue.",
+    labelNames: ["name"],
+  },
+  queueRetries: {
+    name: "workqueue_retries_total",
+    help: "Items added to the queue again after a failure.",
+    labelNames: ["name"],
+  },
+  requests: {
+    name: "rest_client_requests_total",
+    help: "Requests to the API server; code is <error> when there was no response.",
+    labelNames: ["code", "method", "host"],
+  },
+  requestLimit: {
+    name: "latchkey_request_concurrency_limit",
+    help: "Maximum number of concurrent requests to the API server; below --write-concurrency after responses with status 429.",
+    labelNames: ["pool"],
+  },
+  reviews: {
+    name: "latchkey_reviews_total",
+    help: "Reviews from kube-apiserver by kind (token, access, admission) and result; malformed: the token is not an access key.",
+    labelNames: ["kind", "result"],
+  },
+  reviewSeconds: {
+    name: "latchkey_review_duration_seconds",
+    help: "Duration of a review from kube-apiserver in seconds.",
+    labelNames: ["kind"],
+  },
+  certificateEnd: {
+    name: "latchkey_certificate_expiry_timestamp_seconds",
+    help: "Expiry time of a certificate of the webhook in seconds since the epoch; it is renewed when a third of its validity remains.",
+    labelNames: ["certificate"],
+  },
+  certificateProblem: {
+    name: "latchkey_certificate_problem",
+    help: "1 while there is a problem with the certificates of the webhook, else 0. Problems: ca-changed (kube-apiserver has not presented a client certificate of the current CA), secret-missing and secret-unreadable (the webhook serves with the certificates in its memory).",
+    labelNames: ["problem"],
+  },
+  objects: {
+    name: "latchkey_objects",
+    help: "Objects by kind and by status and reason of a condition (Ready, and Synced of SharedSecrets); status is Unknown before the first reconcile. Every replica of the controller counts all of them.",
+    labelNames: ["kind", "condition", "status", "reason"],
+  },
+  syncTargets: {
+    name: "latchkey_sync_targets",
+    help: "Targets of SharedSecrets by state: synced, conflict (a Secret that is not managed by Latchkey), failed (a rejected write) and pending. Every replica of the controller counts all of them.",
+    labelNames: ["state"],
+  },
+  watchOpened: {
+    name: "latchkey_watch_opened_timestamp_seconds",
+    help: "Time when the API server last opened a watch of a resource, in seconds since the epoch; 0 if never.",
+    labelNames: ["resource"],
+  },
+  cacheFresh: {
+    name: "latchkey_cache_fresh",
+    help: "1 while the cache of the webhook is at most 30 seconds old, else 0; at 0 the webhook accepts no access key.",
+    labelNames: ["cache"],
+  },
+  httpRefusals: {
+    name: "latchkey_http_refusals_total",
+    help: "Connections and requests that a server refused, by server (http, webhook) and reason: connection (connection limit), too-large, too-slow and overloaded (request body).",
+    labelNames: ["server", "reason"],
+  },
+  leading: {
+    name: "leader_election_master_status",
+    help: "1 while this process holds the Lease, else 0.",
+    labelNames: ["name"],
+  },
+} as const;
