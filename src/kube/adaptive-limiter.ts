@@ -6,9 +6,9 @@ export interface AdaptiveLimiterOptions<T> {
   /** The most that are ever inside. */
   readonly limit: number;
   readonly clock: Pick<Clock, "wakeAfter">;
-  /** Milliseconds that a result asks everybody to wait; undefined when it says that all is well. */
+  /** Retry-after of a result, in milliseconds; undefined for a success. */
   readonly retryAfter: (result: T) => number | undefined;
-  /** Told how many may be inside now, when that changes. */
+  /** Called with the limit when it changes. */
   readonly onLimit?: (limit: number) => void;
 }
 
@@ -23,7 +23,7 @@ export class AdaptiveLimiter<T> {
   readonly #waiting = new Fifo<() => void>();
   #limit: number;
   #running = 0;
-  /** What entered before the last cut says nothing about it. */
+  /** Results of requests that started before the last reduction are ignored. */
   #decreases = 0;
   #isPaused = false;
 

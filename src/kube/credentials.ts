@@ -10,7 +10,7 @@ export interface TlsMaterial {
   readonly rejectUnauthorized: boolean;
 }
 
-/** How to reach the API server, and as whom. */
+/** Address of the API server, and credentials. */
 export interface Credentials {
   /** Origin and path prefix of the API server, without a trailing slash. */
   readonly server: string;

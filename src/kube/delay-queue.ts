@@ -6,7 +6,7 @@ interface Wait {
   readonly at: number;
 }
 
-/** How {@link DelayQueue} tells the time and whom it wakes. */
+/** The clock and the callback of a {@link DelayQueue}. */
 export interface DelayQueueOptions {
   /** The time line of all instants, in milliseconds. */
   readonly now: () => number;

@@ -24,8 +24,8 @@ export interface ServedKind {
  */
 export interface Discovery {
   /**
-   * Whether the objects of a resource are in namespaces, as far as the document in memory says;
-   * undefined: it does not know the resource.
+   * Whether a resource is namespaced, by the cached document; undefined if it does not contain the
+   * resource.
    */
   known(group: string, plural: string): Exclude<ResourceScope, "Unknown"> | undefined;
   /**
@@ -49,10 +49,7 @@ export interface DiscoveryDeps {
   readonly log: Pick<Logger, "warn">;
 }
 
-/**
- * A refresh begins at least this long after the one before it, however many unknown resources are
- * asked for.
- */
+/** Minimum time between the starts of two refreshes, for any number of unknown resources. */
 const spacingMs = 1_000;
 const refreshEveryMs = 60 * 60 * 1000;
 const retryEveryMs = 5_000;
@@ -96,7 +93,7 @@ export function createDiscovery({ transport, clock, log }: DiscoveryDeps): Disco
     known = index([...core, ...groups]);
   }
 
-  /** Resolves when a document has been read that was asked for after this call. */
+  /** Resolves when a document has been read with a request that was sent after this call. */
   function refreshed(): Promise<void> {
     return (waiting ??= refresh());
   }

@@ -44,7 +44,7 @@ const longestRedacted = 8 * 1024;
 // Shorter ones would blot out ordinary words, and the text would then tell what they are.
 const shortestRedacted = 3;
 
-/** Longer beginnings of secrets are not told apart. */
+/** Number of leading characters by which secrets are indexed. */
 const longestBeginning = 8;
 
 /**

@@ -26,7 +26,7 @@ export interface KubeErrorDetails {
    * `details.name` of the metav1.Status: present on a 404 only when the resource itself is served.
    */
   readonly objectName?: string;
-  /** Milliseconds that the server asks to wait (Retry-After). */
+  /** Retry-After of the response, in milliseconds. */
   readonly retryAfterMs?: number;
   /** The server's own sentence, without any value of the body that was sent. */
   readonly explanation?: string;
@@ -34,10 +34,7 @@ export interface KubeErrorDetails {
   readonly lacksPermission?: boolean;
 }
 
-/**
- * A request to the API server that failed; its message never holds a value of the body that was
- * sent.
- */
+/** A failed request to the API server; the message contains no value of the request body. */
 export class KubeError extends Error {
   readonly code: KubeErrorCode;
   readonly status: number;
@@ -62,7 +59,7 @@ export class KubeError extends Error {
   }
 }
 
-/** Whether the API server refused what was asked, so that another try alone does not mend it. */
+/** Whether the API server rejected the request, so that a retry alone does not succeed. */
 export function isRefusal(error: unknown): error is KubeError {
   return (
     isKubeError(error, "Forbidden", "Invalid", "BadRequest") &&
@@ -71,8 +68,8 @@ export function isRefusal(error: unknown): error is KubeError {
 }
 
 /**
- * Whether the API server rejected the object as such (validation, a policy, a quota): somebody has
- * to change something, and no machine failed.
+ * Whether the API server rejected the object (validation, policy, quota), which requires a change
+ * by a user.
  */
 export function isRejection(error: unknown): error is KubeError {
   return isRefusal(error) && !error.lacksPermission;

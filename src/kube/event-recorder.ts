@@ -34,8 +34,8 @@ export class EventRecorder {
   }
 
   /**
-   * Creates the Event unless it was told before or its object's budget (25, then 1 in 5 minutes) is
-   * spent.
+   * Creates the Event unless it was recorded before or the budget of its object (25, then 1 in 5
+   * minutes) is used up.
    */
   async record(event: Event<string>): Promise<void> {
     if (!this.#budget.tryTake(event.subject.uid)) return;
@@ -81,8 +81,8 @@ export class EventRecorder {
 }
 
 /**
- * A subject may be a whole metadata, of which an Event takes these three fields and the API server
- * refuses any other.
+ * Copies only these three fields: a subject may be whole metadata, and the API server rejects other
+ * fields.
  */
 function referenceTo({ namespace, name, uid }: Event["subject"]): Event["subject"] {
   return { ...(namespace === undefined ? {} : { namespace }), name, uid };

@@ -12,18 +12,18 @@ interface Expected {
 /** What {@link ExpectedEvents} needs. */
 export interface ExpectedEventsOptions {
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
-  /** When the watch last told of anything, in monotonic milliseconds. */
+  /** When the watch last delivered an event, in monotonic milliseconds. */
   readonly heardAt: () => number;
-  /** Told of an object that was written and of which a silent watch does not tell. */
+  /** Called with an object that was written and for which the watch delivers no event. */
   readonly onMissing: (key: Key) => void;
 }
 
-/** A watch that works tells of a write long before. */
+/** A working watch delivers the event of a write much earlier. */
 export const expectedEventMs = 2_000;
 
 /**
- * The writes of which a watch has not told yet. It tells in order, so the oldest and the newest
- * stand for all of them.
+ * Writes whose watch event has not arrived yet. Events arrive in order, so only the oldest and the
+ * newest are kept.
  */
 export class ExpectedEvents {
   readonly #options: ExpectedEventsOptions;
@@ -44,7 +44,7 @@ export class ExpectedEvents {
     this.#arm();
   }
 
-  /** The watch has told of everything up to this resourceVersion. */
+  /** Records that the watch has delivered all events up to this resourceVersion. */
   reached(resourceVersion: string | undefined): void {
     if (isBehind(resourceVersion, this.#oldest)) return;
     if (!isBehind(resourceVersion, this.#newest)) this.#newest = undefined;

@@ -51,7 +51,7 @@ export const provingWatchTimes: WatchTimes = {
 /** A watch that the API server does not end in time has lost its connection. */
 export const watchGraceMs = 5_000;
 
-/** How an informer stands; milliseconds of a monotonic clock. */
+/** The watch state of an informer; milliseconds of a monotonic clock. */
 export interface WatchState {
   readonly isSynced: boolean;
   /** When the API server last began to answer a watch; undefined: never. */
@@ -60,12 +60,12 @@ export interface WatchState {
   readonly freshForMs: number;
 }
 
-/** Whether the objects that an informer holds are proven to be those of a moment ago. */
+/** Whether the store of an informer is fresh. */
 export function isFresh({ isSynced, openedAt, freshForMs }: WatchState, now: number): boolean {
   return isSynced && openedAt !== undefined && now - openedAt < freshForMs;
 }
 
-/** Why a process that needs this kind is not ready; undefined when it is. */
+/** Why the store of this kind is not fresh; undefined when it is. */
 export function staleReason(plural: string, state: WatchState, now: number): string | undefined {
   if (isFresh(state, now)) return undefined;
   if (!state.isSynced) return `${plural} not synced yet`;
@@ -76,7 +76,7 @@ export function staleReason(plural: string, state: WatchState, now: number): str
 
 const pollMs = 200;
 
-/** Resolves when all these kinds are proven, or the signal aborts. */
+/** Resolves when all these stores are fresh, or the signal aborts. */
 export async function untilFresh(
   informers: readonly { readonly watchState: WatchState }[],
   {
@@ -97,7 +97,7 @@ export interface WatchReading {
   readonly openedAt: number;
 }
 
-/** One reading for each kind: that of the informer whose watch is the oldest. */
+/** One reading for each kind: that of the informer with the oldest watch. */
 export function watchReadings(
   informers: readonly { readonly resource: Resource; readonly watchState: WatchState }[],
   clock: Pick<Clock, "now" | "monotonic">,

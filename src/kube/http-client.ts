@@ -7,10 +7,7 @@ import type { ApiRequest, Transport } from "./transport.ts";
 
 const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/**
- * About how many bytes an object has that is read, or comes back whole after a patch of a part of
- * it.
- */
+/** Estimated bytes of an object in a response to a read or a patch. */
 export type SizeOf = (resource: Resource, ref: ObjectRef) => number;
 
 /**

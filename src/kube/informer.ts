@@ -28,15 +28,12 @@ import type { Yielder } from "./yielder.ts";
 /** What an informer is made of. */
 export interface InformerOptions<T> {
   readonly listOptions: ListOptions;
-  /**
-   * Turns what the API server sent into what is held; undefined: not held. Throws on what cannot be
-   * read.
-   */
+  /** Parses an object for the store; undefined if it is not stored. Throws on an invalid object. */
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   readonly codec?: Codec<T>;
   readonly onChange: (change: Change<T>) => void;
-  /** An API server that does not serve the resource counts as one that holds no such object. */
+  /** Treats a resource that the API server does not serve as empty. */
   readonly optional?: boolean;
 }
 
@@ -54,9 +51,8 @@ export interface InformerDeps {
 }
 
 /**
- * Keeps a store equal to what the API server holds, for ever: resumes at the last resourceVersion
- * after any failure and lists again after 410 (Kubernetes API concepts, "Efficient detection of
- * changes").
+ * Keeps a store in sync with the API server: resumes at the last resourceVersion after any failure
+ * and lists again after 410 (Kubernetes API concepts, "Efficient detection of changes").
  */
 export class Informer<T> {
   readonly #options: InformerOptions<T>;
@@ -109,15 +105,12 @@ export class Informer<T> {
   get isSynced(): boolean {
     return this.#isSynced;
   }
-  /**
-   * Whether a watch is open, as far as can be told: what the store holds is then a moment old at
-   * most.
-   */
+  /** Whether a watch is open, so that the store is up to date. */
   get isWatchOpen(): boolean {
     return this.#isFollowing;
   }
 
-  /** What tells how old the store may be, by the monotonic clock. */
+  /** The age of the store, by the monotonic clock. */
   get watchState(): WatchState {
     return {
       isSynced: this.#isSynced,
@@ -156,9 +149,8 @@ export class Informer<T> {
   }
 
   /**
-   * Takes in the answer of a write of our own, so that what comes next sees it before the watch
-   * tells. What is not held, and the watch has passed already, is left to it: the object may be
-   * gone since.
+   * Stores the response of an own write before its watch event arrives. An object that is not
+   * stored and older than the watch is ignored: it may have been deleted since.
    */
   observe(raw: unknown): void {
     const [key, resourceVersion] = [rawKey(raw), rawVersion(raw)];
@@ -169,9 +161,8 @@ export class Informer<T> {
   }
 
   /**
-   * Reads an object from the API server itself. The answer counts even where it is older than what
-   * is held (an etcd may have lost its last writes), unless the watch tells of the object
-   * meanwhile. A failure changes nothing.
+   * Reads an object from the API server. The response replaces a newer stored object, too (etcd may
+   * have lost its last writes), unless a watch event arrives meanwhile. A failure changes nothing.
    */
   async refresh(key: Key): Promise<void> {
     if (!this.#isSynced) return;
@@ -196,7 +187,7 @@ export class Informer<T> {
     const { listWatch, yielder } = this.#deps;
     const listed = new ListedObjects<T>({
       parse: (raw) => this.#parse(raw),
-      heldVersion: (key) => this.#store.entry(key)?.resourceVersion,
+      storedVersion: (key) => this.#store.entry(key)?.resourceVersion,
     });
     const isFirst = this.#history.resourceVersion === undefined;
     const take = (event: WatchEvent): void => {
@@ -223,7 +214,7 @@ export class Informer<T> {
     this.#markSynced();
   }
 
-  /** Notes a failure; answers how long the longest pause after it may be. */
+  /** Records a failure; returns the maximum pause after it. */
   #failed(error: unknown): number {
     this.#isCutOff = isKubeError(error, "Network", "ServerError", "TooManyRequests");
     if (isKubeError(error, "NotFound") && this.#options.optional === true) {

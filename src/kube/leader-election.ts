@@ -29,7 +29,7 @@ export const defaultLeaseTimes: LeaseTimes = {
   retryPeriod: 2_000,
 };
 
-/** What leader election needs; `client` must not be fenced by the Lease it asks for. */
+/** Dependencies of leader election; `client` must not be fenced by the same Lease. */
 export interface LeaseOptions {
   readonly client: Pick<Client, "get" | "create" | "replace">;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface LeaseOptions {
   readonly log: Logger;
   readonly metrics?: Pick<Metrics, "leading">;
   readonly lease: ObjectRef;
-  /** Names this process; no two processes that run at the same time may share it. */
+  /** Identity of this process; must be unique among running processes. */
   readonly identity: string;
   readonly times?: LeaseTimes;
 }
@@ -53,8 +53,8 @@ export interface LeaderCallbacks {
 }
 
 /**
- * How a candidacy ended: the Lease was never held or has been given back, or it was lost and the
- * process had better exit.
+ * The end of leader election: the Lease was released or never acquired, or it was lost and the
+ * process should exit.
  */
 export type ElectionEnd = "released" | "lost";
 
@@ -62,7 +62,7 @@ type Attempt =
   /** `sentAt` is the monotonic instant before the request that took or renewed the Lease. */
   | { readonly kind: "ours"; readonly sentAt: number; readonly record: LeaseRecord }
   | { readonly kind: "theirs" }
-  /** The API server did not say. */
+  /** The request failed, so the holder is unknown. */
   | { readonly kind: "unknown" };
 
 /**
@@ -74,7 +74,7 @@ export class LeaderElection {
   readonly #times: LeaseTimes;
   /** The Lease as we last wrote it, while that is known. */
   #written: LeaseRecord | undefined;
-  /** What another holder last said, and when (monotonic) we first saw it. */
+  /** The last renewal of another holder, and when it was first observed (monotonic). */
   #observed: { readonly spec: string; readonly at: number } | undefined;
   #renewedAt: number | undefined;
 
@@ -84,8 +84,8 @@ export class LeaderElection {
   }
 
   /**
-   * Milliseconds in which nobody else can hold the Lease: until the renew deadline of the last
-   * renewal; 0 when not leading.
+   * Milliseconds until the renew deadline of the last renewal, in which no other process can hold
+   * the Lease; 0 when not leading.
    */
   remainingMs(): number {
     if (this.#renewedAt === undefined) return 0;
@@ -139,8 +139,8 @@ export class LeaderElection {
   }
 
   /**
-   * Renews until `ended` aborts ("kept") or the deadline passes or another holds the Lease
-   * ("lost").
+   * Renews until `ended` aborts ("kept"), or until the deadline passes or another process holds the
+   * Lease ("lost").
    */
   async #keep(ended: AbortSignal): Promise<"kept" | "lost"> {
     const { clock, log, lease } = this.#options;
@@ -202,8 +202,8 @@ export class LeaderElection {
   }
 
   /**
-   * Whether another's Lease stood unchanged before our eyes for as long as its holder said; its
-   * clock is not believed.
+   * Whether the Lease of another holder was observed unchanged for its duration, by the local
+   * clock.
    */
   #isOver(spec: LeaseSpec): boolean {
     const now = this.#options.clock.monotonic();

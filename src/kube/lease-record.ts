@@ -4,7 +4,7 @@ import { apiVersionOf, resources } from "../api/resources.ts";
 
 /** LeaseSpec (Kubernetes API reference, Lease); times are MicroTime. */
 export interface LeaseSpec {
-  /** Empty when nobody holds the Lease. */
+  /** Empty when there is no holder. */
   readonly holderIdentity: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime?: string;

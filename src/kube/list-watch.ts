@@ -20,15 +20,11 @@ export interface WatchStart {
   readonly onOpen: () => void;
 }
 
-/**
- * What the API server offers to an informer. Everything throws a KubeError; `Gone` asks for a new
- * list.
- */
+/** List, watch and read for an informer. All throw a KubeError; `Gone` requires a new list. */
 export interface ListWatch {
   /**
-   * Hands over every object as an event, batch after batch, the next one when the last is done
-   * with; resolves to the list's resourceVersion. What changes meanwhile may follow as events of
-   * its own.
+   * Delivers every object as an event, in batches, each after the previous one is handled; resolves
+   * to the resourceVersion of the list. Changes meanwhile may follow as events.
    */
   list(
     selection: ListOptions,

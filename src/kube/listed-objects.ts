@@ -4,23 +4,24 @@ import { rawKey, rawVersion } from "./raw-object.ts";
 import type { Entry } from "./store.ts";
 
 /**
- * What a list says, gathered beside the store: until the list has ended nobody knows how old it is.
+ * The objects of a list, collected apart from the store: the age of a list is unknown until it
+ * ends.
  */
 export class ListedObjects<T> {
   readonly #parse: (raw: unknown) => Entry<T> | undefined;
-  readonly #heldVersion: (key: Key) => string | undefined;
+  readonly #storedVersion: (key: Key) => string | undefined;
   readonly #present = new Set<Key>();
   readonly #changed = new Map<Key, Entry<T> | undefined>();
 
-  /** `heldVersion` is what the store holds: an object of that resourceVersion is not read again. */
+  /** `storedVersion` is the resourceVersion in the store: an object of that resourceVersion is not read again. */
   constructor({
     parse,
-    heldVersion,
+    storedVersion,
   }: {
     readonly parse: (raw: unknown) => Entry<T> | undefined;
-    readonly heldVersion: (key: Key) => string | undefined;
+    readonly storedVersion: (key: Key) => string | undefined;
   }) {
-    [this.#parse, this.#heldVersion] = [parse, heldVersion];
+    [this.#parse, this.#storedVersion] = [parse, storedVersion];
   }
 
   take({ type, object }: WatchEvent): void {
@@ -29,7 +30,7 @@ export class ListedObjects<T> {
     if (type === "DELETED") this.#present.delete(key);
     else {
       this.#present.add(key);
-      if (rawVersion(object) !== this.#heldVersion(key))
+      if (rawVersion(object) !== this.#storedVersion(key))
         this.#changed.set(key, this.#parse(object));
     }
   }

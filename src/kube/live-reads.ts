@@ -1,15 +1,13 @@
 import type { Key } from "../api/object.ts";
 
 /**
- * Reads of single objects that are under way: what is told of an object meanwhile is later than
- * their answers.
+ * Pending reads of single objects: a watch event that arrives meanwhile is newer than the response.
  */
 export class LiveReads {
   readonly #reads = new Set<{ readonly key: Key; isOvertaken: boolean }>();
 
   /**
-   * Reads an object; undefined when something was told of it before the answer came. Rejects with
-   * what `read` rejects with.
+   * Reads an object; undefined if a watch event arrived before the response. Rejects like `read`.
    */
   async read<T>(key: Key, read: () => Promise<T>): Promise<{ readonly answer: T } | undefined> {
     const reading = { key, isOvertaken: false };
@@ -22,7 +20,7 @@ export class LiveReads {
     }
   }
 
-  /** Something was told of this object. */
+  /** Records a watch event of this object. */
   overtake(key: Key): void {
     for (const reading of this.#reads) reading.isOvertaken ||= reading.key === key;
   }

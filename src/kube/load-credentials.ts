@@ -2,7 +2,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { type Credentials, CredentialsError } from "./credentials.ts";
 import { podCredentials, type PodApiServer } from "./pod-credentials.ts";
 
-/** Where credentials come from: a kubeconfig goes before the pod. */
+/** Sources of credentials: a kubeconfig takes precedence over the pod. */
 export interface CredentialsSource {
   /** Path of a kubeconfig. */
   readonly kubeconfig: string | undefined;

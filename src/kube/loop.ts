@@ -8,7 +8,7 @@ import type { KubeError } from "./errors.ts";
 import type { WorkQueue } from "./queue.ts";
 import type { Yielder } from "./yielder.ts";
 
-/** What a controller's loop runs on; `name` goes into every log line. */
+/** Dependencies of a controller's loop; `name` is in every log line. */
 export interface LoopOptions {
   readonly name: string;
   readonly queue: WorkQueue;

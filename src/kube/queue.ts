@@ -40,8 +40,8 @@ interface Item {
 }
 
 /**
- * Keys that wait for a worker, as in client-go's workqueue: a key waits once; while it is worked on
- * it is handed to nobody else, and when it is added meanwhile it comes again afterwards.
+ * A work queue as in client-go: a key is queued once; while it is processed, no other worker gets
+ * it, and a key that is added meanwhile is queued again afterwards.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -118,8 +118,8 @@ export class WorkQueue {
   }
 
   /**
-   * What made `key` fail may be gone: it is worked on now and, should it be too early, again within
-   * seconds.
+   * Retries a failed `key` now, because the cause may be gone, and again within seconds if it
+   * fails.
    */
   retry(key: Key): void {
     const failures = this.#failures.get(key) ?? 0;
@@ -150,7 +150,7 @@ export class WorkQueue {
     if (urgency !== undefined) this.add(key, urgency);
   }
 
-  /** Ends all waiting; keys still inside are dropped, because a later life derives them anew. */
+  /** Stops the queue; remaining keys are dropped, because the next leader enqueues all keys. */
   close(): void {
     this.#closed = true;
     this.#instants.drain();
@@ -178,10 +178,7 @@ export class WorkQueue {
     return undefined;
   }
 
-  /**
-   * Work looks at everything and says itself when to look again: instants asked for before mean
-   * nothing any more.
-   */
+  /** Forgets the scheduled requeue of a key: the reconcile that starts now returns a new one. */
   #startWork(key: Key): Key {
     this.#waiting.delete(key);
     this.#instants.delete(key);

@@ -2,9 +2,8 @@ import type { Cancel, Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 
 /**
- * Tells everybody who waits for the API server that it is back: the first request that succeeds
- * after failures ends all waits, so that a process needs one back-off after an outage and not one
- * for each kind.
+ * Ends all back-off waits at the first request that succeeds after failures, so that a process has
+ * one back-off after an outage and not one for each kind.
  */
 export class Recovery {
   readonly #listeners = new Set<() => void>();
@@ -37,7 +36,7 @@ export class Recovery {
     }
   };
 
-  /** The API server has answered somebody whom it did not answer before. */
+  /** Records the first success after failures. */
   recovered(): void {
     this.#count += 1;
     for (const listener of [...this.#listeners]) listener();

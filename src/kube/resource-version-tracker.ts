@@ -2,14 +2,13 @@ import { KubeError } from "./errors.ts";
 import { isOlder } from "./raw-object.ts";
 
 /**
- * One list older than what was seen before comes from a cache that lags; so many in a row mean a
- * restored backup.
+ * Number of consecutive stale lists that mean a restored backup; fewer come from a lagging cache.
  */
 const believedLists = 3;
 
 /**
- * How far a kind has been followed; notices when the API server goes back (a restored etcd, a cache
- * that lags).
+ * The newest resourceVersion of a kind; detects that the API server went back (a restored etcd, a
+ * lagging cache).
  */
 export class ResourceVersionTracker {
   readonly #plural: string;
@@ -37,8 +36,8 @@ export class ResourceVersionTracker {
   }
 
   /**
-   * A whole list. Answers whether history began anew; throws `Gone` while the list may still come
-   * from a cache that lags.
+   * Records a list. Returns whether history was reset; throws `Gone` while the list may come from a
+   * lagging cache.
    */
   listed(resourceVersion: string): boolean {
     const isEarlier = isOlder(resourceVersion, this.#resourceVersion);

@@ -3,7 +3,7 @@ import { redact } from "./encode.ts";
 import { KubeError, type KubeErrorCode } from "./errors.ts";
 import type { ApiResponse, ApiRequest } from "./transport.ts";
 
-/** The JSON of an answer; throws the KubeError that a refusal stands for. */
+/** The JSON of a response; throws a KubeError for an error status. */
 export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
   if (answer.status >= 200 && answer.status < 300) return parseJson(call, answer.text);
   throw refusal(call, answer);

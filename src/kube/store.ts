@@ -1,16 +1,13 @@
 import type { Key } from "../api/object.ts";
 
-/** An object as a store holds it. */
+/** A stored object. */
 export interface Entry<T> {
   readonly uid: string;
   readonly resourceVersion: string;
   readonly value: T;
 }
 
-/**
- * What an informer tells after its store has changed; `before` and `after` are of one uid when both
- * are there.
- */
+/** A change of a store; `before` and `after` have the same uid if both are set. */
 export interface Change<T> {
   readonly key: Key;
   readonly before: T | undefined;
@@ -20,7 +17,7 @@ export interface Change<T> {
 /** Names of the values under which an object is found again. */
 export type Indexer<T> = (value: T) => readonly string[];
 
-/** What a reader may ask of a store. */
+/** Read access to a store. */
 export interface ReadStore<T> {
   get(key: Key): T | undefined;
   has(key: Key): boolean;
@@ -37,7 +34,7 @@ export interface ReadStore<T> {
   readonly size: number;
 }
 
-/** How objects of which there are very many are held: as one text each. */
+/** Codec to store each object as one string, for very many objects. */
 export interface Codec<T> {
   encode(entry: Entry<T>): string;
   /** The entry that was packed under this key. */
@@ -56,16 +53,16 @@ interface Index<T> {
 }
 
 /**
- * Objects by key, with indexes that follow every change. With a packing, a look makes the object
- * anew.
+ * Objects by key, with indexes that are updated with every change. With a codec, each read decodes
+ * the object.
  */
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, Entry<T> | string>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #packing: Codec<T> | undefined;
   /**
-   * What was looked at last: a change and the pass that follows look at one object again and again,
-   * and a few keys are used all the time.
+   * Recently decoded objects: a change and its reconcile read one object repeatedly, and a few keys
+   * are used all the time.
    */
   readonly #unpacked = new Map<Key, Entry<T>>();
 

@@ -23,14 +23,14 @@ export interface ApiRequest {
   readonly signal?: AbortSignal;
 }
 
-/** A whole answer; the body is not parsed. */
+/** A complete response; the body is not parsed. */
 export interface ApiResponse {
   readonly status: number;
   readonly retryAfterMs?: number;
   readonly text: string;
 }
 
-/** An answer whose body is still arriving. */
+/** A response whose body is still arriving. */
 export interface StreamingResponse {
   readonly status: number;
   readonly chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
@@ -55,13 +55,14 @@ export interface TransportOptions {
   readonly yielder?: Pick<Yielder, "run">;
   /** Connections for single requests, and so the most that are in flight. */
   readonly connections: number;
-  /** Longest time a single request may take. */
+  /** Maximum duration of a single request. */
   readonly timeoutMs: number;
-  /** Milliseconds until the process may write no more; absent where nobody competes. */
+  /** Milliseconds until the process must stop writing; absent without leader election. */
   readonly fence?: () => number;
   readonly onResponse?: (seen: { readonly method: string; readonly code: string }) => void;
   /**
-   * Told how many single requests may be in flight now: fewer after the API server asked for less.
+   * Called with the maximum number of concurrent requests, which is lower after responses with
+   * status 429.
    */
   readonly onLimit?: (limit: number) => void;
 }
@@ -224,7 +225,7 @@ function asksToWait({
   return status === 429 ? Math.min(retryAfterMs, overload.longestMs) : undefined;
 }
 
-/** Milliseconds that a request may take; throws `Fenced` when it must not be sent. */
+/** Maximum duration of a request in milliseconds; throws `Fenced` when it must not be sent. */
 function timeAllowed(
   { method, path }: Pick<ApiRequest, "path"> & { readonly method: string },
   { fence, timeoutMs }: TransportOptions,

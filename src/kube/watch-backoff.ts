@@ -1,15 +1,15 @@
 /** How a try to follow the API server ended; durations in milliseconds. */
 export interface WatchEnd {
   /**
-   * Whether a watch was answered, and told something or lived for a while: what follows begins at
-   * once.
+   * Whether a watch was opened and delivered events or lasted a while, so that the next one starts
+   * at once.
    */
   readonly isProgress: boolean;
   /** Whether the API server has forgotten where the watch was. */
   readonly isForgotten: boolean;
   /** Longest pause before jitter. */
   readonly longestMs: number;
-  /** What the API server asks for (Retry-After). */
+  /** Retry-After of the API server. */
   readonly leastMs: number;
   /** Monotonic. */
   readonly now: number;
@@ -39,8 +39,8 @@ export class WatchBackoff {
   }
 
   /**
-   * Begins anew with short pauses: an API server that is back refuses some requests for a moment,
-   * until its caches are filled.
+   * Resets to short pauses: a restarted API server refuses some requests until its caches are
+   * filled.
    */
   restart(): void {
     this.#backoffMs = firstMs;

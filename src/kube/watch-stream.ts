@@ -17,7 +17,7 @@ export interface WatchStreamDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
 }
 
-/** Which watch is asked for, and what ends it when it does not end by itself. */
+/** Parameters of a watch, and the signal that ends it. */
 export interface WatchRequest {
   readonly selection: ListOptions;
   readonly parameters: Readonly<Record<string, string>>;

@@ -1,10 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../runtime/clock.ts";
 
-/**
- * All work together may keep the event loop to itself this long, in milliseconds, before timers and
- * sockets have a turn.
- */
+/** Maximum time of all work together before it yields to timers and sockets, in milliseconds. */
 const turnMs = 10;
 
 /**
@@ -41,7 +38,7 @@ export class Yielder {
     return work();
   }
 
-  /** Does one item after the other. The items may change meanwhile. */
+  /** Processes one item after the other. The items may change meanwhile. */
   async forEach<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
     for (const item of items) {
       work(item);
