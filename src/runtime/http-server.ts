@@ -1,14 +1,14 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
-import { type Body, ByteBudget, hasBody, readBody } from "./body.ts";
+import { ByteBudget } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import { type ConnectionLimits, Connections } from "./connections.ts";
 import type { Logger } from "./log.ts";
-import { plain } from "./routes.ts";
+import { idOf, peerOf } from "./peer.ts";
+import { serve } from "./serve-request.ts";
 import { sleep } from "./sleep.ts";
-import type { Gate, Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts";
+import type { Gate, Handler } from "./routes.ts";
 
 /** What a server shows of itself, and whose clients it knows; PEM texts. */
 export interface ServerTls {
@@ -95,7 +95,6 @@ const limits = {
   connectionsCheckingInterval: 2_000,
 } as const;
 const handshakeTimeout = 5_000;
-const defaultBodyBytes = 1_048_576;
 
 /** An idle TLS connection takes some 50 kB: strangers take 40 MB at most. */
 const connectionLimits: ConnectionLimits = {
@@ -119,7 +118,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
   let isDraining = false;
   let onEmpty = (): void => {};
-  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void =>
+  const listener: RequestListener = (incoming, outgoing) =>
     void serve(incoming, outgoing, {
       ...options,
       onRefused,
@@ -127,32 +126,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       budgets,
       isClosing: () => isDraining || !server.listening,
     });
-  const secure =
-    options.tls &&
-    createTlsServer(
-      {
-        ...limits,
-        handshakeTimeout,
-        ...contextOf(options.tls),
-        requestCert: true,
-        rejectUnauthorized: false,
-      },
-      listener,
-    );
+  const secure = options.tls && tlsServer(options.tls, listener);
   const server = secure ?? createServer(limits, listener);
   server.maxConnections = mostConnections;
-  server.on("connection", (socket: Socket) => {
-    const id = idOf(socket);
-    socket.once("close", () => {
-      connections.closed(id);
-      if (connections.load().all === 0) onEmpty();
-    });
-    connections.opened(id, socket.remoteAddress ?? "", socket);
-    if (secure === undefined) connections.established(id, false);
-  });
-  secure?.on("secureConnection", (socket) =>
-    connections.established(idOf(socket), peerOf(socket).clientName !== undefined),
-  );
+  track(server, connections, () => onEmpty());
   await listening(server, options);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : options.port;
@@ -179,6 +156,37 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   };
 }
 
+function tlsServer(tls: ServerTls, listener: RequestListener): TlsServer {
+  return createTlsServer(
+    {
+      ...limits,
+      handshakeTimeout,
+      ...contextOf(tls),
+      requestCert: true,
+      rejectUnauthorized: false,
+    },
+    listener,
+  );
+}
+
+/** Counts the connections of a server; calls `onEmpty` when none is left. */
+function track(server: Server | TlsServer, connections: Connections, onEmpty: () => void): void {
+  const isSecure = server instanceof TlsServer;
+  server.on("connection", (socket: Socket) => {
+    const id = idOf(socket);
+    socket.once("close", () => {
+      connections.closed(id);
+      if (connections.load().all === 0) onEmpty();
+    });
+    connections.opened(id, socket.remoteAddress ?? "", socket);
+    if (!isSecure) connections.established(id, false);
+  });
+  if (isSecure)
+    server.on("secureConnection", (socket) =>
+      connections.established(idOf(socket), peerOf(socket).clientName !== undefined),
+    );
+}
+
 function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): {
   readonly cert: string;
   readonly key: string;
@@ -186,145 +194,6 @@ function contextOf({ certificate, privateKey, clientAuthority }: ServerTls): {
   readonly minVersion: "TLSv1.2";
 } {
   return { cert: certificate, key: privateKey, ca: clientAuthority, minVersion: "TLSv1.2" };
-}
-
-const nobody: Peer = { clientName: undefined };
-
-/**
- * Reading a certificate takes longer than most answers; it stays the same as long as the
- * connection.
- */
-const peers = new WeakMap<TLSSocket, Peer>();
-
-/** A TLS connection and what it runs over have the same. */
-function idOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
-}
-
-/**
- * The client of a connection, if the authority signed its certificate and it may be shown by
- * clients.
- */
-function peerOf(socket: Socket): Peer {
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return nobody;
-  const known = peers.get(socket);
-  if (known !== undefined) return known;
-  const name: unknown = socket.getPeerCertificate().subject?.CN;
-  const certificate = socket.getPeerX509Certificate()?.toString();
-  const peer: Peer = {
-    clientName: typeof name === "string" ? name : undefined,
-    ...(certificate === undefined ? {} : { certificate }),
-  };
-  peers.set(socket, peer);
-  return peer;
-}
-
-interface ServeOptions extends HttpServerOptions {
-  readonly isClosing: () => boolean;
-  readonly onRefused: (refused: HttpRefusal) => void;
-  readonly connections: Connections;
-  readonly budgets: { readonly known: ByteBudget; readonly strangers: ByteBudget };
-}
-
-async function serve(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  options: ServeOptions,
-): Promise<void> {
-  const { connections, isClosing, log } = options;
-  const id = idOf(incoming.socket);
-  try {
-    const peer = peerOf(incoming.socket);
-    const head = headOf(incoming);
-    const refusal = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
-    const body =
-      refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
-    if (head === undefined || refusal !== undefined || body.kind !== "whole") {
-      // A client whose body is not read cannot send another request.
-      if (hasBody(incoming) || peer.clientName === undefined || isClosing())
-        outgoing.setHeader("connection", "close");
-      return send(refusal ?? refusalOf(body, options), outgoing);
-    }
-    connections.began(id);
-    try {
-      const response = await answer({ ...head, body: body.text }, peer, options);
-      if (isClosing()) outgoing.setHeader("connection", "close");
-      send(response, outgoing);
-    } finally {
-      body.release();
-      connections.answered(id);
-    }
-  } catch (error) {
-    log.debug({ error }, "client closed the connection");
-    outgoing.destroy();
-  }
-}
-
-const noBody: Body = { kind: "whole", text: "", release() {} };
-
-/**
- * Undefined for what is no target of a server that is no proxy: `*`, an authority or an absolute
- * URL (RFC 9112, section 3.2).
- */
-function headOf({
-  method = "GET",
-  url = "",
-}: IncomingMessage): Omit<HttpRequest, "body"> | undefined {
-  return url.startsWith("/") && methods.has(method)
-    ? { method, path: url.split("?", 1)[0] ?? "" }
-    : undefined;
-}
-
-function bodyOf(
-  incoming: IncomingMessage,
-  { clientName }: Peer,
-  { clock, maximumBodyBytes: most = defaultBodyBytes, budgets }: ServeOptions,
-): Promise<Body> {
-  return readBody(incoming, {
-    clock,
-    most,
-    budget: clientName === undefined ? budgets.strangers : budgets.known,
-  });
-}
-
-const refusals = {
-  "too-large": plain(413, "request body too large"),
-  "too-slow": plain(408, "request body timed out"),
-  overloaded: plain(503, "too many concurrent requests; retry", { "retry-after": "1" }),
-} as const;
-
-function refusalOf({ kind }: Body, { onRefused }: ServeOptions): HttpResponse {
-  if (kind === "whole" || kind === "broken") return plain(400, "bad request");
-  onRefused(kind);
-  return refusals[kind];
-}
-
-async function answer(
-  request: HttpRequest,
-  peer: Peer,
-  { handler, log }: HttpServerOptions,
-): Promise<HttpResponse> {
-  try {
-    return await handler(request, peer);
-  } catch (error) {
-    log.error({ method: request.method, path: request.path, error }, "handler failed");
-    return plain(500, "internal error");
-  }
-}
-
-const methods: ReadonlySet<string> = new Set([
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-]);
-
-function send({ status, headers, body }: HttpResponse, outgoing: ServerResponse): void {
-  outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
-  outgoing.end(body);
 }
 
 function listening(server: Server | TlsServer, { host, port }: HttpServerOptions): Promise<void> {

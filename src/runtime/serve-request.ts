@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type Body, type ByteBudget, hasBody, readBody } from "./body.ts";
+import type { Clock } from "./clock.ts";
+import type { Connections } from "./connections.ts";
+import type { Logger } from "./log.ts";
+import { idOf, peerOf } from "./peer.ts";
+import { plain } from "./routes.ts";
+import type { Gate, Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts";
+
+const defaultBodyBytes = 1_048_576;
+
+/** What serving a request needs; most of it is that of its server. */
+export interface ServeOptions {
+  readonly handler: Handler;
+  readonly gate?: Gate;
+  readonly clock: Pick<Clock, "wakeAfter">;
+  readonly log: Logger;
+  readonly maximumBodyBytes?: number;
+  readonly isClosing: () => boolean;
+  readonly onRefused: (refused: keyof typeof refusals) => void;
+  readonly connections: Connections;
+  readonly budgets: { readonly known: ByteBudget; readonly strangers: ByteBudget };
+}
+
+/** Reads a request, answers it and sends the answer. */
+export async function serve(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  options: ServeOptions,
+): Promise<void> {
+  const { connections, isClosing, log } = options;
+  const id = idOf(incoming.socket);
+  try {
+    const peer = peerOf(incoming.socket);
+    const head = headOf(incoming);
+    const refusal = head === undefined ? plain(400, "bad request") : options.gate?.(head, peer);
+    const body =
+      refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
+    if (head === undefined || refusal !== undefined || body.kind !== "whole") {
+      // A client whose body is not read cannot send another request.
+      if (hasBody(incoming) || peer.clientName === undefined || isClosing())
+        outgoing.setHeader("connection", "close");
+      return send(refusal ?? refusalOf(body, options), outgoing);
+    }
+    connections.began(id);
+    try {
+      const response = await answer({ ...head, body: body.text }, peer, options);
+      if (isClosing()) outgoing.setHeader("connection", "close");
+      send(response, outgoing);
+    } finally {
+      body.release();
+      connections.answered(id);
+    }
+  } catch (error) {
+    log.debug({ error }, "client closed the connection");
+    outgoing.destroy();
+  }
+}
+
+const noBody: Body = { kind: "whole", text: "", release() {} };
+
+/**
+ * Undefined for what is no target of a server that is no proxy: `*`, an authority or an absolute
+ * URL (RFC 9112, section 3.2).
+ */
+function headOf({
+  method = "GET",
+  url = "",
+}: IncomingMessage): Omit<HttpRequest, "body"> | undefined {
+  return url.startsWith("/") && methods.has(method)
+    ? { method, path: url.split("?", 1)[0] ?? "" }
+    : undefined;
+}
+
+function bodyOf(
+  incoming: IncomingMessage,
+  { clientName }: Peer,
+  { clock, maximumBodyBytes: most = defaultBodyBytes, budgets }: ServeOptions,
+): Promise<Body> {
+  return readBody(incoming, {
+    clock,
+    most,
+    budget: clientName === undefined ? budgets.strangers : budgets.known,
+  });
+}
+
+const refusals = {
+  "too-large": plain(413, "request body too large"),
+  "too-slow": plain(408, "request body timed out"),
+  overloaded: plain(503, "too many concurrent requests; retry", { "retry-after": "1" }),
+} as const;
+
+function refusalOf({ kind }: Body, { onRefused }: ServeOptions): HttpResponse {
+  if (kind === "whole" || kind === "broken") return plain(400, "bad request");
+  onRefused(kind);
+  return refusals[kind];
+}
+
+async function answer(
+  request: HttpRequest,
+  peer: Peer,
+  { handler, log }: ServeOptions,
+): Promise<HttpResponse> {
+  try {
+    return await handler(request, peer);
+  } catch (error) {
+    log.error({ method: request.method, path: request.path, error }, "handler failed");
+    return plain(500, "internal error");
+  }
+}
+
+const methods: ReadonlySet<string> = new Set([
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+]);
+
+function send({ status, headers, body }: HttpResponse, outgoing: ServerResponse): void {
+  outgoing.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) });
+  outgoing.end(body);
+}
