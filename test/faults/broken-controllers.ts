@@ -20,7 +20,7 @@ import type { Clock } from "../../src/runtime/clock.ts";
 type Assemble = typeof assembleController;
 
 /**
- * Latchkey's controller over a client that does something wrong; undisturbed, nobody would notice.
+ * Latchkey's controller over a client that does something wrong, which shows only under a fault.
  */
 function controllerWith(breaking: (client: Client, clock: Clock) => Client): Assemble {
   return (options: AssemblyOptions, { credentials, clock, random, log, metrics }: AssemblyDeps) => {
@@ -128,10 +128,10 @@ function neverDeletes(plural: string): Assemble {
   }));
 }
 
-/** Never removes a RoleBinding that nobody wants any more. */
+/** Never removes an orphaned RoleBinding. */
 export const keepsBindings: Assemble = neverDeletes("rolebindings");
 
-/** Never removes a copy that nobody wants any more. */
+/** Never removes an orphaned copy. */
 export const keepsCopies: Assemble = neverDeletes("secrets");
 
 /**

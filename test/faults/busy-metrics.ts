@@ -9,7 +9,7 @@ export interface BusyMetrics extends Metrics {
   readonly bugs: () => number;
 }
 
-/** New metrics of one controller; `onChange` is told of every key that comes or goes. */
+/** New metrics of one controller; `onChange` is called for every key that comes or goes. */
 export function busyMetrics(onChange: () => void): BusyMetrics {
   const depths = new Map<string, number>();
   let working = 0;

@@ -5,7 +5,7 @@ import type { ActiveFault, Call, Run } from "./run.ts";
 
 /**
  * How many more or fewer writes of one object a fault may cause than the undisturbed runs.
- * `statuses` are more status writes: a status tells of progress by the clock, and fewer may come,
+ * `statuses` are more status writes: a status reports progress by the clock, and fewer may come,
  * down to one, where a fault brings changes together.
  */
 export interface Allowance {
@@ -40,7 +40,7 @@ export interface Fault<B extends Backend> {
   ) => ActiveFault<B> | Promise<ActiveFault<B>>;
   /** Lists of an earlier time are kept for it. */
   readonly needsLists?: boolean;
-  /** An Event that is refused is not told again: the API server may have no room for it. */
+  /** An Event that is refused is not sent again: the API server may have no room for it. */
   readonly losesEvents?: boolean;
 }
 

@@ -128,7 +128,7 @@ export const faults: readonly InProcessFault[] = [
           await arrived;
         }),
       });
-      // The client gives up long before; nobody hears this answer.
+      // The client gives up long before and does not get this answer.
       return instance.proxy.aside(() => arrived.then(() => "drop" as const));
     },
   },

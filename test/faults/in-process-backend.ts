@@ -16,7 +16,7 @@ import { performWithWebhook } from "./webhook-actions.ts";
 /** How programs run in this process. */
 export interface InProcessOptions {
   readonly seed: number;
-  /** What runs; a controller alone unless told. */
+  /** What runs; a controller alone by default. */
   readonly programs?: readonly ProgramName[];
   /** Replaces Latchkey's own controller. */
   readonly assemble?: typeof assembleController;

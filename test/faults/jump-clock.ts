@@ -41,7 +41,7 @@ export class JumpClock implements Clock {
   }
 
   /**
-   * Moves time on and wakes whoever is due, in the order of their instants; while the clock stands
+   * Moves time on and fires the wake-ups that are due, in the order of their instants; while the clock stands
    * this counts for later.
    */
   jump(ms: number): void {
@@ -49,7 +49,7 @@ export class JumpClock implements Clock {
     if (this.#stoodAt === undefined) this.#fireDue();
   }
 
-  /** Stands still: nobody is woken, as in a process that gets no turn. */
+  /** Stands still: no wake-up fires, as in a process that gets no turn. */
   pause(): void {
     this.#stoodAt ??= this.monotonic();
     for (const entry of this.#wakes) clearTimeout(entry.timer);

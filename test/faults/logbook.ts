@@ -35,7 +35,7 @@ export class Logbook {
     this.ledger = new Ledger(view, now);
   }
 
-  /** Notes that somebody has written to the collection of this path. */
+  /** Notes a write to the collection of this path. */
   touch(path: string): void {
     this.#touched.add(collectionOf(path));
   }

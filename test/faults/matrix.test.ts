@@ -16,7 +16,7 @@ import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 const seed = Number(process.env.SEED ?? 7);
 const sample = { scenarios: 3, runs: 16, workers: 8 };
 
-/** Its faults can be told from each other by what they break. */
+/** What each of its faults breaks is different. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
 const drawn = shuffled(
   scenarios.filter((scenario) => !copying.includes(scenario)),

@@ -118,7 +118,7 @@ function isStatus(entry: string): boolean {
 }
 
 /**
- * Where the clock runs fast enough, each change is told of twice: that it is under way, and that it
+ * Where the clock runs fast enough, each change is reported twice: that it is under way, and that it
  * is over.
  */
 function statusesAllowed(

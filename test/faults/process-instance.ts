@@ -130,7 +130,7 @@ export class ProcessInstance implements Instance {
     this.controller.start();
   }
 
-  /** Undefined while nobody answers. */
+  /** Undefined while it does not answer. */
   async vitals(): Promise<Vitals | undefined> {
     try {
       // A process that is stopped while it is asked would not answer before it goes on.

@@ -9,14 +9,14 @@ import type { Admission, Use } from "./webhook-actions.ts";
  */
 export type Change = Step | Interval | Use | Admission;
 
-/** Time in which nobody asks for anything: without any process, step by step, or all at once. */
+/** Time without requests of users: without any process, step by step, or all at once. */
 export type Interval =
   | { readonly outageMs: number }
   | { readonly nextSecond: true }
   | { readonly passMs: number }
   | { readonly leapMs: number };
 
-/** What a scenario may cost more, because whoever it fails for tries again. */
+/** What a scenario may cost more, because users try again after a failure. */
 export interface RetryAllowance {
   /** The writes, as the ledger calls them. */
   readonly of: RegExp;
@@ -27,7 +27,7 @@ export interface RetryAllowance {
 /** What happens to a cluster in a run. */
 export interface Scenario {
   readonly name: string;
-  /** What runs; the controller alone unless told. A fault before a change is injected into the last one. */
+  /** What runs; the controller alone by default. A fault before a change is injected into the last one. */
   readonly programs?: readonly ProgramName[];
   readonly retryAllowance?: RetryAllowance;
   /** Made before the controller starts. */

@@ -47,7 +47,7 @@ export class WalkFixture {
   }
 
   /**
-   * Makes the namespaces, a Secret of somebody else's that is in the way of copies called `taken`,
+   * Makes the namespaces, an unmanaged Secret that blocks copies called `taken`,
    * and an older object of the kind.
    */
   async prepare(): Promise<void> {
@@ -109,7 +109,7 @@ export class WalkFixture {
     }
   }
 
-  /** Brings about a state, as somebody who only knows it and not how it came about. */
+  /** Brings about a state directly, without the states before it. */
   async reach({ object, namespaces }: State): Promise<void> {
     for (const [name, wants] of entriesOf(namespaces)) {
       if (JSON.stringify(wants) !== JSON.stringify(this.#namespaces[name]))
@@ -222,7 +222,7 @@ export class WalkFixture {
 
   async #ask(by: Caller, request: Ask): Promise<Answer> {
     const answer = await this.#options.cluster.ask(by, this.#real(request));
-    // A run waits until its controller has seen what somebody else has written.
+    // A run waits until its controller has seen what users have written.
     if (request.method !== "GET")
       await this.#perform({ method: "GET", path: this.#path }, [200, 404]);
     return answer;

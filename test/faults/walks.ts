@@ -11,7 +11,7 @@ import { type WalkKind, walkKinds } from "./walk-values.ts";
 export interface WalksOptions extends Pick<InProcessOptions, "assemble"> {
   readonly seed: number;
   readonly walks: number;
-  /** All unless told; the seeds of other kinds are passed over. */
+  /** All by default; the seeds of other kinds are passed over. */
   readonly kinds?: readonly WalkKind[];
   /** How many smaller walks are tried in search of the smallest that fails. */
   readonly shrinks: number;

@@ -26,8 +26,8 @@ export interface Admission {
 }
 
 /**
- * Plays what needs a webhook: again and again, while time goes on, as whoever it fails for would
- * try again.
+ * Plays what needs a webhook: again and again, while time goes on, as a user would after a
+ * failure.
  */
 export async function performWithWebhook(
   backend: InProcessBackend,

@@ -38,7 +38,7 @@ export class Worker {
     return new Worker(cluster, name);
   }
 
-  /** Fresh names for one run; nobody holds the Lease. */
+  /** Fresh names for one run; the Lease has no holder. */
   async nextView(): Promise<View> {
     this.#runs += 1;
     const system = `${this.#name}-system`;

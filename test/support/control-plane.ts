@@ -7,7 +7,7 @@ import { type AddedApiServer, type Interrupt, startPrograms } from "./control-pl
 import { useExistingCluster } from "./existing-cluster.ts";
 import { Programs } from "./programs.ts";
 
-/** A control plane that whoever started it must stop. */
+/** A control plane; its starter must stop it. */
 export interface StartedControlPlane extends ControlPlane {
   /**
    * Stops the API server, the controller manager and etcd, in this order, and removes a directory
@@ -41,7 +41,7 @@ export interface ControlPlaneOptions {
   onDeath?: (what: string) => void;
 }
 
-/** The users of a control plane when nobody says otherwise. */
+/** The default users of a control plane. */
 export const defaultUsers: readonly User[] = [
   { name: "alice", groups: ["devs", "ops"] },
   { name: "bob", groups: ["devs"] },

@@ -2,9 +2,9 @@ import { setTimeout as pause } from "node:timers/promises";
 
 /** How long to wait for a condition, and how it is called when it does not come. */
 export interface Patience {
-  /** Milliseconds; 150,000 unless told, for a machine with much else to do. */
+  /** Milliseconds; 150,000 by default, for a machine with much else to do. */
   within?: number;
-  /** Milliseconds between two looks; 100 unless told. */
+  /** Milliseconds between two looks; 100 by default. */
   every?: number;
   /** Completes the sentence "waited 60 s for ...". */
   what: string;

@@ -35,7 +35,7 @@ export interface Steering {
   event?(watch: OpenWatch, line: WatchLine, deliver: () => void): void;
 }
 
-/** What a proxy tells of. */
+/** Events of a proxy. */
 export interface ProxyEvents {
   /** Something moved. */
   onTraffic(): void;

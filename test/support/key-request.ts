@@ -50,7 +50,7 @@ export async function kubectlWith(key: string, args: readonly string[]): Promise
   return tryKubectl({ kubectl, directory, kubeconfigs: { key: path } }, args, { user: "key" });
 }
 
-/** Who the API server says somebody is (`kubectl auth whoami`). */
+/** The user that the API server sees behind a key (`kubectl auth whoami`). */
 export interface Who {
   readonly username?: string;
   readonly groups?: readonly string[];
@@ -72,7 +72,7 @@ export async function whoIs(key: string): Promise<Who | undefined> {
 }
 
 /**
- * Waits until a key lets somebody in: the webhook learns of it by its watch, and a refusal is
+ * Waits until a key works: the webhook learns of it by its watch, and a refusal is
  * cached for 15 s.
  */
 export async function worksAs({ key }: Pick<KnownKey, "key">): Promise<Who> {

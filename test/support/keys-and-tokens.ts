@@ -28,7 +28,7 @@ export interface Own {
 }
 
 /**
- * What a test wants of a key or token: made by the administrator under a unique name unless told.
+ * What a test wants of a key or token: made by the administrator under a unique name by default.
  */
 export interface WantedOwn {
   readonly by?: Caller;

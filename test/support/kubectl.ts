@@ -10,7 +10,7 @@ export interface KubectlAccess {
 
 /** As whom kubectl runs, and what it reads from standard input. */
 export interface KubectlOptions {
-  /** A user of the control plane; `admin` unless told. */
+  /** A user of the control plane; `admin` by default. */
   user?: string;
   input?: string;
   /** Variables beside the usual ones, such as `KUBE_FEATURE_...`. */

@@ -29,7 +29,7 @@ export interface LatchkeyOptions {
   nodeFlags?: readonly string[];
   /** The program instead of `src/main.ts`. */
   program?: string;
-  /** `at-once` (unless told) starts it again whenever it dies; `never` leaves that to `start()`. */
+  /** `at-once` (the default) starts it again whenever it dies; `never` leaves that to `start()`. */
   restart?: "at-once" | "never";
   /**
    * Name in the Lease; the same after each restart, so that the Lease is taken over without
@@ -43,7 +43,7 @@ export interface LatchkeyOptions {
   log?: string;
   /** A file that holds the pid of the running process. */
   pidFile?: string;
-  /** Told of each death that nobody asked for. */
+  /** Called after each death that was not asked for. */
   onDeath?(exit: Exit): void;
 }
 

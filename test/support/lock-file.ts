@@ -37,7 +37,7 @@ export function isAlive(holder: Holder): boolean {
   return holder.began === "" || holder.began === beginning(holder.pid);
 }
 
-/** A link appears with its content, so nobody ever reads half a lock. */
+/** A link appears with its content, so no process reads half a lock. */
 function linkWhole(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   writeFileSync(draft, content);

@@ -21,7 +21,7 @@ export function observedMetadata(changes: Partial<Metadata> = {}): Metadata {
   };
 }
 
-/** Metadata as it is when somebody has asked for its deletion. */
+/** Metadata of an object that is being deleted. */
 export const deletedMetadata = observedMetadata({ deletionTimestamp: "2026-01-01T00:01:00Z" });
 
 /** A requester's ClusterRole that names these objects, `<plural>/<name>` each. */

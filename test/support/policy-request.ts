@@ -28,7 +28,7 @@ export function latchkeyAccount(
   };
 }
 
-/** A name nobody else uses. */
+/** A name that no other test uses. */
 export function unique(prefix: string): string {
   return `${prefix}-${randomBytes(5).toString("hex")}`;
 }
@@ -52,7 +52,7 @@ export async function arrange(request: Ask): Promise<Answer> {
   return answer;
 }
 
-/** Gets an object, changes it and puts it back, again when somebody else was faster. */
+/** Gets an object, changes it and puts it back, again after a conflict. */
 export async function replace(
   caller: Caller,
   path: string,

@@ -79,7 +79,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
     controller.close();
     webhook.close();
     // What a proxy has forwarded last may be on its way: destroyed under it, its HTTP/2 stream
-    // would emit an error that nobody hears.
+    // would emit an error without a listener.
     const isClosed = await Promise.race([
       upstream.close().then(() => true),
       pause(10_000, false, { ref: false }),

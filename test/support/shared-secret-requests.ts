@@ -21,7 +21,7 @@ export interface Place {
   readonly path: string;
 }
 
-/** What a test wants of a SharedSecret; its name is unique unless told. */
+/** What a test wants of a SharedSecret; its name is unique by default. */
 export interface Wanted {
   readonly namespace: string;
   readonly name?: string;
@@ -56,7 +56,7 @@ export function change(path: string, body: unknown): Promise<Answer> {
   return arrange({ method: "PATCH", path, type: patchTypes.merge, body });
 }
 
-/** Deletes an object as the administrator; `Orphan` leaves to nobody what it owns. */
+/** Deletes an object as the administrator; `Orphan` keeps what it owns, without an owner. */
 export function remove(
   path: string,
   propagationPolicy: "Background" | "Orphan" = "Background",

@@ -52,7 +52,7 @@ export async function startTcpBalancer(): Promise<TcpBalancer> {
     while (!isStopped) {
       const looks = [...backends].map(async ([backend, state]) => {
         state.isReady = await isReady(backend);
-        // A replica that has gone answers nobody.
+        // A replica that has exited does not answer.
         state.failures = state.isReady ? 0 : state.failures + 1;
         if (state.failures > 60) backends.delete(backend);
       });

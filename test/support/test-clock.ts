@@ -15,7 +15,7 @@ export class TestClock implements Clock {
   #wallMinusMonotonic: number;
   #monotonic = 0;
 
-  /** Begins at `now`, in milliseconds since the epoch: 2026-01-01T00:00:00Z unless told. */
+  /** Begins at `now`, in milliseconds since the epoch: 2026-01-01T00:00:00Z by default. */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
     this.#wallMinusMonotonic = now;
   }
@@ -46,7 +46,7 @@ export class TestClock implements Clock {
   }
 
   /**
-   * Moves time on by `ms`, waking whoever is due; promises that this settles are seen only after
+   * Moves time on by `ms`, firing the wake-ups that are due; promises that this settles are seen only after
    * the next await.
    */
   advance(ms: number): void {

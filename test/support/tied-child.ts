@@ -16,7 +16,7 @@ export interface TiedChild {
   exited: Promise<Exit>;
   /** Sends a signal; does nothing when the program has ended. */
   kill(signal: NodeJS.Signals): void;
-  /** Sends SIGTERM, and SIGKILL to what is still there after `graceMs` (10 s unless told). */
+  /** Sends SIGTERM, and SIGKILL to what is still there after `graceMs` (10 s by default). */
   stop(graceMs?: number): Promise<Exit>;
 }
 
