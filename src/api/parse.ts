@@ -94,7 +94,7 @@ export function parseMetadata(raw: unknown): Metadata {
  * {@link parseMetadata} with only the labels and annotations that Latchkey reads: others may take a
  * megabyte.
  */
-export function parseOwnMetadata(raw: unknown): Metadata {
+export function parseLatchkeyMetadata(raw: unknown): Metadata {
   const metadata = recordAt(raw, "metadata");
   return {
     ...parseIdentity(metadata),

@@ -3,7 +3,7 @@ import type { Metadata } from "./object.ts";
 import {
   listAt,
   parseConditions,
-  parseOwnMetadata,
+  parseLatchkeyMetadata,
   recordAt,
   stringAt,
   stringsAt,
@@ -60,7 +60,7 @@ export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   const owner = recordAt(spec, "owner");
   const status = recordAt(raw, "status");
   return {
-    metadata: parseOwnMetadata(raw),
+    metadata: parseLatchkeyMetadata(raw),
     ...readData(spec),
     owner: {
       ...optional("user", stringAt(owner, "user")),

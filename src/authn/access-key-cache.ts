@@ -60,7 +60,7 @@ export interface AccessKeyCache {
 }
 
 const roleIndex = "role";
-const refIndex = "claim";
+const refIndex = "connector-data";
 
 /** Most that an informer holds of a status is of no use here. */
 const noStatus: Readonly<Record<string, unknown>> = {};
@@ -78,7 +78,7 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
 
   const byIndex = (index: string): readonly ObservedAccessKey[] =>
     keys.store.by(keyIndexes.keyIndex, index);
-  const views = createKeyResolver({ keys: keys.store, policies: policies.stores, config });
+  const resolver = createKeyResolver({ keys: keys.store, policies: policies.stores, config });
 
   return {
     run: async (signal) => void (await Promise.all(all.map((informer) => informer.run(signal)))),
@@ -99,9 +99,9 @@ export function createAccessKeyCache(deps: InformerDeps, config: KeyConfig): Acc
       const plain = presentedKey(presented);
       if (plain === undefined) return "malformed";
       const owner = rankedCandidates(byIndex(plain.index)).find((key) => plain.matches(key));
-      return owner === undefined ? "unknown" : views.viewOf(owner);
+      return owner === undefined ? "unknown" : resolver.resolve(owner);
     },
-    byId: (uid) => views.byId(uid),
+    byId: (uid) => resolver.byId(uid),
     ofIndex: byIndex,
     withIndexOf: (presented) => rankedCandidates(byIndex(presentedKey(presented)?.index ?? "")),
     countOf: (requester) => counts.of(requester),

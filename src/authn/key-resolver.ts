@@ -21,7 +21,7 @@ export const keyIndexers: Readonly<Record<string, Indexer<ObservedAccessKey>>> =
 
 /** Keys with all that decides whether they work. */
 export interface KeyResolver {
-  viewOf(key: ObservedAccessKey): ResolvedKey;
+  resolve(key: ObservedAccessKey): ResolvedKey;
   /** The key whose object has this uid. */
   byId(uid: string): ResolvedKey | undefined;
   /** The key that came with the request of this requester, if any. */
@@ -71,7 +71,7 @@ export function createKeyResolver(deps: {
   }
 
   return {
-    viewOf: (key) => resolve(key, mostGenerations),
+    resolve: (key) => resolve(key, mostGenerations),
     byId: (uid) => byId(uid, mostGenerations),
     parentKey: (requester) => parentKeyOf(requester, mostGenerations),
   };

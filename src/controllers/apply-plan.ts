@@ -9,8 +9,8 @@ import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 /** What carrying out a plan needs. */
 export interface ApplyPlanDeps {
   readonly client: Client;
-  /** Takes in the API server's answer to a write, so that the next pass builds on it. */
-  readonly observe: (resource: Resource, answer: unknown) => void;
+  /** Puts the API server's answer to a write into the store, so that the next reconcile sees it. */
+  readonly recordWrite: (resource: Resource, answer: unknown) => void;
   readonly recordEvent: (notice: Event) => Promise<void>;
   /** Has the stores take in what the API server itself says of an object. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
@@ -154,7 +154,7 @@ function recordResult(
   const ref = refOf(write);
   const resourceVersion = stringAt(recordAt(answer, "metadata"), "resourceVersion");
   if (resourceVersion !== undefined) deps.own.set(ownKey(write.resource, ref), resourceVersion);
-  deps.observe(write.resource, answer);
+  deps.recordWrite(write.resource, answer);
 }
 
 function ownKey(resource: Resource, ref: ObjectRef): Key {

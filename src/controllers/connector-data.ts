@@ -13,7 +13,7 @@ import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What the passes over connector data need; `namespace` is Latchkey's own. */
+/** What reconciling connector data needs; `namespace` is Latchkey's own. */
 export interface ConnectorDataDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -24,7 +24,7 @@ export interface ConnectorDataDeps extends ApplyPlanDeps {
 const waitForChange: Result = { kind: "done" };
 const askAgainMs = 5_000;
 
-/** One pass over the Secret `name` of connector data and the keys that claim it. */
+/** Reconciles the Secret `name` of connector data with the keys that refer to it. */
 export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps): Promise<Result> {
   const { stores, clock, namespace } = deps;
   const secret = stores.connectorData.get(keyOf({ namespace, name }));

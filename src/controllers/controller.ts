@@ -63,7 +63,7 @@ export interface Controller {
   /** Follows the API server until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>;
   /**
-   * Keeps everything true until the signal aborts; resolves when the passes in flight have ended.
+   * Reconciles until the signal aborts; resolves when the reconciles in flight have ended.
    */
   lead(signal: AbortSignal): Promise<void>;
 }
@@ -188,10 +188,10 @@ function createReconcileDeps({ options, deps, informers, leader }: Leading): Rec
     tokenQuota: new TokenQuota(options),
     sourceData: new SourceData({ client, digestOf }),
     waitingSince: new Map(),
-    observe(resource: Resource, answer: unknown) {
+    recordWrite(resource: Resource, answer: unknown) {
       if (resource === resources.ownedAccessKeys || resource === resources.endpointTokens)
         held.note(answer);
-      informers.observe(resource, answer);
+      informers.recordWrite(resource, answer);
     },
     refresh,
     recordEvent: events.record.bind(events),

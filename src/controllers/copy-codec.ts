@@ -2,7 +2,7 @@ import { annotations, labels } from "../api/names.ts";
 import type { ObjectRef } from "../api/object.ts";
 import { type ObservedCopy, copiedSource, copyOfText } from "../domain/sync/copy.ts";
 
-/** What tells one copy from another when both are as Latchkey writes them. */
+/** The fields in which copies differ that are as Latchkey writes them. */
 type Ordinary = readonly [
   uid: string,
   resourceVersion: string,

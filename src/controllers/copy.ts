@@ -18,7 +18,7 @@ import { isSourceGone } from "./live-object.ts";
 import type { SourceData } from "./source-data.ts";
 import { observeTarget, type Stores } from "./stores.ts";
 
-/** What the passes over targets need. */
+/** What reconciling targets needs. */
 export interface CopyDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -30,7 +30,7 @@ export interface CopyDeps extends ApplyPlanDeps {
 const waitForChange: Result = { kind: "done" };
 const askAgainMs = 5_000;
 
-/** One pass over one Secret in a project namespace. */
+/** Reconciles one Secret in a project namespace. */
 export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Result> {
   const target = refOf(key);
   const observed = await noting(key, observe(target, deps), deps);
@@ -77,24 +77,24 @@ function isOrphan(
 }
 
 /**
- * A machine's failure is thrown; what somebody at the target has to change is an outcome, and is
- * looked at again ever more seldom.
+ * Throws transient errors. Errors that need a change at the target are reported, and the target is
+ * requeued with backoff.
  */
 async function afterRefusal(
   { target, state }: { readonly target: ObjectRef; readonly state: TargetState },
   error: KubeError,
   deps: CopyDeps,
 ): Promise<Result> {
-  // What stands in the way has been read; where that failed it is looked at again.
+  // applyPlan has read the conflicting Secret; where that failed, the requeue reads it.
   if (error.code === "AlreadyExists")
     return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
-  // The namespace is going away, or is gone; its own change brings the next pass.
+  // The namespace is terminating or deleted; its own event enqueues the target.
   if (error.causes.includes("NamespaceTerminating") || isGoneNamespace(error)) {
     deps.copyFailures.end(keyOf(target));
     return waitForChange;
   }
   const failure = { reason: error.reason ?? error.code, message: error.explanation };
-  // A webhook in the way answers 500, again and again; whatever else fails may pass.
+  // A webhook that fails answers 500 each time; other server errors are transient.
   const kind = error.code === "ServerError" || isRefusal(error) ? "refused" : "failed";
   if (error.code !== "Fenced") deps.copyFailures.record(keyOf(target), { kind, ...failure });
   if (!isRejection(error)) throw error;
@@ -102,7 +102,7 @@ async function afterRefusal(
   return { kind: "requeue-with-backoff" };
 }
 
-/** What a decision needs of the API server fails as a write does. */
+/** Records a failed read like a failed write. */
 async function noting<T>(
   key: Key,
   reading: Promise<T>,
@@ -121,7 +121,7 @@ async function noting<T>(
   }
 }
 
-/** What rejects the copy may reject the mark, too. */
+/** A target that rejects the copy may also reject the annotation. */
 async function markRejected(
   steps: ReturnType<typeof rejectedSteps>,
   deps: CopyDeps,

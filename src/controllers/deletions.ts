@@ -7,7 +7,7 @@ import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
  */
 export interface Deletion {
   readonly seenAt: number;
-  /** When no grant was left; undefined while one stands. */
+  /** When the last grant was deleted; undefined while a grant exists. */
   readonly grantsGoneAt: number | undefined;
   /** Whether this leader has seen a grant stand. */
   readonly hadGrants: boolean;

@@ -4,7 +4,7 @@ import {
   recordFailure,
   type FailureHistory,
   type ObservedFailure,
-  patienceMs,
+  reportAfterMs,
   type ReportedFailure,
 } from "../domain/plan/failure-history.ts";
 import { isKubeError, isRefusal, isTooLarge, type KubeError } from "../kube/errors.ts";
@@ -52,7 +52,7 @@ export class Failures {
     const after = recordFailure(before, failure, { monotonic, time: clock.now() });
     this.#failing.set(key, after);
     if (after.reported === undefined)
-      lookAgainAt(key, clock.now() + after.since + patienceMs - monotonic);
+      lookAgainAt(key, clock.now() + after.since + reportAfterMs - monotonic);
     if (after.reported !== before?.reported) onChange(key, after.reported?.failure);
     return after.reported?.failure;
   }

@@ -7,7 +7,7 @@ const most = 10_000;
 /**
  * Objects that this leader wrote itself with the cleanup finalizer on them: none of them goes
  * before this very leader lets it go, so that nobody has to be asked whether it is there. (Who
- * takes the finalizer off by force is told of by the watch.)
+ * removes the finalizer by force causes a watch event.)
  */
 export class FinalizedObjects {
   readonly #uids = new Set<string>();

@@ -46,7 +46,7 @@ export function grantFailure(
   return isWaiting ? grantFailures.at(requesterHash(requester.name)) : undefined;
 }
 
-/** What to do for a key or token that is being deleted; its grants have passes of their own. */
+/** Plans the finalization of a key or token; its grants are reconciled by their own queue. */
 export async function planGrantedRelease(
   object: Terminating,
   {

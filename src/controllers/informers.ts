@@ -31,11 +31,11 @@ export interface Informers {
   run(signal: AbortSignal): Promise<void>;
   /** Enqueues everything that exists, for a new leader. */
   enqueueAll(enqueuer: Enqueuer): Promise<void>;
-  /** What is not known as it is now, one sentence each. */
+  /** Kinds whose cache may be stale, one sentence each. */
   readonly staleReasons: () => readonly string[];
   readonly watches: () => readonly WatchReading[];
   /** Takes in the answer to a write of our own. */
-  readonly observe: (resource: Resource, answer: unknown) => void;
+  readonly recordWrite: (resource: Resource, answer: unknown) => void;
   /** Takes in what the API server itself says of an object. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
   /** Resolves once every kind is known as it is now: a store may have been listed long ago. */
@@ -49,7 +49,9 @@ export interface InformersOptions extends Pick<KindContext, "namespace" | "requi
   readonly onChange: (changed: Changed) => void;
 }
 
-/** Creates an informer for every watched kind, and for the policies that make requesters certain. */
+/**
+ * Creates an informer for every watched kind, and for the policies that make requesters certain.
+ */
 export function createInformers(
   deps: InformerDeps,
   { namespace, requireSyncFrom, onChange }: InformersOptions,
@@ -86,7 +88,7 @@ export function createInformers(
           staleReason(resource.plural, watchState, deps.clock.monotonic()) ?? [],
       ),
     watches: () => watchReadings(all, deps.clock),
-    observe(resource, answer) {
+    recordWrite(resource, answer) {
       for (const { listOptions, isReadOnly, informer } of kinds) {
         if (
           isReadOnly !== true &&

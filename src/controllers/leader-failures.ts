@@ -15,8 +15,11 @@ export interface LeaderFailures {
   readonly keyFailures: Failures;
   readonly tokenFailures: Failures;
   readonly grantFailures: Failures;
-  /** Why the last write to a target failed. */
-  readonly failureAt: (target: Key) => Failure | undefined;
+  /**
+   * The failure that the status of a target reports; undefined in the first 30 s of a transient
+   * one.
+   */
+  readonly reportedFailureAt: (target: Key) => Failure | undefined;
 }
 
 /** What the failures of a leader need; `enqueuer` follows those of targets and grants. */
@@ -51,7 +54,7 @@ export function createLeaderFailures({
   });
   return {
     copyFailures,
-    failureAt: (target) => copyFailures.at(target),
+    reportedFailureAt: (target) => copyFailures.at(target),
     sharedSecretFailures: ownFailures(queues.sharedSecret),
     keyFailures: ownFailures(queues.key),
     tokenFailures: ownFailures(queues.token),

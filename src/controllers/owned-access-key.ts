@@ -21,7 +21,7 @@ import {
 } from "./grants.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What the passes over OwnedAccessKeys need. */
+/** What reconciling OwnedAccessKeys needs. */
 export interface OwnedAccessKeyDeps
   extends ApplyPlanDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface OwnedAccessKeyDeps
   readonly keyFailures: Pick<Failures, "at" | "record" | "end">;
 }
 
-/** One pass over an OwnedAccessKey: its status, its end and its farewell. */
+/** Reconciles an OwnedAccessKey: its status, its expiry and its finalization. */
 export async function reconcileOwnedAccessKey(
   name: Key,
   deps: OwnedAccessKeyDeps,
@@ -42,7 +42,7 @@ export async function reconcileOwnedAccessKey(
     failures.end(name);
     return { kind: "done" };
   }
-  const view = keyResolver.viewOf(key);
+  const view = keyResolver.resolve(key);
   const { requester } = view;
   const grant = observeGrant({ kind: "OwnedAccessKey", name }, requester, stores);
   const failure = failures.at(name) ?? grantFailure(key, { grant, requester }, deps);

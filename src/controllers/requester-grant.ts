@@ -30,7 +30,7 @@ import type { FinalizedObjects } from "./finalized-objects.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What the passes over the grants of requesters need. */
+/** What reconciling the grants of requesters needs. */
 export interface RequesterGrantDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Pick<Clock, "now" | "monotonic">;
@@ -45,8 +45,8 @@ export interface RequesterGrantDeps extends ApplyPlanDeps {
 }
 
 /**
- * One pass over all that one requester, named by its hash, is granted; what fails again and again
- * is said by the keys and tokens that wait.
+ * Reconciles the grants of one requester, by hash. Repeated failures are reported by the keys and
+ * tokens that wait for the grant.
  */
 export async function reconcileRequesterGrant(
   hash: Key,

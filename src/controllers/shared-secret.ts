@@ -38,15 +38,18 @@ import {
   targetsOf,
 } from "./stores.ts";
 
-/** What the passes over SharedSecrets need. */
+/** What reconciling SharedSecrets needs. */
 export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {
   readonly client: Client;
   readonly clock: Clock;
   readonly yielder: Yielder;
   readonly prefixes: Prefixes;
   readonly stores: Stores;
-  /** Why the last write to a target was refused. */
-  readonly failureAt: (target: Key) => Failure | undefined;
+  /**
+   * The failure that the status of a target reports; undefined in the first 30 s of a transient
+   * one.
+   */
+  readonly reportedFailureAt: (target: Key) => Failure | undefined;
   /**
    * Since when the status of a source (by uid) has been waiting for its targets, in milliseconds
    * since the epoch.
@@ -56,8 +59,8 @@ export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, 
 }
 
 /**
- * One pass over a SharedSecret: its access, its farewell and its status; its copies have passes of
- * their own.
+ * Reconciles a SharedSecret: its access, its finalization and its status. Its copies are reconciled
+ * by their own queue.
  */
 export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): Promise<Result> {
   const source = deps.stores.sharedSecrets.get(key);
@@ -80,7 +83,7 @@ export async function reconcileSharedSecret(key: Key, deps: SharedSecretDeps): P
   }
 }
 
-/** One try to apply a SharedSecret that is not being deleted. */
+/** One attempt at a SharedSecret that is not being deleted. */
 function reconcileLive(source: Source, deps: SharedSecretDeps): Try {
   let seen: ObservedSharedSecret | undefined;
   return {
@@ -102,8 +105,8 @@ function reconcileLive(source: Source, deps: SharedSecretDeps): Try {
 }
 
 /**
- * One try on a SharedSecret that is being deleted. Where its namespace goes, too, nothing follows
- * under its name: there it does not wait.
+ * One attempt at a SharedSecret that is being deleted. In a terminating namespace it skips the
+ * settle time: no object can be created there under the same name.
  */
 function finalize(source: Source, deps: SharedSecretDeps): Try {
   const { stores, prefixes, clock } = deps;
@@ -168,12 +171,12 @@ function leftoverPlan({ orphanedRoles, orphanedBindings }: Omit<ObservedAccess, 
   return { ...nothingToDo, steps: revokeSteps(nothing) };
 }
 
-/** Counts the targets in turns: what changes meanwhile brings another pass. */
+/** Counts the targets, yielding in between: a change meanwhile enqueues the source again. */
 async function observeSync(source: Source, deps: SharedSecretDeps): Promise<SyncSummary> {
   const reports: TargetReport[] = [];
   await deps.yielder.forEach(targetsOf(source, deps.stores), (target) => {
     const seen = observeTarget(target, deps.stores);
-    const failure = deps.failureAt(keyOf(target));
+    const failure = deps.reportedFailureAt(keyOf(target));
     const [, rival] = seen.candidates[0] === source ? seen.candidates : [];
     reports.push({
       target,
@@ -186,14 +189,14 @@ async function observeSync(source: Source, deps: SharedSecretDeps): Promise<Sync
   return summarize(source, reports, emptyProjectsOf(source, deps.stores));
 }
 
-/** Where somebody at a target looks: at the Secret that stands there, or at the namespace. */
+/** The object that an Event at the target regards: the existing Secret, or the namespace. */
 function regardingOf(
   target: ObjectRef & { readonly namespace: string },
   { copy, unmanaged }: ObservedTarget,
   { namespaces }: Stores,
 ): TargetReport["regarding"] {
-  const standing = copy ?? unmanaged;
-  if (standing !== undefined) return { resource: resources.secrets, subject: standing.metadata };
+  const existing = copy ?? unmanaged;
+  if (existing !== undefined) return { resource: resources.secrets, subject: existing.metadata };
   const { namespace } = target;
   // An Event must be in the namespace of what it regards; a Namespace is taken for an object inside
   // itself.
@@ -204,7 +207,8 @@ function regardingOf(
 }
 
 /**
- * Since when the status has been waiting; the wait begins anew when this pass tells of progress.
+ * Since when the status has been waiting; the wait starts again when this reconcile reports
+ * progress.
  */
 function noteWaiting(
   {
@@ -234,7 +238,7 @@ async function observeDerived(
   const bindings = stores.roleBindings.by(indexes.namespace, namespace);
   const gone = await confirmedGone([...bindings, ...roles], deps);
   const isLeftover = (seen: ObservedRole | ObservedRoleBinding): boolean =>
-    gone.has(sourceUidOf(seen) ?? "") && !isMimic(seen);
+    gone.has(sourceUidOf(seen) ?? "") && !hasForgedMarks(seen);
   const isOwn = ownedBy(source?.secret.metadata, roles);
   const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
   return {
@@ -254,8 +258,8 @@ function ownedBy(
   roles: readonly ObservedRole[],
 ): (seen: ObservedRole | ObservedRoleBinding) => boolean {
   if (secret === undefined) return () => false;
-  // A Role that stands as written says by its rules from which permission its name follows: the
-  // others are not tried.
+  // The rules of an unchanged Role give the permission that its name is derived from; the other
+  // permissions are not hashed.
   const asWritten = new Set(
     roles.filter((role) => isAsWritten(secret, role)).map(({ metadata }) => metadata.name),
   );
@@ -264,8 +268,8 @@ function ownedBy(
     (asWritten.has(seen.metadata.name) || isDerivedName(secret, seen.metadata.name));
 }
 
-/** Whether an object carries Latchkey's marks, and a name that cannot follow from them. */
-function isMimic(seen: ObservedRole | ObservedRoleBinding): boolean {
+/** Whether an object has Latchkey's label and annotation, but not the name derived from them. */
+function hasForgedMarks(seen: ObservedRole | ObservedRoleBinding): boolean {
   const [uid, name] = [sourceUidOf(seen), seen.metadata.annotations[annotations.source]];
   return (
     uid !== undefined && name !== undefined && !isDerivedName({ name, uid }, seen.metadata.name)
@@ -283,7 +287,9 @@ async function confirmedGone(
   for (const seen of derived) {
     const uid = sourceUidOf(seen);
     const isMissing =
-      uid !== undefined && stores.sharedSecrets.by(indexes.uid, uid).length === 0 && !isMimic(seen);
+      uid !== undefined &&
+      stores.sharedSecrets.by(indexes.uid, uid).length === 0 &&
+      !hasForgedMarks(seen);
     if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
   }
   const gone = new Set<string>();

@@ -7,7 +7,7 @@ import { newSigningKeys } from "../tokens/signing-keys.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Stores } from "./stores.ts";
 
-/** What the pass over the signing keys needs; `namespace` is Latchkey's own. */
+/** What reconciling the signing keys needs; `namespace` is Latchkey's own. */
 export interface SigningKeysDeps extends ApplyPlanDeps {
   readonly clock: Clock;
   readonly namespace: string;

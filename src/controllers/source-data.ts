@@ -46,8 +46,8 @@ export class SourceData {
       this.#remembered.set(key, found);
       return found.data;
     }
-    const standing = this.#reading.get(key);
-    if (standing !== undefined) return standing;
+    const pending = this.#reading.get(key);
+    if (pending !== undefined) return pending;
     const reading = this.#read(source).finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     return reading;

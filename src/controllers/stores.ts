@@ -52,7 +52,7 @@ export const indexes = {
   sourceUid: "source-uid",
   project: "project",
   requester: "requester",
-  parentKey: "asked-with",
+  parentKey: "parent-key",
   scopeRole: "scope-role",
   connectorData: "connector-data",
   grantedName: "granted-name",
@@ -114,28 +114,28 @@ export function observeTarget(target: ObjectRef, stores: Stores): ObservedTarget
   const namespace = stores.namespaces.get(target.namespace ?? "");
   const copy = stores.copies.get(key);
   const unmanaged = copy === undefined ? stores.unmanagedSecrets.get(key) : undefined;
-  const owner = holderOf(copy ?? unmanaged, stores);
-  const holderIsRuledOut =
+  const owner = ownerOf(copy ?? unmanaged, stores);
+  const ownerIsNotPermitted =
     owner !== undefined && namespace !== undefined && isNotPermitted(owner, namespace);
   return {
     candidates: candidatesFor(target, stores),
     ...(copy === undefined ? {} : { copy }),
     ...(unmanaged === undefined ? {} : { unmanaged }),
-    ...(owner === undefined ? {} : { owner, ownerIsNotPermitted: holderIsRuledOut }),
+    ...(owner === undefined ? {} : { owner, ownerIsNotPermitted }),
     isTerminating: namespace === undefined || namespace.deletionTimestamp !== undefined,
   };
 }
 
-function holderOf(
-  standing: ObservedCopy | UnmanagedSecret | undefined,
+function ownerOf(
+  existing: ObservedCopy | UnmanagedSecret | undefined,
   { sharedSecrets }: Stores,
 ): Source | undefined {
-  if (standing === undefined) return undefined;
-  const uid = standing.metadata.labels[labels.sourceUid];
+  if (existing === undefined) return undefined;
+  const uid = existing.metadata.labels[labels.sourceUid];
   const byUid = uid === undefined ? undefined : sharedSecrets.by(indexes.uid, uid)[0];
   if (byUid !== undefined) return byUid;
   // The label is lost or was edited: what the copy says of itself counts.
-  const claimed = copiedSource(standing.metadata);
+  const claimed = copiedSource(existing.metadata);
   return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
 }
 

@@ -89,8 +89,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds `key` with high priority at `at`, in milliseconds since the epoch, never earlier; the earliest
-   * instant of a key counts, until work on it begins.
+   * Adds `key` with high priority at `at`, in milliseconds since the epoch, never earlier; the
+   * earliest instant of a key counts, until work on it begins.
    */
   addAt(key: Key, at: number): void {
     if (!this.#closed) this.#instants.set(key, at);

@@ -59,7 +59,7 @@ interface Index<T> {
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, Entry<T> | string>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
-  readonly #packing: Codec<T> | undefined;
+  readonly #codec: Codec<T> | undefined;
   /**
    * Recently decoded objects: a change and its reconcile read one object repeatedly, and a few keys
    * are used all the time.
@@ -70,7 +70,7 @@ export class Store<T> implements ReadStore<T> {
     this.#indexes = new Map(
       Object.entries(indexers).map(([name, namesOf]) => [name, { namesOf, keys: new Map() }]),
     );
-    this.#packing = packing;
+    this.#codec = packing;
   }
 
   get size(): number {
@@ -88,7 +88,7 @@ export class Store<T> implements ReadStore<T> {
   entry(key: Key): Entry<T> | undefined {
     const stored = this.#entries.get(key);
     if (typeof stored !== "string") return stored;
-    return this.#unpacked.get(key) ?? this.#remember(key, this.#packing?.decode(stored, key));
+    return this.#unpacked.get(key) ?? this.#remember(key, this.#codec?.decode(stored, key));
   }
 
   keys(): readonly Key[] {
@@ -122,8 +122,8 @@ export class Store<T> implements ReadStore<T> {
 
   set(key: Key, entry: Entry<T>): void {
     this.#unindex(key);
-    this.#entries.set(key, this.#packing?.encode(entry) ?? entry);
-    if (this.#packing !== undefined) this.#remember(key, entry);
+    this.#entries.set(key, this.#codec?.encode(entry) ?? entry);
+    if (this.#codec !== undefined) this.#remember(key, entry);
     for (const { namesOf, keys } of this.#indexes.values()) {
       for (const name of namesOf(entry.value)) {
         const named = keys.get(name);

@@ -68,9 +68,9 @@ export interface TransportOptions {
 }
 
 /**
- * A connection that died without a word while it was idle takes a request with it, which is given up
- * only after its whole timeout: so idle ones are closed long before that, although a TLS handshake
- * costs more than ten requests.
+ * A connection that died without a word while it was idle takes a request with it, which is given
+ * up only after its whole timeout: so idle ones are closed long before that, although a TLS
+ * handshake costs more than ten requests.
  */
 const idleConnectionMs = 5_000;
 

@@ -64,7 +64,7 @@ function setup(answer?: (request: Request) => unknown) {
   ];
   const deps = {
     client,
-    observe: (_: unknown, raw: unknown) => void observed.push(raw),
+    recordWrite: (_: unknown, raw: unknown) => void observed.push(raw),
     recordEvent: async ({ reason }: { reason: string }) => void told.push(reason),
     refresh: async ({ plural }: Resource, found: ObjectRef) =>
       void refreshed.push(`${plural} ${keyOf(found)}`),

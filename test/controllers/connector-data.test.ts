@@ -51,7 +51,7 @@ async function passOver(
     clock,
     namespace: ownNamespace,
     stores: informers.stores,
-    observe: () => {},
+    recordWrite: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

@@ -30,7 +30,7 @@ async function setup(
     clock,
     stores: informers.stores,
     sourceData: new SourceData({ client, digestOf: informers.digestOf }),
-    observe: () => {},
+    recordWrite: () => {},
     recordEvent: async () => {},
     copyFailures,
     refresh: async (_: unknown, target: ObjectRef) => void refreshed.push(keyOf(target)),

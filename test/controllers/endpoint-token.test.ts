@@ -48,7 +48,7 @@ async function passOver(
     stores,
     keyResolver,
     tokenQuota,
-    observe: () => {},
+    recordWrite: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

@@ -223,16 +223,16 @@ test("keys and tokens are found by the hash of their requester's name, which a s
 describe("the answer to a write is taken in", () => {
   test("by the store of its kind", async () => {
     const { informers } = await syncedInformers({});
-    informers.observe(resources.sharedSecrets, rawSharedSecret("db"));
-    informers.observe(resources.roles, rawObject({ namespace: "team", name: "latchkey-a" }));
-    informers.observe(resources.events, rawObject({ name: "e" }));
+    informers.recordWrite(resources.sharedSecrets, rawSharedSecret("db"));
+    informers.recordWrite(resources.roles, rawObject({ namespace: "team", name: "latchkey-a" }));
+    informers.recordWrite(resources.events, rawObject({ name: "e" }));
     expect([informers.stores.sharedSecrets.size, informers.stores.roles.size]).toEqual([1, 1]);
   });
 
   test("among the copies for a Secret with Latchkey's label, else among the signing keys", async () => {
     const { informers } = await syncedInformers({});
-    informers.observe(resources.secrets, rawCopy("db", "pay"));
-    informers.observe(resources.secrets, rawSigningKeys());
+    informers.recordWrite(resources.secrets, rawCopy("db", "pay"));
+    informers.recordWrite(resources.secrets, rawSigningKeys());
     expect([names(informers.stores.copies.values()), informers.stores.signingKeys.size]).toEqual([
       ["db"],
       1,

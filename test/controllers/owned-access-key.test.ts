@@ -37,7 +37,7 @@ async function passOver(listed: Parameters<typeof syncedInformers>[0], name = "k
     config,
     stores,
     keyResolver,
-    observe: () => {},
+    recordWrite: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

@@ -44,7 +44,7 @@ async function passOver(
     log,
     stores: informers.stores,
     held: { has: () => isHeldByUs },
-    observe: () => {},
+    recordWrite: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   });

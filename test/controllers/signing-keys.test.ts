@@ -15,7 +15,7 @@ async function setup(listed: Parameters<typeof syncedInformers>[0], client = new
     clock,
     namespace: ownNamespace,
     stores: informers.stores,
-    observe: () => {},
+    recordWrite: () => {},
     recordEvent: async () => {},
     refresh: async () => {},
   };

@@ -27,7 +27,10 @@ export interface RetryAllowance {
 /** What happens to a cluster in a run. */
 export interface Scenario {
   readonly name: string;
-  /** What runs; the controller alone by default. A fault before a change is injected into the last one. */
+  /**
+   * What runs; the controller alone by default. A fault before a change is injected into the last
+   * one.
+   */
   readonly programs?: readonly ProgramName[];
   readonly retryAllowance?: RetryAllowance;
   /** Made before the controller starts. */

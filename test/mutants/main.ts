@@ -1,7 +1,7 @@
 /*
- * Makes small changes of the source, one at a time, and runs the unit tests of its room: prints what
- * no test notices. The scope engine is changed in every way; of the other rooms, ROOMS names those
- * that are changed, in SAMPLE places that follow from SEED.
+ * Makes small changes of the source, one at a time, and runs the unit tests of its room: prints
+ * what no test notices. The scope engine is changed in every way; of the other rooms, ROOMS names
+ * those that are changed, in SAMPLE places that follow from SEED.
  */
 import { spawn } from "node:child_process";
 import {

@@ -101,7 +101,8 @@ export function bundleInto(directory: string): string {
 }
 
 /**
- * Waits until the controller leads, no key waits for a worker, and no reconcile has ended for a second.
+ * Waits until the controller leads, no key waits for a worker, and no reconcile has ended for a
+ * second.
  */
 export async function settled(
   controller: Pick<LatchkeyProcess, "url">,

@@ -1,6 +1,6 @@
 import { apiVersion, components, labels } from "../../api/names.ts";
 import { refOf } from "../../api/object.ts";
-import { listAt, parseOwnMetadata, recordAt, stringAt } from "../../api/parse.ts";
+import { listAt, parseLatchkeyMetadata, recordAt, stringAt } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import type { ObservedConnectorSecret } from "../../domain/access-key/connector-data.ts";
 import { reconcileConnectorData } from "../connector-data.ts";
@@ -17,7 +17,7 @@ export function connectorDataKind({
       labelSelector: `${labels.component}=${components.connectorData}`,
       metadataOnly: true,
     },
-    parse: (raw) => ({ metadata: parseOwnMetadata(raw), owner: ownerOf(raw) }),
+    parse: (raw) => ({ metadata: parseLatchkeyMetadata(raw), owner: ownerOf(raw) }),
     enqueue: ({ key }, { queues }) => queues.connectorData.add(refOf(key).name, "high"),
     enqueueAll: async ({ queues, stores }) => {
       for (const key of stores.connectorData.keys())

@@ -45,7 +45,9 @@ export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
   };
 }
 
-/** Enqueues a Secret of a project namespace, and the status of the SharedSecrets that it concerns. */
+/**
+ * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that it concerns.
+ */
 export function enqueueSecret(
   { key, before, after }: Change<ObservedCopy | UnmanagedSecret>,
   enqueuer: Enqueuer,

@@ -14,7 +14,10 @@ import { signingKeysKind } from "./signing-keys.ts";
 import { unmanagedSecretKind } from "./unmanaged-secret.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
-/** The stores of the watched kinds: the one list of what the controller watches. */
+/**
+ * The stores of all watched kinds; the policies that make requesters certain are watched beside
+ * them.
+ */
 export function watchKinds(
   context: KindContext,
   watch: <T>(kind: WatchedKind<T>) => ReadStore<T>,

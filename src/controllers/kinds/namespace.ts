@@ -1,6 +1,6 @@
 import { annotations, labels } from "../../api/names.ts";
 import { keyOf, type Metadata } from "../../api/object.ts";
-import { parseOwnMetadata } from "../../api/parse.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { isSame } from "../../domain/plan/merge-patch.ts";
 import {
@@ -20,7 +20,7 @@ export function namespaceKind({ requireSyncFrom }: KindContext): WatchedKind<Met
   return {
     listOptions: { resource: resources.namespaces, metadataOnly: true },
     isReadOnly: true,
-    parse: (raw) => readNamespace(parseOwnMetadata(raw), { requireSyncFrom }),
+    parse: (raw) => readNamespace(parseLatchkeyMetadata(raw), { requireSyncFrom }),
     indexers: { [indexes.project]: (namespace) => indexedBy(projectOf(namespace)) },
     enqueue,
   };

@@ -1,6 +1,6 @@
 import { labels } from "../../api/names.ts";
 import type { Metadata } from "../../api/object.ts";
-import { parseOwnMetadata } from "../../api/parse.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { indexes } from "../stores.ts";
 import { indexedBy, type WatchedKind } from "./watched-kind.ts";
@@ -14,7 +14,7 @@ export function scopeRoleKind(): WatchedKind<Metadata> {
       metadataOnly: true,
     },
     isReadOnly: true,
-    parse: parseOwnMetadata,
+    parse: parseLatchkeyMetadata,
     indexers: { [indexes.scopeRole]: (role) => indexedBy(role.labels[labels.scopeRole]) },
     enqueue(_, { queues, stores }) {
       for (const key of stores.keys.keys()) queues.key.add(key, "low");

@@ -1,6 +1,6 @@
 import { labels } from "../../api/names.ts";
 import { keyOf, type Metadata } from "../../api/object.ts";
-import { parseOwnMetadata } from "../../api/parse.ts";
+import { parseLatchkeyMetadata } from "../../api/parse.ts";
 import { resources } from "../../api/resources.ts";
 import { copiedSource, type UnmanagedSecret } from "../../domain/sync/copy.ts";
 import { candidatesFor, indexes, type Stores } from "../stores.ts";
@@ -33,7 +33,7 @@ export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<Unmana
 }
 
 function parseUnmanaged(raw: unknown, stores: Stores): UnmanagedSecret | undefined {
-  const metadata = parseOwnMetadata(raw);
+  const metadata = parseLatchkeyMetadata(raw);
   if (metadata.labels[labels.sourceUid] !== undefined) return undefined;
   if (copiedSource(metadata) !== undefined) return { metadata };
   return candidatesFor(metadata, stores).length === 0 ? undefined : { metadata };

@@ -48,7 +48,7 @@ export interface MintedToken {
 const resource = resources.endpointTokens;
 const secondMs = 1000;
 // A grant comes within a second; a status that says so is only written when it does not.
-const patienceMs = 10_000;
+const reportAfterMs = 10_000;
 const leastWaitMs = 10_000;
 
 /**
@@ -188,7 +188,7 @@ function planExpired(observed: ObservedEndpointToken, lifetime: TokenLifetime, n
 }
 
 function planWaiting(observed: ObservedEndpointToken, lifetime: TokenLifetime, now: number): Plan {
-  const impatientAt = createdAt(observed.token.metadata) + patienceMs;
+  const impatientAt = createdAt(observed.token.metadata) + reportAfterMs;
   if (now < impatientAt)
     return { steps: [], result: requeueAt(now, [impatientAt, lifetime.endsAt]) };
   return planStatus(observed, { lifetime, updates: waitingConditions(lifetime) }, now);

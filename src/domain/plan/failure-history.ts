@@ -10,7 +10,8 @@ export interface Failure {
 export interface ObservedFailure extends Failure {
   /**
    * `refused`: requires a change by a user and is reported at once. `too-large`: the same, the API
-   * server cannot store the object. `failed`: reported once it has repeated for {@link patienceMs}.
+   * server cannot store the object. `failed`: reported once it has repeated for {@link
+   * reportAfterMs}.
    */
   readonly kind: "refused" | "too-large" | "failed";
 }
@@ -39,7 +40,7 @@ export interface Instant {
 }
 
 /** How long a failure repeats before it is reported. */
-export const patienceMs = 30_000;
+export const reportAfterMs = 30_000;
 
 /**
  * Minimum time before another failure replaces the reported one: with another reason, or with
@@ -61,7 +62,7 @@ export function recordFailure(
     sinceTime: time,
     reported: undefined,
   };
-  const isDue = failure.kind !== "failed" || monotonic >= since + patienceMs;
+  const isDue = failure.kind !== "failed" || monotonic >= since + reportAfterMs;
   const isKept =
     reported !== undefined && monotonic < reported.at + reportedForMs(reported.failure, failure);
   if (isKept) return { since, sinceTime, reported };

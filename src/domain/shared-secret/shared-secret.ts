@@ -37,14 +37,14 @@ export interface ObservedSharedSecret {
 }
 
 /** Minimum time before, and between, status updates on the progress of a fan-out. */
-const patienceMs = 1_000;
+const progressIntervalMs = 1_000;
 
 /**
  * Whether a status update on progress is due that waits since `waitingSince` (milliseconds since
  * the epoch).
  */
 export function isProgressDue(waitingSince: number, now: number): boolean {
-  return now >= waitingSince + patienceMs;
+  return now >= waitingSince + progressIntervalMs;
 }
 
 /** Plans a SharedSecret that is not being deleted; `now` is in milliseconds since the epoch. */
@@ -132,7 +132,7 @@ function planActive(observed: ObservedSharedSecret, now: number): Plan {
   const waiting = summary.pending > 0 && !source.options.paused;
   const since = observed.waitingSince ?? now;
   if (waiting && !isProgressDue(since, now))
-    return { steps, result: { kind: "requeue-at", at: since + patienceMs } };
+    return { steps, result: { kind: "requeue-at", at: since + progressIntervalMs } };
   // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be
   // counted every second.
   return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };

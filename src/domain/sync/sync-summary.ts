@@ -91,7 +91,7 @@ function verdictOf(source: Source, { target, state, failure }: TargetReport): Ve
     "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
   if (winner !== undefined && winner.uid !== source.secret.metadata.uid) return lostTo(winner);
   // A source that cannot be followed has no reports of its own: the copy is kept by an older one.
-  if (state.kind === "stuck") return lostTo(state.source);
+  if (state.kind === "source-invalid") return lostTo(state.source);
   if (state.kind === "current") return { kind: "synced" };
   if (state.kind === "paused") return { kind: "opted-out" };
   if (state.kind === "conflict") {

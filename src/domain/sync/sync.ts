@@ -49,7 +49,7 @@ export type TargetState =
    * The annotations of the source are invalid: the copy is kept, with the reason in an annotation.
    */
   | {
-      readonly kind: "stuck";
+      readonly kind: "source-invalid";
       readonly copy: ObservedCopy;
       readonly source: ObjectRef;
       readonly why: string;
@@ -132,7 +132,7 @@ function unwanted({
   if (owner.options.problem === undefined || notPermitted)
     return { kind: "withdrawn", copy: existing };
   if (copy === undefined) return { kind: "unlabelled", source: owner, unmanaged: existing };
-  return { kind: "stuck", copy, source, why: owner.options.problem.message };
+  return { kind: "source-invalid", copy, source, why: owner.options.problem.message };
 }
 
 /** The source whose data is written to the target, if any. */
@@ -184,7 +184,7 @@ export function targetSteps(
       ];
     case "to-recreate":
       return recreateSteps(copyManifest(withData(state, data), target), state.copy);
-    case "stuck":
+    case "source-invalid":
       return syncErrorSteps(state.copy, state.why);
     case "withdrawn":
     case "orphaned":

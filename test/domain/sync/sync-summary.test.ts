@@ -98,7 +98,7 @@ describe("a target counts", () => {
     [
       "as a conflict when an older source that cannot be followed keeps it",
       report("db", {
-        kind: "stuck",
+        kind: "source-invalid",
         copy: observedCopy(older),
         source: older.secret.metadata,
         why: "a typo",

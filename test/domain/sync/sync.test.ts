@@ -141,7 +141,7 @@ describe("a target that two sources want", () => {
     options: { ...older.options, problem: { reason: "TooLarge", message: "split it" } },
   };
   test.for<[string, Source, Kind]>([
-    ["kept by the senior that holds it and has a typo", seniorWithTypo, "stuck"],
+    ["kept by the senior that holds it and has a typo", seniorWithTypo, "source-invalid"],
     [
       "handed on by a senior that is being deleted",
       {
@@ -220,7 +220,7 @@ describe("a target that no source wants", () => {
   const owners = [
     { title: "lives", owner: live, kind: "withdrawn" },
     { title: "pauses", owner: paused, kind: "withdrawn" },
-    { title: "cannot be followed", owner: misspelt, kind: "stuck" },
+    { title: "cannot be followed", owner: misspelt, kind: "source-invalid" },
     { title: "is being deleted", owner: deleting, kind: "not-wanted" },
     { title: "is gone", owner: undefined, kind: "orphaned" },
   ] as const;
@@ -229,7 +229,7 @@ describe("a target that no source wants", () => {
     const context = owner === undefined ? {} : { owner };
     test.for(ours)("holds %s", (standing) => {
       const expected =
-        kind === "stuck" && standing === "a copy without its label" ? "unlabelled" : kind;
+        kind === "source-invalid" && standing === "a copy without its label" ? "unlabelled" : kind;
       expect(stateAt(standing, context).kind).toBe(expected);
       expect(stateAt(standing, { ...context, isTerminating: true }).kind).toBe("not-wanted");
     });
@@ -339,7 +339,7 @@ test("a wanted copy ends as current, unless somebody paused it or the Secret is 
       const [source] = context.candidates;
       const place = placeWith(standing);
       const { kind } = settle(place, context);
-      if (source === undefined || context.isTerminating || kind === "stuck") return;
+      if (source === undefined || context.isTerminating || kind === "source-invalid") return;
       const isPaused = source.options.paused || standing?.pauses === true;
       const isForeign = standing !== undefined && !isOurs(standing, context.candidates);
       expect(kind).toBe(isPaused ? "paused" : isForeign ? "conflict" : "current");
