@@ -1,17 +1,4 @@
-import "reflect-metadata";
-import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509CertificateGenerator,
-} from "@peculiar/x509";
+import { X509Certificate } from "node:crypto";
 import { annotations, components, labels, ownObjects } from "../api/names.ts";
 import type { Manifest } from "../api/object.ts";
 import { recordAt, stringAt } from "../api/parse.ts";
@@ -23,13 +10,15 @@ import type {
   CertificateValidities,
   CertificateName,
 } from "../domain/webhook/certificate-plan.ts";
+import {
+  type CertificateTerms,
+  isPair,
+  issueCertificate,
+  type KeyPair,
+  newCa,
+  validityMs,
+} from "./certificate-signing.ts";
 import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
-
-/** A certificate with its private key; PEM texts. */
-export interface KeyPair {
-  readonly certificate: string;
-  readonly privateKey: SecretText;
-}
 
 /**
  * The content of the webhook's Secret: the CA, the serving certificate, and the client certificate
@@ -42,16 +31,6 @@ export interface WebhookCertificates extends Readonly<Record<CertificateName, Ke
   readonly dnsNames: readonly string[];
   /** The first path segment of admission; undefined if the Secret has none. */
   readonly admissionSegment: string | undefined;
-}
-
-/** The DNS names of the certificates. */
-export interface CertificateTerms {
-  /** DNS names under which the webhook is reached. */
-  readonly dnsNames: readonly string[];
-  /** Common name of kube-apiserver's certificate. */
-  readonly clientName: string;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
 }
 
 /** The Secret of the certificates is invalid; the message contains nothing of its data. */
@@ -75,19 +54,6 @@ const files: Readonly<
 };
 
 const segmentFile = "admission-path";
-
-const dayMs = 24 * 60 * 60 * 1000;
-/** As kubeadm makes them: ten years for an authority, one for what it signs. */
-const validityMs: Readonly<Record<CertificateName, number>> = {
-  ca: 3650 * dayMs,
-  serving: 365 * dayMs,
-  client: 365 * dayMs,
-};
-/** The clock of an API server may be behind. */
-const backdatedMs = 5 * 60 * 1000;
-
-const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
-const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" };
 
 /** The certificates in the Secret that the API server sent; throws a WebhookCertificatesError. */
 export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
@@ -124,7 +90,7 @@ export async function newWebhookCertificates(
   terms: CertificateTerms,
   before?: WebhookCertificates,
 ): Promise<WebhookCertificates> {
-  const made = await newAuthority(terms);
+  const made = await newCa(terms);
   if (before === undefined || before.validities.ca.endsAt <= terms.now) {
     return renewCertificates({
       ca: made,
@@ -165,7 +131,9 @@ export async function renewCertificates({
   before,
 }: Renewal): Promise<WebhookCertificates> {
   const pair = async (name: "serving" | "client"): Promise<KeyPair> =>
-    before === undefined || names.includes(name) ? await issue(name, ca, terms) : before[name];
+    before === undefined || names.includes(name)
+      ? await issueCertificate(name, ca, terms)
+      : before[name];
   const [serving, client] = [await pair("serving"), await pair("client")];
   return withLives({ ca, serving, client }, before?.admissionSegment ?? newAdmissionSegment());
 }
@@ -313,107 +281,11 @@ function withLives(
   return { ...pairs, validities, dnsNames: dnsNamesOf(serving), admissionSegment };
 }
 
-function isPair({ certificate, privateKey }: KeyPair): boolean {
-  try {
-    return new X509Certificate(certificate).checkPrivateKey(
-      createPrivateKey(SecretText.reveal(privateKey)),
-    );
-  } catch {
-    return false;
-  }
-}
-
 function dnsNamesOf({ certificate }: KeyPair): readonly string[] {
   const { subjectAltName = "" } = new X509Certificate(certificate);
   return subjectAltName
     .split(", ")
     .flatMap((entry) => (entry.startsWith("DNS:") ? [entry.slice(4)] : []));
-}
-
-async function newAuthority({ now }: CertificateTerms): Promise<KeyPair> {
-  const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    ...frame("ca", now),
-    name: [{ CN: ["latchkey-webhook-authority"] }],
-    keys,
-    signingAlgorithm,
-    extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  });
-  return {
-    certificate: `${certificate.toString("pem")}\n`,
-    privateKey: await pemOf(keys.privateKey),
-  };
-}
-
-async function issue(
-  name: "serving" | "client",
-  ca: KeyPair,
-  { dnsNames, clientName, now }: CertificateTerms,
-): Promise<KeyPair> {
-  const signer = new X509Certificate(ca.certificate);
-  const issuerKey = await webcrypto.subtle.importKey(
-    "spki",
-    signer.publicKey.export({ format: "der", type: "spki" }),
-    keyAlgorithm,
-    true,
-    ["verify"],
-  );
-  const signingKey = await webcrypto.subtle.importKey(
-    "pkcs8",
-    PemConverter.decodeFirst(SecretText.reveal(ca.privateKey)),
-    keyAlgorithm,
-    false,
-    ["sign"],
-  );
-  const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
-  const [dnsName = ""] = dnsNames;
-  const certificate = await X509CertificateGenerator.create({
-    ...frame(name, now),
-    subject: [{ CN: [name === "serving" ? dnsName.slice(0, 64) : clientName] }],
-    issuer: [{ CN: ["latchkey-webhook-authority"] }],
-    publicKey: keys.publicKey,
-    signingKey,
-    signingAlgorithm,
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-      new ExtendedKeyUsageExtension([
-        name === "serving" ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth,
-      ]),
-      await AuthorityKeyIdentifierExtension.create(issuerKey),
-      ...(name === "serving"
-        ? [new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: "dns", value })))]
-        : []),
-    ],
-  });
-  return {
-    certificate: `${certificate.toString("pem")}\n`,
-    privateKey: await pemOf(keys.privateKey),
-  };
-}
-
-function frame(
-  name: CertificateName,
-  now: number,
-): { readonly serialNumber: string; readonly notBefore: Date; readonly notAfter: Date } {
-  // A serial number is positive (RFC 5280, section 4.1.2.2): the first bit is off, and not all are.
-  const serial = randomBytes(16);
-  serial[0] = 0x40 | ((serial[0] ?? 0) & 0x3f);
-  return {
-    serialNumber: serial.toString("hex"),
-    notBefore: new Date(now - backdatedMs),
-    notAfter: new Date(now + validityMs[name]),
-  };
-}
-
-async function pemOf(key: webcrypto.CryptoKey): Promise<SecretText> {
-  return new SecretText(
-    `${PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`,
-  );
 }
 
 function firstOf(pem: string): string {

@@ -1,0 +1,144 @@
+import "reflect-metadata";
+import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto";
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
+import { SecretText } from "../api/secret-text.ts";
+import type { CertificateName } from "../domain/webhook/certificate-plan.ts";
+
+/** A certificate with its private key; PEM texts. */
+export interface KeyPair {
+  readonly certificate: string;
+  readonly privateKey: SecretText;
+}
+
+/** The DNS names of the certificates. */
+export interface CertificateTerms {
+  /** DNS names under which the webhook is reached. */
+  readonly dnsNames: readonly string[];
+  /** Common name of kube-apiserver's certificate. */
+  readonly clientName: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** As kubeadm makes them: ten years for an authority, one for what it signs. */
+export const validityMs: Readonly<Record<CertificateName, number>> = {
+  ca: 3650 * dayMs,
+  serving: 365 * dayMs,
+  client: 365 * dayMs,
+};
+/** The clock of an API server may be behind. */
+const backdatedMs = 5 * 60 * 1000;
+
+const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
+const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" };
+
+/** A new CA that signs itself. */
+export async function newCa({ now }: CertificateTerms): Promise<KeyPair> {
+  const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    ...frame("ca", now),
+    name: [{ CN: ["latchkey-webhook-authority"] }],
+    keys,
+    signingAlgorithm,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  return {
+    certificate: `${certificate.toString("pem")}\n`,
+    privateKey: await pemOf(keys.privateKey),
+  };
+}
+
+/** A new certificate that the CA signs: of the webhook, or of kube-apiserver as its client. */
+export async function issueCertificate(
+  name: "serving" | "client",
+  ca: KeyPair,
+  { dnsNames, clientName, now }: CertificateTerms,
+): Promise<KeyPair> {
+  const signer = new X509Certificate(ca.certificate);
+  const issuerKey = await webcrypto.subtle.importKey(
+    "spki",
+    signer.publicKey.export({ format: "der", type: "spki" }),
+    keyAlgorithm,
+    true,
+    ["verify"],
+  );
+  const signingKey = await webcrypto.subtle.importKey(
+    "pkcs8",
+    PemConverter.decodeFirst(SecretText.reveal(ca.privateKey)),
+    keyAlgorithm,
+    false,
+    ["sign"],
+  );
+  const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
+  const [dnsName = ""] = dnsNames;
+  const certificate = await X509CertificateGenerator.create({
+    ...frame(name, now),
+    subject: [{ CN: [name === "serving" ? dnsName.slice(0, 64) : clientName] }],
+    issuer: [{ CN: ["latchkey-webhook-authority"] }],
+    publicKey: keys.publicKey,
+    signingKey,
+    signingAlgorithm,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([
+        name === "serving" ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth,
+      ]),
+      await AuthorityKeyIdentifierExtension.create(issuerKey),
+      ...(name === "serving"
+        ? [new SubjectAlternativeNameExtension(dnsNames.map((value) => ({ type: "dns", value })))]
+        : []),
+    ],
+  });
+  return {
+    certificate: `${certificate.toString("pem")}\n`,
+    privateKey: await pemOf(keys.privateKey),
+  };
+}
+
+/** Whether the private key is that of the certificate. */
+export function isPair({ certificate, privateKey }: KeyPair): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(
+      createPrivateKey(SecretText.reveal(privateKey)),
+    );
+  } catch {
+    return false;
+  }
+}
+
+function frame(
+  name: CertificateName,
+  now: number,
+): { readonly serialNumber: string; readonly notBefore: Date; readonly notAfter: Date } {
+  // A serial number is positive (RFC 5280, section 4.1.2.2): the first bit is off, and not all are.
+  const serial = randomBytes(16);
+  serial[0] = 0x40 | ((serial[0] ?? 0) & 0x3f);
+  return {
+    serialNumber: serial.toString("hex"),
+    notBefore: new Date(now - backdatedMs),
+    notAfter: new Date(now + validityMs[name]),
+  };
+}
+
+async function pemOf(key: webcrypto.CryptoKey): Promise<SecretText> {
+  return new SecretText(
+    `${PemConverter.encode(await webcrypto.subtle.exportKey("pkcs8", key), "PRIVATE KEY")}\n`,
+  );
+}
