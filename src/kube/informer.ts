@@ -1,5 +1,4 @@
 import { type Key, refOf } from "../api/object.ts";
-import { recordAt, stringAt } from "../api/parse.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
@@ -8,34 +7,14 @@ import { isKubeError } from "./errors.ts";
 import { relaxedWatchTimes, watchGraceMs, type WatchState, type WatchTimes } from "./freshness.ts";
 import { ResourceVersionTracker } from "./resource-version-tracker.ts";
 import type { ListWatch } from "./list-watch.ts";
-import type { ListOptions } from "./list-request.ts";
 import type { WatchEvent } from "./watch-stream.ts";
+import { type InformerOptions, InformerStore } from "./informer-store.ts";
 import { ListedObjects } from "./listed-objects.ts";
-import { LiveReads } from "./live-reads.ts";
-import { isOlder, rawKey, rawVersion, selects } from "./raw-object.ts";
+import { isOlder, rawKey, rawVersion } from "./raw-object.ts";
 import { Recovery } from "./recovery.ts";
 import { WatchBackoff, shortWatchMs } from "./watch-backoff.ts";
-import {
-  type Change,
-  type Entry,
-  type Indexer,
-  type Codec,
-  type ReadStore,
-  Store,
-} from "./store.ts";
+import type { ReadStore } from "./store.ts";
 import type { Yielder } from "./yielder.ts";
-
-/** What an informer is made of. */
-export interface InformerOptions<T> {
-  readonly listOptions: ListOptions;
-  /** Parses an object for the store; undefined if it is not stored. Throws on an invalid object. */
-  readonly parse: (raw: unknown) => T | undefined;
-  readonly indexers?: Readonly<Record<string, Indexer<T>>>;
-  readonly codec?: Codec<T>;
-  readonly onChange: (change: Change<T>) => void;
-  /** Treats a resource that the API server does not serve as empty. */
-  readonly optional?: boolean;
-}
 
 /** What an informer needs around it; `random` is in [0, 1). */
 export interface InformerDeps {
@@ -57,13 +36,12 @@ export interface InformerDeps {
 export class Informer<T> {
   readonly #options: InformerOptions<T>;
   readonly #deps: InformerDeps;
-  readonly #store: Store<T>;
+  readonly #store: InformerStore<T>;
   readonly #times: WatchTimes;
   readonly #recovery: Recovery;
   readonly #synced = Promise.withResolvers<void>();
   readonly #echoes: ExpectedEvents;
   readonly #history: ResourceVersionTracker;
-  readonly #liveReads = new LiveReads();
   #isSynced = false;
   #isFollowing = false;
   /** Whether the last request failed for want of an API server. */
@@ -81,7 +59,7 @@ export class Informer<T> {
     this.#deps = deps;
     this.#times = deps.watchTimes ?? relaxedWatchTimes;
     this.#recovery = deps.recovery ?? new Recovery();
-    this.#store = new Store(options.indexers, options.codec);
+    this.#store = new InformerStore(options, deps.log);
     this.#history = new ResourceVersionTracker(this.resource.plural);
     this.#echoes = new ExpectedEvents({
       clock: deps.clock,
@@ -95,7 +73,7 @@ export class Informer<T> {
   }
 
   get store(): ReadStore<T> {
-    return this.#store;
+    return this.#store.objects;
   }
 
   /** Resolves when the first list is in the store. */
@@ -156,7 +134,7 @@ export class Informer<T> {
     const [key, resourceVersion] = [rawKey(raw), rawVersion(raw)];
     const isAhead = isOlder(this.#history.resourceVersion, resourceVersion);
     if (isAhead || isOlder(this.#store.entry(key)?.resourceVersion, resourceVersion))
-      this.#take(raw);
+      this.#store.take(raw);
     if (isAhead && resourceVersion !== undefined) this.#echoes.expect(key, resourceVersion);
   }
 
@@ -166,34 +144,21 @@ export class Informer<T> {
    */
   async refresh(key: Key): Promise<void> {
     if (!this.#isSynced) return;
-    const { listOptions: selection } = this.#options;
-    try {
-      const read = await this.#liveReads.read(key, () =>
-        this.#deps.listWatch.get(selection, refOf(key)),
-      );
-      if (read === undefined) return;
-      this.#put(
-        key,
-        read.answer !== undefined && selects(selection, read.answer)
-          ? this.#parse(read.answer)
-          : undefined,
-      );
-    } catch (error) {
-      if (!isKubeError(error)) throw error;
-    }
+    const { listOptions } = this.#options;
+    await this.#store.refresh(key, () => this.#deps.listWatch.get(listOptions, refOf(key)));
   }
 
   async #list(signal: AbortSignal): Promise<void> {
     const { listWatch, yielder } = this.#deps;
     const listed = new ListedObjects<T>({
-      parse: (raw) => this.#parse(raw),
+      parse: (raw) => this.#store.parse(raw),
       storedVersion: (key) => this.#store.entry(key)?.resourceVersion,
     });
     const isFirst = this.#history.resourceVersion === undefined;
     const take = (event: WatchEvent): void => {
       listed.take(event);
       // A store that nobody has acted on yet may fill as the list comes: nothing is held twice.
-      if (isFirst) for (const [key, entry] of listed.drain()) this.#put(key, entry);
+      if (isFirst) for (const [key, entry] of listed.drain()) this.#store.put(key, entry);
     };
     const resourceVersion = await listWatch.list(this.#options.listOptions, signal, (events) =>
       yielder.forEach(events, take),
@@ -202,13 +167,13 @@ export class Informer<T> {
     const isReset = this.#history.listed(resourceVersion);
     await yielder.forEach(listed.drain(), ([key, entry]) => {
       if (isReset || !isOlder(entry?.resourceVersion, this.#store.entry(key)?.resourceVersion))
-        this.#put(key, entry);
+        this.#store.put(key, entry);
     });
     await yielder.forEach(this.#store.keys(), (key) => {
       const stays =
         listed.has(key) ||
         (!isReset && isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion));
-      if (!stays) this.#put(key, undefined);
+      if (!stays) this.#store.put(key, undefined);
     });
     this.#echoes.reached(resourceVersion);
     this.#markSynced();
@@ -237,7 +202,7 @@ export class Informer<T> {
   /** That the API server serves no such resource is an answer, too. */
   #markEmpty(): void {
     this.#openedAt = this.#deps.clock.monotonic();
-    for (const key of this.#store.keys()) this.#put(key, undefined);
+    for (const key of this.#store.keys()) this.#store.put(key, undefined);
     this.#markSynced();
   }
 
@@ -296,10 +261,10 @@ export class Informer<T> {
     if (type === "BOOKMARK") this.#history.bookmarked(resourceVersion);
     else {
       const key = rawKey(object);
-      this.#liveReads.overtake(key);
-      if (type !== "DELETED") this.#take(object);
+      this.#store.overtake(key);
+      if (type !== "DELETED") this.#store.take(object);
       else if (!isOlder(resourceVersion, this.#store.entry(key)?.resourceVersion))
-        this.#put(key, undefined);
+        this.#store.put(key, undefined);
       this.#history.reached(resourceVersion);
     }
     this.#echoes.reached(resourceVersion);
@@ -311,54 +276,6 @@ export class Informer<T> {
   #missed(key: Key): void {
     void this.refresh(key);
     this.#reopen?.();
-  }
-
-  #take(raw: unknown): void {
-    const key = rawKey(raw);
-    const stored = this.#store.entry(key);
-    const resourceVersion = rawVersion(raw);
-    if (
-      stored !== undefined &&
-      (resourceVersion === stored.resourceVersion ||
-        isOlder(resourceVersion, stored.resourceVersion))
-    )
-      return;
-    this.#put(key, this.#parse(raw));
-  }
-
-  #parse(raw: unknown): Entry<T> | undefined {
-    try {
-      const value = this.#options.parse(raw);
-      return value === undefined
-        ? undefined
-        : {
-            uid: stringAt(recordAt(raw, "metadata"), "uid") ?? "",
-            resourceVersion: rawVersion(raw) ?? "",
-            value,
-          };
-    } catch (error) {
-      this.#deps.log.error(
-        { resource: this.resource.plural, object: rawKey(raw), error },
-        "parsing the object failed",
-      );
-      return undefined;
-    }
-  }
-
-  #put(key: Key, entry: Entry<T> | undefined): void {
-    const stored = this.#store.entry(key);
-    this.#liveReads.overtake(key);
-    if (stored === undefined && entry === undefined) return;
-    if (stored?.resourceVersion === entry?.resourceVersion && stored?.uid === entry?.uid) return;
-    const recreated = stored !== undefined && entry !== undefined && stored.uid !== entry.uid;
-    if (recreated) {
-      this.#put(key, undefined);
-      this.#put(key, entry);
-      return;
-    }
-    if (entry === undefined) this.#store.remove(key);
-    else this.#store.set(key, entry);
-    this.#options.onChange({ key, before: stored?.value, after: entry?.value });
   }
 
   #report(error: unknown): void {

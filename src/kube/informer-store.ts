@@ -1,0 +1,122 @@
+import type { Key } from "../api/object.ts";
+import { recordAt, stringAt } from "../api/parse.ts";
+import type { Logger } from "../runtime/log.ts";
+import { isKubeError } from "./errors.ts";
+import type { ListOptions } from "./list-request.ts";
+import { LiveReads } from "./live-reads.ts";
+import { isOlder, rawKey, rawVersion, selects } from "./raw-object.ts";
+import {
+  type Change,
+  type Codec,
+  type Entry,
+  type Indexer,
+  type ReadStore,
+  Store,
+} from "./store.ts";
+
+/** What an informer is made of. */
+export interface InformerOptions<T> {
+  readonly listOptions: ListOptions;
+  /** Parses an object for the store; undefined if it is not stored. Throws on an invalid object. */
+  readonly parse: (raw: unknown) => T | undefined;
+  readonly indexers?: Readonly<Record<string, Indexer<T>>>;
+  readonly codec?: Codec<T>;
+  readonly onChange: (change: Change<T>) => void;
+  /** Treats a resource that the API server does not serve as empty. */
+  readonly optional?: boolean;
+}
+
+/** The objects of an informer: parses them, keeps the newest of each and reports changes. */
+export class InformerStore<T> {
+  readonly #options: InformerOptions<T>;
+  readonly #log: Pick<Logger, "error">;
+  readonly #objects: Store<T>;
+  readonly #liveReads = new LiveReads();
+
+  constructor(options: InformerOptions<T>, log: Pick<Logger, "error">) {
+    this.#options = options;
+    this.#log = log;
+    this.#objects = new Store(options.indexers, options.codec);
+  }
+
+  get objects(): ReadStore<T> {
+    return this.#objects;
+  }
+
+  entry(key: Key): Entry<T> | undefined {
+    return this.#objects.entry(key);
+  }
+
+  keys(): ReturnType<Store<T>["keys"]> {
+    return this.#objects.keys();
+  }
+
+  /** Stores an object, unless a newer one is stored. */
+  take(raw: unknown): void {
+    const key = rawKey(raw);
+    const stored = this.#objects.entry(key);
+    const resourceVersion = rawVersion(raw);
+    if (
+      stored !== undefined &&
+      (resourceVersion === stored.resourceVersion ||
+        isOlder(resourceVersion, stored.resourceVersion))
+    )
+      return;
+    this.put(key, this.parse(raw));
+  }
+
+  /** Stores an entry, or removes what is stored, and reports the change. */
+  put(key: Key, entry: Entry<T> | undefined): void {
+    const stored = this.#objects.entry(key);
+    this.#liveReads.overtake(key);
+    if (stored === undefined && entry === undefined) return;
+    if (stored?.resourceVersion === entry?.resourceVersion && stored?.uid === entry?.uid) return;
+    const recreated = stored !== undefined && entry !== undefined && stored.uid !== entry.uid;
+    if (recreated) {
+      this.put(key, undefined);
+      this.put(key, entry);
+      return;
+    }
+    if (entry === undefined) this.#objects.remove(key);
+    else this.#objects.set(key, entry);
+    this.#options.onChange({ key, before: stored?.value, after: entry?.value });
+  }
+
+  /** A watch event counts more than a read under way. */
+  overtake(key: Key): void {
+    this.#liveReads.overtake(key);
+  }
+
+  /** Stores the answer of a read, unless a watch event arrives meanwhile. */
+  async refresh(key: Key, get: () => Promise<unknown>): Promise<void> {
+    try {
+      const read = await this.#liveReads.read(key, get);
+      if (read === undefined) return;
+      const { answer } = read;
+      const isSelected = answer !== undefined && selects(this.#options.listOptions, answer);
+      this.put(key, isSelected ? this.parse(answer) : undefined);
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+    }
+  }
+
+  /** The entry of an object; undefined when it is not kept or cannot be read. */
+  parse(raw: unknown): Entry<T> | undefined {
+    try {
+      const value = this.#options.parse(raw);
+      return value === undefined
+        ? undefined
+        : {
+            uid: stringAt(recordAt(raw, "metadata"), "uid") ?? "",
+            resourceVersion: rawVersion(raw) ?? "",
+            value,
+          };
+    } catch (error) {
+      this.#log.error(
+        { resource: this.#options.listOptions.resource.plural, object: rawKey(raw), error },
+        "parsing the object failed",
+      );
+      return undefined;
+    }
+  }
+}
