@@ -37,7 +37,7 @@ export const relaxedWatchTimes: WatchTimes = {
 };
 
 /**
- * For who decides by what the store holds: a watch is opened anew well within `provenForMs`, and
+ * For who decides by what the store holds: a watch is opened anew well within `freshForMs`, and
  * after a failure tried again at least once a second.
  */
 export const provingWatchTimes: WatchTimes = {

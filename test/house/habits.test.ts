@@ -40,7 +40,7 @@ const habits: readonly Habit[] = [
     rule: "the clock is read in one file",
     pattern:
       /\bDate\.now\b|\bperformance\b|\bnew Date\(\s*\)|(?<!new )(?<![.\w])Date\(|\bset(?:Timeout|Interval|Immediate)\b|\bprocess\.(?:hrtime|uptime)\b/,
-    // turns.ts gives other work of the event loop its turn.
+    // yielder.ts gives other work of the event loop its turn.
     at: ["runtime/clock.ts", "kube/yielder.ts"],
     breach: "const now = new Date().getTime();",
   },
