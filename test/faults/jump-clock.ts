@@ -41,8 +41,8 @@ export class JumpClock implements Clock {
   }
 
   /**
-   * Moves time on and fires the wake-ups that are due, in the order of their instants; while the clock stands
-   * this counts for later.
+   * Moves time on and fires the wake-ups that are due, in the order of their instants; while the
+   * clock stands this counts for later.
    */
   jump(ms: number): void {
     this.#offset += ms;

@@ -118,8 +118,8 @@ function isStatus(entry: string): boolean {
 }
 
 /**
- * Where the clock runs fast enough, each change is reported twice: that it is under way, and that it
- * is over.
+ * Where the clock runs fast enough, each change is reported twice: that it is under way, and that
+ * it is over.
  */
 function statusesAllowed(
   [least, most]: readonly [number, number],

@@ -46,8 +46,8 @@ export class TestClock implements Clock {
   }
 
   /**
-   * Moves time on by `ms`, firing the wake-ups that are due; promises that this settles are seen only after
-   * the next await.
+   * Moves time on by `ms`, firing the wake-ups that are due; promises that this settles are seen
+   * only after the next await.
    */
   advance(ms: number): void {
     const end = this.#monotonic + ms;
