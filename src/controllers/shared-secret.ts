@@ -1,12 +1,9 @@
 import type { Result } from "../api/result.ts";
-import { annotations } from "../api/names.ts";
-import { type Key, keyOf, type Metadata, type ObjectRef, refOf } from "../api/object.ts";
+import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import type { ObservedRoleBinding, ObservedRole } from "../api/role.ts";
 import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
 import { type ObservedAccess, revokeSteps } from "../domain/shared-secret/access.ts";
 import type { Source } from "../domain/sync/copy.ts";
-import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
 import { nothingToDo, type Plan } from "../domain/plan/plan.ts";
 import {
   granteesOf,
@@ -27,16 +24,9 @@ import type { Yielder } from "../kube/yielder.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { accessFailureOf, type Failures, recordingFailures, type Try } from "./failures.ts";
-import { isSourceGone } from "./live-object.ts";
+import { observeDerived } from "./derived-objects.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
-import {
-  copiesOf,
-  emptyProjectsOf,
-  indexes,
-  observeTarget,
-  type Stores,
-  targetsOf,
-} from "./stores.ts";
+import { copiesOf, emptyProjectsOf, observeTarget, type Stores, targetsOf } from "./stores.ts";
 
 /** What reconciling SharedSecrets needs. */
 export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {
@@ -222,86 +212,4 @@ function noteWaiting(
   if (since === undefined) waits.delete(uid);
   else waits.set(uid, isProgressDue(since, now) ? now : since);
   return since;
-}
-
-/**
- * The derived objects of a namespace, sorted by whose they are; what seems to have no source is
- * confirmed.
- */
-async function observeDerived(
-  { namespace = "" }: ObjectRef,
-  source: Source | undefined,
-  deps: SharedSecretDeps,
-): Promise<Omit<ObservedAccess, "secret">> {
-  const { stores } = deps;
-  const roles = stores.roles.by(indexes.namespace, namespace);
-  const bindings = stores.roleBindings.by(indexes.namespace, namespace);
-  const gone = await confirmedGone([...bindings, ...roles], deps);
-  const isLeftover = (seen: ObservedRole | ObservedRoleBinding): boolean =>
-    gone.has(sourceUidOf(seen) ?? "") && !hasForgedMarks(seen);
-  const isOwn = ownedBy(source?.secret.metadata, roles);
-  const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
-  return {
-    roles: roles.filter(isOwn),
-    bindings: bindings.filter(isOwn),
-    orphanedRoles: roles.filter(isLeftover),
-    orphanedBindings: bindings.filter(isLeftover),
-    unmanaged: new Set(strangers.map(({ metadata }) => metadata.name)),
-  };
-}
-
-/**
- * Tells what is derived from this object: by its marks, and by a name that follows from its uid.
- */
-function ownedBy(
-  secret: Metadata | undefined,
-  roles: readonly ObservedRole[],
-): (seen: ObservedRole | ObservedRoleBinding) => boolean {
-  if (secret === undefined) return () => false;
-  // The rules of an unchanged Role give the permission that its name is derived from; the other
-  // permissions are not hashed.
-  const asWritten = new Set(
-    roles.filter((role) => isAsWritten(secret, role)).map(({ metadata }) => metadata.name),
-  );
-  return (seen) =>
-    sourceUidOf(seen) === secret.uid &&
-    (asWritten.has(seen.metadata.name) || isDerivedName(secret, seen.metadata.name));
-}
-
-/** Whether an object has Latchkey's label and annotation, but not the name derived from them. */
-function hasForgedMarks(seen: ObservedRole | ObservedRoleBinding): boolean {
-  const [uid, name] = [sourceUidOf(seen), seen.metadata.annotations[annotations.source]];
-  return (
-    uid !== undefined && name !== undefined && !isDerivedName({ name, uid }, seen.metadata.name)
-  );
-}
-
-/**
- * The source uids of derived objects whose SharedSecret neither the store nor the API server knows.
- */
-async function confirmedGone(
-  derived: readonly (ObservedRole | ObservedRoleBinding)[],
-  { stores, client }: SharedSecretDeps,
-): Promise<ReadonlySet<string>> {
-  const missing = new Map<string, ObjectRef | undefined>();
-  for (const seen of derived) {
-    const uid = sourceUidOf(seen);
-    const isMissing =
-      uid !== undefined &&
-      stores.sharedSecrets.by(indexes.uid, uid).length === 0 &&
-      !hasForgedMarks(seen);
-    if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
-  }
-  const gone = new Set<string>();
-  for (const [uid, ref] of missing) {
-    if (ref === undefined || (await isSourceGone(ref, uid, client))) gone.add(uid);
-  }
-  return gone;
-}
-
-function sourceRefOf(seen: ObservedRole | ObservedRoleBinding): ObjectRef | undefined {
-  const { namespace = "", annotations: given }: Metadata = seen.metadata;
-  const name =
-    given[annotations.source] ?? ("rules" in seen ? seen.rules[0]?.resourceNames[0] : undefined);
-  return name === undefined ? undefined : { namespace, name };
 }

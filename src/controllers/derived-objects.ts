@@ -1,0 +1,97 @@
+import { annotations } from "../api/names.ts";
+import type { Metadata, ObjectRef } from "../api/object.ts";
+import type { ObservedRole, ObservedRoleBinding } from "../api/role.ts";
+import type { ObservedAccess } from "../domain/shared-secret/access.ts";
+import { isAsWritten, isDerivedName, sourceUidOf } from "../domain/shared-secret/derived-role.ts";
+import type { Source } from "../domain/sync/copy.ts";
+import type { Client } from "../kube/client.ts";
+import { isSourceGone } from "./live-object.ts";
+import { indexes, type Stores } from "./stores.ts";
+
+/** What observing derived Roles and RoleBindings needs. */
+export interface DerivedObjectsDeps {
+  readonly client: Client;
+  readonly stores: Stores;
+}
+
+/**
+ * The derived objects of a namespace, sorted by whose they are; what seems to have no source is
+ * confirmed.
+ */
+export async function observeDerived(
+  { namespace = "" }: ObjectRef,
+  source: Source | undefined,
+  deps: DerivedObjectsDeps,
+): Promise<Omit<ObservedAccess, "secret">> {
+  const { stores } = deps;
+  const roles = stores.roles.by(indexes.namespace, namespace);
+  const bindings = stores.roleBindings.by(indexes.namespace, namespace);
+  const gone = await confirmedGone([...bindings, ...roles], deps);
+  const isLeftover = (seen: ObservedRole | ObservedRoleBinding): boolean =>
+    gone.has(sourceUidOf(seen) ?? "") && !hasForgedMarks(seen);
+  const isOwn = ownedBy(source?.secret.metadata, roles);
+  const strangers = [...roles, ...bindings].filter((seen) => sourceUidOf(seen) === undefined);
+  return {
+    roles: roles.filter(isOwn),
+    bindings: bindings.filter(isOwn),
+    orphanedRoles: roles.filter(isLeftover),
+    orphanedBindings: bindings.filter(isLeftover),
+    unmanaged: new Set(strangers.map(({ metadata }) => metadata.name)),
+  };
+}
+
+/**
+ * Tells what is derived from this object: by its marks, and by a name that follows from its uid.
+ */
+function ownedBy(
+  secret: Metadata | undefined,
+  roles: readonly ObservedRole[],
+): (seen: ObservedRole | ObservedRoleBinding) => boolean {
+  if (secret === undefined) return () => false;
+  // The rules of an unchanged Role give the permission that its name is derived from; the other
+  // permissions are not hashed.
+  const asWritten = new Set(
+    roles.filter((role) => isAsWritten(secret, role)).map(({ metadata }) => metadata.name),
+  );
+  return (seen) =>
+    sourceUidOf(seen) === secret.uid &&
+    (asWritten.has(seen.metadata.name) || isDerivedName(secret, seen.metadata.name));
+}
+
+/** Whether an object has Latchkey's label and annotation, but not the name derived from them. */
+function hasForgedMarks(seen: ObservedRole | ObservedRoleBinding): boolean {
+  const [uid, name] = [sourceUidOf(seen), seen.metadata.annotations[annotations.source]];
+  return (
+    uid !== undefined && name !== undefined && !isDerivedName({ name, uid }, seen.metadata.name)
+  );
+}
+
+/**
+ * The source uids of derived objects whose SharedSecret neither the store nor the API server knows.
+ */
+async function confirmedGone(
+  derived: readonly (ObservedRole | ObservedRoleBinding)[],
+  { stores, client }: DerivedObjectsDeps,
+): Promise<ReadonlySet<string>> {
+  const missing = new Map<string, ObjectRef | undefined>();
+  for (const seen of derived) {
+    const uid = sourceUidOf(seen);
+    const isMissing =
+      uid !== undefined &&
+      stores.sharedSecrets.by(indexes.uid, uid).length === 0 &&
+      !hasForgedMarks(seen);
+    if (isMissing && missing.get(uid) === undefined) missing.set(uid, sourceRefOf(seen));
+  }
+  const gone = new Set<string>();
+  for (const [uid, ref] of missing) {
+    if (ref === undefined || (await isSourceGone(ref, uid, client))) gone.add(uid);
+  }
+  return gone;
+}
+
+function sourceRefOf(seen: ObservedRole | ObservedRoleBinding): ObjectRef | undefined {
+  const { namespace = "", annotations: given }: Metadata = seen.metadata;
+  const name =
+    given[annotations.source] ?? ("rules" in seen ? seen.rules[0]?.resourceNames[0] : undefined);
+  return name === undefined ? undefined : { namespace, name };
+}
