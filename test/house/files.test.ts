@@ -5,7 +5,7 @@ import { recordAt, stringsAt } from "../../src/api/parse.ts";
 import config from "../../vitest.config.ts";
 import { type SourceFile, sourceFile, sourceFiles, typeScriptIn } from "./source-files.ts";
 
-const longest = 450;
+const longest = 300;
 const junkDrawers = [
   "index",
   "utils",
