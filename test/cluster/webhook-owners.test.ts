@@ -136,7 +136,7 @@ describe.skipIf(inject("webhook") === undefined)("who makes an object hold back 
     });
     expect(await makeOwned({ kind: "Nothing", apiVersion: "nowhere.example/v1" })).toMatchObject({
       code: 422,
-      message: expect.stringContaining("serves no Nothing of nowhere.example/v1"),
+      message: expect.stringContaining("does not serve Nothing of nowhere.example/v1"),
     });
   });
 
