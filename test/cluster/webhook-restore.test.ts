@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, inject, it } from "vitest";
+import { annotations } from "../../src/api/names.ts";
 import { recordAt } from "../../src/api/parse.ts";
 import { collectionOf } from "../support/crd-requests.ts";
 import { eventually } from "../support/eventually.ts";
@@ -88,6 +89,14 @@ describe.skipIf(inject("webhook") === undefined).each(restorers)(
     it("stay expired when only their record says so", async () => {
       const key = await makeKey(ofAlice({ ttl: 1, ttlAfterLastActivity: true }));
       await settledAs(key, "Expired");
+      // The status comes first, and the record after it.
+      await eventually(
+        async () => {
+          const { metadata } = await arrange({ method: "GET", path: key.path });
+          return metadata.annotations?.[annotations.expiredAt] !== undefined;
+        },
+        { what: "the record of the expiry" },
+      );
       const exported = await arrange({ method: "GET", path: key.path });
       await arrange({ method: "DELETE", path: key.path });
       await eventually(
