@@ -108,8 +108,9 @@ function allowanceFor(
   if (spare?.of.test(entry) !== true) return allowance;
   return {
     ...allowance,
-    creates: allowance.creates + spare.creates,
-    deletes: allowance.deletes + spare.deletes,
+    creates: allowance.creates + (spare.creates ?? 0),
+    updates: allowance.updates + (spare.updates ?? 0),
+    deletes: allowance.deletes + (spare.deletes ?? 0),
   };
 }
 

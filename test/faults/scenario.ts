@@ -16,12 +16,13 @@ export type Interval =
   | { readonly passMs: number }
   | { readonly leapMs: number };
 
-/** What a scenario may cost more, because users try again after a failure. */
+/** What a scenario may cost more, because users or a second replica try again after a failure. */
 export interface RetryAllowance {
   /** The writes, as the ledger calls them. */
   readonly of: RegExp;
-  readonly creates: number;
-  readonly deletes: number;
+  readonly creates?: number;
+  readonly updates?: number;
+  readonly deletes?: number;
 }
 
 /** What happens to a cluster in a run. */
