@@ -1,7 +1,7 @@
 import { recordAt, stringAt } from "./parse.ts";
 
 /** What is counted of what Latchkey writes into a namespace. */
-export const countedResources = [
+const countedResources = [
   "secrets",
   "count/secrets",
   "count/roles.rbac.authorization.k8s.io",

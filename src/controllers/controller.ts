@@ -2,7 +2,7 @@ import { createKeyResolver } from "../authn/key-resolver.ts";
 import { type Resource, resources } from "../api/resources.ts";
 import type { OwnedAccessKeyConfig } from "../domain/access-key/owned-access-key.ts";
 import type { EndpointTokenConfig } from "../domain/endpoint-token/token-state.ts";
-import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
+import type { Prefixes } from "../domain/names.ts";
 import type { Client } from "../kube/client.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { ListWatch } from "../kube/list-watch.ts";

@@ -1,7 +1,6 @@
 import { ownObjects } from "../api/names.ts";
 import { keyOf } from "../api/object.ts";
 import { loadCredentials } from "../kube/load-credentials.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { readPodApiServer, uniqueIdentity } from "../runtime/config.ts";
 import type { ControllerConfig } from "../runtime/controller-config.ts";
 import { startHttpServer } from "../runtime/http-server.ts";
@@ -14,25 +13,17 @@ import {
   readyRoute,
   served,
 } from "../runtime/routes.ts";
-import { shutdownSignal } from "../runtime/shutdown.ts";
+import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 import { assembleController, type Assembly } from "./assemble.ts";
 import { publishedKeyRoutes } from "./published-keys.ts";
 
 const closeGraceMs = 2_000;
 
-/** What the process gives to the controller; `exit` ends it at once. */
-export interface ControllerProcess {
-  readonly clock: Clock;
-  /** Numbers in [0, 1). */
-  readonly random: () => number;
-  readonly exit: (code: number) => void;
-}
-
 /** Runs `latchkey controller` until SIGTERM, or exits with 1 when the Lease is lost. */
 export async function runController(
   config: ControllerConfig,
-  { clock, random, exit }: ControllerProcess,
+  { clock, random, exit }: ServerProcess,
 ): Promise<void> {
   const identity = config.identity ?? uniqueIdentity();
   const log = createLogger({ level: config.logLevel });

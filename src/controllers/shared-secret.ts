@@ -1,7 +1,7 @@
 import type { Result } from "../api/result.ts";
 import { type Key, keyOf, type ObjectRef, refOf } from "../api/object.ts";
 import { resources } from "../api/resources.ts";
-import type { Prefixes } from "../domain/shared-secret/access-rules.ts";
+import type { Prefixes } from "../domain/names.ts";
 import { type ObservedAccess, revokeSteps } from "../domain/shared-secret/access.ts";
 import type { Source } from "../domain/sync/copy.ts";
 import { nothingToDo, type Plan } from "../domain/plan/plan.ts";

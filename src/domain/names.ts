@@ -4,3 +4,9 @@ import { createHash } from "node:crypto";
 export function hashName(parts: readonly string[], length = 16): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, length);
 }
+
+/** The prefixes of user and team names in RBAC and in the identity of a key. */
+export interface Prefixes {
+  readonly user: string;
+  readonly team: string;
+}

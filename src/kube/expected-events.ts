@@ -19,7 +19,7 @@ export interface ExpectedEventsOptions {
 }
 
 /** A working watch delivers the event of a write much earlier. */
-export const expectedEventMs = 2_000;
+const expectedEventMs = 2_000;
 
 /**
  * Writes whose watch event has not arrived yet. Events arrive in order, so only the oldest and the

@@ -23,7 +23,7 @@ export interface LeaseTimes {
 }
 
 /** client-go's defaults. */
-export const defaultLeaseTimes: LeaseTimes = {
+const defaultLeaseTimes: LeaseTimes = {
   leaseDuration: 15_000,
   renewDeadline: 10_000,
   retryPeriod: 2_000,

@@ -207,9 +207,9 @@ class PooledTransport implements Transport {
 }
 
 /** The bytes that a request and its answer take. */
-function bytesOf({ method, body, responseBytes: answerBytes }: ApiRequest): number {
+function bytesOf({ method, body, responseBytes }: ApiRequest): number {
   const sent = body === undefined ? 0 : bodySize(body);
-  return sent + (answerBytes ?? (method === "POST" || method === "PUT" ? sent : 0));
+  return sent + (responseBytes ?? (method === "POST" || method === "PUT" ? sent : 0));
 }
 
 const overload = { defaultMs: 1_000, longestMs: 60_000 } as const;

@@ -18,7 +18,7 @@ const lookMs = 10_000;
  * The certificate, key and authority of a directory with the files of a kubernetes.io/tls Secret;
  * rejects when one is missing.
  */
-export async function readCertificateFiles(directory: string): Promise<ServerTls> {
+async function readCertificateFiles(directory: string): Promise<ServerTls> {
   const [certificate, privateKey, clientAuthority] = await Promise.all(
     ["tls.crt", "tls.key", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")),
   );

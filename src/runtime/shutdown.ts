@@ -1,6 +1,14 @@
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 
+/** What the process gives to a server; `exit` ends it at once. */
+export interface ServerProcess {
+  readonly clock: Clock;
+  /** Numbers in [0, 1). */
+  readonly random: () => number;
+  readonly exit: (code: number) => void;
+}
+
 /** What {@link shutdownSignal} needs; `exitHard` ends the process at once and is main's to give. */
 export interface ShutdownOptions {
   readonly process: Pick<NodeJS.EventEmitter, "on">;

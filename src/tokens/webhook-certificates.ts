@@ -256,10 +256,7 @@ export function isSignedBy(certificate: string, { ca }: Pick<WebhookCertificates
  * The validity of the first certificate of a PEM text; throws a WebhookCertificatesError without
  * content.
  */
-export function lifeOf(
-  name: string,
-  { certificate }: Pick<KeyPair, "certificate">,
-): CertificateValidity {
+function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate">): CertificateValidity {
   try {
     const { validFromDate, validToDate } = new X509Certificate(certificate);
     return { startsAt: validFromDate.getTime(), endsAt: validToDate.getTime() };

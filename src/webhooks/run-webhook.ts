@@ -12,7 +12,7 @@ import {
   readyRoute,
   served,
 } from "../runtime/routes.ts";
-import { shutdownSignal } from "../runtime/shutdown.ts";
+import { type ServerProcess, shutdownSignal } from "../runtime/shutdown.ts";
 import { aborted } from "../runtime/sleep.ts";
 import type { WebhookConfig } from "../runtime/webhook-config.ts";
 import { assembleWebhook, type WebhookAssembly } from "./assemble.ts";
@@ -24,18 +24,10 @@ const closeGraceMs = 2_000;
  */
 const leastDrainMs = 5_000;
 
-/** What the process gives to the webhook; `exit` ends it at once. */
-export interface WebhookProcess {
-  readonly clock: Clock;
-  /** Numbers in [0, 1). */
-  readonly random: () => number;
-  readonly exit: (code: number) => void;
-}
-
 /** Runs `latchkey webhook` until SIGTERM. */
 export async function runWebhook(
   config: WebhookConfig,
-  { clock, random, exit }: WebhookProcess,
+  { clock, random, exit }: ServerProcess,
 ): Promise<void> {
   const log = createLogger({ level: config.logLevel });
   const metrics = createMetrics();

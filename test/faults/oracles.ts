@@ -15,14 +15,17 @@ export interface Expectation {
   /** The most writes that one of the runs asked for: a fault may be injected at each. */
   readonly calls: number;
   readonly changes: number;
-  readonly spare?: RetryAllowance;
+  readonly retryAllowance?: RetryAllowance;
 }
 
 /**
  * What undisturbed runs have in common; throws when they do not end alike, are not quiet or meet a
  * mistake.
  */
-export function expectationOf(outcomes: readonly Outcome[], spare?: RetryAllowance): Expectation {
+export function expectationOf(
+  outcomes: readonly Outcome[],
+  retryAllowance?: RetryAllowance,
+): Expectation {
   const [first] = outcomes;
   if (first === undefined) throw new Error("no run to learn from");
   const problems = outcomes.flatMap((outcome) => [
@@ -40,7 +43,7 @@ export function expectationOf(outcomes: readonly Outcome[], spare?: RetryAllowan
     ),
     calls: Math.max(...outcomes.map(({ calls }) => calls.length)),
     changes: first.changes,
-    ...(spare === undefined ? {} : { spare }),
+    ...(retryAllowance === undefined ? {} : { retryAllowance }),
   };
 }
 
@@ -93,7 +96,7 @@ function countProblems(
     const undisturbed = expected.counts.get(entry) ?? ([0, 0] as const);
     const [least, most] = isStatus(entry)
       ? statusesAllowed(undisturbed, expected.changes, allowance)
-      : allowed(entry, undisturbed, allowanceFor(entry, allowance, expected.spare));
+      : allowed(entry, undisturbed, allowanceFor(entry, allowance, expected.retryAllowance));
     return count < least || count > most
       ? [`${entry}: ${count} instead of ${undisturbed.join(" to ")}`]
       : [];
@@ -103,14 +106,14 @@ function countProblems(
 function allowanceFor(
   entry: string,
   allowance: Allowance,
-  spare: RetryAllowance | undefined,
+  retryAllowance: RetryAllowance | undefined,
 ): Allowance {
-  if (spare?.of.test(entry) !== true) return allowance;
+  if (retryAllowance?.of.test(entry) !== true) return allowance;
   return {
     ...allowance,
-    creates: allowance.creates + (spare.creates ?? 0),
-    updates: allowance.updates + (spare.updates ?? 0),
-    deletes: allowance.deletes + (spare.deletes ?? 0),
+    creates: allowance.creates + (retryAllowance.creates ?? 0),
+    updates: allowance.updates + (retryAllowance.updates ?? 0),
+    deletes: allowance.deletes + (retryAllowance.deletes ?? 0),
   };
 }
 

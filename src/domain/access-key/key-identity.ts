@@ -1,6 +1,6 @@
 import { group } from "../../api/names.ts";
 import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
-import type { Prefixes } from "../shared-secret/access-rules.ts";
+import type { Prefixes } from "../names.ts";
 import { isSystemName } from "../requester/requester.ts";
 
 /**

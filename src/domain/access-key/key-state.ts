@@ -3,7 +3,7 @@ import { labels } from "../../api/names.ts";
 import type { ObservedAccessKey } from "../../api/owned-access-key.ts";
 import type { Requester } from "../../api/requester.ts";
 import type { ScopeLimit } from "../../api/scope.ts";
-import type { Prefixes } from "../shared-secret/access-rules.ts";
+import type { Prefixes } from "../names.ts";
 import { stalled, timestamp } from "../plan/conditions.ts";
 import { type Duplicate, mostOfOneIndex } from "./duplicate-key.ts";
 import { identityOf } from "./key-identity.ts";

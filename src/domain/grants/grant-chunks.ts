@@ -1,5 +1,5 @@
 /** A ClusterRole never names more objects than this. */
-export const chunkSize = 500;
+const chunkSize = 500;
 
 /** The names in each chunk now, by number, and all names to assign. */
 export interface Assignment {

@@ -1,3 +1,4 @@
+import type { Prefixes } from "../names.ts";
 import type { AccessRule, Owner, SharedSecret } from "../../api/shared-secret.ts";
 import type { Subject } from "../../api/role.ts";
 
@@ -15,12 +16,6 @@ export interface Grant {
   readonly subjects: readonly Subject[];
   /** The rule's name, or `owner`, for people. */
   readonly label?: string;
-}
-
-/** How user and team names of a SharedSecret read in RBAC. */
-export interface Prefixes {
-  readonly user: string;
-  readonly team: string;
 }
 
 /** The access of a SharedSecret; each problem names the rule and what to write instead. */
@@ -41,7 +36,7 @@ export const grantableVerbs = ["delete", "get", "list", "patch", "update", "watc
  * Rules, and users and teams of all rules together, that are granted: each is read again at every
  * reconcile.
  */
-export const accessBounds = { rules: 256, subjects: 2_000 } as const;
+const accessBounds = { rules: 256, subjects: 2_000 } as const;
 
 const rbacGroup = "rbac.authorization.k8s.io";
 

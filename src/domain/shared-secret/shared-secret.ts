@@ -1,5 +1,6 @@
 import { resources } from "../../api/resources.ts";
-import { accessOf, type Prefixes } from "./access-rules.ts";
+import type { Prefixes } from "../names.ts";
+import { accessOf } from "./access-rules.ts";
 import { type ObservedAccess, accessSteps, narrowingSteps, revokeSteps } from "./access.ts";
 import { mergeConditions } from "../plan/conditions.ts";
 import type { ObservedCopy, Source, UnmanagedSecret } from "../sync/copy.ts";

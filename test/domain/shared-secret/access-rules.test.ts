@@ -1,12 +1,8 @@
 import fc from "fast-check";
+import type { Prefixes } from "../../../src/domain/names.ts";
 import { describe, expect, test } from "vitest";
 import type { AccessRule, Owner } from "../../../src/api/shared-secret.ts";
-import {
-  accessOf,
-  distinct,
-  type Prefixes,
-  subjectKey,
-} from "../../../src/domain/shared-secret/access-rules.ts";
+import { accessOf, distinct, subjectKey } from "../../../src/domain/shared-secret/access-rules.ts";
 import { observedSource } from "../../support/observed-copies.ts";
 
 const none: Prefixes = { user: "", team: "" };
