@@ -1,6 +1,6 @@
 import { isRecord, recordAt, stringAt, stringsAt } from "./parse.ts";
 
-/** `apiVersion` of the reviews that are answered. */
+/** `apiVersion` of the supported SubjectAccessReviews. */
 export const accessReviewVersion = "authorization.k8s.io/v1";
 
 /**
@@ -16,7 +16,7 @@ export interface ReviewedResource {
   readonly namespace: string;
 }
 
-/** A request for a path that names no resource, such as `/healthz`. */
+/** The non-resource attributes of a SubjectAccessReview, such as of a request for `/healthz`. */
 export interface ReviewedPath {
   readonly kind: "path";
   readonly verb: string;
@@ -49,7 +49,7 @@ export function parseAccessReview(raw: unknown): AccessReview | undefined {
   return request === undefined ? undefined : { extra: recordAt(spec, "extra"), request };
 }
 
-/** The one value of an extra; undefined when it has none or several. */
+/** The value of an extra that has exactly one value, else undefined. */
 export function soleExtra(
   { extra }: { readonly extra: Readonly<Record<string, unknown>> },
   name: string,

@@ -1,9 +1,9 @@
 import { isRecord, isTrueAt, recordAt, stringAt, stringsAt } from "./parse.ts";
 
-/** `apiVersion` of the reviews that are answered. */
+/** `apiVersion` of the supported AdmissionReviews. */
 export const admissionReviewVersion = "admission.k8s.io/v1";
 
-/** Who sent a write (Kubernetes API reference, UserInfo). */
+/** The user who sent the request (Kubernetes API reference, UserInfo). */
 export interface AdmissionUser {
   readonly username: string;
   readonly uid: string;
@@ -13,20 +13,20 @@ export interface AdmissionUser {
 
 /** A create or update under admission review (Kubernetes API reference, AdmissionRequest). */
 export interface AdmissionRequest {
-  /** Names the review, not an object. */
+  /** The uid of the review, not of an object. */
   readonly uid: string;
   readonly user: AdmissionUser;
-  /** Whether nothing will be stored. */
+  /** Whether the request is a dry run, which persists nothing. */
   readonly isDryRun: boolean;
-  /** The empty text for cluster-scoped objects. */
+  /** Empty for cluster-scoped objects. */
   readonly namespace: string;
-  /** The object to be stored; contains secrets in plain text. */
+  /** The object to be persisted; contains secrets in plain text. */
   readonly object: Readonly<Record<string, unknown>>;
-  /** As it is stored; undefined on a create. */
+  /** The persisted object; undefined on a create. */
   readonly oldObject: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Reads an AdmissionReview of a create or an update; undefined when it is none. */
+/** Parses an AdmissionReview of a create or an update; undefined for any other input. */
 export function parseAdmissionReview(raw: unknown): AdmissionRequest | undefined {
   if (
     stringAt(raw, "apiVersion") !== admissionReviewVersion ||

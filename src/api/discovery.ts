@@ -1,8 +1,8 @@
 import { listAt, recordAt, stringAt } from "./parse.ts";
 
 /**
- * Whether the objects of a resource are in namespaces (Kubernetes API reference,
- * APIResourceDiscovery `scope`); Unknown: the API server does not serve it.
+ * The scope of a resource (Kubernetes API reference, APIResourceDiscovery `scope`); Unknown if the
+ * API server does not serve the resource.
  */
 export type ResourceScope = "Namespaced" | "Cluster" | "Unknown";
 
@@ -23,7 +23,8 @@ export const aggregatedDiscovery =
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * The resources of an APIGroupDiscoveryList without their subresources; undefined when it is none.
+ * Parses the resources of an APIGroupDiscoveryList, without subresources; undefined for another
+ * kind.
  */
 export function parseGroupDiscovery(raw: unknown): readonly ServedResource[] | undefined {
   if (stringAt(raw, "kind") !== "APIGroupDiscoveryList") return undefined;

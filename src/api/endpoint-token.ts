@@ -12,17 +12,17 @@ export interface EndpointToken {
     /** Seconds. */
     readonly ttl?: number;
     /**
-     * JSON text of `spec.scope`; absent only when the spec has none, and `null`, which no
-     * credential is minted for, where it cannot be read.
+     * JSON text of `spec.scope`; absent without a scope; `null` for an invalid scope, for which no
+     * token is minted.
      */
     readonly scope?: string;
-    /** What that text limits the token to. */
+    /** The parsed scope. */
     readonly limit: ScopeLimit;
   };
-  /** As the API server sent it, but for `token`, which is a SecretText. */
+  /** The status as the API server sent it, except `token`, which is a SecretText. */
   readonly status: Readonly<Record<string, unknown>>;
   readonly conditions: readonly Condition[];
-  /** The SecretText of `status.token`; undefined when it is not set or empty. */
+  /** The SecretText of `status.token`; undefined if it is not set or empty. */
   readonly token: SecretText | undefined;
   /** The kid of the key that signed the last token. */
   readonly keyId: string | undefined;
@@ -31,8 +31,8 @@ export interface EndpointToken {
 }
 
 /**
- * A DirectClusterEndpointToken as the API server sends it; throws a TypeError that names the
- * missing field of metadata.
+ * Parses a DirectClusterEndpointToken from the API server; throws a TypeError that names the
+ * missing metadata field.
  */
 export function parseEndpointToken(raw: unknown): EndpointToken {
   const spec = recordAt(raw, "spec");

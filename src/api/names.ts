@@ -1,13 +1,13 @@
 /** The API group of the three kinds (specification, "What the service does"). */
 export const group = "management.service";
 
-/** The one served and stored version. */
+/** The only served and stored version. */
 export const version = "v1";
 
 /** `apiVersion` of the three kinds. */
 export const apiVersion = `${group}/${version}`;
 
-/** The finalizer under which Latchkey removes grants and copies before an object is deleted. */
+/** The finalizer that lets Latchkey remove grants and copies before an object is deleted. */
 export const cleanupFinalizer = `${group}/cleanup`;
 
 /** The field manager of everything the controller writes. */
@@ -16,9 +16,7 @@ export const fieldManager = "latchkey-controller";
 /** The field manager of everything the webhook writes. */
 export const webhookFieldManager = "latchkey-webhook";
 
-/**
- * The names of the Lease and of the Secrets that Latchkey keeps for itself, in its own namespace.
- */
+/** Names of the Lease and of the Secrets in Latchkey's own namespace. */
 export const ownObjects = {
   lease: "latchkey-controller",
   signingKeys: "latchkey-signing-keys",
@@ -51,7 +49,10 @@ export const webhookConfigurations: readonly string[] = ["latchkey", requesterPo
 export const extras = {
   /** The uid of the OwnedAccessKey. */
   keyId: `${group}/key-id`,
-  /** Changes with the key's scope, so that no decision that was cached for another scope counts. */
+  /**
+   * A hash of the key's scope: kube-apiserver caches decisions by user and extras, so a decision
+   * for one scope is not reused for another.
+   */
   scopeHash: `${group}/scope-hash`,
 } as const;
 
@@ -66,7 +67,7 @@ export const labels = {
   requesterHash: `${group}/requester-hash`,
 } as const;
 
-/** Values of the component label on the Secrets that Latchkey keeps for itself. */
+/** Values of the component label on the Secrets in Latchkey's own namespace. */
 export const components = {
   signingKeys: "signing-keys",
   webhookCertificates: "webhook-certificates",
@@ -74,12 +75,11 @@ export const components = {
   connectorData: "connector-data",
 } as const;
 
-/** Client-side apply keeps a copy of the whole object, secrets included, in this annotation. */
+/** The annotation in which client-side apply stores the whole object, including secrets. */
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * Beginnings of annotation keys that decide where the copies of a SharedSecret go, and what they
- * are.
+ * Prefixes of the annotation keys that configure the sync of a SharedSecret, or mark its copies.
  */
 export const annotationPrefixes = { sync: `${group}/sync-`, copy: `${group}/copy-` } as const;
 

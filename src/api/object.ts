@@ -1,4 +1,4 @@
-/** What names an object within its kind; `namespace` is absent for cluster-scoped kinds. */
+/** Identifies an object within its kind; `namespace` is absent for cluster-scoped kinds. */
 export interface ObjectRef {
   readonly namespace?: string;
   readonly name: string;
@@ -64,7 +64,7 @@ export function refOf(key: Key): ObjectRef {
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** Sorts the older object first: by creationTimestamp, then by uid. */
+/** Compares objects by age, older first: by creationTimestamp, then by uid. */
 export function byAge(
   one: { readonly metadata: Pick<Metadata, "creationTimestamp" | "uid"> },
   other: { readonly metadata: Pick<Metadata, "creationTimestamp" | "uid"> },

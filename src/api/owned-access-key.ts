@@ -39,18 +39,18 @@ export interface OwnedAccessKey extends OwnedAccessKeyBase {
 }
 
 /**
- * An OwnedAccessKey as it is held in memory. `keyDigest`, in lower-case hex, is the SHA-256 of its
- * key, or its digest bound to what the key acts as: `<first 16 digits of the SHA-256>.<SHA-256 of
- * key, newline and subject>`; undefined without a key. The digest is for look-ups in memory only:
- * never in a status, a log or a label.
+ * An OwnedAccessKey in a cache, without its key. `keyDigest`, in lower-case hex, is the SHA-256 of
+ * the key, or the digest bound to the subject that the key acts as: `<first 16 digits of the
+ * SHA-256>.<SHA-256 of key, newline and subject>`; undefined without a key. The digest is only for
+ * lookups in memory: it must not appear in a status, a log or a label.
  */
 export interface ObservedAccessKey extends OwnedAccessKeyBase {
   readonly keyDigest: string | undefined;
 }
 
 /**
- * An OwnedAccessKey as the API server sends it; throws a TypeError that names the missing field of
- * metadata.
+ * Parses an OwnedAccessKey from the API server; throws a TypeError that names the missing metadata
+ * field.
  */
 export function parseOwnedAccessKey(raw: unknown): OwnedAccessKey {
   const spec = recordAt(raw, "spec");
@@ -82,7 +82,7 @@ export function parseTerms(spec: Readonly<Record<string, unknown>>): OwnedAccess
   };
 }
 
-/** Most keys name none: one list serves them all. */
+/** Shared by all keys without groups, to save memory. */
 const noGroups: readonly string[] = [];
 
 function groupsOf(spec: Readonly<Record<string, unknown>>): readonly string[] {

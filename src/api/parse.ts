@@ -7,7 +7,7 @@ import {
 import type { Metadata } from "./object.ts";
 import { SecretText } from "./secret-text.ts";
 
-/** Whether a value is a JSON object; a SecretText is a string with a coat, not an object. */
+/** Whether a value is a JSON object; false for a SecretText, which wraps a string. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return (
     typeof value === "object" &&
@@ -17,27 +17,24 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   );
 }
 
-/**
- * The value of an own field of an object: a field may have the name of an inherited one, such as
- * `constructor`.
- */
+/** The value of an own property, never of an inherited one: a field may be named `constructor`. */
 export function ownValue(record: Readonly<Record<string, unknown>>, field: string): unknown {
   return Object.hasOwn(record, field) ? record[field] : undefined;
 }
 
-/** The JSON object under `field`; an empty one when there is none. */
+/** The JSON object under `field`; an empty object if there is none. */
 export function recordAt(value: unknown, field: string): Readonly<Record<string, unknown>> {
   const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return isRecord(inner) ? inner : {};
 }
 
-/** The string under `field`, if it is one. */
+/** The string under `field`; undefined for any other value. */
 export function stringAt(value: unknown, field: string): string | undefined {
   const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return typeof inner === "string" ? inner : undefined;
 }
 
-/** The finite number under `field`, if it is one. */
+/** The finite number under `field`; undefined for any other value. */
 export function numberAt(value: unknown, field: string): number | undefined {
   const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return typeof inner === "number" && Number.isFinite(inner) ? inner : undefined;
@@ -48,7 +45,7 @@ export function isTrueAt(value: unknown, field: string): boolean {
   return isRecord(value) && ownValue(value, field) === true;
 }
 
-/** The list under `field`; an empty one when there is none. */
+/** The list under `field`; an empty list if there is none. */
 export function listAt(value: unknown, field: string): readonly unknown[] {
   const inner = isRecord(value) ? ownValue(value, field) : undefined;
   return Array.isArray(inner) ? inner : [];
@@ -60,8 +57,8 @@ export function stringsAt(value: unknown, field: string): readonly string[] {
 }
 
 /**
- * The string values of the object under `field`; the same object if it has no others, because
- * copying a hundred thousand labels is slow.
+ * The string values of the object under `field`; the object itself if all its values are strings,
+ * because copying 100,000 labels is slow.
  */
 export function stringMapAt(value: unknown, field: string): Readonly<Record<string, string>> {
   const record = recordAt(value, field);
@@ -80,7 +77,7 @@ function isStringMap(
   return Object.values(record).every((value) => typeof value === "string");
 }
 
-/** ObjectMeta as the API server sends it; throws a TypeError that names the missing field. */
+/** Parses ObjectMeta from the API server; throws a TypeError that names the missing field. */
 export function parseMetadata(raw: unknown): Metadata {
   const metadata = recordAt(raw, "metadata");
   return {
@@ -91,8 +88,8 @@ export function parseMetadata(raw: unknown): Metadata {
 }
 
 /**
- * {@link parseMetadata} with only the labels and annotations that Latchkey reads: others may take a
- * megabyte.
+ * Like {@link parseMetadata}, with only the labels and annotations that Latchkey reads: the others
+ * may take a megabyte.
  */
 export function parseLatchkeyMetadata(raw: unknown): Metadata {
   const metadata = recordAt(raw, "metadata");
@@ -107,8 +104,7 @@ const ownLabelKeys: readonly string[] = Object.values(ownLabels);
 const ownAnnotationKeys: readonly string[] = Object.values(ownAnnotations);
 
 /**
- * The strings of the object under `field` that have one of these keys, however many others there
- * are.
+ * The string values of these keys in the object under `field`; does not iterate over other keys.
  */
 function stringsUnder(
   value: unknown,
@@ -140,7 +136,7 @@ function parseIdentity(
   };
 }
 
-/** The conditions of a status; entries of another shape are left out. */
+/** Parses the conditions of a status; omits invalid entries. */
 export function parseConditions(status: unknown): readonly Condition[] {
   return listAt(status, "conditions").filter(isCondition);
 }
@@ -150,7 +146,9 @@ function isCondition(value: unknown): value is Condition {
   return texts.every((field) => stringAt(value, field) !== undefined);
 }
 
-/** Dropped on arrival, for the secrets that it repeats. */
+/**
+ * Removes the last-applied-configuration annotation, because it repeats the secrets of the object.
+ */
 function withoutLastApplied(
   annotations: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

@@ -17,21 +17,21 @@ export interface GrantRole extends ObservedRole {
 /** An existing ClusterRoleBinding. */
 export type GrantBinding = ObservedRoleBinding;
 
-/** The kinds that requesters are granted. */
+/** The kinds of objects to which requesters are granted access. */
 export type GrantedKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
 
-/** A key or a token. */
+/** An OwnedAccessKey or a DirectClusterEndpointToken. */
 export interface GrantedObject {
   readonly kind: GrantedKind;
   readonly name: string;
 }
 
-/** Reads a ClusterRole; throws a TypeError that names the missing field of metadata. */
+/** Parses a ClusterRole; throws a TypeError that names the missing metadata field. */
 export function parseGrantRole(raw: unknown): GrantRole {
   return { ...parseRole(raw), aggregated: isRecord(raw) && isRecord(raw["aggregationRule"]) };
 }
 
-/** Reads a ClusterRoleBinding; throws a TypeError that names the missing field of metadata. */
+/** Parses a ClusterRoleBinding; throws a TypeError that names the missing metadata field. */
 export function parseGrantBinding(raw: unknown): GrantBinding {
   return parseRoleBinding(raw);
 }

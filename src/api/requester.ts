@@ -2,24 +2,27 @@ import { annotations } from "./names.ts";
 import type { Metadata } from "./object.ts";
 import { parseMetadata } from "./parse.ts";
 
-/** The requester of a key or token, as the policies recorded it in annotations of the object. */
+/**
+ * The requester of a key or token, as recorded by the admission policies in annotations of the
+ * object.
+ */
 export interface RequesterAnnotations {
   readonly name: string;
-  /** Empty when the authenticator gave none. */
+  /** Empty if the authenticator sets no uid. */
   readonly uid: string;
   readonly groups: readonly string[];
-  /** The uid of the access key that the request came with; absent when it came with none. */
+  /** The uid of the access key that authenticated the request; absent for other credentials. */
   readonly keyId?: string;
 }
 
-/** The requester of an object, or why it is not certain. */
+/** The requester of an object, or why it could not be verified. */
 export type Requester =
   | ({ readonly kind: "known" } & RequesterAnnotations)
   | { readonly kind: "unknown"; readonly why: string };
 
 /**
- * The annotations that record when a lifetime began and ended, over restores: written by the
- * controller, kept on create.
+ * The annotations that record the start and the end of a lifetime across a restore: the controller
+ * writes them, and a create keeps them.
  */
 export const lifetimeAnnotations: readonly string[] = [
   annotations.createdAt,
@@ -58,9 +61,9 @@ export function requesterAnnotationsOf(
 }
 
 /**
- * ObjectMeta with no annotation but what Latchkey and its policies write, and no label:
- * `last-applied-configuration` repeats the whole object, its key or token included. Throws a
- * TypeError that names the missing field.
+ * Parses ObjectMeta without labels, and with only the annotations that Latchkey and its policies
+ * write: `last-applied-configuration` repeats the whole object, including its key or token. Throws
+ * a TypeError that names the missing field.
  */
 export function parseRequestedMetadata(raw: unknown): Metadata {
   const metadata = parseMetadata(raw);

@@ -1,6 +1,6 @@
 import { recordAt, stringAt } from "./parse.ts";
 
-/** What is counted of what Latchkey writes into a namespace. */
+/** The quota resources that limit the objects that Latchkey writes into a namespace. */
 const countedResources = [
   "secrets",
   "count/secrets",
@@ -9,8 +9,8 @@ const countedResources = [
 ] as const;
 
 /**
- * A ResourceQuota that limits something of {@link countedResources}; admission judges by its status
- * alone.
+ * A ResourceQuota that limits one of {@link countedResources}; the API server enforces its status,
+ * not its spec.
  */
 export interface ObservedResourceQuota {
   /** `status.hard` and `status.used` of each counted resource. */
@@ -19,8 +19,7 @@ export interface ObservedResourceQuota {
 }
 
 /**
- * Reads a ResourceQuota as the API server sends it; undefined when it limits nothing that Latchkey
- * writes.
+ * Parses a ResourceQuota from the API server; undefined if it limits nothing that Latchkey writes.
  */
 export function parseResourceQuota(raw: unknown): ObservedResourceQuota | undefined {
   const status = recordAt(raw, "status");

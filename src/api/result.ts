@@ -1,7 +1,7 @@
 /**
- * When to reconcile an object again without a change of it; `at` is in milliseconds since the
- * epoch. `requeue-with-backoff` waits longer each time, as after a failure: something else has to
- * change first.
+ * The result of a reconcile: whether and when to requeue the object without a change; `at` is in
+ * milliseconds since the epoch. `requeue-with-backoff` backs off as after a failure, because
+ * something else has to change first.
  */
 export type Result =
   | { readonly kind: "done" }

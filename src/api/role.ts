@@ -48,7 +48,7 @@ export interface ObservedRoleBinding {
   readonly subjects: readonly Subject[];
 }
 
-/** Reads a Role or ClusterRole; throws a TypeError that names a missing field. */
+/** Parses a Role or ClusterRole; throws a TypeError that names the missing metadata field. */
 export function parseRole(raw: unknown): ObservedRole {
   return {
     metadata: parseMetadata(raw),
@@ -57,7 +57,10 @@ export function parseRole(raw: unknown): ObservedRole {
   };
 }
 
-/** Reads a RoleBinding or ClusterRoleBinding; throws a TypeError that names a missing field. */
+/**
+ * Parses a RoleBinding or ClusterRoleBinding; throws a TypeError that names the missing metadata
+ * field.
+ */
 export function parseRoleBinding(raw: unknown): ObservedRoleBinding {
   const roleRef = recordAt(raw, "roleRef");
   return {
@@ -72,7 +75,7 @@ export function parseRoleBinding(raw: unknown): ObservedRoleBinding {
   };
 }
 
-/** The owner references of an object. */
+/** Parses the owner references of an object. */
 export function parseOwners(raw: unknown): readonly OwnerReference[] {
   return listAt(recordAt(raw, "metadata"), "ownerReferences")
     .filter(isRecord)

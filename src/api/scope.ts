@@ -1,8 +1,7 @@
 import { isRecord, ownValue } from "./parse.ts";
 
 /**
- * A scope as the rules read it (specification, Scope): every list is there, `allowServiceCli` has
- * become a role.
+ * A parsed scope (specification, Scope): absent lists are empty, and `allowServiceCli` is a role.
  */
 export interface Scope {
   readonly roles: readonly ScopeRole[];
@@ -16,7 +15,7 @@ export interface Scope {
   readonly rules: readonly ScopeRule[];
 }
 
-/** A named bundle of permissions; an empty list does not narrow. */
+/** A named bundle of permissions; an empty list does not restrict. */
 export interface ScopeRole {
   readonly role: string;
   readonly projects: readonly string[];
@@ -24,7 +23,7 @@ export interface ScopeRole {
 }
 
 /**
- * Requests described one by one (specification, rules entry); an empty list or text does not
+ * A rule that covers requests (specification, rules entry); an empty list or string does not
  * restrict.
  */
 export interface ScopeRule {
@@ -38,21 +37,21 @@ export interface ScopeRule {
   readonly virtualClusters: readonly { readonly name: string; readonly namespace: string }[];
 }
 
-/** Resources of one API group; no resources are all of the group. */
+/** Resources of one API group; an empty list means all resources of the group. */
 export interface ScopeResources {
   readonly group: string;
   readonly resources: readonly string[];
 }
 
-/** A credential's limit: none at all, a scope, or one that cannot be read. */
+/** The limit of a credential: no scope, a scope, or an invalid scope, which allows nothing. */
 export type ScopeLimit = Scope | "none" | "unreadable";
 
 /** The role that `allowServiceCli` adds. */
 export const serviceCLI = "serviceCLI";
 
 /**
- * A scope as it was sent; undefined when any part of it cannot be read: a value of another type, or
- * a field that is not known here and might narrow. Such a scope allows nothing.
+ * Parses a scope; undefined if any part is invalid: a value of the wrong type, an unknown field
+ * (which might restrict), or a size above {@link scopeBounds}. An invalid scope allows nothing.
  */
 export function parseScope(raw: unknown): Scope | undefined {
   try {
@@ -63,15 +62,12 @@ export function parseScope(raw: unknown): Scope | undefined {
   }
 }
 
-/** What `spec.scope` limits a credential to; a spec without one does not limit. */
+/** Parses `spec.scope` into the limit of a credential; "none" without a scope. */
 export function parseScopeLimit(raw: unknown): ScopeLimit {
   return raw === undefined ? "none" : (parseScope(raw) ?? "unreadable");
 }
 
-/**
- * A scope as a spec writes it, without what is empty: what {@link parseScope} reads as the same
- * scope.
- */
+/** The scope as JSON of a spec, without empty fields; the inverse of {@link parseScope}. */
 export function writeScope({
   projects,
   clusters,
@@ -97,8 +93,8 @@ function withoutEmpty(fields: object): Readonly<Record<string, unknown>> {
 class UnreadableScope extends Error {}
 
 /**
- * Limits of all lists and strings of a scope together (config/policies/bounds.yaml), which bound
- * the cost of checks.
+ * Maximum number of rules, and of list entries and characters in the whole scope
+ * (config/policies/bounds.yaml); they bound the cost of checks.
  */
 export const scopeBounds = { rules: 64, entries: 1_000, characters: 65_536 } as const;
 
@@ -106,7 +102,9 @@ function readScope(raw: unknown): Scope {
   return new ScopeReader().scope(raw);
 }
 
-/** Reads one scope, and counts what it reads: it stops at the first value too many. */
+/**
+ * Parses one scope and counts its entries and characters; throws at the first one above a limit.
+ */
 class ScopeReader {
   #entries = 0;
   #characters = 0;
@@ -211,7 +209,10 @@ class ScopeReader {
   }
 }
 
-/** Unicode code points, as CEL's size counts them; of what is certainly too long, fewer. */
+/**
+ * Number of Unicode code points, like CEL's `size`; a lower bound for a string that is too long in
+ * any case.
+ */
 function charactersOf(text: string): number {
   return text.length > 2 * scopeBounds.characters ? text.length / 2 : Array.from(text).length;
 }

@@ -1,8 +1,9 @@
 import { inspect } from "node:util";
 
 /**
- * A string that refuses to be printed: `toString`, `JSON.stringify` and `console.log` show
- * `[secret]`. Only `tokens` and kube's body encoder take the coat off, with {@link reveal}.
+ * A wrapper of a secret string that cannot be printed: `toString`, `JSON.stringify` and
+ * `console.log` show `[secret]`. Only `src/tokens` and `src/kube/encode.ts` read the value, with
+ * {@link reveal}.
  */
 export class SecretText {
   readonly #value: string;
@@ -11,12 +12,12 @@ export class SecretText {
     this.#value = value;
   }
 
-  /** Characters of the text itself. */
+  /** Length of the value in UTF-16 code units. */
   get length(): number {
     return this.#value.length;
   }
 
-  /** Bytes that the text stands for when it is padded base64 (RFC 4648 section 4). */
+  /** Decoded length in bytes if the value is padded base64 (RFC 4648 section 4). */
   get base64Bytes(): number {
     const length = this.#value.length;
     if (length === 0) return 0;
@@ -25,19 +26,19 @@ export class SecretText {
   }
 
   /**
-   * Whether the text is padded base64 without line breaks, as the CRD wants it (RFC 4648 section
+   * Whether the value is padded base64 without line breaks, as the CRD requires (RFC 4648 section
    * 4).
    */
   get isBase64(): boolean {
     return this.#value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(this.#value);
   }
 
-  /** Whether the text has a line break somewhere. */
+  /** Whether the value contains a line break. */
   get hasLineBreak(): boolean {
     return /[\r\n]/.test(this.#value);
   }
 
-  /** Whether there is nothing inside. */
+  /** Whether the value is the empty string. */
   get isEmpty(): boolean {
     return this.#value === "";
   }
@@ -54,7 +55,10 @@ export class SecretText {
     return "[secret]";
   }
 
-  /** The text inside. A house test allows this call in `tokens` and in kube's encoder only. */
+  /**
+   * Returns the value. test/house/habits.test.ts allows calls only in `src/tokens` and
+   * `src/kube/encode.ts`.
+   */
   static reveal(secret: SecretText): string {
     return secret.#value;
   }

@@ -3,7 +3,7 @@ import { isTrueAt, parseMetadata, stringAt } from "./parse.ts";
 import { parseOwners } from "./role.ts";
 import { parseData, type SecretData } from "./shared-secret.ts";
 
-/** A core Secret with its data under cover. */
+/** A core Secret; its data values are SecretTexts. */
 export interface Secret {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
@@ -12,7 +12,7 @@ export interface Secret {
   readonly data: SecretData;
 }
 
-/** Reads a core Secret; throws a TypeError that names a missing metadata field. */
+/** Parses a core Secret; throws a TypeError that names the missing metadata field. */
 export function parseSecret(raw: unknown): Secret {
   return {
     metadata: parseMetadata(raw),

@@ -25,7 +25,7 @@ export interface Owner {
   readonly team?: string;
 }
 
-/** The base64 values of a SharedSecret or Secret, under cover. */
+/** The data of a SharedSecret or Secret: base64 values as SecretTexts. */
 export type SecretData = Readonly<Record<string, SecretText>>;
 
 /**
@@ -34,7 +34,7 @@ export type SecretData = Readonly<Record<string, SecretText>>;
  */
 export const mostDataKeys = 10_000;
 
-/** A SharedSecret without its data; of its labels and annotations it has Latchkey's own. */
+/** A SharedSecret without its data; it has only Latchkey's labels and annotations. */
 export interface SharedSecret {
   readonly metadata: Metadata;
   readonly owner: Owner;
@@ -44,8 +44,8 @@ export interface SharedSecret {
 }
 
 /**
- * A SharedSecret as it is read; of data with more than {@link mostDataKeys} keys it has one key
- * more than that, and how many there are.
+ * A SharedSecret with its data. `keys` is the number of its data keys; `data` contains at most
+ * {@link mostDataKeys} + 1 of them.
  */
 export interface SharedSecretWithData extends SharedSecret {
   readonly data: SecretData;
@@ -53,7 +53,7 @@ export interface SharedSecretWithData extends SharedSecret {
 }
 
 /**
- * Reads a SharedSecret, its data included; throws a TypeError that names a missing metadata field.
+ * Parses a SharedSecret with its data; throws a TypeError that names the missing metadata field.
  */
 export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   const spec = recordAt(raw, "spec");
@@ -72,7 +72,10 @@ export function parseSharedSecret(raw: unknown): SharedSecretWithData {
   };
 }
 
-/** The base64 values under `data`, under cover; those of {@link mostDataKeys} keys and one more. */
+/**
+ * Parses `data` into SecretTexts, at most {@link mostDataKeys} + 1; omits values that are not
+ * strings.
+ */
 export function parseData(object: unknown): SecretData {
   return readData(object).data;
 }

@@ -1,12 +1,12 @@
 import { recordAt, stringAt } from "./parse.ts";
 import { SecretText } from "./secret-text.ts";
 
-/** `apiVersion` of the reviews that are answered. */
+/** `apiVersion` of the supported TokenReviews. */
 export const tokenReviewVersion = "authentication.k8s.io/v1";
 
 /**
- * The token of a TokenReview (Kubernetes API reference, authentication.k8s.io/v1); undefined when
- * it is none.
+ * Parses the token of a TokenReview (Kubernetes API reference, authentication.k8s.io/v1); undefined
+ * for any other input.
  */
 export function parseTokenReview(raw: unknown): SecretText | undefined {
   const isReview =

@@ -21,40 +21,48 @@ import { RequesterCounts } from "./requester-counts.ts";
 import { createKeyResolver, keyIndexers, keyIndexes } from "./key-resolver.ts";
 import { requesterPolicyInformers } from "./requester-policies.ts";
 
-/** What was found for a presented key: what cannot be a key is malformed, and is not looked up. */
+/** The result of a lookup; `malformed` for a text that cannot be a key, which is not looked up. */
 export type LookupResult = ResolvedKey | "malformed" | "unknown";
 
-/** All access keys and what bears on them, in memory. */
+/**
+ * A cache of all access keys and of the objects that decide about them: namespaces, scope roles and
+ * requester policies.
+ */
 export interface AccessKeyCache {
-  /** Follows the API server until the signal aborts. */
+  /** Runs the informers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   readonly synced: Promise<void>;
   /**
-   * Whether the cache is at most 30 s old, by the monotonic clock; else its content must not be
-   * used.
+   * Whether the cache is at most 30 s old, by the monotonic clock; otherwise it must not be used.
    */
   isFresh(): boolean;
-  /** Why it is not, in one sentence for each kind; empty when it is. */
+  /** Why the cache is not fresh, one sentence for each resource; empty if it is fresh. */
   staleReasons(): readonly string[];
-  /** Maximum age of each kind. */
+  /** When the oldest watch of each resource was opened. */
   watches(): readonly WatchReading[];
-  /** Whether keys that were made a moment ago are here: no watch is interrupted. */
+  /**
+   * Whether the watch of keys is open, so that the cache contains keys that were created a moment
+   * ago.
+   */
   isWatchOpen(): boolean;
   /** Looks up a presented key. */
   lookup(presented: SecretText): LookupResult;
   /** The key whose object has this uid. */
   byId(uid: string): ResolvedKey | undefined;
-  /** All objects with this index. */
+  /** All keys with this index. */
   ofIndex(index: string): readonly ObservedAccessKey[];
-  /** The objects with the index of a presented key, whether they have the same key or not. */
+  /**
+   * The keys with the index of a presented key that may own it, whether their digest matches or
+   * not.
+   */
   withIndexOf(presented: SecretText): readonly ObservedAccessKey[];
-  /** How many keys a requester has, by the annotation; whatever their state. */
+  /** Number of keys of a requester, by the requester annotation, in any state. */
   countOf(requester: string): number;
   /** Whether a key references this Secret of connector data. */
   references(secret: string): boolean;
-  /** Takes in the answer to a write of our own. */
+  /** Stores the response of an own write. */
   observe(answer: unknown): void;
-  /** The location of a request in this namespace; the empty string means no namespace. */
+  /** The location of a request in this namespace; an empty string means no namespace. */
   locationOf(namespace: string): RequestLocation;
   roles(): ScopeRoles;
 }
@@ -62,7 +70,7 @@ export interface AccessKeyCache {
 const roleIndex = "role";
 const refIndex = "connector-data";
 
-/** Most that an informer holds of a status is of no use here. */
+/** Empty status of all cache entries, to save memory: the cache does not use it. */
 const noStatus: Readonly<Record<string, unknown>> = {};
 const noConditions = [] as const;
 

@@ -6,12 +6,12 @@ import type { KeyConfig, ResolvedKey } from "../domain/access-key/key-state.ts";
 import type { Indexer, ReadStore } from "../kube/store.ts";
 import { observeRequester, type PolicyStores } from "./requester-policies.ts";
 
-/** Index names that a store of keys has for {@link createKeyResolver}. */
+/** Names of the indexes that {@link createKeyResolver} requires. */
 export const keyIndexes = { keyIndex: "key-index", uid: "uid" } as const;
 
-/** The indexers of those names. */
+/** The indexers of {@link keyIndexes}. */
 export const keyIndexers: Readonly<Record<string, Indexer<ObservedAccessKey>>> = {
-  // A copy: a part of a text keeps the whole text in memory.
+  // Copies the substring, because a slice keeps the whole string in memory.
   [keyIndexes.keyIndex]: ({ keyDigest }) =>
     keyDigest === undefined
       ? []
@@ -19,19 +19,21 @@ export const keyIndexers: Readonly<Record<string, Indexer<ObservedAccessKey>>> =
   [keyIndexes.uid]: ({ metadata }) => [metadata.uid],
 };
 
-/** Keys with all that decides whether they work. */
+/** Resolves keys with everything that decides whether they are accepted. */
 export interface KeyResolver {
   resolve(key: ObservedAccessKey): ResolvedKey;
   /** The key whose object has this uid. */
   byId(uid: string): ResolvedKey | undefined;
-  /** The key that came with the request of this requester, if any. */
+  /** The key that authenticated the create request of this requester, if any. */
   parentKey(requester: Requester): Pick<ResolvedKey, "parentKey">;
 }
 
-/** Maximum number of ancestors of a key; beyond it, the parent counts as deleted. */
+/**
+ * Maximum number of generations, including the key itself; beyond it, the parent counts as deleted.
+ */
 const mostGenerations = 8;
 
-/** Views of the keys in a store. */
+/** Creates a resolver of the keys in a store. */
 export function createKeyResolver(deps: {
   readonly keys: ReadStore<ObservedAccessKey>;
   readonly policies: PolicyStores;
@@ -51,7 +53,7 @@ export function createKeyResolver(deps: {
     };
   }
 
-  /** Nearly every index is that of one object, which need not be looked at again. */
+  /** Usually only one key has an index; that key is not read again. */
   function sameIndex({ keyDigest }: ObservedAccessKey): readonly ObservedAccessKey[] {
     if (keyDigest === undefined) return [];
     const index = keyIndexOf(keyDigest);

@@ -13,7 +13,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
-/** What recording uses needs; `random` gives numbers in [0, 1). */
+/** Dependencies of {@link LastActivity}; `random` returns numbers in [0, 1). */
 export interface LastActivityDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "observe">;
   readonly client: Pick<Client, "patch">;
@@ -25,7 +25,7 @@ export interface LastActivityDeps {
 }
 
 const name = "lastactivity";
-/** Uses that come together are written together, and several replicas seldom write at once. */
+/** Random delay that combines uses in quick succession and spreads the writes of replicas. */
 const spreadMs = 250;
 const writers = 4;
 
@@ -34,8 +34,7 @@ export class LastActivity {
   readonly #deps: LastActivityDeps;
   readonly #queue: WorkQueue;
   /**
-   * The last use that is not written yet, in milliseconds since the epoch, by the uid of the key's
-   * object.
+   * The last use that is not written yet, in milliseconds since the epoch, by the uid of the key.
    */
   readonly #uses = new Map<Key, number>();
 
@@ -48,7 +47,7 @@ export class LastActivity {
     });
   }
 
-  /** Takes note of a use of a key now. */
+  /** Records that a key is used now. */
   note(key: ObservedAccessKey): void {
     const { clock, random } = this.#deps;
     const usedAt = clock.now();
@@ -58,7 +57,7 @@ export class LastActivity {
     this.#uses.set(uid, usedAt);
   }
 
-  /** Writes until the signal aborts, and then what is left, once. */
+  /** Runs until the signal aborts, and then writes each remaining use once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, yielder, log, metrics } = this.#deps;
     await runLoop({

@@ -22,16 +22,13 @@ interface PackedHead {
 
 interface PackedStatus {
   readonly status: Readonly<Record<string, unknown>>;
-  /**
-   * In place of `status.conditions`, where all of them have the fields of metav1.Condition and no
-   * other.
-   */
+  /** Replaces `status.conditions` if each condition has exactly the fields of metav1.Condition. */
   readonly conditions?: readonly PackedCondition[];
 }
 
 /**
- * A key as one text of two lines, the status in the second: a hundred thousand keys as objects cost
- * twice the memory, and each full garbage collection a tenth of a second and more.
+ * Encodes a key as two lines of JSON, the second one with the status: 100,000 keys as objects take
+ * twice the memory, and add 0.1 s or more to each full garbage collection.
  */
 export function encodeAccessKey({
   metadata,
@@ -49,7 +46,7 @@ export function encodeAccessKey({
   return `${JSON.stringify(head)}\n${JSON.stringify(packStatus(status))}`;
 }
 
-/** Unpacks a key; its status is unpacked on first access. */
+/** Decodes a key; its status is decoded on first access. */
 export function decodeAccessKey(text: string): ObservedAccessKey {
   const end = text.indexOf("\n");
   const { metadata, spec, digest, lastActivity }: PackedHead = JSON.parse(text.slice(0, end));

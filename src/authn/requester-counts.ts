@@ -2,19 +2,18 @@ import type { Metadata } from "../api/object.ts";
 import { requesterAnnotationsOf } from "../api/requester.ts";
 
 /**
- * How many objects each requester has. An index of their names would cost more memory than this for
- * each object.
+ * Counts objects by requester. An index of requester names would take more memory for each object.
  */
 export class RequesterCounts {
   readonly #counts = new Map<string, number>();
 
-  /** Takes a change of one object in. */
+  /** Records a change of one object. */
   note(before: Metadata | undefined, after: Metadata | undefined): void {
     this.#add(before, -1);
     this.#add(after, 1);
   }
 
-  /** The count of the requester of this name. */
+  /** Number of objects of a requester. */
   of(requester: string): number {
     return this.#counts.get(requester) ?? 0;
   }

@@ -8,11 +8,11 @@ import { requesterOf } from "../domain/requester/requester.ts";
 import { Informer, type InformerDeps } from "../kube/informer.ts";
 import type { ReadStore } from "../kube/store.ts";
 
-/** One store for each of what makes a requester certain. */
+/** Stores of the objects that must exist for a requester to be verified. */
 export interface PolicyStores {
   /**
-   * What writes the requester annotations: the policy and its binding, or the webhook on servers
-   * before 1.36.
+   * The objects that write the requester annotations: the policy and its binding, or the webhook
+   * configuration on servers before 1.36.
    */
   readonly stamping: readonly (readonly ReadStore<Metadata>[])[];
   /**
@@ -23,8 +23,8 @@ export interface PolicyStores {
 }
 
 /**
- * Informers of what makes a requester certain, and their stores; what a server does not serve, it
- * has none of.
+ * Creates informers of the objects that must exist for a requester to be verified, and their
+ * stores; a resource that the API server does not serve counts as empty.
  */
 export function requesterPolicyInformers(
   deps: InformerDeps,
@@ -59,7 +59,10 @@ export function requesterPolicyInformers(
   };
 }
 
-/** Since when all policies that a verified requester requires are installed. */
+/**
+ * When the last of the policies that a verified requester requires was installed; undefined while
+ * one is missing.
+ */
 export function observePolicies({ stamping, guarding }: PolicyStores): PoliciesAge | undefined {
   const ageOf = (stores: readonly ReadStore<Metadata>[]): PoliciesAge | undefined =>
     policiesAge(stores.map((store) => store.values().next().value));

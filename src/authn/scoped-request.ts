@@ -14,8 +14,9 @@ export interface ScopedRequestDeps {
 }
 
 /**
- * A request to the central cluster for a scope check. A promise only for a resource that discovery
- * does not know yet: it waits for one refresh, and rejects with a KubeError if that fails.
+ * Resolves a request to the central cluster for a scope check. Returns a promise only if discovery
+ * has not cached the resource: it waits for one refresh, and rejects with a KubeError if that
+ * fails.
  */
 export function scopedRequest(
   request: ReviewedRequest,
