@@ -5,7 +5,7 @@ import { readEnvironment } from "./runtime/config.ts";
 
 const exit = (code: number): void => process.exit(code);
 
-/** Each command loads the rooms that it needs when it runs; the help loads none. */
+/** Each command imports its modules when it runs; the help imports none of them. */
 const actions: CommandActions = {
   async controller(config) {
     const { runController } = await import("./controllers/run-controller.ts");

@@ -29,10 +29,10 @@ import { isUsageError, usageText } from "./usage-text.ts";
 /** The version in package.json. */
 export const latchkeyVersion = "0.1.0";
 
-/** The exit code of a command line or a configuration that cannot be carried out. */
+/** Exit code for an invalid command line or configuration. */
 export const usageExitCode = 2;
 
-/** The commands with their options, as the help and the documentation show them. */
+/** The commands and their options, as the help and the documentation show them. */
 export const commands = {
   controller: {
     name: "controller",
@@ -51,29 +51,30 @@ export const commands = {
   },
 } as const satisfies Readonly<Record<string, DocumentedCommand>>;
 
-/** What each command does with its configuration; throws to exit with another code than 0. */
+/** The action of each command; it rejects to exit with a code other than 0. */
 export type CommandActions = {
   readonly [Name in keyof typeof commands]: (
     config: ConfigOf<(typeof commands)[Name]["options"]>,
   ) => Promise<void>;
 };
 
-/** What the command line is connected to. */
+/** Dependencies of {@link runCommandLine}. */
 export interface CommandLineDeps extends Pick<StricliProcess, "stdout" | "stderr"> {
   readonly env: Environment;
   readonly actions: CommandActions;
 }
 
 /**
- * Carries out a command line, such as `["controller", "--workers=4"]`, and returns the exit code:
- * 0 when it succeeded, 1 when it failed, 2 when it or the configuration is wrong.
+ * Runs a command line, such as `["controller", "--workers=4"]`, and returns the exit code: 0 on
+ * success, 1 on failure, 2 if the command line or the configuration is invalid.
  */
 export async function runCommandLine(
   argv: readonly string[],
   deps: CommandLineDeps,
 ): Promise<number> {
   const [first = ""] = argv;
-  // The library looks options of the root up in a table with a prototype, and fails on its members.
+  // @stricli/core looks up root options in an object with a prototype, and fails on names such as
+  // `constructor`.
   if (first.startsWith("--") && first.slice(2) in Object.prototype) {
     const sentence = usageText.noCommandRegisteredForInput({
       input: first,
@@ -134,7 +135,7 @@ function applicationOf({ env, actions }: CommandLineDeps): Application<CommandCo
   );
 }
 
-/** The texts of each flag, in the order of the command line. */
+/** The values of each flag, in the order of the command line. */
 type TextFlags = Readonly<Record<string, readonly string[] | undefined>>;
 
 function commandOf(
@@ -145,7 +146,7 @@ function commandOf(
     docs: { brief: command.brief },
     parameters: { flags: textFlags(command.options) },
     func: async (flags) => {
-      // The last one counts, as for kubectl: a patched Deployment appends to the arguments.
+      // The last value applies, as in kubectl: a patched Deployment appends to the arguments.
       const last = Object.entries(flags).flatMap(([flag, texts]) =>
         (texts ?? []).slice(-1).map((text) => [flag, text] as const),
       );
@@ -155,7 +156,7 @@ function commandOf(
   return { ...built, formatHelp: () => commandHelp(command) };
 }
 
-/** Flags as texts: parseConfig parses them like variables and defaults, with the same errors. */
+/** Flags as strings: parseConfig parses them like variables and defaults, with the same errors. */
 function textFlags(options: OptionTable): FlagParametersForType<TextFlags> {
   const flags = Object.entries(options).map(([name, { help: brief, value }]) => {
     const isSwitch = value === "";
@@ -166,7 +167,10 @@ function textFlags(options: OptionTable): FlagParametersForType<TextFlags> {
   return withoutPrototype(Object.fromEntries(flags));
 }
 
-/** Inputs as the library expects them: `--name=` sets an empty text, `help` is `--help`. */
+/**
+ * Converts arguments to what @stricli/core expects: `--name=` sets an empty string, and `help` is
+ * `--help`.
+ */
 function inputsOf(argv: readonly string[]): readonly string[] {
   const inputs = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
   return inputs.flatMap((input) =>
@@ -180,7 +184,7 @@ function exitCodeOf(code: number): number {
   return code < 0 ? 1 : code;
 }
 
-/** A table in which `constructor` is not found. */
+/** Removes the prototype of a table, so that `constructor` is not found in it. */
 function withoutPrototype<Table extends object>(table: Table): Table {
   Object.setPrototypeOf(table, null);
   return table;

@@ -1,14 +1,14 @@
 import { flagOf, type OptionTable, variableOf } from "../runtime/options.ts";
 
-/** A command as its help shows it. */
+/** The name and the options of a command, for its help. */
 export interface DocumentedCommand {
   readonly name: string;
-  /** What it does, as a sentence without a full stop. */
+  /** What the command does, as a sentence without a full stop. */
   readonly brief: string;
   readonly options: OptionTable;
 }
 
-/** What `latchkey <command> --help` prints: each option with its value, default and variable. */
+/** The output of `latchkey <command> --help`: each option with its value, default and variable. */
 export function commandHelp({ name, brief, options }: DocumentedCommand): string {
   const rows = Object.entries(options).map(([field, option]) => {
     const initial =
@@ -34,7 +34,7 @@ export function commandHelp({ name, brief, options }: DocumentedCommand): string
   ].join("\n");
 }
 
-/** What `latchkey --help` prints. */
+/** The output of `latchkey --help`. */
 export function overviewHelp(commands: readonly DocumentedCommand[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   return [

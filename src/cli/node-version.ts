@@ -1,7 +1,10 @@
-/** The oldest major version of Node that runs Latchkey. */
+/** The oldest supported major version of Node.js. */
 export const oldestNode = 24;
 
-/** What is wrong with a version of Node such as `24.21.0`; undefined if it runs Latchkey. */
+/**
+ * An error message for a version of Node.js, such as `22.1.0`; undefined if the version is
+ * supported.
+ */
 export function nodeVersionProblem(version: string): string | undefined {
   const major = Number(version.split(".")[0]);
   if (major >= oldestNode) return undefined;

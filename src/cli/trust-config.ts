@@ -18,7 +18,7 @@ import { ConfigError, UsageError } from "../runtime/config-values.ts";
 import type { TrustConfigOptions } from "../runtime/trust-config-options.ts";
 import { clientDataOf, parseWebhookCertificates } from "../tokens/webhook-certificates.ts";
 
-/** What is read from the cluster, and where to print. */
+/** Dependencies of {@link printTrustConfig}. */
 export interface TrustConfigDeps {
   readonly client: Pick<Client, "get">;
   /** `gitVersion` of the API server. */
@@ -27,8 +27,8 @@ export interface TrustConfigDeps {
 }
 
 /**
- * Prints or writes what kube-apiserver needs to ask the webhook: three files, one of them with a
- * private key, and flags.
+ * Prints or writes what kube-apiserver needs to call the webhook: flags and three files, two of
+ * which contain a private key.
  */
 export async function printTrustConfig(
   options: TrustConfigOptions,

@@ -10,12 +10,12 @@ import { CredentialsError } from "../kube/credentials.ts";
 import { KubeError } from "../kube/errors.ts";
 import { UsageError } from "../runtime/config-values.ts";
 
-/** Whether an error is of the command line or the configuration: exit code 2, no stack. */
+/** Whether the command line or the configuration is invalid: exit code 2, no stack trace. */
 export function isUsageError(error: unknown): boolean {
   return error instanceof UsageError || error instanceof CredentialsError;
 }
 
-/** Everything that the command line library prints to standard error, as one sentence each. */
+/** Everything that @stricli/core prints to standard error, as one sentence each. */
 export const usageText: ApplicationText = {
   ...text_en,
   noCommandRegisteredForInput: ({ input, corrections }) =>

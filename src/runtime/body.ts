@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "./clock.ts";
 
-/** Bytes that may be held at one time. */
+/** A limit on the bytes in memory. */
 export class ByteBudget {
   readonly most: number;
   #used = 0;
@@ -14,7 +14,7 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** Takes so many bytes, unless that is too many. */
+  /** Reserves `bytes`; returns false if that would exceed the limit. */
   take(bytes: number): boolean {
     if (this.#used + bytes > this.most) return false;
     this.#used += bytes;
@@ -26,23 +26,20 @@ export class ByteBudget {
   }
 }
 
-/**
- * What became of the body of a request; one that is whole holds its bytes in the budget until
- * `release`.
- */
+/** The result of reading a body; a whole body keeps its bytes reserved until `release`. */
 export type Body =
   | { readonly kind: "whole"; readonly text: string; release(): void }
   | { readonly kind: "too-large" | "overloaded" | "too-slow" | "broken" };
 
-/** What reading a body needs. */
+/** Dependencies of {@link readBody}. */
 export interface BodyDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
-  /** Longest body in bytes. */
+  /** Maximum size of a body in bytes. */
   readonly most: number;
   readonly budget: ByteBudget;
 }
 
-/** A body that makes no progress for so long, or takes so long in all, is given up. */
+/** Timeouts of a body: without progress, and in total. */
 export const bodyPatience = { silentMs: 3_000, wholeMs: 10_000 } as const;
 
 /** Whether a request has a body, by its headers (RFC 9112, section 6.3). */
@@ -50,7 +47,7 @@ export function hasBody({ headers }: Pick<IncomingMessage, "headers">): boolean 
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** Reads the body of a request; a length that is announced is judged before the first byte. */
+/** Reads the body of a request; checks Content-Length before it reads the first byte. */
 export function readBody(
   incoming: IncomingMessage,
   { clock, most, budget }: BodyDeps,

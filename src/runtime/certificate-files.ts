@@ -5,18 +5,18 @@ import type { ServerTls } from "./http-server.ts";
 import type { Logger } from "./log.ts";
 import { sleep } from "./sleep.ts";
 
-/** What following files needs. */
+/** Dependencies of {@link followCertificateFiles}. */
 export interface CertificateFilesDeps {
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly log: Logger;
 }
 
-/** A mounted Secret changes within a minute; a look costs next to nothing. */
+/** Interval between two reads; the kubelet updates a mounted Secret within about a minute. */
 const lookMs = 10_000;
 
 /**
- * The certificate, key and authority of a directory with the files of a kubernetes.io/tls Secret;
- * rejects when one is missing.
+ * Reads the certificate, key and CA from a directory with the files of a kubernetes.io/tls Secret;
+ * rejects if one is missing.
  */
 async function readCertificateFiles(directory: string): Promise<ServerTls> {
   const [certificate, privateKey, clientAuthority] = await Promise.all(
@@ -30,7 +30,7 @@ async function readCertificateFiles(directory: string): Promise<ServerTls> {
 }
 
 /**
- * Tells of the files' contents whenever they have changed, the first ones at once, until the signal
+ * Calls `onChange` with the content of the files, at once and after every change, until the signal
  * aborts.
  */
 export async function followCertificateFiles(
@@ -53,7 +53,7 @@ export async function followCertificateFiles(
       if (text !== last) onChange(material);
       last = text;
     } catch (error) {
-      // Half of a new set of files may be there.
+      // An update of the files may be incomplete.
       log.warn(
         { directory, why: error instanceof Error && "code" in error ? error.code : "unreadable" },
         "certificate files are invalid",

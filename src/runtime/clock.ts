@@ -1,19 +1,19 @@
-/** Takes a wake-up back. */
+/** Cancels a timer. */
 export type Cancel = () => void;
 
 /** The only source of time; tests inject their own. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds that never go back, from an arbitrary start. */
+  /** Monotonic milliseconds, from an arbitrary start. */
   monotonic(): number;
-  /** Calls `wake` once, `ms` from now; longer than a timer can hold is taken in steps. */
+  /** Calls `wake` once, `ms` from now; supports durations beyond the maximum of setTimeout. */
   wakeAfter(ms: number, wake: () => void): Cancel;
 }
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -1,6 +1,6 @@
 import { type LogLevel, logLevels } from "./log-level.ts";
 
-/** A command line or a configuration that cannot be carried out; the message is one sentence. */
+/** An invalid command line or configuration; the message is one sentence. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -8,9 +8,7 @@ export class UsageError extends Error {
   }
 }
 
-/**
- * A wrong option; the message names the option, quotes the value and says what to write instead.
- */
+/** An invalid option; the message names the option, quotes its value and states what is valid. */
 export class ConfigError extends UsageError {
   constructor(option: string, value: string, fix: string) {
     super(`${option}: "${value}" ${fix}`);
@@ -18,13 +16,13 @@ export class ConfigError extends UsageError {
   }
 }
 
-/** Reads the text of the option called `option`; throws a ConfigError. */
+/** Parses the text of the option called `option`; throws a ConfigError. */
 export type ParseValue<T> = (text: string, option: string) => T;
 
 /** Any text. */
 export const text: ParseValue<string> = (value) => value;
 
-/** Undefined for an empty text, else what `parse` reads. */
+/** Returns undefined for an empty text, else the result of `parse`. */
 export function optional<T>(parse: ParseValue<T>): ParseValue<T | undefined> {
   return (value, option) => (value === "" ? undefined : parse(value, option));
 }
@@ -35,7 +33,7 @@ export const trueOrFalse: ParseValue<boolean> = (value, option) => {
   throw new ConfigError(option, value, "must be true or false");
 };
 
-/** A DNS label (RFC 1123), as the names of namespaces are. */
+/** The name of a namespace: a DNS label (RFC 1123). */
 export const namespaceName: ParseValue<string> = (value, option) => {
   if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) return value;
   throw new ConfigError(
@@ -45,7 +43,7 @@ export const namespaceName: ParseValue<string> = (value, option) => {
   );
 };
 
-/** `host:port`, `:port` (every address) or `[IPv6]:port`; port 0 is any free one. */
+/** `host:port`, `:port` (all addresses) or `[IPv6]:port`; port 0 is any free port. */
 export const hostPort: ParseValue<{ readonly host: string; readonly port: number }> = (
   value,
   option,
@@ -61,7 +59,7 @@ export const hostPort: ParseValue<{ readonly host: string; readonly port: number
   return { host: match[1] ?? (match[2] || "0.0.0.0"), port };
 };
 
-/** A path segment that is hard to guess; it is never quoted. */
+/** A secret path segment; errors do not quote it. */
 export const pathSegment: ParseValue<string> = (value, option) => {
   if (/^(?!replace-me)[A-Za-z0-9_-]{32,128}$/.test(value)) return value;
   throw new ConfigError(
@@ -106,7 +104,7 @@ export const level: ParseValue<LogLevel> = (value, option) => {
   return found;
 };
 
-/** A prefix of names; what begins with `system:` belongs to Kubernetes. */
+/** A prefix of names; `system:` is reserved for Kubernetes. */
 export const namePrefix: ParseValue<string> = (value, option) => {
   if (value.startsWith("system:"))
     throw new ConfigError(
@@ -119,7 +117,7 @@ export const namePrefix: ParseValue<string> = (value, option) => {
 
 /**
  * An https URL without credentials, query and fragment (OpenID Connect Discovery 1.0, section 3),
- * kept as it is written.
+ * returned as written.
  */
 export const httpsUrl: ParseValue<string> = (value, option) => {
   const url = URL.parse(value);
@@ -138,7 +136,7 @@ export const httpsUrl: ParseValue<string> = (value, option) => {
   );
 };
 
-/** A whole number between two others. */
+/** An integer from `least` to `most`. */
 export function wholeNumber({
   least,
   most,
@@ -191,8 +189,8 @@ const unitSeconds: ReadonlyMap<string, number> = new Map([
 const mostSeconds = 2 ** 31 - 1;
 
 /**
- * `90`, `30s`, `15m`, `1h` or `7d`, at least `least` seconds; the answer counts `unit` for each
- * second.
+ * `90`, `30s`, `15m`, `1h` or `7d`, at least `least` seconds; returns the number of seconds times
+ * `unit`.
  */
 export function duration({
   unit,

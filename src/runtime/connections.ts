@@ -1,17 +1,17 @@
-/** How many connections a server keeps, by who is at the other end. */
+/** Maximum numbers of connections of a server, by kind of client. */
 export interface ConnectionLimits {
-  /** Connections whose TLS handshake is not done. */
+  /** Connections whose TLS handshake is not complete. */
   readonly pending: number;
   readonly pendingPerAddress: number;
   /**
-   * Connections of clients that showed no certificate of the server's client authority; those of
-   * the others count nowhere.
+   * Connections of clients without a certificate signed by the server's client CA; connections of
+   * other clients have no limit here.
    */
   readonly strangers: number;
   readonly strangersPerAddress: number;
 }
 
-/** A connection, as far as it can be ended. */
+/** A connection that can be closed. */
 export interface Endable {
   destroy(): void;
 }
@@ -19,11 +19,11 @@ export interface Endable {
 interface Connection {
   readonly socket: Endable;
   readonly address: string;
-  /** Requests that are whole and not answered. */
+  /** Number of complete requests without a response. */
   busy: number;
 }
 
-/** Connections of one kind, the oldest first. */
+/** Connections of one kind, oldest first. */
 class Bounded {
   readonly #all: number;
   readonly #perAddress: number;
@@ -43,8 +43,8 @@ class Bounded {
   }
 
   /**
-   * Adds a connection, and answers who has to go for it: the oldest that waits for no answer, or
-   * the new one.
+   * Adds a connection. Above a limit, returns the connection to close: the oldest one without a
+   * pending request, or the new one.
    */
   add(connection: Connection): Connection | undefined {
     const isFull = this.#connections.size >= this.#all;
@@ -68,9 +68,9 @@ class Bounded {
 }
 
 /**
- * Bounds what strangers can take from a server. Over a limit the oldest idle connection ends rather
- * than the newest: a client that shows a certificate is through its handshake in milliseconds, and
- * a client that is answered goes on.
+ * Limits the connections of clients without a certificate. Above a limit, the oldest idle
+ * connection is closed, not the newest: a client with a certificate completes its handshake in
+ * milliseconds, and a connection with a pending request is kept.
  */
 export class Connections {
   readonly #connections = new Map<string, Connection>();
@@ -87,7 +87,10 @@ export class Connections {
     this.#onEnded = onEnded;
   }
 
-  /** Connections of now: whose handshake is not done, of strangers, and all. */
+  /**
+   * Current numbers of connections: in the TLS handshake, of clients without a certificate, and
+   * all.
+   */
   load(): { readonly pending: number; readonly strangers: number; readonly all: number } {
     return {
       pending: this.#pending.size,
@@ -96,14 +99,14 @@ export class Connections {
     };
   }
 
-  /** A connection was opened; `id` tells it from every other that is open. */
+  /** Records a new connection; `id` is unique among the open ones. */
   opened(id: string, address: string, socket: Endable): void {
     const connection = { socket, address, busy: 0 };
     this.#connections.set(id, connection);
     this.#end(this.#pending.add(connection));
   }
 
-  /** Its handshake is done, if it has one. */
+  /** Records the end of the TLS handshake; without TLS, call it at once. */
   established(id: string, isKnown: boolean): void {
     const connection = this.#connections.get(id);
     if (connection === undefined || !this.#pending.has(connection)) return;
@@ -111,13 +114,13 @@ export class Connections {
     if (!isKnown) this.#end(this.#strangers.add(connection));
   }
 
-  /** A whole request came over it: it stays until that is answered. */
+  /** Records a complete request; the connection is kept until the response. */
   began(id: string): void {
     const connection = this.#connections.get(id);
     if (connection !== undefined) connection.busy += 1;
   }
 
-  /** That request was answered. */
+  /** Records the response to a request. */
   answered(id: string): void {
     const connection = this.#connections.get(id);
     if (connection !== undefined) connection.busy -= 1;

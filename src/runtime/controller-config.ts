@@ -54,7 +54,7 @@ export const controllerOptions = {
     help: "time after which the object of an expired key is deleted; if unset, it is kept",
     parse: optional(duration({ unit: 1, least: 0 })),
   },
-  /** The most valid tokens of one requester. */
+  /** Maximum number of valid tokens of one requester. */
   quotaTokens: {
     value: "<number>",
     initial: "1000",
@@ -116,7 +116,7 @@ export const controllerOptions = {
 /** Configuration of `latchkey controller`. */
 export type ControllerConfig = ConfigOf<typeof controllerOptions>;
 
-/** Throws a ConfigError unless the times of the Lease follow one another. */
+/** Throws a ConfigError unless retryPeriod < renewDeadline < leaseDuration. */
 export function checkControllerConfig({
   leaseDuration,
   renewDeadline,

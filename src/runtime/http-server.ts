@@ -10,105 +10,106 @@ import { serve } from "./serve-request.ts";
 import { sleep } from "./sleep.ts";
 import type { Gate, Handler } from "./routes.ts";
 
-/** What a server shows of itself, and whose clients it knows; PEM texts. */
+/** The serving certificate and the client CA of a server, in PEM. */
 export interface ServerTls {
   readonly certificate: string;
   readonly privateKey: string;
-  /** Certificates of authorities; a client certificate of any other counts as none. */
+  /** CA certificates; a client certificate of any other CA is ignored. */
   readonly clientAuthority: string;
 }
 
-/** What a server needs; port 0 is any free one. */
+/** Options of a server; port 0 is any free port. */
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly handler: Handler;
-  /** Asked before the body of a request is read; every request passes unless given. */
+  /** Checks a request before its body is read; default: accepts every request. */
   readonly gate?: Gate;
-  /** Told what was refused to protect the server. */
+  /** Called with what was refused to protect the server. */
   readonly onRefused?: (refused: HttpRefusal) => void;
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly log: Logger;
-  /** Longest request body in bytes; 1 MiB unless given. */
+  /** Maximum size of a request body in bytes; default: 1 MiB. */
   readonly maximumBodyBytes?: number;
-  /** Serves HTTPS; clients may show a certificate. */
+  /** Serves HTTPS with optional client certificates. */
   readonly tls?: ServerTls;
 }
 
 /**
- * What a server refuses to protect itself: a connection beyond its limits, and a body that is too
- * large, too slow, or one too many at a time.
+ * What a server refuses to protect itself: connections beyond its limits, and bodies that are too
+ * large, too slow or too many at a time.
  */
 export const httpRefusals = ["connection", "too-large", "too-slow", "overloaded"] as const;
 
-/** One of them. */
+/** One of {@link httpRefusals}. */
 export type HttpRefusal = (typeof httpRefusals)[number];
 
-/** What a server holds for its clients now. */
+/** The current load of a server. */
 export interface HttpLoad extends ReturnType<Connections["load"]> {
-  /**
-   * Bytes of the bodies of requests that are not answered: of clients with a certificate, and of
-   * strangers.
-   */
+  /** Bytes of the bodies of pending requests, of clients with and without a certificate. */
   readonly bodyBytes: { readonly known: number; readonly strangers: number };
 }
 
-/** How a server ends without a client noticing, in milliseconds. */
+/** Durations of a graceful shutdown, in milliseconds. */
 export interface DrainTimes {
-  /** It serves at least this long, so that load balancers learn that it is not ready. */
+  /** Minimum time to serve, so that load balancers observe that the server is not ready. */
   readonly leastMs: number;
-  /** After this, connections that are still open are closed. */
+  /** Time after which open connections are closed. */
   readonly mostMs: number;
-  /** What requests under way get beyond that. */
+  /** Additional time for pending requests. */
   readonly graceMs: number;
 }
 
-/** A server that listens. */
+/** A listening server. */
 export interface HttpServer {
-  /** `http://host:port` or `https://host:port`, with the port it really has. */
+  /** `http://host:port` or `https://host:port`, with the actual port. */
   readonly url: string;
   readonly port: number;
   load(): HttpLoad;
-  /** Other material for the connections to come; those that are open stay. */
+  /** Uses other certificates for new connections; open connections are kept. */
   useTls(material: ServerTls): void;
   /**
-   * Serves on, new connections too, but ends each connection with its next answer (`Connection:
-   * close`); closes when no connection is left. An idle connection stays: a request may be on its
-   * way over it, and kube-apiserver sends no review twice.
+   * Continues to serve, also on new connections, and closes each connection with its next response
+   * (`Connection: close`); closes when no connection is left. Idle connections stay open: a request
+   * may be in flight on them, and kube-apiserver does not send a review twice.
    */
   drain(times: DrainTimes): Promise<void>;
   /**
-   * Takes no more connections, lets the requests under way end, and cuts what is left after
-   * `graceMs` milliseconds.
+   * Accepts no more connections, waits for pending requests, and closes the remaining connections
+   * after `graceMs` milliseconds.
    */
   close(graceMs: number): Promise<void>;
 }
 
-/** Milliseconds and bytes that keep a slow or greedy client from holding on to the server. */
+/** Timeouts in milliseconds and sizes in bytes that limit slow or greedy clients. */
 const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 5_000,
   requestTimeout: 15_000,
-  // Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): who
-  // sends requests ends it, not who may be sent one.
+  // Longer than kube-apiserver keeps an idle connection (90 s, `IdleConnTimeout` of client-go): the
+  // client closes it, so no request is sent on a connection that the server closes.
   keepAliveTimeout: 120_000,
   connectionsCheckingInterval: 2_000,
 } as const;
 const handshakeTimeout = 5_000;
 
-/** An idle TLS connection takes some 50 kB: strangers take 40 MB at most. */
+/**
+ * An idle TLS connection takes about 50 kB, so clients without a certificate take at most 40 MB.
+ */
 const connectionLimits: ConnectionLimits = {
   pending: 256,
   pendingPerAddress: 64,
   strangers: 512,
   strangersPerAddress: 128,
 };
-/** No peer takes more, whatever it shows. */
+/** Maximum number of connections of all clients. */
 const mostConnections = 4_096;
-/** Twice: strangers leave room for clients with a certificate. */
+/**
+ * For clients with and for clients without a certificate each, so that neither blocks the other.
+ */
 const mostBodyBytes = 8 * 1_048_576;
 
-/** Serves `handler` over HTTP/1.1; rejects when the address cannot be listened on. */
+/** Serves `handler` over HTTP/1.1; rejects if it cannot listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const onRefused = options.onRefused ?? (() => {});
   const connections = new Connections(connectionLimits, () => onRefused("connection"));

@@ -1,4 +1,4 @@
-/** Log levels, the most talkative first. */
+/** Log levels, the most verbose first. */
 export const logLevels = ["debug", "info", "warn", "error"] as const;
 
 /** Name of a log level. */

@@ -3,10 +3,12 @@ import type { DestinationStream } from "pino";
 import type { LogLevel } from "./log-level.ts";
 import { scrubFields } from "./scrub.ts";
 
-/** Facts beside a message; errors go under `error`, the name of an object under `object`. */
+/**
+ * Structured fields of a log line; errors go under `error`, the name of an object under `object`.
+ */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Writes one line per call; `message` is a constant, what varies is in `fields`. */
+/** Writes one line per call; `message` is a constant, and variable parts go into `fields`. */
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -14,15 +16,15 @@ export interface Logger {
   error(fields: LogFields, message: string): void;
 }
 
-/** Where lines go and from which level on; `destination` is standard output unless given. */
+/** Options of a logger; `destination` defaults to standard output. */
 export interface LoggerOptions {
   readonly level: LogLevel;
   readonly destination?: DestinationStream;
 }
 
 /**
- * A logger of JSON lines that passes every field through {@link scrubFields}, so that no secret is
- * printed.
+ * Creates a logger of JSON lines, which passes every field through {@link scrubFields}, so that no
+ * secret is printed.
  */
 export function createLogger({ level, destination }: LoggerOptions): Logger {
   const options = {

@@ -1,5 +1,5 @@
 /**
- * Every metric beside those of the process; names as in controller-runtime and client-go where they
+ * Every metric except those of the process; names as in controller-runtime and client-go where they
  * have one.
  */
 export const metricTable = {

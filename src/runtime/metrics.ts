@@ -1,12 +1,12 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { metricTable } from "./metric-table.ts";
 
-/** How a reconcile ended. */
+/** The result of a reconcile. */
 export type ReconcileResult = "success" | "error" | "requeue_after";
 
 /**
- * Milliseconds between looks at the event loop's delay: at 10, prom-client's default, they take
- * half a percent of a core.
+ * Sampling interval of the event loop delay in milliseconds: at 10, prom-client's default, sampling
+ * takes 0.5% of a core.
  */
 const eventLoopMonitoringPrecision = 20;
 
@@ -15,29 +15,30 @@ const reconcileBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 
 const reviewBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1];
 
-/** What a controller's loop counts. */
+/** Metrics of a controller. */
 export interface ControllerMetrics {
-  /** A pass that took `seconds` ended. */
+  /** Counts a reconcile and its duration. */
   ended(result: ReconcileResult, seconds: number): void;
-  /** A pass threw what no failing machine explains: a bug. */
+  /** Counts a reconcile that failed with an error other than a KubeError, which is a bug. */
   unexpectedError(): void;
 }
 
-/** What a queue counts. */
+/** Metrics of a work queue. */
 export interface QueueMetrics {
   added(depth: number): void;
   taken(depth: number): void;
   retried(): void;
 }
 
-/** Connections that do not wait for each other: those of copies, and those of everything else. */
+/** Connection pools that do not block each other: one for copies, and one for everything else. */
 export type RequestPool = "copies" | "rest";
 
-/** What kube-apiserver asks the webhook. */
+/** The kinds of reviews that kube-apiserver sends to the webhook. */
 export type ReviewKind = "token" | "access" | "admission";
 
 /**
- * A request to the API server that ended; `code` is its HTTP status, `<error>` when no answer came.
+ * A completed request to the API server; `code` is its HTTP status, or `<error>` without a
+ * response.
  */
 export interface RequestCount {
   readonly code: string;
@@ -45,7 +46,10 @@ export interface RequestCount {
   readonly host: string;
 }
 
-/** Objects of one kind that say the same by one condition; all from closed sets. */
+/**
+ * Labels of objects of one kind that have the same status and reason of a condition; all values are
+ * from closed sets.
+ */
 export interface ObjectGroup {
   readonly kind: string;
   readonly condition: "Ready" | "Synced";
@@ -54,48 +58,48 @@ export interface ObjectGroup {
   readonly reason: string;
 }
 
-/** What becomes of the targets of SharedSecrets. */
+/** States of the targets of SharedSecrets. */
 export const syncTargetStates = ["synced", "conflict", "failed", "pending"] as const;
 
 /** One of these states. */
 export type SyncTargetState = (typeof syncTargetStates)[number];
 
-/** When the API server last began to answer a watch of a resource, in seconds since the epoch. */
+/** When the API server last opened a watch of a resource, in seconds since the epoch. */
 export interface WatchOpened {
   readonly resource: string;
   readonly openedAt: number;
 }
 
-/** The metrics of a process, in a registry of their own. */
+/** The metrics of a process, in their own registry. */
 export interface Metrics {
   controller(name: string): ControllerMetrics;
   queue(name: string): QueueMetrics;
   request(count: RequestCount): void;
   requestLimit(pool: RequestPool, limit: number): void;
   leading(lease: string, leading: boolean): void;
-  /** A question of kube-apiserver was answered. */
+  /** Counts a review. */
   reviewed(kind: ReviewKind, result: string): void;
-  /** It took so long. */
+  /** Records the duration of a review. */
   reviewTook(kind: ReviewKind, seconds: number): void;
-  /** When a certificate ends, in seconds since the epoch. */
+  /** Sets the expiry time of a certificate, in seconds since the epoch. */
   certificateEnd(certificate: string, endsAt: number): void;
-  /** Whether something is wrong with the certificates. */
+  /** Sets whether a problem with the certificates exists. */
   certificateProblem(problem: string, isSo: boolean): void;
-  /** So many objects are in this group now. */
+  /** Sets the number of objects in a group. */
   objects(group: ObjectGroup, count: number): void;
-  /** So many targets are in this state now. */
+  /** Sets the number of targets in a state. */
   syncTargets(state: SyncTargetState, count: number): void;
-  /** Read each time metrics are asked for: when watches were opened. */
+  /** Registers a callback for each scrape: when watches were opened. */
   watches(read: () => readonly WatchOpened[]): void;
-  /** Read each time metrics are asked for: whether a cache is proven to be current. */
+  /** Registers a callback for each scrape: whether a cache is fresh. */
   cacheFresh(cache: string, read: () => boolean): void;
-  /** A server refused something to protect itself. */
+  /** Counts a connection or request that a server refused. */
   refusedHttp(server: "http" | "webhook", reason: string): void;
   /** All metrics in Prometheus' text format, and its media type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** New metrics, all at zero, together with those of the process (CPU, memory, event loop). */
+/** Creates the metrics, all at zero, including those of the process (CPU, memory, event loop). */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });

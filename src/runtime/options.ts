@@ -10,15 +10,18 @@ import {
   userNames,
 } from "./config-values.ts";
 
-/** What an option takes, defaults to and means; its names follow from its key in the table. */
+/**
+ * The value, the default and the help of an option; the names of its flag and variable follow from
+ * its key in the table.
+ */
 export interface Option<T> {
-  /** How the help shows the value; empty for a switch, which takes none. */
+  /** Placeholder of the value in the help; empty for a switch, which takes no value. */
   readonly value: string;
-  /** The text that is parsed when neither flag nor variable has one; empty means unset. */
+  /** The default, parsed if neither the flag nor the variable is set; empty means unset. */
   readonly initial: string;
   readonly help: string;
   readonly parse: ParseValue<T>;
-  /** The variable, where it is not LATCHKEY_ and the name of the flag. */
+  /** The variable, if it is not LATCHKEY_ and the name of the flag. */
   readonly env?: string;
 }
 
@@ -33,13 +36,13 @@ export type ConfigOf<Table extends OptionTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Option<infer T> ? T : never;
 };
 
-/** What options are read from: texts of flags without their dashes, and the environment. */
+/** Sources of options: texts of flags without their dashes, and the environment. */
 export interface OptionSources {
   readonly flags: ReadonlyMap<string, string>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Variables of the process. */
+/** Environment variables of the process. */
 export type Environment = OptionSources["env"];
 
 /** The flag of a field without its dashes: `logLevel` is `log-level`. */
@@ -53,14 +56,15 @@ export function variableOf(name: string, { env }: Pick<Option<unknown>, "env">):
 }
 
 /**
- * The configuration of a command: a flag goes before its variable, and both go before the default;
- * an empty text is unset. Throws a ConfigError that names option, value and fix.
+ * Parses the configuration of a command: a flag takes precedence over its variable, and both over
+ * the default; an empty text is unset. Throws a ConfigError that names the option, its value and
+ * what is valid.
  */
 export function parseConfig<Table extends OptionTable>(
   table: Table,
   sources: OptionSources,
 ): ConfigOf<Table>;
-/** The same for a table whose fields are not known to the compiler. */
+/** The same for a table whose fields are unknown to the compiler. */
 export function parseConfig(table: OptionTable, { flags, env }: OptionSources): object {
   const fields = Object.entries(table).map(([name, option]) => {
     const [flag, variable] = [flagOf(name), variableOf(name, option)];

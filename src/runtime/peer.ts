@@ -5,19 +5,19 @@ import type { Peer } from "./routes.ts";
 const nobody: Peer = { clientName: undefined };
 
 /**
- * Reading a certificate takes longer than most answers; it stays the same as long as the
- * connection.
+ * Parsed client certificates by connection: parsing takes longer than most responses, and the
+ * certificate does not change during a connection.
  */
 const peers = new WeakMap<TLSSocket, Peer>();
 
-/** What names a connection: a TLS connection and what it runs over have the same. */
+/** Identifies a connection; a TLS socket and the TCP socket below it have the same id. */
 export function idOf({ remoteAddress = "", remotePort = 0 }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
 /**
- * The client of a connection, if the authority signed its certificate and it may be shown by
- * clients.
+ * The client of a connection; without a name unless the client CA signed its certificate and the
+ * certificate is valid for clients.
  */
 export function peerOf(socket: Socket): Peer {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return nobody;

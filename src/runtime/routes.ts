@@ -1,60 +1,60 @@
 import type { Metrics } from "./metrics.ts";
 
-/** Who is at the other end of the connection. */
+/** The client of a connection. */
 export interface Peer {
   /**
-   * The common name of a client certificate that the server's client authority signed; undefined of
-   * none.
+   * The common name of a client certificate signed by the server's client CA; undefined without
+   * one.
    */
   readonly clientName: string | undefined;
-  /** That certificate, in PEM. */
+  /** The client certificate, in PEM. */
   readonly certificate?: string;
 }
 
 /**
- * A request as a value; the Request of the Fetch standard would cost five times as much as all that
- * is done with it.
+ * A request as a plain value: the Request of the Fetch standard takes five times as long as
+ * handling the request.
  */
 export interface HttpRequest {
   readonly method: string;
-  /** As it was sent, without the query. */
+  /** The path as sent, without the query. */
   readonly path: string;
   readonly body: string;
 }
 
-/** An answer as a value; names of headers in lower case. */
+/** A response as a plain value; header names are in lower case. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Answers a request; has no socket, so that tests call it directly. */
+/** Handles a request; independent of sockets, so that tests call it directly. */
 export type Handler = (request: HttpRequest, peer: Peer) => Promise<HttpResponse> | HttpResponse;
 
-/** Looks at a request before its body is read: the answer that refuses it, or undefined. */
+/** Checks a request before its body is read; returns the response that refuses it, or undefined. */
 export type Gate = (
   head: Pick<HttpRequest, "method" | "path">,
   peer: Peer,
 ) => HttpResponse | undefined;
 
-/** What is served under exactly this path for this method; GET serves HEAD too. */
+/** A handler for exactly this path and method; GET includes HEAD. */
 export interface Route {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly handler: Handler;
-  /** Refuses some peers. */
+  /** Returns a response for a client that may not use the route. */
   readonly refuses?: (peer: Peer) => HttpResponse | undefined;
-  /** Whether it is served below a first path segment that only some know, and not without it. */
+  /** Whether the route is served only below the secret first path segment. */
   readonly isHidden?: boolean;
 }
 
-/** Whether a first path segment is the one below which hidden routes are. */
+/** Whether a first path segment is the secret one of hidden routes. */
 export type IsHiddenSegment = (segment: string) => boolean;
 
 /**
- * Whether the process can do its work now; `reasons` say what is missing, `warnings` what will be
- * if nobody acts.
+ * Whether the process is ready; `reasons` state why not, `warnings` state what will make it unready
+ * without action.
  */
 export interface Readiness {
   readonly ready: boolean;
@@ -63,7 +63,7 @@ export interface Readiness {
 }
 
 /**
- * A handler that asks the route of the request: 404 for an unknown path, 405 with `Allow` for
+ * Creates a handler that dispatches to routes: 404 for an unknown path, 405 with `Allow` for
  * another method.
  */
 export function routed(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): Handler {
@@ -73,7 +73,9 @@ export function routed(routes: readonly Route[], isHiddenSegment?: IsHiddenSegme
   };
 }
 
-/** The same decision without the handler. */
+/**
+ * Creates the gate of these routes: refuses what {@link routed} refuses, before the body is read.
+ */
 export function gateOf(routes: readonly Route[], isHiddenSegment?: IsHiddenSegment): Gate {
   return (head, peer) => {
     const found = find(routes, head, isHiddenSegment);
@@ -81,7 +83,7 @@ export function gateOf(routes: readonly Route[], isHiddenSegment?: IsHiddenSegme
   };
 }
 
-/** Both, as a server takes them. */
+/** The handler and the gate of routes, as options of a server. */
 export function served(
   routes: readonly Route[],
   isHiddenSegment?: IsHiddenSegment,
@@ -114,13 +116,13 @@ export function metricsRoute(metrics: Pick<Metrics, "render">): Route {
   return { method: "GET", path: "/metrics", handler };
 }
 
-/** `/healthz`: 200 as long as the process answers at all. */
+/** `/healthz`: always 200. */
 export function healthRoute(): Route {
   return { method: "GET", path: "/healthz", handler: () => plain(200, "ok") };
 }
 
 /**
- * `/readyz`: 200 when ready, else 503 with the reasons, one on a line; warnings change no status.
+ * `/readyz`: 200 when ready, else 503 with one reason per line; warnings do not change the status.
  */
 export function readyRoute(readiness: () => Readiness): Route {
   function handler(): HttpResponse {
@@ -134,7 +136,7 @@ export function readyRoute(readiness: () => Readiness): Route {
   return { method: "GET", path: "/readyz", handler };
 }
 
-/** A text of one or more lines as an answer. */
+/** Creates a plain text response of one or more lines. */
 export function plain(
   status: number,
   text: string,
@@ -147,7 +149,7 @@ export function plain(
   };
 }
 
-/** A value as an answer in JSON. */
+/** Creates a JSON response. */
 export function json(value: unknown, headers: Readonly<Record<string, string>> = {}): HttpResponse {
   return {
     status: 200,

@@ -2,8 +2,8 @@ const redacted = "[redacted]";
 const deepest = 6;
 
 /**
- * Names of fields that are never printed, whatever they hold and however deep; compared in lower
- * case, without `-` and `_`.
+ * Names of fields whose values are never logged, at any depth; compared in lower case, without `-`
+ * and `_`.
  */
 const secretFields: ReadonlySet<string> = new Set([
   "accesstoken",
@@ -30,15 +30,15 @@ const secretFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Texts that give themselves away: JWTs (RFC 7519), generated access keys, digests of keys, bearer
+ * Patterns of secrets in texts: JWTs (RFC 7519), generated access keys, digests of keys, bearer
  * headers, PEM keys.
  */
 const secretTexts =
   /eyJ[\w-]{5,}\.[\w-]+\.[\w-]*|\blk_[A-Za-z0-9]+_\w+|\bsha256:[0-9a-f]{64}|\bBearer +\S+|-----BEGIN [A-Z ]*PRIVATE KEY-----[^]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/gi;
 
 /**
- * A copy of `fields` that is fit to print: no field of a secret's name, no secret-looking text,
- * errors without extras, no bytes.
+ * Returns a copy of `fields` without secrets: no values of fields with secret names, no texts that
+ * look like secrets, no additional properties of errors, no bytes.
  */
 export function scrubFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (fields instanceof Error) return { error: scrubError(fields) };
@@ -69,8 +69,8 @@ function scrubRecord(record: object, depth: number): Record<string, unknown> {
 }
 
 /**
- * Name, code, message and the frames of the stack; enumerable extras and the cause may hold bodies
- * and stay out.
+ * Name, code, message and stack frames; the cause and enumerable properties may contain bodies and
+ * are omitted.
  */
 function scrubError(error: Error): Record<string, unknown> {
   const code = "code" in error && typeof error.code === "string" ? { code: error.code } : {};
@@ -83,7 +83,7 @@ function scrubError(error: Error): Record<string, unknown> {
   };
 }
 
-// A SyntaxError of JSON.parse quotes the text that it could not read.
+// A SyntaxError of JSON.parse quotes the invalid text.
 function messageOf(error: Error): string {
   return error instanceof SyntaxError ? "invalid syntax" : scrubText(error.message);
 }

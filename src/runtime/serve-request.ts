@@ -9,7 +9,7 @@ import type { Gate, Handler, HttpRequest, HttpResponse, Peer } from "./routes.ts
 
 const defaultBodyBytes = 1_048_576;
 
-/** What serving a request needs; most of it is that of its server. */
+/** Options of {@link serve}; most of them are those of the server. */
 export interface ServeOptions {
   readonly handler: Handler;
   readonly gate?: Gate;
@@ -22,7 +22,7 @@ export interface ServeOptions {
   readonly budgets: { readonly known: ByteBudget; readonly strangers: ByteBudget };
 }
 
-/** Reads a request, answers it and sends the answer. */
+/** Reads a request, calls the handler and sends the response. */
 export async function serve(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -37,7 +37,7 @@ export async function serve(
     const body =
       refusal === undefined && hasBody(incoming) ? await bodyOf(incoming, peer, options) : noBody;
     if (head === undefined || refusal !== undefined || body.kind !== "whole") {
-      // A client whose body is not read cannot send another request.
+      // A connection with an unread body cannot carry another request.
       if (hasBody(incoming) || peer.clientName === undefined || isClosing())
         outgoing.setHeader("connection", "close");
       return send(refusal ?? refusalOf(body, options), outgoing);
@@ -60,8 +60,8 @@ export async function serve(
 const noBody: Body = { kind: "whole", text: "", release() {} };
 
 /**
- * Undefined for what is no target of a server that is no proxy: `*`, an authority or an absolute
- * URL (RFC 9112, section 3.2).
+ * Parses method and path; undefined for an unknown method and for a target that is not a path: `*`,
+ * an authority or an absolute URL (RFC 9112, section 3.2).
  */
 function headOf({
   method = "GET",

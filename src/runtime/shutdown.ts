@@ -1,15 +1,15 @@
 import type { Clock } from "./clock.ts";
 import type { Logger } from "./log.ts";
 
-/** What the process gives to a server; `exit` ends it at once. */
+/** Dependencies of a server on its process; `exit` ends it at once. */
 export interface ServerProcess {
   readonly clock: Clock;
-  /** Numbers in [0, 1). */
+  /** Returns numbers in [0, 1). */
   readonly random: () => number;
   readonly exit: (code: number) => void;
 }
 
-/** What {@link shutdownSignal} needs; `exitHard` ends the process at once and is main's to give. */
+/** Dependencies of {@link shutdownSignal}; `exitHard` ends the process at once. */
 export interface ShutdownOptions {
   readonly process: Pick<NodeJS.EventEmitter, "on">;
   readonly clock: Pick<Clock, "monotonic">;
@@ -17,12 +17,12 @@ export interface ShutdownOptions {
   readonly exitHard: (code: number) => void;
 }
 
-/** Exit codes of a process that a signal ended: 128 + its number (POSIX shells). */
+/** Exit codes of a process that a signal ended: 128 + the signal number (POSIX shells). */
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /**
- * Ctrl-C reaches a process group and is often passed on by the parent too: signals this close
- * together are one wish.
+ * Signals within this time count as one: Ctrl-C reaches the process group, and the parent often
+ * forwards it, too.
  */
 const sameWishMs = 500;
 

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** What a sleeper needs: the clock, and the signal that ends its sleep early. */
+/** Options of {@link sleep}; `signal` ends it early. */
 export interface SleepOptions {
   readonly clock: Pick<Clock, "wakeAfter">;
   readonly signal?: AbortSignal;
@@ -20,7 +20,7 @@ export function sleep(ms: number, { clock, signal }: SleepOptions): Promise<void
   });
 }
 
-/** Resolves when the signal aborts, or at once where it has. */
+/** Resolves when the signal aborts, or at once if it is aborted already. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return signal.aborted
     ? Promise.resolve()

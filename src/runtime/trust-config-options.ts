@@ -63,7 +63,7 @@ export const trustConfigOptions = {
 /** Configuration of `latchkey trust-config`. */
 export type TrustConfigOptions = ConfigOf<typeof trustConfigOptions>;
 
-/** Throws a UsageError unless the options say what to print. */
+/** Throws a UsageError unless `--authorization` is set. */
 export function checkTrustConfigOptions({
   authorization,
 }: Pick<TrustConfigOptions, "authorization">): void {

@@ -25,28 +25,28 @@ export const webhookOptions = {
     help: "name of the webhook's Service; certificates are for <name>.<namespace>.svc",
     parse: text,
   },
-  /** The most keys of one requester. */
+  /** Maximum number of keys of one requester. */
   quotaKeys: {
     value: "<number>",
     initial: "1000",
     help: "maximum number of OwnedAccessKeys of one requester, expired keys included",
     parse: wholeNumber({ least: 1, most: 1_000_000 }),
   },
-  /** DNS names beside those of the Service. */
+  /** DNS names in addition to those of the Service. */
   certificateNames: {
     value: "<names>",
     initial: "",
     help: "more DNS names in the certificate that Latchkey makes, separated by commas",
     parse: dnsNames,
   },
-  /** Where certificates come from; undefined: Latchkey makes them. */
+  /** Directory of the certificates; undefined if Latchkey generates them. */
   certificateDirectory: {
     value: "<directory>",
     initial: "",
     help: "directory with tls.crt, tls.key and ca.crt, such as from cert-manager, read again when they change; if unset, Latchkey makes its own certificates",
     parse: optional(text),
   },
-  /** The first segment of the paths of admission; undefined: Latchkey makes and publishes it. */
+  /** The first segment of admission paths; undefined if Latchkey generates and publishes it. */
   admissionPath: {
     value: "<segment>",
     initial: "",
@@ -65,7 +65,7 @@ export const webhookOptions = {
 /** Configuration of `latchkey webhook`. */
 export type WebhookConfig = ConfigOf<typeof webhookOptions>;
 
-/** Throws a UsageError unless options that need one another are set. */
+/** Throws a UsageError if `--certificate-directory` is set without `--admission-path`. */
 export function checkWebhookConfig({
   certificateDirectory,
   admissionPath,
