@@ -1,9 +1,9 @@
 import type { Clock } from "../runtime/clock.ts";
 import { Fifo } from "./fifo.ts";
 
-/** How a gate behaves towards results of type `T`. */
+/** Options of an {@link AdaptiveLimiter} for results of type `T`. */
 export interface AdaptiveLimiterOptions<T> {
-  /** The most that are ever inside. */
+  /** Maximum number of concurrent calls. */
   readonly limit: number;
   readonly clock: Pick<Clock, "wakeAfter">;
   /** Retry-after of a result, in milliseconds; undefined for a success. */
@@ -13,17 +13,20 @@ export interface AdaptiveLimiterOptions<T> {
 }
 
 /**
- * Lets at most `limit` in at a time, in the order they came, and fewer after a result that asks to
- * wait: half as many at once, one more after as many good results as may be inside (additive
- * increase, multiplicative decrease as in RFC 5681). When a single one is still asked to wait,
- * nobody enters until that time is over.
+ * Runs at most `limit` calls concurrently, in FIFO order, and adapts the limit to results with a
+ * Retry-After (additive increase, multiplicative decrease as in RFC 5681): such a result halves it,
+ * and as many successes as it permits calls raise it by one. At a limit of 1, such a result pauses
+ * all calls for its Retry-After.
  */
 export class AdaptiveLimiter<T> {
   readonly #options: AdaptiveLimiterOptions<T>;
   readonly #waiting = new Fifo<() => void>();
   #limit: number;
   #running = 0;
-  /** Results of requests that started before the last reduction are ignored. */
+  /**
+   * Number of decreases: a call that started before the last decrease does not decrease the limit
+   * again.
+   */
   #decreases = 0;
   #isPaused = false;
 
@@ -32,7 +35,7 @@ export class AdaptiveLimiter<T> {
     this.#limit = options.limit;
   }
 
-  /** Runs `work` once there is room. */
+  /** Runs `work` as soon as the limit permits. */
   async run(work: () => Promise<T>): Promise<T> {
     await this.#enter();
     const cuts = this.#decreases;

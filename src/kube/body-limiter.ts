@@ -1,9 +1,6 @@
 import { Fifo } from "./fifo.ts";
 
-/**
- * Requests of up to this many bytes never wait: what is small must not stand in line behind what is
- * big.
- */
+/** Requests up to this size never wait, so that large requests do not block small ones. */
 const smallBytes = 64 * 1024;
 
 interface Waiting {
@@ -12,9 +9,8 @@ interface Waiting {
 }
 
 /**
- * Bounds the bytes of request and response bodies that are in memory at a time. Big requests enter
- * in the order they came; one that is bigger than the whole budget enters when no other big one is
- * inside.
+ * Limits the bytes of request and response bodies in memory. Large requests start in FIFO order;
+ * one above the whole limit starts when no other large request is running.
  */
 export class BodyLimiter {
   readonly #limit: number;
@@ -27,7 +23,7 @@ export class BodyLimiter {
     this.#limit = limit;
   }
 
-  /** Runs `work` once there is room for so many bytes. */
+  /** Runs `work` as soon as the limit permits `bytes` more. */
   async within<T>(bytes: number, work: () => Promise<T>): Promise<T> {
     if (bytes > smallBytes && (this.#waiting.size > 0 || !this.#hasRoom(bytes)))
       await new Promise<void>((enter) => this.#waiting.push({ bytes, enter }));

@@ -1,7 +1,7 @@
 import type { Manifest, ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 
-/** What a delete was decided on (Kubernetes API reference, Preconditions). */
+/** The preconditions of a delete (Kubernetes API reference, Preconditions). */
 export interface DeletePreconditions {
   readonly uid: string;
   readonly resourceVersion?: string;
@@ -17,23 +17,20 @@ export interface Patch {
 }
 
 /**
- * The API server's verbs on single objects. Answers are `unknown`: they are parsed at the door, in
- * `api`. Every call throws a KubeError and nothing else.
+ * Requests to the API server for single objects. Responses are `unknown`: `src/api` parses them.
+ * Every method rejects only with a KubeError.
  */
 export interface Client {
   get(resource: Resource, ref: ObjectRef): Promise<unknown>;
-  /** GET of the metadata alone (`as=PartialObjectMetadata`). */
+  /** GET of only the metadata (`as=PartialObjectMetadata`). */
   getMetadata(resource: Resource, ref: ObjectRef): Promise<unknown>;
-  /** POST; with `dryRun` nothing is stored (Kubernetes API concepts, "Dry-run"). */
+  /** POST; with `dryRun` nothing is persisted (Kubernetes API concepts, "Dry-run"). */
   create(
     resource: Resource,
     object: Manifest,
     options?: { readonly dryRun: boolean },
   ): Promise<unknown>;
-  /**
-   * POST of an object that is a question: nothing is stored (Kubernetes API reference,
-   * SubjectAccessReview).
-   */
+  /** POST of a review, which is not persisted (Kubernetes API reference, SubjectAccessReview). */
   review(resource: Resource, spec: Readonly<Record<string, unknown>>): Promise<unknown>;
   /** PUT; `object.metadata.resourceVersion` is the precondition. */
   replace(resource: Resource, object: Manifest): Promise<unknown>;

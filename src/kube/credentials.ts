@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Clock } from "../runtime/clock.ts";
 
-/** What a TLS connection to the API server needs; PEM texts. */
+/** TLS options of connections to the API server; certificates and keys are PEM. */
 export interface TlsMaterial {
   readonly ca?: string;
   readonly cert?: string;
@@ -17,13 +17,16 @@ export interface Credentials {
   readonly tls: TlsMaterial;
   /** The Authorization header, at most a minute old; undefined with client certificates. */
   authorization(): Promise<string | undefined>;
-  /** Makes the next call read the credential afresh, after a 401. */
+  /** Discards the cached header after a 401, so that the next call reads the credential again. */
   forget(): void;
 }
 
 const freshMs = 60_000;
 
-/** No usable way to an API server; the message names the file and what is wrong with it. */
+/**
+ * Credentials for an API server are missing or invalid; the message names the file, the cause and
+ * the fix.
+ */
 export class CredentialsError extends Error {
   constructor(problem: string) {
     super(
@@ -33,7 +36,7 @@ export class CredentialsError extends Error {
   }
 }
 
-/** Keeps what `read` returns for a minute, or until it is forgotten. */
+/** Caches the header that `read` returns for a minute, or until `forget`. */
 export function cachedAuthorization(
   read: () => Promise<string | undefined>,
   clock: Clock,

@@ -8,23 +8,23 @@ interface Wait {
 
 /** The clock and the callback of a {@link DelayQueue}. */
 export interface DelayQueueOptions {
-  /** The time line of all instants, in milliseconds. */
+  /** The clock of all times in the queue, in milliseconds. */
   readonly now: () => number;
   readonly wakeAfter: Clock["wakeAfter"];
   readonly wake: (key: Key) => void;
 }
 
-/** A wall clock that is set forward is noticed after this long. */
+/** Maximum duration of a timer; a wall clock that is set forward is noticed within this time. */
 const longestNapMs = 60_000;
 
 /**
- * Keys that wait for an instant, in a binary heap; a key waits once, for the earliest instant it
- * was given.
+ * Keys with a wake-up time, in a binary heap; a key is queued once, with the earliest time that was
+ * set.
  */
 export class DelayQueue {
   readonly #options: DelayQueueOptions;
   readonly #heap: Wait[] = [];
-  /** Where in the heap each key is. */
+  /** Heap index of each key. */
   readonly #places = new Map<Key, number>();
   #timer: { readonly at: number; readonly cancel: Cancel } | undefined;
 
@@ -32,12 +32,14 @@ export class DelayQueue {
     this.#options = options;
   }
 
-  /** How many keys wait. */
+  /** Number of waiting keys. */
   get size(): number {
     return this.#heap.length;
   }
 
-  /** Wakes `key` at `at`, never earlier, unless it waits for an earlier instant already. */
+  /**
+   * Wakes `key` at `at`, not earlier; has no effect if the key already waits for an earlier time.
+   */
   set(key: Key, at: number): void {
     const place = this.#places.get(key) ?? this.#heap.length;
     if (this.#at(place) <= at) return;
@@ -46,7 +48,7 @@ export class DelayQueue {
     this.#arm();
   }
 
-  /** Wakes `key` no more. */
+  /** Removes `key` without waking it. */
   delete(key: Key): void {
     const place = this.#places.get(key);
     if (place === undefined) return;
@@ -54,7 +56,7 @@ export class DelayQueue {
     this.#arm();
   }
 
-  /** Forgets all keys, and answers which they were. */
+  /** Removes all keys and returns them. */
   drain(): readonly Key[] {
     const keys = [...this.#places.keys()];
     this.#heap.length = 0;
@@ -117,7 +119,7 @@ export class DelayQueue {
     }
   }
 
-  /** The instant at a place; beyond the heap, none. */
+  /** The time at a heap index; Infinity beyond the end. */
   #at(place: number): number {
     return this.#heap[place]?.at ?? Infinity;
   }

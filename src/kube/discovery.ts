@@ -11,7 +11,7 @@ import { bodyOf } from "./responses.ts";
 import { isKubeError, KubeError } from "./errors.ts";
 import type { Transport } from "./transport.ts";
 
-/** What the objects of a kind are called in paths and in RBAC. */
+/** The resource of a kind, as in paths and RBAC rules. */
 export interface ServedKind {
   readonly group: string;
   readonly plural: string;
@@ -19,37 +19,36 @@ export interface ServedKind {
 }
 
 /**
- * What the API server serves (Kubernetes API concepts, "Discovery API"), from one document that is
- * kept in memory.
+ * The resources that the API server serves (Kubernetes API concepts, "Discovery API"), cached in
+ * memory.
  */
 export interface Discovery {
-  /**
-   * Whether a resource is namespaced, by the cached document; undefined if it does not contain the
-   * resource.
-   */
+  /** The scope of a resource; undefined if it is not in the cache. */
   known(group: string, plural: string): Exclude<ResourceScope, "Unknown"> | undefined;
   /**
-   * The same; what is not known waits for one refresh. Throws a KubeError when the API server does
-   * not answer.
+   * The scope of a resource; waits for one refresh if it is not in the cache. Rejects with a
+   * KubeError if the refresh fails.
    */
   find(group: string, plural: string): Promise<ResourceScope>;
   /**
-   * The resource of a kind; what is not known waits for one refresh. Undefined when there is none;
-   * throws a KubeError when the API server does not answer.
+   * The resource of a kind; waits for one refresh if it is not in the cache. Undefined if the API
+   * server does not serve it; rejects with a KubeError if the refresh fails.
    */
   kindOf(apiVersion: string, kind: string): Promise<ServedKind | undefined>;
-  /** Reads the document at the start and once an hour, until the signal aborts. */
+  /** Refreshes the cache at the start and once an hour, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** What discovery needs. */
+/** Dependencies of {@link createDiscovery}. */
 export interface DiscoveryDeps {
   readonly transport: Pick<Transport, "request">;
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   readonly log: Pick<Logger, "warn">;
 }
 
-/** Minimum time between the starts of two refreshes, for any number of unknown resources. */
+/**
+ * Minimum time between the starts of two refreshes, independent of the number of unknown resources.
+ */
 const spacingMs = 1_000;
 const refreshEveryMs = 60 * 60 * 1000;
 const retryEveryMs = 5_000;
@@ -59,13 +58,10 @@ interface Known {
   readonly kinds: ReadonlyMap<string, ServedKind>;
 }
 
-/**
- * An apiVersion is `group/version` or `version`; what else it could hold would lead to another
- * path.
- */
+/** The format of an apiVersion, `group/version` or `version`; any other text gets no refresh. */
 const apiVersionForm = /^(?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Discovery of one API server; nothing is read yet. */
+/** Creates a discovery with an empty cache. */
 export function createDiscovery({ transport, clock, log }: DiscoveryDeps): Discovery {
   let known: Known = { scopes: new Map(), kinds: new Map() };
   let lastBegan = -Infinity;
@@ -85,15 +81,15 @@ export function createDiscovery({ transport, clock, log }: DiscoveryDeps): Disco
   async function refresh(): Promise<void> {
     const early = lastBegan + spacingMs - clock.monotonic();
     await (early > 0 ? sleep(early, { clock }) : Promise.resolve());
-    // Who asks from now on waits for the next refresh: what this one reads may be older than the
-    // question.
+    // A later call waits for the next refresh, because this one may read a state from before the
+    // call.
     waiting = undefined;
     lastBegan = clock.monotonic();
     const [core, groups] = await Promise.all([read("/api"), read("/apis")]);
     known = index([...core, ...groups]);
   }
 
-  /** Resolves when a document has been read with a request that was sent after this call. */
+  /** Resolves after a refresh whose requests were sent after this call. */
   function refreshed(): Promise<void> {
     return (waiting ??= refresh());
   }
@@ -132,7 +128,7 @@ function index(resources: readonly ServedResource[]): Known {
   const kinds = new Map<string, ServedKind>();
   for (const { group, version, plural, kind, scope } of resources) {
     const resource = resourceKey(group, plural);
-    // Where the versions of a group disagree, the one counts that fewer rules cover.
+    // If the versions of a group differ, Namespaced applies, because fewer scope rules cover it.
     scopes.set(resource, scopes.get(resource) === "Namespaced" ? "Namespaced" : scope);
     const named = kindKey(group === "" ? version : [group, version].join("/"), kind);
     if (!kinds.has(named)) kinds.set(named, { group, plural, namespaced: scope === "Namespaced" });
@@ -140,7 +136,7 @@ function index(resources: readonly ServedResource[]): Known {
   return { scopes, kinds };
 }
 
-/** A space is in no name of a group, version, resource or kind. */
+/** Names of groups, versions, resources and kinds contain no space, so the key is unique. */
 function resourceKey(group: string, plural: string): string {
   return `${group} ${plural}`;
 }

@@ -1,19 +1,19 @@
 import { SecretText } from "../api/secret-text.ts";
 
 /**
- * JSON of a request body, with the coats of secrets taken off: the one place outside `tokens` where
- * that happens.
+ * The JSON of a request body with the values of its SecretTexts; the only place outside
+ * `src/tokens` that reveals them.
  */
 export function encodeBody(body: unknown): string {
   return JSON.stringify(body, function reveal(this: unknown, field, value: unknown) {
-    // JSON.stringify has called toJSON already: the SecretText itself is still in its holder.
+    // JSON.stringify has called toJSON already; the property still has the SecretText.
     const original: unknown =
       typeof this === "object" && this !== null ? Reflect.get(this, field) : value;
     return original instanceof SecretText ? SecretText.reveal(original) : value;
   });
 }
 
-/** About how many bytes {@link encodeBody} makes of a body, without making them. */
+/** Estimated number of bytes of {@link encodeBody}, without encoding the body. */
 export function bodySize(body: unknown): number {
   if (typeof body === "string" || body instanceof SecretText) return body.length + perValue;
   if (typeof body !== "object" || body === null) return perValue;
@@ -27,8 +27,8 @@ export function bodySize(body: unknown): number {
 const perValue = 3;
 
 /**
- * `text` without any secret of `body`, neither as it was sent nor decoded from base64, nor as
- * either looks inside quotes. A long text may be the body itself, and is left out.
+ * Replaces every secret of `body` in `text` by `[secret]`: as sent, decoded from base64, and both
+ * escaped as in JSON. Replaces a long text as a whole, because it may be the body itself.
  */
 export function redact(text: string, body: unknown): string {
   if (text.length > longestRedacted) return `[a message of ${text.length} characters]`;
@@ -41,15 +41,15 @@ export function redact(text: string, body: unknown): string {
 
 const longestRedacted = 8 * 1024;
 
-// Shorter ones would blot out ordinary words, and the text would then tell what they are.
+// Redacting shorter secrets would replace ordinary words, and so reveal the secrets.
 const shortestRedacted = 3;
 
 /** Number of leading characters by which secrets are indexed. */
 const longestBeginning = 8;
 
 /**
- * Whether a secret may be in the text, by its beginning: ten thousand secrets are not looked for
- * one by one.
+ * Tests by its first characters whether a secret may be in the text, because a search for each of
+ * 10,000 secrets is slow.
  */
 function searchIn(text: string): (secret: string) => boolean {
   const beginnings = new Map<number, ReadonlySet<string>>();
@@ -67,12 +67,11 @@ function searchIn(text: string): (secret: string) => boolean {
 }
 
 /**
- * Characters of base64 whose bytes are more than {@link longestBeginning} characters, whatever they
- * are.
+ * Number of base64 characters that always decode to more than {@link longestBeginning} characters.
  */
 const headLength = 40;
 
-/** Adds the secrets of a body that may be in a text, in all their forms. */
+/** Collects all forms of the secrets of a body that may be in a text. */
 function findSecrets(
   body: unknown,
   isInside: (secret: string) => boolean,
@@ -81,8 +80,7 @@ function findSecrets(
   if (body instanceof SecretText) {
     const text = SecretText.reveal(body);
     const isLong = text.length > headLength;
-    // Nearly all are sorted out by their first characters: a megabyte takes long to decode and to
-    // quote.
+    // The first characters rule out most secrets: decoding and quoting a megabyte is slow.
     if (
       isLong &&
       formsOf(text.slice(0, headLength)).every(
@@ -96,7 +94,7 @@ function findSecrets(
   }
 }
 
-/** A secret as it was sent and decoded, and both as they look inside quotes. */
+/** A secret as sent and decoded from base64, and both escaped as in JSON. */
 function formsOf(text: string): readonly string[] {
   const decoded = Buffer.from(text, "base64").toString("utf8");
   return [text, decoded, quoted(text), quoted(decoded)];

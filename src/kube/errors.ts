@@ -1,4 +1,4 @@
-/** What went wrong with a request, for programs. */
+/** The cause of a failed request, for use in code. */
 export type KubeErrorCode =
   | "BadRequest"
   | "Unauthorized"
@@ -13,10 +13,10 @@ export type KubeErrorCode =
   | "Network"
   | "Fenced";
 
-/** What a KubeError carries beside its sentence. */
+/** The fields of a KubeError in addition to its message. */
 export interface KubeErrorDetails {
   readonly code: KubeErrorCode;
-  /** HTTP status, 0 when no answer came. */
+  /** HTTP status; 0 without a response. */
   readonly status: number;
   /** `reason` of the metav1.Status, as the server gave it. */
   readonly reason?: string;
@@ -28,9 +28,9 @@ export interface KubeErrorDetails {
   readonly objectName?: string;
   /** Retry-After of the response, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** The server's own sentence, without any value of the body that was sent. */
+  /** The message of the API server, without any value of the request body. */
   readonly explanation?: string;
-  /** Whether RBAC does not let the caller do this, whatever the object. */
+  /** Whether RBAC denied the request, independent of the object. */
   readonly lacksPermission?: boolean;
 }
 

@@ -1,8 +1,8 @@
 import type { Clock } from "../runtime/clock.ts";
 
 /**
- * Events per object: a burst, then one every five minutes, for this many objects at most
- * (client-go, EventSourceObjectSpamFilter).
+ * Rate limit of Events per object: a burst, then one every five minutes; for at most this many
+ * objects (client-go, EventSourceObjectSpamFilter).
  */
 const limits = { burst: 25, refillMs: 300_000, objects: 4096 } as const;
 
@@ -11,7 +11,7 @@ interface Bucket {
   at: number;
 }
 
-/** A token bucket per object; the objects seen longest ago are forgotten first. */
+/** A token bucket per object; evicts the least recently used object. */
 export class EventBudget {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #buckets = new Map<string, Bucket>();
@@ -20,7 +20,7 @@ export class EventBudget {
     this.#clock = clock;
   }
 
-  /** Takes one Event of the object `uid` out of the budget; false when there is none left. */
+  /** Takes one Event from the budget of the object `uid`; false if the budget is used up. */
   tryTake(uid: string): boolean {
     const bucket = this.#refilled(uid);
     this.#buckets.delete(uid);

@@ -11,7 +11,10 @@ import { isKubeError } from "./errors.ts";
 import { EventBudget } from "./event-budget.ts";
 import { microTime } from "./micro-time.ts";
 
-/** What a recorder needs; `reporter` names the program, `identity` this process. */
+/**
+ * Dependencies of an {@link EventRecorder}; `reporter` becomes reportingController, `identity`
+ * reportingInstance.
+ */
 export interface EventRecorderOptions {
   readonly client: Pick<Client, "create">;
   readonly clock: Clock;
@@ -23,7 +26,7 @@ export interface EventRecorderOptions {
 /** Limits of the API server (Kubernetes API reference, Event v1). */
 const longest = { note: 1024, instance: 128, name: 253 } as const;
 
-/** Tells events.k8s.io/v1 Events, as well as it can: a failure is logged and never thrown. */
+/** Records events.k8s.io/v1 Events on a best-effort basis: a failure is logged and never thrown. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #budget: EventBudget;
@@ -89,8 +92,8 @@ function referenceTo({ namespace, name, uid }: Event["subject"]): Event["subject
 }
 
 /**
- * The object's name and 128 bits of a hash of its uid and the parts; a telling after a crash meets
- * its own name.
+ * The object's name and 128 bits of a hash of its uid and the parts; recording an Event again after
+ * a crash gets AlreadyExists.
  */
 function eventName({ name, uid }: Event["subject"], parts: readonly string[]): string {
   const hash = createHash("sha256")
@@ -101,10 +104,7 @@ function eventName({ name, uid }: Event["subject"], parts: readonly string[]): s
   return `${prefix}.${hash}`;
 }
 
-/**
- * The text itself, or as many of its whole characters as fit into `bytes` of UTF-8 together with an
- * ellipsis.
- */
+/** Truncates a text to `bytes` of UTF-8, at a character boundary and with an ellipsis. */
 function cut(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   const room = new Uint8Array(bytes - Buffer.byteLength("…"));

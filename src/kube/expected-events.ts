@@ -9,16 +9,16 @@ interface Expected {
   readonly since: number;
 }
 
-/** What {@link ExpectedEvents} needs. */
+/** Dependencies of {@link ExpectedEvents}. */
 export interface ExpectedEventsOptions {
   readonly clock: Pick<Clock, "monotonic" | "wakeAfter">;
   /** When the watch last delivered an event, in monotonic milliseconds. */
   readonly heardAt: () => number;
-  /** Called with an object that was written and for which the watch delivers no event. */
+  /** Called with an object that was written, if the watch delivers no event for it. */
   readonly onMissing: (key: Key) => void;
 }
 
-/** A working watch delivers the event of a write much earlier. */
+/** Time after which an event is missing; a working watch delivers it much earlier. */
 const expectedEventMs = 2_000;
 
 /**
@@ -35,7 +35,7 @@ export class ExpectedEvents {
     this.#options = options;
   }
 
-  /** A write was answered with this resourceVersion. */
+  /** Records a write whose response has this resourceVersion. */
   expect(key: Key, resourceVersion: string): void {
     const expected = { key, resourceVersion, since: this.#options.clock.monotonic() };
     this.#oldest ??= expected;
@@ -51,7 +51,7 @@ export class ExpectedEvents {
     this.#oldest = this.#newest;
   }
 
-  /** Expects nothing any more. */
+  /** Discards all expected events, and stops the timer. */
   stop(): void {
     this.#cancel?.();
     [this.#cancel, this.#oldest, this.#newest] = [undefined, undefined, undefined];
@@ -62,7 +62,7 @@ export class ExpectedEvents {
     this.#cancel = this.#options.clock.wakeAfter(expectedEventMs, () => {
       this.#cancel = undefined;
       const dueSince = this.#options.clock.monotonic() - expectedEventMs;
-      // One that tells of other things is behind, and nothing is wrong with it.
+      // A watch that delivers other events is behind, but works.
       if (
         this.#oldest !== undefined &&
         this.#oldest.since <= dueSince &&

@@ -3,22 +3,22 @@ export class Fifo<T> {
   #items: T[] = [];
   #head = 0;
 
-  /** How many items are inside. */
+  /** Number of items. */
   get size(): number {
     return this.#items.length - this.#head;
   }
 
-  /** The item that `shift` would take out. */
+  /** The item that `shift` would return. */
   get first(): T | undefined {
     return this.#items[this.#head];
   }
 
-  /** Puts an item last. */
+  /** Appends an item. */
   push(item: T): void {
     this.#items.push(item);
   }
 
-  /** Takes the first item out; undefined when there is none. */
+  /** Removes and returns the first item; undefined if there is none. */
   shift(): T | undefined {
     const item = this.#items[this.#head];
     if (this.#head < this.#items.length) this.#head++;
@@ -26,7 +26,7 @@ export class Fifo<T> {
     return item;
   }
 
-  /** Takes all items out, in order. */
+  /** Removes and returns all items, in order. */
   drain(): readonly T[] {
     const items = this.#items.slice(this.#head);
     this.#items = [];

@@ -2,32 +2,26 @@ import type { Resource } from "../api/resources.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { sleep } from "../runtime/sleep.ts";
 
-/** How an informer keeps its watches. */
+/** Durations of the watches of an informer. */
 export interface WatchTimes {
   /**
-   * Bounds of `timeoutSeconds`, after which the API server ends a watch; the informer picks a
-   * number between them.
+   * Range from which the informer picks `timeoutSeconds`, after which the API server ends a watch.
    */
   readonly watchSeconds: { readonly least: number; readonly most: number };
-  /** Longest wait for the API server to begin to answer a watch. */
+  /** Maximum time until the API server opens a watch. */
   readonly openMs: number;
-  /** Longest pause after a failure, before jitter of at most half of it. */
+  /** Maximum pause after a failure, before jitter of up to 50%. */
   readonly longestBackoffMs: number;
-  /**
-   * Longest pause before an optional resource that is not served is looked for again, before
-   * jitter.
-   */
+  /** Maximum pause between requests for an optional resource that is not served, before jitter. */
   readonly longestAbsenceMs: number;
   /**
-   * An API server that began to answer a watch knew everything then; that holds for so long,
-   * whatever the connection says.
+   * How long a store counts as fresh after a watch was opened, whatever the state of the
+   * connection.
    */
   readonly freshForMs: number;
 }
 
-/**
- * For who repairs what is written: a connection that died without a word is found out within 45 s.
- */
+/** Durations for controllers: a connection that died silently is detected within 45 s. */
 export const relaxedWatchTimes: WatchTimes = {
   watchSeconds: { least: 20, most: 35 },
   openMs: 10_000,
@@ -37,8 +31,8 @@ export const relaxedWatchTimes: WatchTimes = {
 };
 
 /**
- * For who decides by what the store holds: a watch is opened anew well within `freshForMs`, and
- * after a failure tried again at least once a second.
+ * Durations for authentication and authorization by the store: a watch is reopened well within
+ * `freshForMs`, and after a failure at least once a second.
  */
 export const provingWatchTimes: WatchTimes = {
   watchSeconds: { least: 20, most: 20 },
@@ -48,15 +42,15 @@ export const provingWatchTimes: WatchTimes = {
   freshForMs: 30_000,
 };
 
-/** A watch that the API server does not end in time has lost its connection. */
+/** A watch that is open this long after its `timeoutSeconds` has lost its connection. */
 export const watchGraceMs = 5_000;
 
 /** The watch state of an informer; milliseconds of a monotonic clock. */
 export interface WatchState {
   readonly isSynced: boolean;
-  /** When the API server last began to answer a watch; undefined: never. */
+  /** When the API server last opened a watch; undefined if never. */
   readonly openedAt: number | undefined;
-  /** How long an answer counts, in milliseconds. */
+  /** How long the store is fresh after a watch was opened, in milliseconds. */
   readonly freshForMs: number;
 }
 
@@ -65,7 +59,7 @@ export function isFresh({ isSynced, openedAt, freshForMs }: WatchState, now: num
   return isSynced && openedAt !== undefined && now - openedAt < freshForMs;
 }
 
-/** Why the store of this kind is not fresh; undefined when it is. */
+/** Why the store of this resource is not fresh; undefined if it is. */
 export function staleReason(plural: string, state: WatchState, now: number): string | undefined {
   if (isFresh(state, now)) return undefined;
   if (!state.isSynced) return `${plural} not synced yet`;
@@ -90,14 +84,14 @@ export async function untilFresh(
 }
 
 /**
- * When the API server last began to answer a watch of a kind, in seconds since the epoch; 0: never.
+ * When the API server last opened a watch of a resource, in seconds since the epoch; 0 if never.
  */
 export interface WatchReading {
   readonly resource: string;
   readonly openedAt: number;
 }
 
-/** One reading for each kind: that of the informer with the oldest watch. */
+/** One reading for each resource: that of the informer with the oldest watch. */
 export function watchReadings(
   informers: readonly { readonly resource: Resource; readonly watchState: WatchState }[],
   clock: Pick<Clock, "now" | "monotonic">,

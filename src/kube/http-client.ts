@@ -11,8 +11,8 @@ const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=
 export type SizeOf = (resource: Resource, ref: ObjectRef) => number;
 
 /**
- * A client that writes as `fieldManager` with strict field validation (Kubernetes API concepts,
- * "Field validation").
+ * Creates a client that writes as `fieldManager` with strict field validation (Kubernetes API
+ * concepts, "Field validation").
  */
 export function createClient(
   transport: Transport,

@@ -14,7 +14,7 @@ import {
   Store,
 } from "./store.ts";
 
-/** What an informer is made of. */
+/** Options of an informer. */
 export interface InformerOptions<T> {
   readonly listOptions: ListOptions;
   /** Parses an object for the store; undefined if it is not stored. Throws on an invalid object. */
@@ -82,12 +82,12 @@ export class InformerStore<T> {
     this.#options.onChange({ key, before: stored?.value, after: entry?.value });
   }
 
-  /** A watch event counts more than a read under way. */
+  /** Records a watch event, which takes precedence over a pending read. */
   overtake(key: Key): void {
     this.#liveReads.overtake(key);
   }
 
-  /** Stores the answer of a read, unless a watch event arrives meanwhile. */
+  /** Stores the response of a read, unless a watch event arrives meanwhile. */
   async refresh(key: Key, get: () => Promise<unknown>): Promise<void> {
     try {
       const read = await this.#liveReads.read(key, get);
@@ -100,7 +100,7 @@ export class InformerStore<T> {
     }
   }
 
-  /** The entry of an object; undefined when it is not kept or cannot be read. */
+  /** Parses an object into an entry; undefined if it is not stored or cannot be parsed. */
   parse(raw: unknown): Entry<T> | undefined {
     try {
       const value = this.#options.parse(raw);

@@ -16,16 +16,16 @@ import { WatchBackoff, shortWatchMs } from "./watch-backoff.ts";
 import type { ReadStore } from "./store.ts";
 import type { Yielder } from "./yielder.ts";
 
-/** What an informer needs around it; `random` is in [0, 1). */
+/** Dependencies of an informer; `random` returns numbers in [0, 1). */
 export interface InformerDeps {
   readonly listWatch: ListWatch;
   readonly clock: Clock;
   readonly yielder: Yielder;
   readonly log: Logger;
   readonly random: () => number;
-  /** Those of who repairs (`relaxedWatchTimes`) unless given. */
+  /** Default: {@link relaxedWatchTimes}. */
   readonly watchTimes?: WatchTimes;
-  /** Shared by all informers of a process; one of its own unless given. */
+  /** Shared by all informers of a process; default: a new one. */
   readonly recovery?: Recovery;
 }
 
@@ -44,9 +44,9 @@ export class Informer<T> {
   readonly #history: ResourceVersionTracker;
   #isSynced = false;
   #isFollowing = false;
-  /** Whether the last request failed for want of an API server. */
+  /** Whether the API server could not be reached, or returned 5xx or 429, at the last request. */
   #isCutOff = false;
-  /** How often the API server had come back when that was last looked at. */
+  /** Number of recoveries when it was last checked. */
   #recoveries = 0;
   #openedAt: number | undefined;
   #heardAt = -Infinity;
@@ -76,7 +76,10 @@ export class Informer<T> {
     return this.#store.objects;
   }
 
-  /** Resolves when the first list is in the store. */
+  /**
+   * Resolves when the first list is in the store, or the API server does not serve an optional
+   * resource.
+   */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -97,7 +100,7 @@ export class Informer<T> {
     };
   }
 
-  /** Follows the API server until the signal aborts; never throws. */
+  /** Lists and watches until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#deps;
     const pace = new WatchBackoff(random);
@@ -157,7 +160,8 @@ export class Informer<T> {
     const isFirst = this.#history.resourceVersion === undefined;
     const take = (event: WatchEvent): void => {
       listed.take(event);
-      // A store that nobody has acted on yet may fill as the list comes: nothing is held twice.
+      // No caller has acted on an empty store, so the first list fills it directly: no object is in
+      // memory twice.
       if (isFirst) for (const [key, entry] of listed.drain()) this.#store.put(key, entry);
     };
     const resourceVersion = await listWatch.list(this.#options.listOptions, signal, (events) =>
@@ -190,16 +194,16 @@ export class Informer<T> {
     return this.#times.longestBackoffMs;
   }
 
-  /** One sign that the API server is back is enough for all informers. */
+  /** Ends the back-off of all informers at the first response after an outage. */
   #answered(): void {
     if (!this.#isCutOff) return;
     this.#isCutOff = false;
     this.#recovery.recovered();
-    // A watch that opens and breaks again and again is no reason to try more often.
+    // A watch that opens and breaks repeatedly does not reset its own back-off.
     this.#recoveries = this.#recovery.count;
   }
 
-  /** That the API server serves no such resource is an answer, too. */
+  /** Empties the store: a 404 for the resource is a response, too. */
   #markEmpty(): void {
     this.#openedAt = this.#deps.clock.monotonic();
     for (const key of this.#store.keys()) this.#store.put(key, undefined);
@@ -212,8 +216,8 @@ export class Informer<T> {
   }
 
   /**
-   * Answers whether to list again: a watch from beyond the history of a restored etcd is answered
-   * with 200 and silence, without a bookmark.
+   * Returns whether to list again: after a restore of etcd, a watch from a later resourceVersion is
+   * opened with status 200, and then receives no event and no bookmark.
    */
   async #watch(signal: AbortSignal): Promise<boolean> {
     const { watchSeconds, openMs } = this.#times;
@@ -223,7 +227,8 @@ export class Informer<T> {
     const { clock } = this.#deps;
     const startedAt = clock.monotonic();
     let isSilent = true;
-    // The watch begins with all that was missed, but a list is older than the watch after it.
+    // Only an open watch proves freshness: it starts with all missed events, and a list is older
+    // than the watch after it.
     const onOpen = (): void => {
       this.#isFollowing = true;
       this.#openedAt = clock.monotonic();
@@ -271,7 +276,7 @@ export class Informer<T> {
   }
 
   /**
-   * The watch is silent about a write of our own: its connection may be dead, or the write undone.
+   * Handles a missing watch event of an own write: the connection may be dead, or the write lost.
    */
   #missed(key: Key): void {
     void this.refresh(key);

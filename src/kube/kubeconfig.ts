@@ -15,8 +15,8 @@ import {
 } from "./credentials.ts";
 
 /**
- * Credentials of the current context of a kubeconfig file (its user's `tokenFile` included, which
- * the library leaves out). Throws a CredentialsError.
+ * Reads the credentials of the current context of a kubeconfig file, including its user's
+ * `tokenFile`, which the client library ignores. Rejects with a CredentialsError.
  */
 export async function kubeconfigCredentials(path: string, clock: Clock): Promise<Credentials> {
   const config = loadConfig(path);
@@ -41,7 +41,7 @@ function loadConfig(path: string): KubeConfig {
   try {
     config.loadFromFile(path);
   } catch (error) {
-    // What the parser says may quote the file.
+    // The parser's message may quote the file.
     throw new CredentialsError(
       `kubeconfig "${path}" cannot be read: ${errorCode(error) ?? "it is not a valid kubeconfig"}`,
     );
@@ -49,7 +49,10 @@ function loadConfig(path: string): KubeConfig {
   return config;
 }
 
-/** A kubeconfig may name files with certificates and keys, and a program that prints a token. */
+/**
+ * Converts the error of a file that the kubeconfig names (certificate, key or exec plugin) to a
+ * CredentialsError; rethrows any other error.
+ */
 function explained(path: string): (error: unknown) => never {
   return (error) => {
     const file = stringAt(error, "path");

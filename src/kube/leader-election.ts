@@ -15,9 +15,9 @@ import { microTime } from "./micro-time.ts";
  * shorter than both.
  */
 export interface LeaseTimes {
-  /** Others wait this long without seeing a renewal before they take the Lease. */
+  /** Other candidates take the Lease after observing no renewal for this long. */
   readonly leaseDuration: number;
-  /** The holder gives up this long after it sent its last successful renewal. */
+  /** The holder stops leading this long after it sent its last successful renewal. */
   readonly renewDeadline: number;
   readonly retryPeriod: number;
 }
@@ -33,7 +33,7 @@ const defaultLeaseTimes: LeaseTimes = {
 export interface LeaseOptions {
   readonly client: Pick<Client, "get" | "create" | "replace">;
   readonly clock: Clock;
-  /** Numbers in [0, 1); spreads the candidates' tries. */
+  /** Returns numbers in [0, 1); spreads the attempts of candidates. */
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics?: Pick<Metrics, "leading">;
@@ -44,8 +44,8 @@ export interface LeaseOptions {
 }
 
 /**
- * What to do while leading; its signal aborts when leading ends, and the Lease is kept until its
- * promise ends.
+ * `onLeading` runs while leading: its signal aborts when leadership ends, and the Lease is renewed
+ * until its promise settles. `signal` stops the election.
  */
 export interface LeaderCallbacks {
   readonly signal: AbortSignal;
@@ -59,7 +59,7 @@ export interface LeaderCallbacks {
 export type ElectionEnd = "released" | "lost";
 
 type Attempt =
-  /** `sentAt` is the monotonic instant before the request that took or renewed the Lease. */
+  /** `sentAt` is the monotonic time before the request that took or renewed the Lease. */
   | { readonly kind: "ours"; readonly sentAt: number; readonly record: LeaseRecord }
   | { readonly kind: "theirs" }
   /** The request failed, so the holder is unknown. */
@@ -72,7 +72,7 @@ type Attempt =
 export class LeaderElection {
   readonly #options: LeaseOptions;
   readonly #times: LeaseTimes;
-  /** The Lease as we last wrote it, while that is known. */
+  /** The Lease as this process last wrote it; undefined if that is not known. */
   #written: LeaseRecord | undefined;
   /** The last renewal of another holder, and when it was first observed (monotonic). */
   #observed: { readonly spec: string; readonly at: number } | undefined;
@@ -96,8 +96,8 @@ export class LeaderElection {
   }
 
   /**
-   * Waits for the Lease, leads until `signal` aborts or the Lease is lost; rejects with what
-   * `onLeading` rejects with.
+   * Waits for the Lease, and leads until `signal` aborts or the Lease is lost; rejects with the
+   * error of `onLeading`.
    */
   async run({ signal, onLeading }: LeaderCallbacks): Promise<ElectionEnd> {
     this.#notify(false);
@@ -124,7 +124,7 @@ export class LeaderElection {
     const stop = (): void => leading.abort();
     signal.addEventListener("abort", stop, { once: true });
     const work = onLeading(leading.signal).finally(() => ended.abort());
-    // Awaited below, but not when the Lease is lost: then the process is about to exit.
+    // Awaited below, except when the Lease is lost: then the process is about to exit.
     work.catch(() => {});
     try {
       if ((await this.#keep(ended.signal)) === "lost") return "lost";
@@ -155,7 +155,7 @@ export class LeaderElection {
     }
   }
 
-  /** An attempt that says "unknown" when the deadline of the last renewal comes first. */
+  /** Makes an attempt; returns "unknown" if the renew deadline passes first. */
   async #attemptInTime(): Promise<Attempt> {
     const left = this.remainingMs();
     if (left === 0) return { kind: "unknown" };
@@ -237,7 +237,7 @@ export class LeaderElection {
     };
   }
 
-  /** Gives the Lease back, so that another takes it at once; a failure leaves it to run out. */
+  /** Releases the Lease, so that another candidate takes it at once; after a failure it expires. */
   async #release(): Promise<"released"> {
     const { client, clock, lease, log } = this.#options;
     try {
@@ -262,7 +262,10 @@ export class LeaderElection {
     return "released";
   }
 
-  /** Counts the deadline from a write of ours; false when its answer came after that. */
+  /**
+   * Records a renewal; the renew deadline starts when it was sent. False if the response arrived
+   * after the deadline.
+   */
   #renewed({ sentAt, record }: { readonly sentAt: number; readonly record: LeaseRecord }): boolean {
     this.#written = record;
     this.#renewedAt = sentAt;

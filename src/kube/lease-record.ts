@@ -4,7 +4,7 @@ import { apiVersionOf, resources } from "../api/resources.ts";
 
 /** LeaseSpec (Kubernetes API reference, Lease); times are MicroTime. */
 export interface LeaseSpec {
-  /** Empty when there is no holder. */
+  /** Empty without a holder. */
   readonly holderIdentity: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime?: string;
@@ -19,8 +19,8 @@ export interface LeaseRecord {
 }
 
 /**
- * A Lease at the door; what is missing in its spec is empty or 0. Throws a TypeError when the
- * metadata is no ObjectMeta.
+ * Parses a Lease; fields that are missing in its spec are empty or 0. Throws a TypeError that names
+ * the missing metadata field.
  */
 export function parseLease(raw: unknown): LeaseRecord {
   const spec = recordAt(raw, "spec");
@@ -38,7 +38,7 @@ export function parseLease(raw: unknown): LeaseRecord {
   };
 }
 
-/** A Lease to create. */
+/** The manifest of a new Lease. */
 export function newLease(ref: ObjectRef, spec: LeaseSpec): Manifest {
   return {
     apiVersion: apiVersionOf(resources.leases),
@@ -49,8 +49,8 @@ export function newLease(ref: ObjectRef, spec: LeaseSpec): Manifest {
 }
 
 /**
- * A Lease to replace the `seen` one with; others' labels and annotations stay, its resourceVersion
- * is the precondition.
+ * The manifest that replaces the `observed` Lease; keeps its labels and annotations, with its
+ * resourceVersion as the precondition.
  */
 export function nextLease(observed: LeaseRecord, spec: LeaseSpec): Manifest {
   const { uid, resourceVersion, labels, annotations, finalizers, ...ref } = observed.metadata;

@@ -1,17 +1,17 @@
 import type { Resource } from "../api/resources.ts";
 import { collectionPath, withQuery } from "./paths.ts";
 
-/** Which objects an informer follows. */
+/** Selects the objects of an informer. */
 export interface ListOptions {
   readonly resource: Resource;
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Asks for metadata alone (`as=PartialObjectMetadata`). */
+  /** Requests only metadata (`as=PartialObjectMetadata`). */
   readonly metadataOnly?: boolean;
 }
 
-/** The path of a list or watch of a selection, with these parameters besides. */
+/** The path of a list or watch with its selectors and these parameters. */
 export function listPath(
   selection: ListOptions,
   parameters: Readonly<Record<string, string | undefined>>,
@@ -24,7 +24,7 @@ export function listPath(
   });
 }
 
-/** The media type of a selection; `suffix` is `List` where a list is the answer. */
+/** The Accept header of a selection; `suffix` is `List` if the response is a list. */
 export function acceptOf({ metadataOnly }: ListOptions, suffix: "List" | ""): string {
   return metadataOnly === true
     ? `application/json;as=PartialObjectMetadata${suffix};g=meta.k8s.io;v=v1`

@@ -9,14 +9,14 @@ import { objectPath } from "./paths.ts";
 import type { ApiRequest, Transport } from "./transport.ts";
 import { streamEvents, type WatchEvent, type WatchRequest } from "./watch-stream.ts";
 
-/** Where a watch begins, and how long it may last. */
+/** The start and the limits of a watch. */
 export interface WatchStart {
   readonly resourceVersion: string;
   readonly timeoutSeconds: number;
-  /** Longest wait, in milliseconds, for the API server to begin to answer. */
+  /** Maximum time until the API server opens the watch, in milliseconds. */
   readonly openMs: number;
   readonly signal: AbortSignal;
-  /** Told when the API server has begun to answer. */
+  /** Called when the API server has opened the watch. */
   readonly onOpen: () => void;
 }
 
@@ -24,32 +24,32 @@ export interface WatchStart {
 export interface ListWatch {
   /**
    * Delivers every object as an event, in batches, each after the previous one is handled; resolves
-   * to the resourceVersion of the list. Changes meanwhile may follow as events.
+   * to the resourceVersion of the list. Changes during the list may be delivered as events, too.
    */
   list(
     selection: ListOptions,
     signal: AbortSignal,
     onEvents: (events: readonly WatchEvent[]) => Promise<void>,
   ): Promise<string>;
-  /** Hands over events in batches until the server ends the watch or it falls silent. */
+  /** Delivers events in batches until the API server ends the watch or no data arrives. */
   watch(
     selection: ListOptions,
     from: WatchStart,
     onEvents: (events: readonly WatchEvent[]) => void,
   ): Promise<void>;
-  /** Reads one object as the selection shows it; undefined when it does not exist. */
+  /** Reads one object with the media type of the selection; undefined if it does not exist. */
   get(selection: ListOptions, ref: ObjectRef): Promise<unknown>;
 }
 
-/** A list that brings nothing for so long has lost its connection. */
+/** A list without data for this long has lost its connection. */
 const listSilenceMs = 30_000;
-/** No list takes longer; the API server ends it. */
+/** Maximum duration of a list; the API server ends it. */
 const listSeconds = 3_600;
 
-/** Objects of a page: few at first, then as many as make up some 2 MB. */
+/** Objects per page: few at first, then as many as fit into about 2 MB. */
 const pages = { first: 16, most: 500, bytes: 2_000_000 } as const;
 
-/** Lists and watches over a transport. */
+/** Creates a ListWatch over a transport. */
 export function createListWatch(transport: Transport, clock: Clock): ListWatch {
   return new TransportListWatch(transport, clock);
 }
@@ -57,7 +57,7 @@ export function createListWatch(transport: Transport, clock: Clock): ListWatch {
 class TransportListWatch implements ListWatch {
   readonly #transport: Transport;
   readonly #clock: Clock;
-  /** Unknown until the API server has refused or answered. */
+  /** Whether lists are streamed; false after the API server rejected a streaming list. */
   #streamsLists = true;
 
   constructor(transport: Transport, clock: Clock) {
@@ -74,7 +74,7 @@ class TransportListWatch implements ListWatch {
       try {
         return await this.#listAsStream(selection, signal, onEvents);
       } catch (error) {
-        // Nothing was handed over: the refusal is the whole answer.
+        // No event was delivered yet: the rejection is the complete response.
         if (!isKubeError(error, "Invalid", "BadRequest")) throw error;
         this.#streamsLists = false;
       }
@@ -94,7 +94,7 @@ class TransportListWatch implements ListWatch {
       resourceVersion,
       timeoutSeconds: String(timeoutSeconds),
     };
-    // A half-open connection says nothing, and a slow one may say a little for ever.
+    // A half-open connection receives no data, and a slow one may receive a little data forever.
     const longestMs = timeoutSeconds * 1000 + watchGraceMs;
     try {
       await this.#stream(
@@ -106,7 +106,8 @@ class TransportListWatch implements ListWatch {
       );
     } catch (error) {
       if (error instanceof KubeError) throw error;
-      // An aborted or broken stream ends the watch; the informer resumes where it was.
+      // An aborted or broken stream ends the watch; the informer resumes at its last
+      // resourceVersion.
     }
   }
 
@@ -119,7 +120,7 @@ class TransportListWatch implements ListWatch {
     try {
       return bodyOf(call, await this.#transport.request(call));
     } catch (error) {
-      // A 404 without the name comes while the resource is not served, and says nothing about any
+      // A 404 without the name means that the resource is not served; it does not apply to the
       // object.
       if (isKubeError(error, "NotFound") && error.objectName === ref.name) return undefined;
       throw error;
@@ -127,8 +128,8 @@ class TransportListWatch implements ListWatch {
   }
 
   /**
-   * A watch that begins with every object (Kubernetes API concepts, "Streaming lists"): no answer
-   * is larger than one object.
+   * Lists with a watch that starts with every object (Kubernetes API concepts, "Streaming lists"),
+   * so that no single response is large.
    */
   async #listAsStream(
     selection: ListOptions,
@@ -207,7 +208,7 @@ function isInitialEventsEnd({ type, object }: WatchEvent): boolean {
   );
 }
 
-/** Pages grow and shrink with what their objects weigh, at most eightfold at a time. */
+/** Adapts the page size to the size of the objects; it grows at most eightfold at a time. */
 function nextLimit(limit: number, items: number, bytes: number): number {
   const fitting = Math.floor((pages.bytes * items) / Math.max(bytes, 1));
   return Math.max(1, Math.min(fitting, limit * 8, pages.most));

@@ -4,8 +4,8 @@ import { rawKey, rawVersion } from "./raw-object.ts";
 import type { Entry } from "./store.ts";
 
 /**
- * The objects of a list, collected apart from the store: the age of a list is unknown until it
- * ends.
+ * The objects of a list, collected apart from the store: the resourceVersion of a list is unknown
+ * until it ends.
  */
 export class ListedObjects<T> {
   readonly #parse: (raw: unknown) => Entry<T> | undefined;
@@ -13,7 +13,10 @@ export class ListedObjects<T> {
   readonly #present = new Set<Key>();
   readonly #changed = new Map<Key, Entry<T> | undefined>();
 
-  /** `storedVersion` is the resourceVersion in the store: an object of that resourceVersion is not read again. */
+  /**
+   * `storedVersion` returns the resourceVersion in the store; an object with the same
+   * resourceVersion is not parsed again.
+   */
   constructor({
     parse,
     storedVersion,
@@ -40,8 +43,8 @@ export class ListedObjects<T> {
   }
 
   /**
-   * What was gathered since the last time and the store does not hold as the list has it;
-   * undefined: not to be held.
+   * Removes and returns the collected entries that differ from the store; undefined for an object
+   * that is not stored.
    */
   drain(): readonly (readonly [Key, Entry<T> | undefined])[] {
     if (this.#changed.size === 0) return [];

@@ -6,13 +6,13 @@ import { podCredentials, type PodApiServer } from "./pod-credentials.ts";
 export interface CredentialsSource {
   /** Path of a kubeconfig. */
   readonly kubeconfig: string | undefined;
-  /** The API server as the pod's environment names it; undefined outside of a pod. */
+  /** The API server from the environment of the pod; undefined outside of a pod. */
   readonly pod: PodApiServer | undefined;
 }
 
 /**
- * Credentials of the current context of a kubeconfig, or of the pod's ServiceAccount when no
- * kubeconfig is set. Throws a CredentialsError.
+ * Reads the credentials of the current context of a kubeconfig, or of the pod's ServiceAccount if
+ * no kubeconfig is set. Rejects with a CredentialsError.
  */
 export async function loadCredentials(
   { kubeconfig, pod }: CredentialsSource,

@@ -13,7 +13,7 @@ export interface LoopOptions {
   readonly name: string;
   readonly queue: WorkQueue;
   readonly reconcile: (key: Key) => Promise<Result>;
-  /** How many keys are worked on at a time. */
+  /** Number of concurrent reconciles. */
   readonly workers: number;
   readonly signal: AbortSignal;
   readonly clock: Pick<Clock, "monotonic">;
@@ -23,8 +23,8 @@ export interface LoopOptions {
 }
 
 /**
- * Gives every key of the queue to `reconcile` until `signal` aborts; resolves when the passes in
- * flight have ended.
+ * Reconciles every key of the queue until `signal` aborts; resolves when the running reconciles
+ * have ended.
  */
 export async function runLoop(options: LoopOptions): Promise<void> {
   const { queue, signal } = options;
@@ -39,7 +39,7 @@ async function work(options: LoopOptions): Promise<void> {
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     await pass(key, options);
     queue.done(key);
-    // Passes that never wait for a request would run as one chain of promises.
+    // Reconciles without requests would otherwise run as one chain of promises.
     await yielder.yieldIfDue();
   }
 }

@@ -2,8 +2,8 @@ import type { ObjectRef } from "../api/object.ts";
 import type { Resource } from "../api/resources.ts";
 
 /**
- * Path of a collection (Kubernetes API concepts, "Resource URIs"); all namespaces when none is
- * named.
+ * Path of a collection (Kubernetes API concepts, "Resource URIs"); of all namespaces without
+ * `namespace`.
  */
 export function collectionPath(resource: Resource, namespace?: string): string {
   const root =

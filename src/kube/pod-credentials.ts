@@ -9,7 +9,7 @@ import {
   errorCode,
 } from "./credentials.ts";
 
-/** The Service of the API server, as the kubelet tells every container. */
+/** The Service of the API server, from the environment that the kubelet sets in every container. */
 export interface PodApiServer {
   /** KUBERNETES_SERVICE_HOST. */
   readonly host: string;
@@ -20,8 +20,8 @@ export interface PodApiServer {
 const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Credentials of the pod's ServiceAccount: `token` and `ca.crt` in its directory, as client-go's
- * InClusterConfig reads them. Throws a CredentialsError when one cannot be read.
+ * Reads the credentials of the pod's ServiceAccount: `token` and `ca.crt` in its directory, like
+ * client-go's InClusterConfig. Throws a CredentialsError if one cannot be read.
  */
 export function podCredentials(
   { host, port }: PodApiServer,

@@ -8,13 +8,16 @@ import { Fifo } from "./fifo.ts";
 const priorities = ["high", "normal", "low"] as const;
 
 /**
- * High: the object itself changed, or its instant has come. Normal: another change asks for what
- * does not exist yet or has to be deleted. Low: what exists and may need an update (first list,
+ * High: the object itself changed, or its scheduled time has come. Normal: after another change,
+ * something must be created or deleted. Low: existing objects may need an update (first list,
  * resync, fan-out).
  */
 export type Priority = (typeof priorities)[number];
 
-/** What a queue needs; `random` gives numbers in [0, 1) and spreads retries, nothing else. */
+/**
+ * Dependencies of a {@link WorkQueue}; `random` returns numbers in [0, 1) for the jitter of
+ * retries.
+ */
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: () => number;
@@ -22,16 +25,13 @@ export interface WorkQueueOptions {
 }
 
 /**
- * First and longest wait after a failure, in milliseconds, before jitter: the first is client-go's,
- * the longest is not its 1,000 s, so that whatever refused a write is noticed to be gone within a
- * minute.
+ * First and longest wait after a failure, in milliseconds, before jitter. The first is client-go's.
+ * The longest is not client-go's 1,000 s, so that a write is retried within a minute after its
+ * cause of failure is gone.
  */
 const backoff = { first: 5, longest: 50_000, jitter: 0.2 } as const;
 
-/**
- * After what seems to have mended a key, its next failure waits no longer than after so many: 0.64
- * s.
- */
+/** Maximum failure count after {@link WorkQueue.retry}: the next failure waits 0.64 s. */
 const easedFailures = 7;
 
 interface Item {
@@ -53,7 +53,7 @@ export class WorkQueue {
     low: new Fifo(),
   };
   readonly #waiting = new Map<Key, Item>();
-  /** Keys in work, with the urgency they were added with meanwhile. */
+  /** Keys in process, with the priority of an `add` meanwhile. */
   readonly #working = new Map<Key, Priority | undefined>();
   readonly #waiters = new Fifo<(key: Key | undefined) => void>();
   readonly #failures = new Map<Key, number>();
@@ -71,12 +71,12 @@ export class WorkQueue {
     this.#retries = new DelayQueue({ now: () => clock.monotonic(), wakeAfter, wake });
   }
 
-  /** How many keys wait for a worker now. */
+  /** Number of keys that wait for a worker. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Asks for `key` to be worked on; a waiting key that becomes more urgent moves up. */
+  /** Adds `key`; a waiting key moves up if the new priority is higher. */
   add(key: Key, urgency: Priority): void {
     if (this.#closed) return;
     if (this.#working.has(key)) {
@@ -89,16 +89,16 @@ export class WorkQueue {
   }
 
   /**
-   * Adds `key` with high priority at `at`, in milliseconds since the epoch, never earlier; the
-   * earliest instant of a key counts, until work on it begins.
+   * Adds `key` with high priority at `at`, in milliseconds since the epoch, not earlier; only the
+   * earliest time applies, and it is discarded when the key is processed.
    */
   addAt(key: Key, at: number): void {
     if (!this.#closed) this.#instants.set(key, at);
   }
 
   /**
-   * Adds `key` again after its back-off: 5 ms doubling to 50 s with each failure and up to a fifth
-   * more, and no less than `atLeastMs`.
+   * Adds `key` again after its back-off: 5 ms, doubled with each failure up to 50 s, and at least
+   * `atLeastMs`; plus jitter of up to 20%.
    */
   addAfterFailure(key: Key, atLeastMs = 0): void {
     if (this.#closed) return;
@@ -109,7 +109,10 @@ export class WorkQueue {
     this.#metrics?.retried();
   }
 
-  /** What waits after a failure need not wait any more: what made it fail is over. */
+  /**
+   * Adds every key that waits after a failure and resets its back-off: the cause of the failures is
+   * gone.
+   */
   retryNow(): void {
     for (const key of this.#retries.drain()) {
       this.forget(key);
@@ -127,14 +130,13 @@ export class WorkQueue {
     this.add(key, "high");
   }
 
-  /** The key succeeded: its next failure waits 5 ms again. */
+  /** Resets the back-off of `key` after a success: its next failure waits 5 ms. */
   forget(key: Key): void {
     this.#failures.delete(key);
   }
 
   /**
-   * The next key, as soon as there is one; undefined once the queue is closed. Every key taken must
-   * be given back with done.
+   * Resolves to the next key, or to undefined once the queue is closed. Call `done` for every key.
    */
   get(): Promise<Key | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
@@ -143,7 +145,7 @@ export class WorkQueue {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** Work on `key` has ended; if it was added meanwhile it waits again. */
+  /** Ends the processing of `key`; adds it again if it was added meanwhile. */
   done(key: Key): void {
     const urgency = this.#working.get(key);
     this.#working.delete(key);

@@ -3,8 +3,8 @@ import { recordAt, stringAt, stringMapAt } from "../api/parse.ts";
 import type { ListOptions } from "./list-request.ts";
 
 /**
- * Resource versions of one resource are comparable as whole numbers (Kubernetes API concepts,
- * "Resource versions").
+ * Whether `one` is an older resourceVersion than `other`: those of one resource compare as integers
+ * (Kubernetes API concepts, "Resource versions"). False if either is undefined.
  */
 export function isOlder(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined) return false;
@@ -25,8 +25,8 @@ export function rawVersion(raw: unknown): string | undefined {
 }
 
 /**
- * Whether an object as the API server sent it is one of the selection's; reads selectors of one
- * label, and of the name.
+ * Whether a selection matches an object as the API server sent it; supports label selectors with
+ * one label, and field selectors of the name.
  */
 export function selects(
   { namespace, labelSelector, fieldSelector }: ListOptions,

@@ -9,12 +9,12 @@ export class Recovery {
   readonly #listeners = new Set<() => void>();
   #count = 0;
 
-  /** How often the API server has come back. */
+  /** Number of recoveries. */
   get count(): number {
     return this.#count;
   }
 
-  /** Calls `listener` at every recovery until it is taken back. */
+  /** Calls `listener` at every recovery until it is cancelled. */
   onRecovered(listener: () => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -2,13 +2,14 @@ import { KubeError } from "./errors.ts";
 import { isOlder } from "./raw-object.ts";
 
 /**
- * Number of consecutive stale lists that mean a restored backup; fewer come from a lagging cache.
+ * Number of consecutive stale lists that indicate a restored backup; fewer may come from a lagging
+ * cache.
  */
 const believedLists = 3;
 
 /**
- * The newest resourceVersion of a kind; detects that the API server went back (a restored etcd, a
- * lagging cache).
+ * Tracks the newest resourceVersion of a resource; detects an API server that returns older ones (a
+ * restored etcd, a lagging cache).
  */
 export class ResourceVersionTracker {
   readonly #plural: string;
@@ -19,17 +20,17 @@ export class ResourceVersionTracker {
     this.#plural = plural;
   }
 
-  /** The last resourceVersion that was seen; undefined before the first list. */
+  /** The last resourceVersion that was observed; undefined before the first list. */
   get resourceVersion(): string | undefined {
     return this.#resourceVersion;
   }
 
-  /** An event of the watch. */
+  /** Records the resourceVersion of a watch event. */
   reached(resourceVersion: string | undefined): void {
     this.#resourceVersion = resourceVersion ?? this.#resourceVersion;
   }
 
-  /** A bookmark of the watch; throws `Gone` for one of an earlier time. */
+  /** Records a bookmark; throws `Gone` if it is older than the last resourceVersion. */
   bookmarked(resourceVersion: string | undefined): void {
     if (isOlder(resourceVersion, this.#resourceVersion)) throw this.#earlier(resourceVersion);
     this.reached(resourceVersion);

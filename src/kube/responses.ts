@@ -3,7 +3,7 @@ import { redact } from "./encode.ts";
 import { KubeError, type KubeErrorCode } from "./errors.ts";
 import type { ApiResponse, ApiRequest } from "./transport.ts";
 
-/** The JSON of a response; throws a KubeError for an error status. */
+/** Parses the JSON of a response; throws a KubeError for an error status. */
 export function bodyOf(call: ApiRequest, answer: ApiResponse): unknown {
   if (answer.status >= 200 && answer.status < 300) return parseJson(call, answer.text);
   throw refusal(call, answer);
@@ -57,14 +57,15 @@ function errorOf(call: ApiRequest, answer: ApiResponse, status: unknown): KubeEr
 }
 
 /**
- * How RBAC refuses a request, and a grant of more than the caller has; admission begins otherwise
- * after "is forbidden:".
+ * Matches the messages of RBAC for a denied request and for a grant of more than the caller has;
+ * admission messages differ after "is forbidden:".
  */
 const lacksPermission = /^[^"]*(?:"[^"]*" )?is forbidden: user "/i;
 
 /**
- * An admission policy may quote the object: what was sent whole is redacted, what was patched or
- * deleted is not repeated.
+ * The message of the API server without secrets. An admission policy may quote the object: the
+ * message is redacted if the body was the whole object, and only the reason is returned after a
+ * PATCH or DELETE.
  */
 function sentenceOf({ method, body }: ApiRequest, status: unknown): string {
   if (method === "PATCH" || method === "DELETE")

@@ -14,7 +14,7 @@ export interface Change<T> {
   readonly after: T | undefined;
 }
 
-/** Names of the values under which an object is found again. */
+/** Returns the index values of an object. */
 export type Indexer<T> = (value: T) => readonly string[];
 
 /** Read access to a store. */
@@ -23,21 +23,21 @@ export interface ReadStore<T> {
   has(key: Key): boolean;
   keys(): readonly Key[];
   values(): IterableIterator<T>;
-  /** The objects that the index names by `name`. */
+  /** The objects with the index value `name`. */
   by(index: string, name: string): readonly T[];
-  /** The keys of these objects. */
+  /** The keys of the objects with the index value `name`. */
   keysBy(index: string, name: string): readonly Key[];
-  /** How many they are. */
+  /** Number of objects with the index value `name`. */
   countBy(index: string, name: string): number;
-  /** The names that an index has. */
+  /** All values of an index. */
   namesIn(index: string): IterableIterator<string>;
   readonly size: number;
 }
 
-/** Codec to store each object as one string, for very many objects. */
+/** Encodes each object as one string, to save memory with very many objects. */
 export interface Codec<T> {
   encode(entry: Entry<T>): string;
-  /** The entry that was packed under this key. */
+  /** Decodes the entry of this key. */
   decode(text: string, key: Key): Entry<T>;
 }
 
@@ -46,8 +46,8 @@ const mostUnpacked = 1_000;
 interface Index<T> {
   readonly namesOf: Indexer<T>;
   /**
-   * A set for each name would cost more than what it holds where nearly every name is that of one
-   * object.
+   * The key itself if only one object has an index value: a set for each value would take more
+   * memory than its content.
    */
   readonly keys: Map<string, Key | Set<Key>>;
 }
@@ -61,8 +61,8 @@ export class Store<T> implements ReadStore<T> {
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   readonly #codec: Codec<T> | undefined;
   /**
-   * Recently decoded objects: a change and its reconcile read one object repeatedly, and a few keys
-   * are used all the time.
+   * Recently decoded objects: a change and its reconcile read an object repeatedly, and a few keys
+   * are read all the time.
    */
   readonly #unpacked = new Map<Key, Entry<T>>();
 

@@ -15,11 +15,11 @@ export interface ApiRequest {
   readonly contentType?: string;
   readonly body?: unknown;
   /**
-   * About how many bytes the answer to a single request has; without it a POST or PUT brings back
-   * what it sends, and another request little.
+   * Estimated bytes of the response to a single request; default: the size of the body for POST and
+   * PUT, else 0.
    */
   readonly responseBytes?: number;
-  /** Ends a stream; single requests have a timeout of their own. */
+  /** Ends a stream; single requests have their own timeout. */
   readonly signal?: AbortSignal;
 }
 
@@ -37,7 +37,8 @@ export interface StreamingResponse {
 }
 
 /**
- * The way to the API server. Throws KubeError `Network` or `Fenced`; any HTTP status is an answer.
+ * Sends requests to the API server. Rejects with a KubeError `Network` or `Fenced`; a response with
+ * any HTTP status resolves.
  */
 export interface Transport {
   request(call: ApiRequest): Promise<ApiResponse>;
@@ -45,15 +46,15 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-/** What a transport is made of. */
+/** Options of a transport. */
 export interface TransportOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
-  /** Bounds the bodies of single requests and their answers; transports may share one. */
+  /** Limits the bodies of single requests and their responses; transports may share one. */
   readonly bodies?: BodyLimiter;
-  /** Divides the event loop between big bodies that are encoded and everything else. */
+  /** Yields between the encodings of large bodies. */
   readonly yielder?: Pick<Yielder, "run">;
-  /** Connections for single requests, and so the most that are in flight. */
+  /** Maximum number of connections for single requests, and so of concurrent requests. */
   readonly connections: number;
   /** Maximum duration of a single request. */
   readonly timeoutMs: number;
@@ -68,16 +69,16 @@ export interface TransportOptions {
 }
 
 /**
- * A connection that died without a word while it was idle takes a request with it, which is given
- * up only after its whole timeout: so idle ones are closed long before that, although a TLS
+ * How long an idle connection is kept. A request over a connection that died while idle fails only
+ * after its whole timeout, so idle connections are closed long before that, although a TLS
  * handshake costs more than ten requests.
  */
 const idleConnectionMs = 5_000;
 
-/** It takes a millisecond or more to encode bodies of this size. */
+/** Bodies of this size take a millisecond or more to encode. */
 const bigBytes = 128 * 1024;
 
-/** A transport over keep-alive HTTP/1.1: one pool for requests and one for watches. */
+/** Creates a transport over keep-alive HTTP/1.1, with one pool for requests and one for watches. */
 export function createTransport(options: TransportOptions): Transport {
   return new PooledTransport(options);
 }
@@ -129,7 +130,7 @@ class PooledTransport implements Transport {
 
   async #send(call: ApiRequest): Promise<ApiResponse> {
     const authorization = await this.#options.credentials.authorization();
-    // Asked after the credential, which may take its time.
+    // Checked after reading the credential, which may take long.
     const allowedMs = timeAllowed(call, this.#options);
     const timeout = new AbortController();
     const stopClock = this.#options.clock.wakeAfter(allowedMs, () => timeout.abort());
@@ -162,13 +163,13 @@ class PooledTransport implements Transport {
       headers: headersOf(call, authorization),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
-    // An answer that is not the stream is read at once, or its socket would stay open.
+    // Reads an error response at once; otherwise its socket would stay open.
     const chunks =
       answer.statusCode === 200 ? answer.body : [Buffer.from(await answer.body.arrayBuffer())];
     return { status: answer.statusCode, chunks };
   }
 
-  /** What weighs little is not worth a wait. */
+  /** Encodes a small body at once, and a large one in a turn of the yielder. */
   async #encoded(body: unknown): Promise<string> {
     const { yielder } = this.#options;
     return yielder === undefined || bodySize(body) < bigBytes
@@ -182,7 +183,10 @@ class PooledTransport implements Transport {
       : this.#options.bodies.within(bytesOf(call), work);
   }
 
-  /** A 401 means that nothing was done: the credential is read afresh and tried once more. */
+  /**
+   * Retries once after a 401, which means that the request had no effect, with a credential that is
+   * read again.
+   */
   async #authorized<T extends { readonly status: number }>(attempt: () => Promise<T>): Promise<T> {
     const first = await attempt();
     if (first.status !== 401) return first;
@@ -206,7 +210,7 @@ class PooledTransport implements Transport {
   }
 }
 
-/** The bytes that a request and its answer take. */
+/** Estimated bytes of the bodies of a request and its response. */
 function bytesOf({ method, body, responseBytes }: ApiRequest): number {
   const sent = body === undefined ? 0 : bodySize(body);
   return sent + (responseBytes ?? (method === "POST" || method === "PUT" ? sent : 0));
@@ -215,8 +219,8 @@ function bytesOf({ method, body, responseBytes }: ApiRequest): number {
 const overload = { defaultMs: 1_000, longestMs: 60_000 } as const;
 
 /**
- * An overloaded API server answers 429 and says how long to stay away (API Priority and Fairness;
- * RFC 6585, section 4).
+ * The Retry-After of a 429 in milliseconds, at most 60 s; undefined for other statuses (API
+ * Priority and Fairness; RFC 6585, section 4).
  */
 function asksToWait({
   status,
@@ -241,9 +245,9 @@ function timeAllowed(
 }
 
 /**
- * Asks the fence in the moment in which a request goes into its socket: undici lets it wait for a
- * connection, and on an idle one for a turn of the event loop. A process that stood still meanwhile
- * holds no Lease when it goes on.
+ * Checks the fence when a request is written to its socket: undici keeps it waiting for a
+ * connection, and on an idle one for an iteration of the event loop. A process that was suspended
+ * meanwhile may not hold the Lease any more.
  */
 function leaderCheck(options: TransportOptions): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (request, handler) =>

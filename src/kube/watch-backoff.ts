@@ -1,32 +1,29 @@
-/** How a try to follow the API server ended; durations in milliseconds. */
+/** How an attempt to list and watch ended; durations in milliseconds. */
 export interface WatchEnd {
   /**
-   * Whether a watch was opened and delivered events or lasted a while, so that the next one starts
-   * at once.
+   * Whether a watch was opened and delivered events or lasted at least {@link shortWatchMs}, so
+   * that the next one starts at once.
    */
   readonly isProgress: boolean;
-  /** Whether the API server has forgotten where the watch was. */
+  /** Whether the watch failed with `Gone`, because its resourceVersion is too old. */
   readonly isForgotten: boolean;
-  /** Longest pause before jitter. */
+  /** Maximum pause before jitter. */
   readonly longestMs: number;
   /** Retry-After of the API server. */
   readonly leastMs: number;
-  /** Monotonic. */
+  /** Monotonic time. */
   readonly now: number;
 }
 
 const firstMs = 800;
-/**
- * A watch that lived this long was no answer of an API server that turns watches away (client-go,
- * Reflector).
- */
+/** A watch without events that ends earlier counts as a failure (client-go, Reflector). */
 export const shortWatchMs = 1_000;
-/** A watch that was forgotten is followed by a list at once, but not over and over. */
+/** A watch that failed with `Gone` is followed by a list at once, but not more often than this. */
 const forgottenMs = 5_000;
 
 /**
- * Says how long to wait before the next try: not at all after progress, else longer each time, with
- * jitter of half.
+ * Computes the pause before the next attempt: none after progress, else an exponential back-off
+ * with jitter of ±50%.
  */
 export class WatchBackoff {
   readonly #random: () => number;
@@ -39,14 +36,13 @@ export class WatchBackoff {
   }
 
   /**
-   * Resets to short pauses: a restarted API server refuses some requests until its caches are
-   * filled.
+   * Resets the back-off: a restarted API server rejects some requests until its caches are filled.
    */
   restart(): void {
     this.#backoffMs = firstMs;
   }
 
-  /** Milliseconds until the next try. */
+  /** Milliseconds until the next attempt. */
   pauseMs({ isProgress, isForgotten, longestMs, leastMs, now }: WatchEnd): number {
     const isListedAtOnce = isForgotten && now - this.#forgottenAt >= forgottenMs;
     if (isListedAtOnce) this.#forgottenAt = now;

@@ -11,7 +11,7 @@ export interface WatchEvent {
   readonly object: unknown;
 }
 
-/** What following a watch needs. */
+/** Dependencies of {@link streamEvents}. */
 export interface WatchStreamDeps {
   readonly transport: Pick<Transport, "stream">;
   readonly clock: Pick<Clock, "wakeAfter">;
@@ -22,17 +22,17 @@ export interface WatchRequest {
   readonly selection: ListOptions;
   readonly parameters: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  /** Longest wait, in milliseconds, for the API server to begin to answer. */
+  /** Maximum time until the API server opens the watch, in milliseconds. */
   readonly openMs: number;
-  /** Longest silence in milliseconds. */
+  /** Maximum time without data, in milliseconds. */
   readonly silentMs: number;
-  /** Longest time in milliseconds from the request to the end. */
+  /** Maximum time from the request to the end, in milliseconds. */
   readonly longestMs: number;
-  /** Told when the API server has begun to answer. */
+  /** Called when the API server has opened the watch. */
   readonly onOpen?: () => void;
 }
 
-/** Hands over the events of a watch until `onEvents` answers true or the watch ends. */
+/** Delivers the events of a watch until `onEvents` returns true or the watch ends. */
 export async function streamEvents(
   { selection, parameters, signal, openMs, silentMs, longestMs, onOpen }: WatchRequest,
   onEvents: (events: readonly WatchEvent[]) => Promise<boolean>,
@@ -72,8 +72,8 @@ export async function streamEvents(
 }
 
 /**
- * Whole lines of a byte stream, in the batches in which they arrive; a long line is put together
- * once.
+ * Splits a byte stream into whole lines, in the batches in which they arrive; the parts of a long
+ * line are concatenated once.
  */
 export async function* splitLines(
   chunks: StreamingResponse["chunks"],

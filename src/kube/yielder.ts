@@ -5,9 +5,8 @@ import type { Clock } from "../runtime/clock.ts";
 const turnMs = 10;
 
 /**
- * Divides the event loop between work that never waits for anything and everything else. All work
- * of a process shares one: sixteen workers with a turn of 10 ms each would come one right after the
- * other.
+ * Yields the event loop between pieces of work that do not wait for I/O. A process shares one
+ * yielder: sixteen workers with turns of 10 ms each would run one right after the other.
  */
 export class Yielder {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -20,8 +19,8 @@ export class Yielder {
   }
 
   /**
-   * To be awaited between two pieces of work: waits for the others when this turn has taken too
-   * long.
+   * Waits for timers and sockets if the current turn has taken too long; call it between two pieces
+   * of work.
    */
   async yieldIfDue(): Promise<void> {
     if (!this.#isDue()) return;
@@ -30,15 +29,15 @@ export class Yielder {
   }
 
   /**
-   * Does a piece of work in a turn that has not taken too long: of many that wait, only as many
-   * come in one turn as fit into it.
+   * Runs a piece of work in a turn that has time left, so that many waiting callers are spread over
+   * several turns.
    */
   async run<T>(work: () => T): Promise<T> {
     while (this.#isDue()) await this.yieldIfDue();
     return work();
   }
 
-  /** Processes one item after the other. The items may change meanwhile. */
+  /** Processes the items in order, and yields between them. The items may change meanwhile. */
   async forEach<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
     for (const item of items) {
       work(item);
