@@ -5,12 +5,12 @@ import { SecretText } from "../api/secret-text.ts";
 /** `sha256:<digest>`, or `sha256:<index>.<digest bound to the subject>`. */
 const digestForm = /^sha256:([0-9a-f]{64}|[0-9a-f]{16}\.[0-9a-f]{64})$/;
 
-/** SHA-256 of a plain key as lower-case hex. */
+/** SHA-256 of a plain key, in lower-case hex. */
 export function digestOf(plain: SecretText): string {
   return createHash("sha256").update(SecretText.reveal(plain), "utf8").digest("hex");
 }
 
-/** SHA-256 of a plain key, a newline and what it acts as, as lower-case hex. */
+/** SHA-256 of a plain key, a newline and the subject that it acts as, in lower-case hex. */
 export function digestBoundTo(plain: SecretText, subject: string): string {
   return createHash("sha256")
     .update(`${SecretText.reveal(plain)}\n${subject}`, "utf8")
@@ -18,20 +18,20 @@ export function digestBoundTo(plain: SecretText, subject: string): string {
 }
 
 /**
- * Parses an OwnedAccessKey for the cache, with a digest in place of the key: that of a plain key,
- * or the one in `spec.key`. Throws a TypeError that names the missing field of metadata.
+ * Parses an OwnedAccessKey for the cache, with a digest instead of the key: the SHA-256 of a plain
+ * key, or the digest in `spec.key`. Throws a TypeError that names the missing metadata field.
  */
 export function accessKeyCacheEntry(raw: unknown): ObservedAccessKey {
   const { key, ...rest } = parseOwnedAccessKey(raw);
   return { ...rest, keyDigest: key === undefined ? undefined : storedDigest(key) };
 }
 
-/** The digest that a stored key has or is, without the prefix `sha256:`. */
+/** The digest of a stored key, which is plain or a digest itself; without the prefix `sha256:`. */
 export function storedDigest(key: SecretText): string {
   return digestIn(key) ?? digestOf(key);
 }
 
-/** The digest that a stored key is, without the prefix; undefined of a plain key. */
+/** The digest in a stored key, without the prefix `sha256:`; undefined for a plain key. */
 export function digestIn(key: SecretText): string | undefined {
   return digestForm.exec(SecretText.reveal(key))?.[1];
 }

@@ -1,16 +1,16 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /**
- * The first segment of the paths of admission: 160 random bits. kube-apiserver prints it when a
- * call fails, so it is a hurdle and no credential.
+ * Generates the first segment of admission paths: 160 random bits. kube-apiserver prints it when a
+ * call fails, so it is an additional hurdle, not a credential.
  */
 export function newAdmissionSegment(): string {
   return randomBytes(20).toString("hex");
 }
 
 /**
- * Whether a text can be such a segment: 32 to 128 letters, digits, `-` and `_`, as in a path
- * without escapes.
+ * Whether a text is a valid segment: 32 to 128 letters, digits, `-` and `_`, which need no escapes
+ * in a path.
  */
 export function isAdmissionSegment(text: string): boolean {
   return /^[A-Za-z0-9_-]{32,128}$/.test(text);

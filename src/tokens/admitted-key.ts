@@ -7,18 +7,17 @@ import { digestIn, storedDigest } from "./access-key.ts";
 import { generateKey, plainKey } from "./presented-key.ts";
 
 /**
- * `spec.key` as it shall be stored, where it was sent empty: that of the stored object, or on a
- * create a new one. Undefined when it was sent, or nothing is to be filled in.
+ * The default of an empty `spec.key`: a new key on a create, the stored key on an update. Undefined
+ * if the request has a key, or if there is no default.
  */
 export function missingKey(object: unknown, stored: unknown): SecretText | undefined {
-  // What is no text is a mistake that the schema refuses: a key in its place would make it good in
-  // silence.
+  // The schema rejects a value that is not a string; a default would hide the mistake.
   if (keyIn(object) !== "" || isOfAnotherType(object)) return undefined;
   if (stored === undefined) return generateKey();
   return keyIn(stored) === "" ? undefined : new SecretText(keyIn(stored));
 }
 
-/** The object with this key, as JSON that is sent to the API server alone. */
+/** The object with this key in plain text, to be sent only to the API server. */
 export function withKey(
   object: Readonly<Record<string, unknown>>,
   key: SecretText,
@@ -27,16 +26,16 @@ export function withKey(
   return { ...object, spec: { ...(isRecord(spec) ? spec : {}), key: SecretText.reveal(key) } };
 }
 
-/** The key of an object that is written, without the key. */
+/** The key in a written object, by its digest. */
 export interface SentKey {
-  /** See OwnedAccessKeySeen. */
+  /** See ObservedAccessKey. */
   readonly keyDigest: string;
   readonly form: "plain" | "digest" | "bound-digest";
   /** Whether another object has the same key, by the key or digest of the request. */
   readonly matches: (candidate: KeyCandidate) => boolean;
 }
 
-/** The key of an object that is written; undefined without one. */
+/** Parses the key in a written object; undefined without a key. */
 export function sentKey(object: unknown): SentKey | undefined {
   const key = new SecretText(keyIn(object));
   if (key.isEmpty) return undefined;

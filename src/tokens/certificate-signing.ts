@@ -15,36 +15,36 @@ import {
 import { SecretText } from "../api/secret-text.ts";
 import type { CertificateName } from "../domain/webhook/certificate-plan.ts";
 
-/** A certificate with its private key; PEM texts. */
+/** A certificate and its private key, in PEM. */
 export interface KeyPair {
   readonly certificate: string;
   readonly privateKey: SecretText;
 }
 
-/** The DNS names of the certificates. */
+/** The names in new certificates, and their issue time. */
 export interface CertificateTerms {
-  /** DNS names under which the webhook is reached. */
+  /** DNS names of the webhook. */
   readonly dnsNames: readonly string[];
-  /** Common name of kube-apiserver's certificate. */
+  /** Common name of kube-apiserver's client certificate. */
   readonly clientName: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** As kubeadm makes them: ten years for an authority, one for what it signs. */
+/** As in kubeadm: ten years for a CA, one year for the certificates that it signs. */
 export const validityMs: Readonly<Record<CertificateName, number>> = {
   ca: 3650 * dayMs,
   serving: 365 * dayMs,
   client: 365 * dayMs,
 };
-/** The clock of an API server may be behind. */
+/** Certificates are backdated, because the clock of an API server may be behind. */
 const backdatedMs = 5 * 60 * 1000;
 
 const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
 const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" };
 
-/** A new CA that signs itself. */
+/** Creates a self-signed CA. */
 export async function newCa({ now }: CertificateTerms): Promise<KeyPair> {
   const keys = await webcrypto.subtle.generateKey(keyAlgorithm, true, ["sign", "verify"]);
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -64,7 +64,7 @@ export async function newCa({ now }: CertificateTerms): Promise<KeyPair> {
   };
 }
 
-/** A new certificate that the CA signs: of the webhook, or of kube-apiserver as its client. */
+/** Issues a certificate signed by the CA: for the webhook, or for kube-apiserver as its client. */
 export async function issueCertificate(
   name: "serving" | "client",
   ca: KeyPair,
@@ -112,7 +112,7 @@ export async function issueCertificate(
   };
 }
 
-/** Whether the private key is that of the certificate. */
+/** Whether the private key belongs to the certificate. */
 export function isPair({ certificate, privateKey }: KeyPair): boolean {
   try {
     return new X509Certificate(certificate).checkPrivateKey(
@@ -127,7 +127,8 @@ function frame(
   name: CertificateName,
   now: number,
 ): { readonly serialNumber: string; readonly notBefore: Date; readonly notAfter: Date } {
-  // A serial number is positive (RFC 5280, section 4.1.2.2): the first bit is off, and not all are.
+  // A serial number is positive (RFC 5280, section 4.1.2.2): clears the first bit, and sets the
+  // second.
   const serial = randomBytes(16);
   serial[0] = 0x40 | ((serial[0] ?? 0) & 0x3f);
   return {

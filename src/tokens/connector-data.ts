@@ -19,7 +19,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const field = "connectorData";
 
-/** `spec.identity.connectorData` of a key; undefined when it is not there or no text. */
+/** `spec.identity.connectorData` of a key; undefined if it is absent or not a string. */
 export function connectorDataIn(object: unknown): SecretText | undefined {
   const text = stringAt(recordAt(recordAt(object, "spec"), "identity"), field);
   return text === undefined ? undefined : new SecretText(text);
@@ -54,12 +54,12 @@ export function newConnectorDataRef(data: SecretText, key: SecretText): Connecto
   return { secret, mark: markOf(secret, data, key) };
 }
 
-/** Whether the reference was created for this data. */
+/** Whether the reference was created for this data and HMAC key. */
 export function isRefTo(ref: ConnectorDataRef, data: SecretText, key: SecretText): boolean {
   return isSameDigest(ref.mark, markOf(ref.secret, data, key));
 }
 
-/** The Secret with the data, verbatim; it is never updated. */
+/** The Secret that contains the data unchanged; it is immutable. */
 export function connectorSecret(
   { secret }: ConnectorDataRef,
   data: SecretText,
@@ -74,7 +74,7 @@ export function connectorSecret(
   });
 }
 
-/** A Secret with a new key for marks. */
+/** A Secret with a new HMAC key for the marks of references. */
 export function connectorKeySecret(namespace: string): Manifest {
   const key = new SecretText(randomBytes(32).toString("base64"));
   return ownSecret({
@@ -85,7 +85,7 @@ export function connectorKeySecret(namespace: string): Manifest {
   });
 }
 
-/** The key in that Secret; throws when there is none. */
+/** Parses the HMAC key in that Secret; throws if it has less than 32 bytes. */
 export function parseConnectorKey(raw: unknown): SecretText {
   const key = stringAt(recordAt(raw, "data"), "key") ?? "";
   if (Buffer.from(key, "base64").length < 32)
@@ -95,7 +95,9 @@ export function parseConnectorKey(raw: unknown): SecretText {
   return new SecretText(key);
 }
 
-/** The name of the Secret is in it, so that equal data of two keys has two marks. */
+/**
+ * The HMAC of the data and the name of its Secret, so that equal data in two Secrets has two marks.
+ */
 function markOf(secret: string, data: SecretText, key: SecretText): string {
   return createHmac("sha256", Buffer.from(SecretText.reveal(key), "base64"))
     .update(`${secret}/${SecretText.reveal(data)}`, "utf8")
@@ -131,7 +133,10 @@ function withoutField(object: Json): Json {
   return { ...object, spec: { ...spec, identity: others } };
 }
 
-/** Removes an annotation that is not valid JSON, because it may contain the data. */
+/**
+ * Removes the connector data from the annotation; removes the annotation if it may contain the data
+ * and is not an object with a spec.
+ */
 function cleanApplied(applied: unknown): Json {
   if (typeof applied !== "string") return applied === undefined ? {} : { [lastApplied]: applied };
   if (!applied.includes(field)) return { [lastApplied]: applied };

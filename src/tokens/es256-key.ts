@@ -15,9 +15,7 @@ export interface PublicEcJwk {
   readonly y: string;
 }
 
-/**
- * A key that can sign: what is published of it, and its private part, which refuses to be printed.
- */
+/** A signing key: its public JWK, and its private key, which cannot be printed. */
 export interface Es256Key {
   /** JWK thumbprint with SHA-256 (RFC 7638). */
   readonly kid: string;
@@ -26,8 +24,7 @@ export interface Es256Key {
 }
 
 /**
- * The key of a private JWK; undefined if it is not a P-256 key. The public part is derived from
- * `d`.
+ * Parses a private JWK; undefined if it is not a P-256 key. The public part is derived from `d`.
  */
 export function es256KeyOf(jwk: unknown): Es256Key | undefined {
   const d = stringAt(jwk, "d") ?? "";
@@ -46,12 +43,12 @@ export function es256KeyOf(jwk: unknown): Es256Key | undefined {
     const privateKey = createPrivateKey({ key: { ...publicJwk, d }, format: "jwk" });
     return { kid: thumbprintOf(publicJwk), publicJwk, privateKey };
   } catch {
-    // The errors of node:crypto may quote what they were given.
+    // Errors of node:crypto may quote their input.
     return undefined;
   }
 }
 
-/** A new key pair, private part in a JWK. */
+/** Generates a key pair, as a private JWK. */
 export function newEs256Jwk(): { readonly kid: string; readonly privateJwk: object } {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const { x = "", y = "", d = "" } = privateKey.export({ format: "jwk" });

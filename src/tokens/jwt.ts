@@ -4,7 +4,7 @@ import type { MintedToken } from "../domain/endpoint-token/endpoint-token.ts";
 import type { TokenClaims } from "../domain/endpoint-token/token-claims.ts";
 import type { ObservedSigningKeys } from "./signing-keys.ts";
 
-/** Signs a direct token (RFC 7519) with ES256 and the key that signs now. */
+/** Signs a direct token (RFC 7519) with ES256 and the current signing key. */
 export async function mintToken(
   claims: TokenClaims,
   { signing }: ObservedSigningKeys,

@@ -1,5 +1,5 @@
 import { randomInt, timingSafeEqual } from "node:crypto";
-// A named import would stop an old Node at once, before it can say that it is too old.
+// On an old Node.js, a named import of crc32 would fail before main can report the version.
 import * as zlib from "node:zlib";
 import { SecretText } from "../api/secret-text.ts";
 import {
@@ -15,7 +15,7 @@ import { digestBoundTo, digestOf } from "./access-key.ts";
 const plainForm = /^[A-Za-z0-9._~+/=-]{16,512}$/;
 
 /**
- * `lk_<id>_<256 random bits>_<CRC-32 of all that is before it>`, numbers in base62 (design of
+ * `lk_<id>_<256 random bits>_<CRC-32 of the text before it>`, each in base62 (the format of
  * GitHub's and npm's tokens).
  */
 const generatedForm = /^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_([0-9A-Za-z]{6})$/;
@@ -28,25 +28,25 @@ export interface PlainKey {
   /** See {@link keyIndexOf}. */
   readonly index: string;
   /**
-   * Whether the digest of an object is that of this key: a bound digest only with what the object
-   * acts as. Takes as long when it is not.
+   * Whether an object has this key, by its digest; a bound digest is computed with the subject of
+   * the object. The comparison takes constant time.
    */
   matches(candidate: KeyCandidate): boolean;
 }
 
 /**
- * Parses a presented key; undefined if it is malformed: wrong alphabet or length, as of a digest,
- * or a wrong checksum of a generated key. Rejected without a lookup.
+ * Parses a presented key; undefined if it is malformed and needs no lookup: wrong alphabet or
+ * length, such as a digest, or a generated key with a wrong checksum.
  */
 export function presentedKey(presented: SecretText): PlainKey | undefined {
   const text = SecretText.reveal(presented);
   return !plainForm.test(text) || hasWrongChecksum(text) ? undefined : plainKey(presented);
 }
 
-/** A key that is known to be plain. */
+/** Wraps a key that is known to be plain. */
 export function plainKey(plain: SecretText): PlainKey {
   const digest = digestOf(plain);
-  // However many objects act as one subject, its digest is made once.
+  // Computes one digest for each subject, not for each object.
   const boundDigests = new Map<string, string>();
   const boundTo = (subject: string): string => {
     const known = boundDigests.get(subject) ?? digestBoundTo(plain, subject);
@@ -68,7 +68,7 @@ export function plainKey(plain: SecretText): PlainKey {
   };
 }
 
-/** Whether two digests in hex are the same; takes as long when they are not. */
+/** Whether two digests in hex are equal, in constant time. */
 export function isSameDigest(one: string, other: string): boolean {
   return (
     one.length === other.length &&
@@ -76,7 +76,7 @@ export function isSameDigest(one: string, other: string): boolean {
   );
 }
 
-/** A new key with 256 random bits, which scanners for secrets can recognise. */
+/** Generates a key with 256 random bits, in a format that secret scanners recognize. */
 export function generateKey(): SecretText {
   const body = `lk_${randomDigits(8)}_${randomDigits(43)}`;
   return new SecretText(`${body}_${checksumOf(body)}`);
@@ -91,7 +91,7 @@ function checksumOf(body: string): string {
   return base62(BigInt(zlib.crc32(body)), 6);
 }
 
-/** 43 digits of 62 hold 256.04 random bits. */
+/** Random base62 digits; 43 digits have 256.04 random bits. */
 function randomDigits(count: number): string {
   return Array.from({ length: count }, () => digits[randomInt(digits.length)]).join("");
 }

@@ -7,8 +7,8 @@ import { timestamp } from "../domain/plan/conditions.ts";
 import { type Es256Key, es256KeyOf, newEs256Jwk } from "./es256-key.ts";
 
 /**
- * A key is published before it signs (next), signs, and is published until its last token has ended
- * (retired).
+ * The lifecycle of a key: published before it signs (next), signs (signing), and published until
+ * its last token has expired (retired).
  */
 export type SigningKeyState = "next" | "signing" | "retired";
 
@@ -18,7 +18,7 @@ export interface SigningKey extends Es256Key {
   readonly createdAt: string;
 }
 
-/** The signing keys of the Secret; exactly one has the state signing. */
+/** The signing keys in the Secret; exactly one has the state signing. */
 export interface ObservedSigningKeys {
   readonly keys: readonly SigningKey[];
   readonly signing: SigningKey;
@@ -35,7 +35,7 @@ export interface Jwk {
   readonly alg: "ES256";
 }
 
-/** The Secret of the signing keys is invalid; the message contains nothing of its data. */
+/** The Secret of the signing keys is invalid; the message does not quote its data. */
 export class SigningKeysError extends Error {
   readonly code = "SigningKeysUnreadable";
 
@@ -49,7 +49,7 @@ export class SigningKeysError extends Error {
 
 const dataKey = "keys.json";
 
-/** The keys in the Secret that the API server sent; throws a SigningKeysError. */
+/** Parses the Secret of the signing keys; throws a SigningKeysError. */
 export function parseSigningKeys(raw: unknown): ObservedSigningKeys {
   const encoded = stringAt(recordAt(raw, "data"), dataKey);
   if (encoded === undefined) throw new SigningKeysError(`data key ${dataKey} is missing`);
@@ -63,7 +63,7 @@ export function parseSigningKeys(raw: unknown): ObservedSigningKeys {
 }
 
 /**
- * The Secret of a first start, in Latchkey's own namespace: one new key, which signs; `now` in
+ * The initial Secret in Latchkey's own namespace, with one new key with state signing; `now` in
  * milliseconds since the epoch.
  */
 export function newSigningKeys({
@@ -88,7 +88,7 @@ export function newSigningKeys({
   };
 }
 
-/** The kids of all keys, whatever their state. */
+/** The kids of all keys, in any state. */
 export function knownKids({ keys }: ObservedSigningKeys): ReadonlySet<string> {
   return new Set(keys.map(({ kid }) => kid));
 }
@@ -101,8 +101,8 @@ export function publicJwks({ keys }: ObservedSigningKeys): { readonly keys: read
 }
 
 /**
- * The discovery document of an issuer (OpenID Connect Discovery 1.0 section 3), as far as
- * kube-apiserver reads it.
+ * The discovery document of an issuer (OpenID Connect Discovery 1.0 section 3), with the same
+ * fields as that of kube-apiserver's own issuer.
  */
 export function openidConfiguration(
   issuer: string,
@@ -121,7 +121,7 @@ function parseJson(encoded: string): unknown {
     const parsed: unknown = JSON.parse(Buffer.from(encoded, "base64").toString("utf8"));
     return parsed;
   } catch {
-    // The error of JSON.parse quotes the text.
+    // Errors of JSON.parse quote the text.
     throw new SigningKeysError(`${dataKey} is not JSON`);
   }
 }

@@ -22,18 +22,18 @@ import { isAdmissionSegment, newAdmissionSegment } from "./admission-path.ts";
 
 /**
  * The content of the webhook's Secret: the CA, the serving certificate, and the client certificate
- * of kube-apiserver. The CA bundle contains the former CA while certificates that it signed may be
+ * of kube-apiserver. The CA bundle includes the former CA while certificates that it signed may be
  * in use.
  */
 export interface WebhookCertificates extends Readonly<Record<CertificateName, KeyPair>> {
   readonly validities: CertificateValidities;
-  /** DNS names of the certificate that is served. */
+  /** DNS names of the serving certificate. */
   readonly dnsNames: readonly string[];
-  /** The first path segment of admission; undefined if the Secret has none. */
+  /** The first segment of admission paths; undefined if the Secret has none. */
   readonly admissionSegment: string | undefined;
 }
 
-/** The Secret of the certificates is invalid; the message contains nothing of its data. */
+/** The Secret of the certificates is invalid; the message does not quote its data. */
 export class WebhookCertificatesError extends Error {
   readonly code = "WebhookCertificatesUnreadable";
 
@@ -55,7 +55,7 @@ const files: Readonly<
 
 const segmentFile = "admission-path";
 
-/** The certificates in the Secret that the API server sent; throws a WebhookCertificatesError. */
+/** Parses the Secret of the certificates; throws a WebhookCertificatesError. */
 export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
   const data = recordAt(raw, "data");
   const pem = (file: string): string => {
@@ -82,9 +82,9 @@ export function parseWebhookCertificates(raw: unknown): WebhookCertificates {
 }
 
 /**
- * Creates a new CA and all certificates; the former CA stays in the bundle while it is valid, and
- * the path of admission is kept. The serving certificate is signed by the former CA once more,
- * because kube-apiserver trusts only that until its files are updated.
+ * Creates a new CA and all certificates; keeps the former CA in the bundle while it is valid, and
+ * the admission segment. The former CA signs the serving certificate once more if it outlives it,
+ * because kube-apiserver trusts only the former CA until its files are updated.
  */
 export async function newWebhookCertificates(
   terms: CertificateTerms,
@@ -123,7 +123,10 @@ export interface Renewal {
   readonly before?: WebhookCertificates;
 }
 
-/** Renews the certificates of `names` with the CA, and sets a path of admission. */
+/**
+ * Renews the certificates of `names` with the CA; generates an admission segment if `before` has
+ * none.
+ */
 export async function renewCertificates({
   ca,
   names,
@@ -195,8 +198,8 @@ export function webhookCertificatesSecret(
 }
 
 /**
- * What a TLS server is given, private key in clear: the one place beside files and Secrets where it
- * is.
+ * TLS options of the server, with the private key in plain text, which otherwise only files and
+ * Secrets contain.
  */
 export function tlsOf({ serving, ca }: Pick<WebhookCertificates, "serving" | "ca">): {
   readonly certificate: string;
@@ -211,8 +214,8 @@ export function tlsOf({ serving, ca }: Pick<WebhookCertificates, "serving" | "ca
 }
 
 /**
- * A kubeconfig's user and cluster data (base64), private key in clear: for the files that
- * kube-apiserver reads.
+ * User and cluster data of a kubeconfig in base64, with the private key in plain text, for the
+ * files that kube-apiserver reads.
  */
 export function clientDataOf({ client, ca }: Pick<WebhookCertificates, "client" | "ca">): {
   readonly certificate: string;
@@ -228,8 +231,8 @@ export function clientDataOf({ client, ca }: Pick<WebhookCertificates, "client" 
 }
 
 /**
- * Fingerprints of the certificates of a PEM text, the first one first; what is no certificate is
- * left out.
+ * SHA-256 fingerprints of the certificates in a PEM text, in its order and in lower-case hex; omits
+ * invalid certificates.
  */
 export function caFingerprints(pem: string): CaFingerprints {
   return (pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []).flatMap(
@@ -243,7 +246,7 @@ export function caFingerprints(pem: string): CaFingerprints {
   );
 }
 
-/** Whether the CA that signs now, the first of its bundle, signed a certificate; both PEM. */
+/** Whether the current CA, the first one in its bundle, signed a certificate; both are PEM. */
 export function isSignedBy(certificate: string, { ca }: Pick<WebhookCertificates, "ca">): boolean {
   try {
     return new X509Certificate(certificate).verify(new X509Certificate(ca.certificate).publicKey);
@@ -253,8 +256,8 @@ export function isSignedBy(certificate: string, { ca }: Pick<WebhookCertificates
 }
 
 /**
- * The validity of the first certificate of a PEM text; throws a WebhookCertificatesError without
- * content.
+ * The validity of the first certificate in a PEM text; throws a WebhookCertificatesError that does
+ * not quote the text.
  */
 function lifeOf(name: string, { certificate }: Pick<KeyPair, "certificate">): CertificateValidity {
   try {
