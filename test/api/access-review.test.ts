@@ -7,8 +7,8 @@ const review = (spec: object): object => ({
   spec,
 });
 
-describe("a review is read", () => {
-  test("about a resource, with empty texts for what is not there", () => {
+describe("parseAccessReview", () => {
+  test("returns resource attributes, with empty strings for absent fields", () => {
     const resourceAttributes = {
       verb: "get",
       group: "apps",
@@ -32,7 +32,7 @@ describe("a review is read", () => {
     });
   });
 
-  test("about a path", () => {
+  test("returns non-resource attributes", () => {
     expect(
       parseAccessReview(review({ nonResourceAttributes: { verb: "get", path: "/healthz" } })),
     ).toEqual({ extra: {}, request: { kind: "path", verb: "get", path: "/healthz" } });
@@ -43,12 +43,12 @@ describe("a review is read", () => {
     { ...review({ resourceAttributes: {} }), kind: "TokenReview" },
     { ...review({ resourceAttributes: {} }), apiVersion: "authorization.k8s.io/v1beta1" },
     undefined,
-  ])("and %j is none", (raw) => {
+  ])("returns undefined for %j", (raw) => {
     expect(parseAccessReview(raw)).toBeUndefined();
   });
 });
 
-test("an extra counts only when it has one value", () => {
+test("soleExtra returns a value only if the extra has exactly one", () => {
   const values = [["a"], [], ["a", "b"], undefined, "a"];
   expect(values.map((key) => soleExtra({ extra: { key } }, "key"))).toEqual([
     "a",

@@ -12,7 +12,7 @@ const request = {
 };
 const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request };
 
-test("a create is read", () => {
+test("parses a create", () => {
   const user = { username: "alice", uid: "", groups: [], extra: {} };
   expect(parseAdmissionReview(review)).toEqual({
     uid: "r1",
@@ -24,7 +24,7 @@ test("a create is read", () => {
   });
 });
 
-test("who sent it is read, extras included", () => {
+test("parses the user, including extras", () => {
   const userInfo = {
     username: "alice",
     uid: "u",
@@ -39,7 +39,7 @@ test("who sent it is read, extras included", () => {
   ).toMatchObject({ user: userInfo, namespace: "ns", isDryRun: false });
 });
 
-test("an update is read with what is stored", () => {
+test("parses an update with the stored object", () => {
   expect(
     parseAdmissionReview({
       ...review,
@@ -48,14 +48,14 @@ test("an update is read with what is stored", () => {
   ).toMatchObject({ oldObject: { spec: { ttl: 1 } } });
 });
 
-describe("what cannot be answered is no review", () => {
+describe("returns undefined for", () => {
   test.each<[string, unknown]>([
     ["another version", { ...review, apiVersion: "admission.k8s.io/v1beta1" }],
     ["another kind", { ...review, kind: "TokenReview" }],
     ["a delete", { ...review, request: { ...request, operation: "DELETE" } }],
-    ["no object", { ...review, request: { ...request, object: null } }],
-    ["no uid", { ...review, request: { ...request, uid: undefined } }],
-    ["nothing", undefined],
+    ["a request without an object", { ...review, request: { ...request, object: null } }],
+    ["a request without a uid", { ...review, request: { ...request, uid: undefined } }],
+    ["no input", undefined],
   ])("%s", (_what, raw) => {
     expect(parseAdmissionReview(raw)).toBeUndefined();
   });

@@ -11,12 +11,12 @@ const metadata = {
   creationTimestamp: "2026-01-01T00:00:00Z",
 };
 
-describe("a DirectClusterEndpointToken as it is read", () => {
+describe("parseEndpointToken", () => {
   test.each<[string, object, object]>([
-    ["may have an empty spec", {}, { limit: "none" }],
-    ["has its ttl", { ttl: 60 }, { ttl: 60, limit: "none" }],
+    ["accepts an empty spec", {}, { limit: "none" }],
+    ["returns the ttl", { ttl: 60 }, { ttl: 60, limit: "none" }],
     [
-      "has its scope as JSON text",
+      "returns the scope as JSON text",
       { scope: { projects: [{ project: "web" }] } },
       {
         scope: `{"projects":[{"project":"web"}]}`,
@@ -24,20 +24,16 @@ describe("a DirectClusterEndpointToken as it is read", () => {
       },
     ],
     [
-      "has no text of a scope that cannot be read",
+      "returns null as the text of an invalid scope",
       { scope: { projects: Array.from({ length: 1001 }, () => ({})) } },
       { scope: "null", limit: "unreadable" },
     ],
-    [
-      "has a scope even when it is empty",
-      { scope: {} },
-      { scope: "{}", limit: parseScopeLimit({}) },
-    ],
+    ["keeps an empty scope", { scope: {} }, { scope: "{}", limit: parseScopeLimit({}) }],
   ])("%s", (_rule, spec, read) => {
     expect(parseEndpointToken({ metadata, spec }).spec).toEqual(read);
   });
 
-  test("holds the token once, in a coat", () => {
+  test("returns the token once, as a SecretText", () => {
     const token = parseEndpointToken({
       metadata,
       status: { token: "canary-token", keyID: "k", expiresAt: "e" },
@@ -50,7 +46,7 @@ describe("a DirectClusterEndpointToken as it is read", () => {
     ).not.toContain("canary");
   });
 
-  test("has no token when it is empty, and an empty text to be erased", () => {
+  test("returns no token for an empty string, and keeps the empty string in the status", () => {
     const { token, status } = parseEndpointToken({ metadata, status: { token: "" } });
     expect([token, status["token"]]).toEqual([undefined, expect.any(SecretText)]);
   });

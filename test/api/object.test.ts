@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { byAge, keyOf, type Metadata, refOf } from "../../src/api/object.ts";
 
-test("a key names its object again", () => {
+test("refOf is the inverse of keyOf", () => {
   const names = fc.string({ unit: fc.constantFrom("a", "-", ".", ":", "0"), minLength: 1 });
   fc.assert(
     fc.property(names, fc.option(names, { nil: undefined }), (name, namespace) => {
@@ -12,7 +12,7 @@ test("a key names its object again", () => {
   );
 });
 
-test("a key is the name, behind its namespace if it has one", () => {
+test("keyOf returns the name, after the namespace if there is one", () => {
   expect([keyOf({ name: "a" }), keyOf({ namespace: "ns", name: "a" })]).toEqual(["a", "ns/a"]);
 });
 
@@ -27,7 +27,7 @@ describe("byAge", () => {
   const sign = (one: Partial<Metadata>, other: Partial<Metadata>) =>
     Math.sign(byAge(wrap(one), wrap(other)));
 
-  test("puts the older first, then the smaller uid", () => {
+  test("sorts by creationTimestamp, then by uid", () => {
     expect(
       sign(
         { creationTimestamp: "2026-01-01T00:00:00Z", uid: "b" },

@@ -20,30 +20,26 @@ const emptyScope = {
   rules: [],
 };
 
-describe("an OwnedAccessKey as it is read", () => {
+describe("parseOwnedAccessKey", () => {
   test.each<[string, object, object]>([
-    ["has a user", { user: "alice" }, plain],
-    ["has a team", { team: "t" }, { team: "t", ...nobodys }],
-    ["has a subject", { subject: "s" }, { subject: "s", ...nobodys }],
-    ["has nobody when the texts are empty", { user: "", team: "" }, nobodys],
-    ["may be disabled", { user: "alice", disabled: true }, { ...plain, disabled: true }],
+    ["returns the user", { user: "alice" }, plain],
+    ["returns the team", { team: "t" }, { team: "t", ...nobodys }],
+    ["returns the subject", { subject: "s" }, { subject: "s", ...nobodys }],
+    ["omits an empty user and team", { user: "", team: "" }, nobodys],
+    ["returns disabled", { user: "alice", disabled: true }, { ...plain, disabled: true }],
     [
-      "may have a ttl",
+      "returns the ttl",
       { user: "alice", ttl: 0, ttlAfterLastActivity: true },
       { ...plain, ttl: 0, ttlAfterLastActivity: true },
     ],
     [
-      "may have groups, and more from its login, each once",
+      "returns the groups of spec and identity without duplicates",
       { user: "alice", groups: ["b", "", "a"], identity: { groups: ["c", "b"] } },
       { ...plain, groups: ["b", "a", "c"] },
     ],
+    ["keeps an empty scope", { user: "alice", scope: {} }, { ...plain, scope: emptyScope }],
     [
-      "may have a scope, even an empty one",
-      { user: "alice", scope: {} },
-      { ...plain, scope: emptyScope },
-    ],
-    [
-      "may have a scope that cannot be read",
+      "reports an invalid scope as unreadable",
       { user: "alice", scope: { projects: "web" } },
       { ...plain, scope: "unreadable" },
     ],
@@ -54,11 +50,11 @@ describe("an OwnedAccessKey as it is read", () => {
   test.each<[string, object]>([
     ["absent", {}],
     ["empty", { key: "" }],
-  ])("has no key when it is %s", (_rule, spec) => {
+  ])("returns no key if it is %s", (_rule, spec) => {
     expect(parseOwnedAccessKey({ metadata, spec }).key).toBeUndefined();
   });
 
-  test("never shows its key, not even from last-applied", () => {
+  test("never prints the key, and drops the last-applied-configuration annotation", () => {
     const annotations = {
       "kubectl.kubernetes.io/last-applied-configuration": `{"spec":{"key":"canary-key"}}`,
       "management.service/requester": "alice",
@@ -76,7 +72,7 @@ describe("an OwnedAccessKey as it is read", () => {
     });
   });
 
-  test("has its status as sent, and the last use beside it", () => {
+  test("returns the status as sent, and lastActivity", () => {
     const status = { lastActivity: "2026-01-01T00:00:02Z", conditions: [], more: 1 };
     expect(parseOwnedAccessKey({ metadata, status })).toMatchObject({
       status,

@@ -30,7 +30,7 @@ const condition = {
   lastTransitionTime: "2026-01-01T00:00:00Z",
 };
 
-test("an object is neither a list nor null nor a secret", () => {
+test("isRecord returns false for a list, null and a SecretText", () => {
   expect([{}, { a: 1 }, [], null, "a", undefined, new SecretText("a")].map(isRecord)).toEqual([
     true,
     true,
@@ -42,7 +42,7 @@ test("an object is neither a list nor null nor a secret", () => {
   ]);
 });
 
-describe("what is not of the shape that is read is not there", () => {
+describe("accessors", () => {
   const odd = {
     text: "a",
     number: 1,
@@ -52,29 +52,29 @@ describe("what is not of the shape that is read is not there", () => {
     map: { a: "b", c: 1 },
   };
   test.for<[string, unknown, unknown]>([
-    ["a string", stringAt(odd, "text"), "a"],
-    ["a number is no string", stringAt(odd, "number"), undefined],
-    ["nothing is no string", stringAt(undefined, "text"), undefined],
-    ["a number", numberAt(odd, "number"), 1],
-    ["what is no number is none", numberAt(odd, "nan"), undefined],
-    ["a text is no number", numberAt(odd, "text"), undefined],
-    ["nothing is no number", numberAt(null, "number"), undefined],
-    ["true is true", isTrueAt(odd, "yes"), true],
-    ["a text is not true", isTrueAt(odd, "text"), false],
-    ["nothing is not true", isTrueAt([], "yes"), false],
-    ["a list", listAt(odd, "list"), ["a", 1, null]],
-    ["an object is an empty list", listAt(odd, "map"), []],
-    ["nothing is an empty list", listAt(1, "list"), []],
-    ["the strings of a list", stringsAt(odd, "list"), ["a"]],
-    ["an object", recordAt(odd, "map"), { a: "b", c: 1 }],
-    ["a list is an empty object", recordAt(odd, "list"), {}],
-    ["nothing is an empty object", recordAt("a", "map"), {}],
-    ["the strings of an object", stringMapAt(odd, "map"), { a: "b" }],
+    ["stringAt returns a string", stringAt(odd, "text"), "a"],
+    ["stringAt returns undefined for a number", stringAt(odd, "number"), undefined],
+    ["stringAt returns undefined for no input", stringAt(undefined, "text"), undefined],
+    ["numberAt returns a number", numberAt(odd, "number"), 1],
+    ["numberAt returns undefined for NaN", numberAt(odd, "nan"), undefined],
+    ["numberAt returns undefined for a string", numberAt(odd, "text"), undefined],
+    ["numberAt returns undefined for null", numberAt(null, "number"), undefined],
+    ["isTrueAt returns true for true", isTrueAt(odd, "yes"), true],
+    ["isTrueAt returns false for a string", isTrueAt(odd, "text"), false],
+    ["isTrueAt returns false for a list", isTrueAt([], "yes"), false],
+    ["listAt returns a list", listAt(odd, "list"), ["a", 1, null]],
+    ["listAt returns an empty list for an object", listAt(odd, "map"), []],
+    ["listAt returns an empty list for a number", listAt(1, "list"), []],
+    ["stringsAt returns the strings of a list", stringsAt(odd, "list"), ["a"]],
+    ["recordAt returns an object", recordAt(odd, "map"), { a: "b", c: 1 }],
+    ["recordAt returns an empty object for a list", recordAt(odd, "list"), {}],
+    ["recordAt returns an empty object for a string", recordAt("a", "map"), {}],
+    ["stringMapAt returns the strings of an object", stringMapAt(odd, "map"), { a: "b" }],
   ])("%s", ([, found, expected]) => {
     expect(found).toEqual(expected);
   });
 
-  test("and no data of whatever shape makes reading throw", () => {
+  test("never throw, whatever the input", () => {
     fc.assert(
       fc.property(fc.anything(), fc.string(), (value, field) => {
         for (const read of [stringAt, numberAt, isTrueAt, listAt, stringsAt, recordAt, stringMapAt])
@@ -85,8 +85,8 @@ describe("what is not of the shape that is read is not there", () => {
   });
 });
 
-describe("metadata", () => {
-  test("has empty maps and lists where the API server leaves them out", () => {
+describe("parseMetadata", () => {
+  test("returns empty maps and lists for absent ones", () => {
     expect(parseMetadata(raw)).toEqual({
       ...raw.metadata,
       generation: 0,
@@ -96,7 +96,7 @@ describe("metadata", () => {
     });
   });
 
-  test("is read whole", () => {
+  test("returns every field", () => {
     const whole = {
       ...raw.metadata,
       namespace: "ns",
@@ -109,7 +109,7 @@ describe("metadata", () => {
     expect(parseMetadata({ metadata: { ...whole, managedFields: [] } })).toEqual(whole);
   });
 
-  test("loses the copy of the object that client-side apply keeps in it", () => {
+  test("removes the last-applied-configuration annotation", () => {
     const annotations = {
       "kubectl.kubernetes.io/last-applied-configuration": '{"data":"canary"}',
       a: "b",
@@ -120,7 +120,7 @@ describe("metadata", () => {
   });
 
   test.for(["name", "uid", "resourceVersion", "creationTimestamp"])(
-    "without %s is refused by that name",
+    "throws an error that names a missing %s",
     (field) => {
       expect(() => parseMetadata({ metadata: { ...raw.metadata, [field]: undefined } })).toThrow(
         new TypeError(`metadata.${field} is missing`),
@@ -129,7 +129,7 @@ describe("metadata", () => {
   );
 });
 
-test("conditions of another shape are left out", () => {
+test("parseConditions omits invalid conditions", () => {
   const others = [
     { ...condition, message: 1 },
     { ...condition, lastTransitionTime: undefined },

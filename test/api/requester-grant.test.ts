@@ -8,20 +8,24 @@ const metadata = {
   creationTimestamp: "2026-01-01T00:00:00Z",
 };
 
-describe("a ClusterRole as it is read", () => {
+describe("parseGrantRole", () => {
   test.each([
-    ["gathers its rules from others", { metadata, aggregationRule: {} }, true],
-    ["has rules of its own", { metadata }, false],
+    [
+      "reports a role with an aggregation rule as aggregated",
+      { metadata, aggregationRule: {} },
+      true,
+    ],
+    ["reports a role without an aggregation rule as not aggregated", { metadata }, false],
   ])("%s", (_rule, raw, aggregated) => {
     expect(parseGrantRole(raw)).toMatchObject({ aggregated, rules: [] });
   });
 
-  test.each([undefined, {}, { metadata: {} }])("must be an object with metadata: %o", (raw) => {
+  test.each([undefined, {}, { metadata: {} }])("throws without metadata: %o", (raw) => {
     expect(() => parseGrantRole(raw)).toThrow("metadata.name is missing");
   });
 });
 
-test("a ClusterRoleBinding as it is read has subjects and a role", () => {
+test("parseGrantBinding returns subjects and roleRef", () => {
   const subjects = [{ kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "alice" }];
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r" };
   expect(parseGrantBinding({ metadata, subjects, roleRef })).toMatchObject({ subjects, roleRef });

@@ -10,14 +10,14 @@ const metadata = {
 };
 const owner = { apiVersion: "v1", kind: "Pod", name: "p", uid: "up" };
 
-describe("a Role", () => {
-  test("has empty lists where the API server leaves them out", () => {
+describe("parseRole", () => {
+  test("returns empty lists for absent ones", () => {
     expect(parseRole({ metadata, rules: [{ verbs: ["get"] }] }).rules).toEqual([
       { apiGroups: [], resources: [], resourceNames: [], verbs: ["get"], nonResourceURLs: [] },
     ]);
   });
 
-  test("is read whole", () => {
+  test("returns every field", () => {
     const rule = {
       apiGroups: [""],
       resources: ["pods"],
@@ -33,13 +33,13 @@ describe("a Role", () => {
     });
   });
 
-  test("without rules grants nothing", () => {
+  test("returns no rules if there are none", () => {
     expect(parseRole({ metadata }).rules).toEqual([]);
   });
 });
 
-describe("a RoleBinding", () => {
-  test("is read whole, empty fields of a subject left out as the API server does", () => {
+describe("parseRoleBinding", () => {
+  test("returns every field, without empty fields of subjects, like the API server", () => {
     const subjects = [
       { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "ann" },
       { kind: "ServiceAccount", apiGroup: "", name: "robot", namespace: "ci" },
@@ -56,7 +56,7 @@ describe("a RoleBinding", () => {
     });
   });
 
-  test("of no shape at all names nobody", () => {
+  test("returns empty strings for absent fields", () => {
     expect(parseRoleBinding({ metadata, subjects: [{}] })).toMatchObject({
       roleRef: { apiGroup: "", kind: "", name: "" },
       subjects: [{ kind: "", name: "" }],
@@ -64,7 +64,7 @@ describe("a RoleBinding", () => {
   });
 });
 
-test("owners have their marks where they are true, and nothing of another shape", () => {
+test("parseOwners returns controller and blockOwnerDeletion only if true, and omits invalid entries", () => {
   const ownerReferences = [
     { ...owner, controller: true, blockOwnerDeletion: true },
     { ...owner, controller: false },

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parseScope, parseScopeLimit, scopeBounds, writeScope } from "../../src/api/scope.ts";
 import { anyScope } from "../domain/scope/arbitraries.ts";
 
-test("a scope that was written is read as the same", () => {
+test("parseScope is the inverse of writeScope", () => {
   fc.assert(
     fc.property(anyScope, (raw) => {
       const scope = parseScope(raw);
@@ -13,7 +13,7 @@ test("a scope that was written is read as the same", () => {
   );
 });
 
-test("a scope is written without what is empty", () => {
+test("writeScope omits empty fields", () => {
   const raw = {
     projects: [{ project: "web" }],
     rules: [{ verbs: ["get"], resources: [{ group: "", resources: ["pods"] }] }],
@@ -27,7 +27,7 @@ test("a scope is written without what is empty", () => {
   });
 });
 
-describe("a scope is bounded in sum:", () => {
+describe("parseScope limits", () => {
   const names = (count: number, text = "n"): readonly string[] =>
     Array.from({ length: count }, () => text);
   const projects = (count: number, project = "n") => ({
@@ -36,35 +36,39 @@ describe("a scope is bounded in sum:", () => {
   const { rules, entries, characters } = scopeBounds;
 
   test.each<[string, unknown, unknown]>([
-    ["rules", { rules: names(rules).map(() => ({})) }, { rules: names(rules + 1).map(() => ({})) }],
-    ["projects", projects(entries), projects(entries + 1)],
     [
-      "entries of several lists",
+      "the number of rules",
+      { rules: names(rules).map(() => ({})) },
+      { rules: names(rules + 1).map(() => ({})) },
+    ],
+    ["the number of projects", projects(entries), projects(entries + 1)],
+    [
+      "the total number of entries of several lists",
       { ...projects(entries / 2), rules: [{ verbs: names(entries / 2 - 1) }] },
       { ...projects(entries / 2), rules: [{ verbs: names(entries / 2) }] },
     ],
     [
-      "entries inside of rules",
+      "the total number of entries in rules",
       { rules: [{ resources: [{ group: "", resources: names(entries - 2) }] }] },
       { rules: [{ resources: [{ group: "", resources: names(entries - 1) }] }] },
     ],
     [
-      "entries inside of roles",
+      "the total number of entries in roles",
       { roles: [{ role: "r", projects: names(entries - 1) }] },
       { roles: [{ role: "r", projects: names(entries - 1), virtualClusters: ["v"] }] },
     ],
     [
-      "characters of one text",
+      "the characters of one string",
       projects(1, "x".repeat(characters)),
       projects(1, "x".repeat(characters + 1)),
     ],
     [
-      "characters of several texts",
+      "the total number of characters of several strings",
       { ...projects(1, "x".repeat(characters - 1)), clusters: [{ cluster: "c" }] },
       { ...projects(1, "x".repeat(characters - 1)), clusters: [{ cluster: "cc" }] },
     ],
     [
-      "characters beyond the basic plane, which count once",
+      "characters outside the basic plane, each counted once",
       projects(1, "\u{1f600}".repeat(characters)),
       projects(1, "\u{1f600}".repeat(characters + 1)),
     ],
@@ -73,8 +77,8 @@ describe("a scope is bounded in sum:", () => {
     expect(parseScopeLimit(beyond)).toBe("unreadable");
   });
 
-  test("what is far beyond is given up at once, whatever is in it", () => {
-    // A reader that went on would meet the entry that no scope can hold.
+  test("a long list before it parses the entries", () => {
+    // Parsing the entries would throw.
     const endless = new Proxy(names(500_000), {
       get: (list, name) =>
         name === "map"

@@ -7,26 +7,26 @@ const canary = "canary";
 const secret = new SecretText(canary);
 
 test.for<[string, string]>([
-  ["a template", `${String(secret)}`],
+  ["a template literal", `${String(secret)}`],
   ["JSON", JSON.stringify({ secret, list: [secret] })],
   [
-    "util.inspect, however deep",
+    "util.inspect at any depth",
     inspect({ a: { b: { c: { d: secret } } } }, { depth: null, showHidden: true }),
   ],
   ["util.format", format("%s %o %j %O", secret, secret, secret, secret)],
-  ["an error's message", new Error(`no ${secret.toString()}`).stack ?? ""],
-  ["its own fields", JSON.stringify(Object.getOwnPropertyDescriptors(secret))],
+  ["the message of an error", new Error(`no ${secret.toString()}`).stack ?? ""],
+  ["its own properties", JSON.stringify(Object.getOwnPropertyDescriptors(secret))],
   ["a concatenation", "" + String(secret)],
-])("it does not show in %s", ([, shown]) => {
+])("the value is not visible in %s", ([, shown]) => {
   expect(shown).not.toContain(canary);
 });
 
-test("it is taken out on purpose alone", () => {
+test("reveal returns the value", () => {
   expect(SecretText.reveal(secret)).toBe(canary);
 });
 
-describe("what can be asked without taking it out", () => {
-  test("is whether there is anything", () => {
+describe("a SecretText reports, without its value,", () => {
+  test("whether it is empty", () => {
     expect([secret.isEmpty, new SecretText("").isEmpty]).toEqual([false, true]);
   });
 
@@ -42,14 +42,14 @@ describe("what can be asked without taking it out", () => {
     ["QUF\n", false, true],
     ["QUFB\r\n", false, true],
   ])(
-    "is whether it is padded base64, and whether it has a line break: %j",
+    "whether it is padded base64 and whether it has a line break: %j",
     ([text, isBase64, hasLineBreak]) => {
       const { isBase64: padded, hasLineBreak: broken } = new SecretText(text);
       expect([padded, broken]).toEqual([isBase64, hasLineBreak]);
     },
   );
 
-  test("is how many bytes its base64 stands for", () => {
+  test("its decoded length in bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         const text = Buffer.from(bytes).toString("base64");

@@ -9,7 +9,7 @@ const metadata = {
   creationTimestamp: "2026-01-01T00:00:00Z",
 };
 
-test("a Secret without a type is Opaque, may change and holds nothing", () => {
+test("parseSecret returns a mutable Opaque Secret without data if nothing else is set", () => {
   expect(parseSecret({ metadata })).toMatchObject({
     type: "Opaque",
     immutable: false,
@@ -18,7 +18,7 @@ test("a Secret without a type is Opaque, may change and holds nothing", () => {
   });
 });
 
-test("a Secret is read whole, its data under cover", () => {
+test("parseSecret returns every field, and the data as SecretTexts", () => {
   const secret = parseSecret({
     metadata,
     type: "kubernetes.io/tls",

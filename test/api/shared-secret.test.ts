@@ -10,8 +10,8 @@ const metadata = {
   creationTimestamp: "2026-01-01T00:00:00Z",
 };
 
-describe("a SharedSecret", () => {
-  test("without a spec holds nothing, belongs to nobody and grants nothing", () => {
+describe("parseSharedSecret", () => {
+  test("returns no data, owner and access without a spec", () => {
     expect(parseSharedSecret({ metadata })).toMatchObject({
       data: {},
       owner: {},
@@ -21,7 +21,7 @@ describe("a SharedSecret", () => {
     });
   });
 
-  test("is read whole, its data under cover", () => {
+  test("returns every field, and the data as SecretTexts", () => {
     const access = [
       {
         name: "readers",
@@ -53,7 +53,7 @@ describe("a SharedSecret", () => {
     expect(JSON.stringify(seen)).not.toContain("Y2FuYXJ5");
   });
 
-  test("has rules with empty lists where they are left out, and no name where it has none", () => {
+  test("returns empty lists for absent ones, and omits an absent name", () => {
     expect(
       parseSharedSecret({ metadata, spec: { owner: { user: 1 }, access: [{}] } }),
     ).toMatchObject({
@@ -62,12 +62,12 @@ describe("a SharedSecret", () => {
     });
   });
 
-  test("without metadata is refused", () => {
+  test("throws without metadata", () => {
     expect(() => parseSharedSecret({ spec: {} })).toThrow("metadata.name is missing");
   });
 });
 
-test("of more than 10,000 keys one more is read, and they are counted", () => {
+test("parseSharedSecret returns at most 10,001 data keys, and their total number", () => {
   const data = Object.fromEntries(
     Array.from({ length: 20_000 }, (_, index) => [`k${index}`, "YQ=="]),
   );
@@ -75,6 +75,6 @@ test("of more than 10,000 keys one more is read, and they are counted", () => {
   expect([seen.keys, Object.keys(seen.data).length]).toEqual([20_000, 10_001]);
 });
 
-test("data that is no text is left out", () => {
+test("parseData omits values that are not strings", () => {
   expect(Object.keys(parseData({ data: { a: "YQ==", b: 1, c: null } }))).toEqual(["a"]);
 });

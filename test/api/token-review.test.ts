@@ -7,7 +7,7 @@ const review = {
   spec: { token: "canary" },
 };
 
-test("the token of a review refuses to be printed", () => {
+test("parseTokenReview returns the token as a SecretText", () => {
   expect(parseTokenReview(review)).toBeDefined();
   expect(JSON.stringify(parseTokenReview(review))).toBe('"[secret]"');
 });
@@ -15,8 +15,8 @@ test("the token of a review refuses to be printed", () => {
 test.each<[string, unknown]>([
   ["another version", { ...review, apiVersion: "authentication.k8s.io/v1beta1" }],
   ["another kind", { ...review, kind: "SubjectAccessReview" }],
-  ["a token that is no text", { ...review, spec: { token: 7 } }],
-  ["nothing", undefined],
-])("%s is no review", (_what, raw) => {
+  ["a token that is not a string", { ...review, spec: { token: 7 } }],
+  ["no input", undefined],
+])("parseTokenReview returns undefined for %s", (_what, raw) => {
   expect(parseTokenReview(raw)).toBeUndefined();
 });

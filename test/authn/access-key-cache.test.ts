@@ -68,10 +68,10 @@ const present = (accessKeys: AccessKeyCache, text = plain): unknown => {
   return typeof found === "string" ? found : found.key.metadata.name;
 };
 
-describe("a presented key is found", () => {
+describe("lookup", () => {
   test.each([
-    ["by its plain text", plain],
-    ["by its digest", digest],
+    ["finds a key that is stored in plain text", plain],
+    ["finds a key that is stored as a digest", digest],
   ])("%s", async (_rule, stored) => {
     const { accessKeys, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: stored }), key("other", { key: "another-key-of-alice" })],
@@ -85,7 +85,7 @@ describe("a presented key is found", () => {
     stop.abort();
   });
 
-  test("in the oldest of several objects that hold it", async () => {
+  test("finds the oldest of several objects with the same key", async () => {
     const twins = [
       key("younger", { key: plain }, { creationTimestamp: "2026-02-01T00:00:00Z" }),
       key("older", { key: digest }),
@@ -97,7 +97,7 @@ describe("a presented key is found", () => {
     stop.abort();
   });
 
-  test("until its object holds another one, or is gone", async () => {
+  test("follows changes of the key and deletions of its object", async () => {
     const { accessKeys, listWatch, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: plain })],
     });
@@ -116,7 +116,7 @@ describe("a presented key is found", () => {
   });
 });
 
-describe("a presented key of a bound digest is found", () => {
+describe("lookup of a key with a bound digest", () => {
   const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
   const index = sha256(plain).slice(0, 16);
   const bound = (subject: string): string => `sha256:${index}.${sha256(`${plain}\n${subject}`)}`;
@@ -126,7 +126,7 @@ describe("a presented key of a bound digest is found", () => {
       creationTimestamp: `2026-01-01T00:00:0${second}Z`,
     });
 
-  test("in the object of its subject, not in older copies, whether they are bound or not", async () => {
+  test("finds the object of its subject, not older copies, bound or not", async () => {
     const copies = [
       by("eve", "copy", { user: "eve", key: bound("user:alice") }),
       by("eve", "plain", { user: "eve", key: digest }),
@@ -143,7 +143,7 @@ describe("a presented key of a bound digest is found", () => {
     stop.abort();
   });
 
-  test("in the older of two objects of one subject", async () => {
+  test("finds the older of two objects with the same subject", async () => {
     const { accessKeys, stop } = await startCache({
       ownedaccesskeys: [
         by("bob", "younger", { key: bound("user:alice") }, 1),
@@ -155,7 +155,7 @@ describe("a presented key of a bound digest is found", () => {
     stop.abort();
   });
 
-  test("whatever else of its index a requester stores, of whom four objects count", async () => {
+  test("considers only the four oldest objects of each requester with the same index", async () => {
     const many = Array.from({ length: 9 }, (_, number) =>
       by(
         "eve",
@@ -184,7 +184,7 @@ describe("a presented key of a bound digest is found", () => {
 });
 
 describe("the requester of a key", () => {
-  test("is certain only if all policies stood before it", async () => {
+  test("is verified only while all policies are older than the key", async () => {
     const { accessKeys, listWatch, stop } = await startCache({
       ownedaccesskeys: [key("one", { key: plain })],
     });
@@ -199,7 +199,7 @@ describe("the requester of a key", () => {
   });
 });
 
-test("places and bundles follow labels", async () => {
+test("locations and roles follow the labels of namespaces and ClusterRoles", async () => {
   const bundle = (name: string, verb: string): RawObject =>
     rawObject(
       { name, labels: { [labels.scopeRole]: "reading" } },
@@ -236,7 +236,7 @@ test("places and bundles follow labels", async () => {
   stop.abort();
 });
 
-test("nothing counts before everything is listed", () => {
+test("the cache is not fresh before every resource is listed", () => {
   const clock = new TestClock();
   const deps = {
     listWatch: new FakeListWatch({}),
@@ -262,7 +262,7 @@ test("nothing counts before everything is listed", () => {
   ]);
 });
 
-test("nothing counts any more 30 s after the last watch of any kind was opened", async () => {
+test("the cache is not fresh 30 s after the last watch of a resource was opened", async () => {
   const { accessKeys, clock, stop } = await startCache({});
   expect([accessKeys.isFresh(), accessKeys.staleReasons()]).toEqual([true, []]);
   expect(accessKeys.watches()).toContainEqual({

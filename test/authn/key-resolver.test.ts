@@ -8,7 +8,7 @@ import type { RawObject } from "../support/fake-list-watch.ts";
 
 const config = { maximumKeyTtl: 0, namespace: "latchkey-system", prefixes: { user: "", team: "" } };
 
-/** A key that was asked for with another. */
+/** A key that was created with another key. */
 function parentKey(name: string, other: string): RawObject {
   return rawRequested(name, {
     metadata: {
@@ -31,7 +31,7 @@ async function lineage(name: string, keys: readonly RawObject[]) {
   ];
 }
 
-test("a key is seen with the keys that it was asked for with", async () => {
+test("a key is resolved with its ancestors", async () => {
   const keys = [parentKey("c", "b"), parentKey("b", "a"), rawRequested("a")];
   expect(await lineage("c", keys)).toEqual(["c", "b", "a"]);
   expect(await lineage("a", keys)).toEqual(["a"]);
@@ -39,7 +39,7 @@ test("a key is seen with the keys that it was asked for with", async () => {
   expect(await lineage("nobody", keys)).toEqual([]);
 });
 
-test("more generations than there ever should be end in a key that is gone", async () => {
+test("the parent of the eighth generation counts as deleted", async () => {
   const names = Array.from({ length: 12 }, (_, index) => `k${index}`);
   const keys = names.map((name, index) =>
     index === 0 ? rawRequested(name) : parentKey(name, `k${index - 1}`),

@@ -11,7 +11,7 @@ import { resolvedKeyWith } from "../support/review-fixture.ts";
 
 const failure = (code: KubeErrorCode): KubeError => new KubeError("x", { code, status: 0 });
 
-/** A recorder over one key, whose watch is the recorder's own answer. */
+/** A LastActivity with one key, which changes by its own writes and by `see`. */
 function recording({
   answers = [],
 }: { readonly answers?: readonly (KubeErrorCode | "ok")[] } = {}) {
@@ -61,7 +61,7 @@ function recording({
 }
 
 describe("the last use of a key", () => {
-  test("is written once for uses that come together, on the state that was seen", async () => {
+  test("is written once for uses in quick succession, with the observed resourceVersion", async () => {
     const seen = recording();
     seen.use();
     seen.use();
@@ -81,7 +81,7 @@ describe("the last use of a key", () => {
     await seen.end();
   });
 
-  test("is written again after a conflict, on what stands by then", async () => {
+  test("is retried after a conflict with the new resourceVersion", async () => {
     const seen = recording({ answers: ["Conflict"] });
     seen.use();
     await seen.clock.run(125);
@@ -96,7 +96,7 @@ describe("the last use of a key", () => {
     await seen.end();
   });
 
-  test("is not written when another replica was faster", async () => {
+  test("is not written if another replica wrote it first", async () => {
     const seen = recording({ answers: ["Conflict"] });
     seen.use();
     await seen.clock.run(125);
@@ -107,8 +107,8 @@ describe("the last use of a key", () => {
   });
 
   test.each<[string, "ServerError" | "NotFound"]>([
-    ["is tried again after a failure", "ServerError"],
-    ["is forgotten with its object", "NotFound"],
+    ["is retried after a failure", "ServerError"],
+    ["is discarded if the object does not exist", "NotFound"],
   ])("%s", async (_rule, code) => {
     const seen = recording({ answers: [code] });
     seen.use();
@@ -117,14 +117,14 @@ describe("the last use of a key", () => {
     await seen.end();
   });
 
-  test("is written at the end of the process", async () => {
+  test("is written at shutdown", async () => {
     const seen = recording();
     seen.use();
     await seen.end();
     expect(seen.patches).toHaveLength(1);
   });
 
-  test("that cannot be written at the end is told of, once and without a name", async () => {
+  test("is logged once and without a name if it cannot be written at shutdown", async () => {
     const seen = recording({ answers: ["Network"] });
     seen.use();
     await seen.end();
@@ -137,7 +137,7 @@ describe("the last use of a key", () => {
     ]);
   });
 
-  test("of a key that is gone is no use", async () => {
+  test("is discarded if the key was deleted", async () => {
     const seen = recording();
     seen.use();
     seen.forget();

@@ -51,7 +51,7 @@ const status = fc.record(
   { requiredKeys: [] },
 );
 
-test("a key is unpacked as it was packed", () => {
+test("decodeAccessKey is the inverse of encodeAccessKey", () => {
   fc.assert(
     fc.property(fc.record({ metadata, spec, status }, { requiredKeys: ["metadata"] }), (raw) => {
       const seen = accessKeyCacheEntry(JSON.parse(JSON.stringify(raw)));
@@ -60,7 +60,7 @@ test("a key is unpacked as it was packed", () => {
   );
 });
 
-test("what Latchkey writes takes half as much as the object", () => {
+test("encodeAccessKey halves the size of a key with the conditions of Latchkey", () => {
   const standing = {
     type: "Ready",
     status: "True",

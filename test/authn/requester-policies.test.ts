@@ -24,7 +24,10 @@ function storesOf(instants: Instants): readonly Store<Metadata>[] {
   });
 }
 
-/** A stamping policy and its binding, a stamping webhook, and what guards. */
+/**
+ * Stores of a requester-stamp policy and its binding, of a requester-stamp webhook, and of the
+ * guarding policies.
+ */
 function storesWith(policy: Instants, webhook: Instants, guarding: Instants): PolicyStores {
   return { stamping: [storesOf(policy), storesOf(webhook)], guarding: storesOf(guarding) };
 }
@@ -36,27 +39,31 @@ const [january, february, march] = [
 ];
 const none = [undefined] as const;
 
-describe("what makes a requester certain", () => {
+describe("the installation time of the requester policies", () => {
   test.each<[string, Parameters<typeof storesWith>, string | undefined]>([
-    ["stands since the youngest of it", [[january, february], none, [january, january]], february],
-    ["stands since the guards do", [[january, january], none, [january, march]], march],
+    ["is that of the newest object", [[january, february], none, [january, january]], february],
+    ["is that of the newest guarding policy", [[january, january], none, [january, march]], march],
+    ["is undefined while a binding is missing", [[january, undefined], none, [january]], undefined],
     [
-      "does not stand while a binding is missing",
-      [[january, undefined], none, [january]],
-      undefined,
-    ],
-    [
-      "does not stand while a guard is missing",
+      "is undefined while a guarding policy is missing",
       [[january, january], [january], [january, undefined]],
       undefined,
     ],
     [
-      "may be a webhook instead of a policy",
+      "is that of a webhook without a policy",
       [[undefined, undefined], [february], [january]],
       february,
     ],
-    ["is the elder of webhook and policy", [[march, march], [february], [january]], february],
-    ["does not stand without either", [[undefined, undefined], none, [january]], undefined],
+    [
+      "is that of the older of webhook and policy",
+      [[march, march], [february], [january]],
+      february,
+    ],
+    [
+      "is undefined without webhook and policy",
+      [[undefined, undefined], none, [january]],
+      undefined,
+    ],
   ])("%s", (_rule, stores, since) => {
     expect(observePolicies(storesWith(...stores))).toEqual(
       since === undefined ? undefined : { installedAt: Date.parse(since) },
@@ -64,7 +71,7 @@ describe("what makes a requester certain", () => {
   });
 });
 
-test("a stamp counts as far as they do", () => {
+test("requester annotations are trusted only with these policies", () => {
   const metadata = observedMetadata({ annotations: { [annotations.requester]: "alice" } });
   expect(observeRequester(metadata, storesWith([january, january], none, [january]))).toMatchObject(
     { kind: "known", name: "alice" },

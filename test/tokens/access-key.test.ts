@@ -19,27 +19,23 @@ describe("the digest of a key", () => {
   test.each([
     ["a plain key", "abc", ofAbc],
     ["its digest", `sha256:${ofAbc}`, ofAbc],
-    [
-      "its digest that is bound",
-      `sha256:${ofAbc.slice(0, 16)}.${ofAbc}`,
-      `${ofAbc.slice(0, 16)}.${ofAbc}`,
-    ],
+    ["its bound digest", `sha256:${ofAbc.slice(0, 16)}.${ofAbc}`, `${ofAbc.slice(0, 16)}.${ofAbc}`],
     ["an empty key", "", undefined],
     ["no key", undefined, undefined],
-  ])("is what is held of %s", (_rule, key, digest) => {
+  ])("replaces the key in the cache entry of %s", (_rule, key, digest) => {
     const slim = accessKeyCacheEntry({ metadata, spec: { key } });
     expect(slim.keyDigest).toBe(digest);
     expect(slim).not.toHaveProperty("key");
   });
 
-  test("that is bound is SHA-256 of the key, a newline and the subject", () => {
+  test("is SHA-256 of the key, a newline and the subject if it is bound", () => {
     // printf 'abc\nuser:alice' | sha256sum
     expect(digestBoundTo(new SecretText("abc"), "user:alice")).toBe(
       "bc14793895fbcbc22b5064c953c94dce6ecf6ca2f90b56de9fe2f32320e02f24",
     );
   });
 
-  test("of a digest as it would be presented is another one", () => {
+  test("differs from the presented text if that is a digest", () => {
     expect(digestOf(new SecretText(`sha256:${ofAbc}`))).not.toBe(ofAbc);
   });
 });

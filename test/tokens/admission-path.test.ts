@@ -5,7 +5,7 @@ import {
   newAdmissionSegment,
 } from "../../src/tokens/admission-path.ts";
 
-test("a segment is another one each time, and fits into a path", () => {
+test("newAdmissionSegment returns a new segment each time, which needs no escapes in a path", () => {
   const made = Array.from({ length: 100 }, newAdmissionSegment);
   expect([
     new Set(made).size,
@@ -21,7 +21,7 @@ test.each<[string, boolean]>([
   [`${"a".repeat(40)}/`, false],
   [`${"a".repeat(40)}%2f`, false],
   ["", false],
-])("%s is one: %s", (text, expected) => {
+])("isAdmissionSegment of %s is %s", (text, expected) => {
   expect(isAdmissionSegment(text)).toBe(expected);
 });
 
@@ -30,6 +30,6 @@ test.each<[string, string, boolean]>([
   ["abc", "abd", false],
   ["abc", "ab", false],
   ["", "abc", false],
-])("%s and %s are the same: %s", (one, other, expected) => {
+])("isSameSegment of %s and %s is %s", (one, other, expected) => {
   expect(isSameSegment(one, other)).toBe(expected);
 });

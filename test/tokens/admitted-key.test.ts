@@ -7,37 +7,41 @@ import { observedMetadata } from "../support/observed-objects.ts";
 const reveal = (key: SecretText | undefined): string | undefined => key && SecretText.reveal(key);
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-describe("a key that is missing", () => {
+describe("missingKey", () => {
   test.each<[string, object]>([
-    ["is made on a create", {}],
-    ["is made for an empty text, too", { spec: { key: "" } }],
-    ["is made for null, too", { spec: { key: null } }],
+    ["generates a key on a create", {}],
+    ["generates a key for an empty string", { spec: { key: "" } }],
+    ["generates a key for null", { spec: { key: null } }],
   ])("%s", (_rule, object) => {
     expect(reveal(missingKey(object, undefined))).toMatch(/^lk_/);
   });
 
-  test("is the stored one on an update", () => {
+  test("returns the stored key on an update", () => {
     expect(reveal(missingKey({ spec: {} }, { spec: { key: "stored" } }))).toBe("stored");
   });
 
   test.each<[string, object, object | undefined]>([
-    ["is not missing when it was sent", { spec: { key: "sent" } }, undefined],
-    ["is not made for a number", { spec: { key: 1234567890123456 } }, undefined],
-    ["is not made for a list, nor kept", { spec: { key: ["sent"] } }, { spec: { key: "stored" } }],
+    ["returns undefined if the request has a key", { spec: { key: "sent" } }, undefined],
+    ["returns undefined for a number", { spec: { key: 1234567890123456 } }, undefined],
     [
-      "is not replaced when another was sent",
+      "returns undefined for a list, also with a stored key",
+      { spec: { key: ["sent"] } },
+      { spec: { key: "stored" } },
+    ],
+    [
+      "returns undefined if an update has another key",
       { spec: { key: "sent" } },
       { spec: { key: "stored" } },
     ],
-    // An object that never had one was made while no webhook ran; whoever changes it now may not be
-    // whose key it would be.
-    ["is not made on an update", { spec: {} }, { spec: {} }],
+    // The object was created while no webhook ran. The user who updates it may not be the
+    // requester.
+    ["returns undefined on an update without a stored key", { spec: {} }, { spec: {} }],
   ])("%s", (_rule, object, stored) => {
     expect(missingKey(object, stored)).toBeUndefined();
   });
 });
 
-test("a key goes beside what was sent", () => {
+test("withKey keeps the other fields", () => {
   expect(withKey({ kind: "K", spec: { ttl: 1 } }, new SecretText("x"))).toEqual({
     kind: "K",
     spec: { ttl: 1, key: "x" },
@@ -45,7 +49,7 @@ test("a key goes beside what was sent", () => {
   expect(withKey({ kind: "K" }, new SecretText("x"))).toEqual({ kind: "K", spec: { key: "x" } });
 });
 
-describe("a key that is written", () => {
+describe("sentKey", () => {
   const bound = (key: string, subject: string): string =>
     `${digest(key).slice(0, 16)}.${digest(`${key}\n${subject}`)}`;
   const claim = (keyDigest: string | undefined, user: string) => ({
@@ -70,11 +74,11 @@ describe("a key that is written", () => {
       "bound-digest",
       bound("k", "user:alice"),
     ],
-  ])("is %s", (_rule, key, form, keyDigest) => {
+  ])("returns form and digest of a key that is %s", (_rule, key, form, keyDigest) => {
     expect(own(key)).toMatchObject({ form, keyDigest });
   });
 
-  test("may be none", () => {
+  test("returns undefined without a key", () => {
     expect([sentKey({ spec: {} }), sentKey({ spec: { key: "" } }), sentKey(undefined)]).toEqual([
       undefined,
       undefined,
@@ -90,7 +94,7 @@ describe("a key that is written", () => {
       true,
     ],
     [
-      "a plain key and its digest that is bound to another's user",
+      "a plain key and its digest bound to another user",
       "plain-key-of-alice",
       claim(bound("plain-key-of-alice", "user:bob"), "bob"),
       true,
@@ -101,9 +105,9 @@ describe("a key that is written", () => {
       claim(bound("plain-key-of-alice", "user:bob"), "eve"),
       false,
     ],
-    ["a digest and the same", `sha256:${digest("k")}`, claim(digest("k"), "bob"), true],
+    ["a digest and the same digest", `sha256:${digest("k")}`, claim(digest("k"), "bob"), true],
     [
-      "a bound digest and the same for the same user",
+      "a bound digest and the same digest for the same user",
       `sha256:${bound("k", "user:alice")}`,
       claim(bound("k", "user:alice"), "alice"),
       true,
@@ -115,13 +119,13 @@ describe("a key that is written", () => {
       false,
     ],
     [
-      "a digest and a bound one: nobody can tell",
+      "a digest and a bound digest, which cannot be compared",
       `sha256:${digest("k")}`,
       claim(bound("k", "user:alice"), "alice"),
       false,
     ],
     ["a plain key and no key", "plain-key-of-alice", claim(undefined, "alice"), false],
-  ])("is compared: %s", (_rule, key, other, isSame) => {
+  ])("compares %s", (_rule, key, other, isSame) => {
     expect(own(key)?.matches(other)).toBe(isSame);
   });
 });

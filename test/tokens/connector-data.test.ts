@@ -24,40 +24,40 @@ const withData = {
 };
 const clean = { metadata: { name: "k" }, spec: { user: "alice", identity: { email: "e" } } };
 
-describe("an object loses its connector data", () => {
+describe("withoutConnectorData", () => {
   test.each<[string, Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>]>([
-    ["of its spec, and nothing else", withData, clean],
+    ["removes only the connector data from the spec", withData, clean],
     [
-      "of what was last applied",
+      "removes the data from the last-applied-configuration annotation",
       { ...clean, metadata: { annotations: { [applied]: JSON.stringify(withData), a: "b" } } },
       { ...clean, metadata: { annotations: { [applied]: `${JSON.stringify(clean)}\n`, a: "b" } } },
     ],
     [
-      "with all that was last applied where that cannot be read",
+      "removes a last-applied-configuration annotation that is not JSON",
       { metadata: { annotations: { [applied]: '{"connectorData":' } } },
       { metadata: { annotations: {} } },
     ],
     [
-      "with all that was last applied where that is no object with a spec",
+      "removes a last-applied-configuration annotation that is not an object with a spec",
       { metadata: { annotations: { [applied]: '"connectorData canary"' } } },
       { metadata: { annotations: {} } },
     ],
     [
-      "and keeps what was last applied without it",
+      "keeps a last-applied-configuration annotation without the data",
       { metadata: { annotations: { [applied]: JSON.stringify(clean) } } },
       { metadata: { annotations: { [applied]: JSON.stringify(clean) } } },
     ],
     [
-      "and every claim that it was sent with",
+      "removes a reference from the request",
       { metadata: { annotations: { [annotations.connectorData]: "forged" } } },
       { metadata: { annotations: {} } },
     ],
-    ["or stays as it is without any", clean, clean],
+    ["does not change an object without connector data", clean, clean],
   ])("%s", (_rule, object, left) => {
     expect(withoutConnectorData(object, undefined)).toEqual(left);
   });
 
-  test("and gets the claim that it is told", () => {
+  test("sets the given reference", () => {
     const claim = newConnectorDataRef(data, key);
     expect(withoutConnectorData(withData, claim)).toEqual({
       ...clean,
@@ -69,7 +69,7 @@ describe("an object loses its connector data", () => {
   });
 });
 
-test("connector data is read in a coat, the empty text too, and nothing that is no text", () => {
+test("connectorDataIn returns a SecretText for every string, and undefined for other values", () => {
   expect(
     [
       withData,
@@ -80,7 +80,7 @@ test("connector data is read in a coat, the empty text too, and nothing that is 
   ).toEqual([false, true, undefined, undefined]);
 });
 
-test("a claim is known again by the same data and key alone", () => {
+test("isRefTo matches only the data, the HMAC key and the Secret of the reference", () => {
   const claim = newConnectorDataRef(data, key);
   const forgeries = [
     newConnectorDataRef(data, key),
@@ -95,7 +95,7 @@ test("a claim is known again by the same data and key alone", () => {
   expect(forgeries[0]?.secret).not.toBe(claim.secret);
 });
 
-test("the Secret holds the data verbatim, and what is printed of it does not", () => {
+test("connectorSecret contains the data unchanged, and does not print it", () => {
   const secret = connectorSecret(newConnectorDataRef(data, key), data, "latchkey-system");
   expect(JSON.parse(encodeBody(secret))).toMatchObject({
     metadata: {
@@ -108,7 +108,7 @@ test("the Secret holds the data verbatim, and what is printed of it does not", (
   expect(JSON.stringify(secret)).not.toContain(Buffer.from("canary-data").toString("base64"));
 });
 
-test("a Secret without a key is told by name", () => {
+test("parseConnectorKey throws an error that names the Secret if the key is too short", () => {
   expect(() => parseConnectorKey({ data: { key: "c2hvcnQ=" } })).toThrow(
     "Secret latchkey-connector-key must contain a key of 32 bytes; delete the Secret to generate a new key",
   );

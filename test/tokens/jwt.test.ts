@@ -40,12 +40,12 @@ describe("a minted token", async () => {
     expect((await verify(4599)).payload).toEqual(claims);
   });
 
-  test("says ES256, JWT and the key that signs", () => {
+  test("has a header with ES256, JWT and the kid of the signing key", () => {
     expect(decodeProtectedHeader(text)).toEqual({ alg: "ES256", typ: "JWT", kid });
     expect(kid).toBe(keys.signing.kid);
   });
 
-  test("is over at the instant of its end", async () => {
+  test("is rejected at its expiry time", async () => {
     await expect(verify(4600)).rejects.toThrow(`"exp" claim timestamp check failed`);
   });
 });

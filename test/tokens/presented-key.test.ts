@@ -13,36 +13,36 @@ import { observedMetadata } from "../support/observed-objects.ts";
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 const generated = (): string => SecretText.reveal(generateKey());
 
-describe("what is presented as a key", () => {
+describe("presentedKey", () => {
   test.each([
     "0123456789abcdef",
     "a".repeat(512),
     "user-chosen.key_with~all+signs/and=",
     "lk_of_my_own_making",
-  ])("%s may be one", (text) => {
+  ])("accepts %s", (text) => {
     expect(presentedKey(new SecretText(text))?.index).toBe(digest(text).slice(0, 16));
   });
 
   test.each([
-    ["an empty text", ""],
-    ["a short one", "0123456789abcde"],
-    ["a long one", "a".repeat(513)],
-    ["a digest, which a manifest may show to everybody,", `sha256:${digest("x")}`],
-    ["one with a space", "0123456789 abcdef"],
-    ["one with a line break", "0123456789abcdef\n"],
-    ["one with other letters", "0123456789abcdéf"],
-  ])("%s is malformed", (_rule, text) => {
+    ["an empty string", ""],
+    ["a text that is too short", "0123456789abcde"],
+    ["a text that is too long", "a".repeat(513)],
+    ["a digest, which a manifest may contain", `sha256:${digest("x")}`],
+    ["a text with a space", "0123456789 abcdef"],
+    ["a text with a line break", "0123456789abcdef\n"],
+    ["a text with a non-ASCII letter", "0123456789abcdéf"],
+  ])("returns undefined for %s", (_rule, text) => {
     expect(presentedKey(new SecretText(text))).toBeUndefined();
   });
 });
 
 describe("a generated key", () => {
-  test("has 256 random bits, a mark for scanners and a checksum", () => {
+  test("has 256 random bits, a prefix for secret scanners and a checksum", () => {
     expect(generated()).toMatch(/^lk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/);
     expect(new Set(Array.from({ length: 100 }, generated)).size).toBe(100);
   });
 
-  test("may be a key, and is malformed when any one character is another", () => {
+  test("is accepted, and is malformed if one character changes", () => {
     const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const key = generated();
     expect(presentedKey(new SecretText(key))).toBeDefined();
@@ -78,7 +78,7 @@ describe("a plain key", () => {
   test.each<[string, ReturnType<typeof claim>, boolean]>([
     ["its digest", claim(digest("k"), { user: "bob" }), true],
     [
-      "another digest of its index",
+      "another digest with the same index",
       claim(digest("k").slice(0, 16) + "0".repeat(48), { user: "bob" }),
       false,
     ],
@@ -91,23 +91,23 @@ describe("a plain key", () => {
     ],
     ["a digest bound to another user", claim(bound("k", "user:bob"), { user: "eve" }), false],
     [
-      "a digest bound to a user, of a team of that name",
+      "a digest bound to a user, in an object for a team of the same name",
       claim(bound("k", "user:bob"), { team: "bob" }),
       false,
     ],
-    ["a digest bound to nobody", claim(bound("k", ""), {}), false],
+    ["a digest bound to an empty subject", claim(bound("k", ""), {}), false],
     [
       "another key's digest, with the same bound part",
       claim(`${"0".repeat(16)}.${bound("k", "user:bob").slice(17)}`, { user: "bob" }),
       false,
     ],
-    ["no key", claim(undefined, { user: "bob" }), false],
-  ])("matches %s or not", (_rule, other, matches) => {
+    ["an object without a key", claim(undefined, { user: "bob" }), false],
+  ])("is compared with %s", (_rule, other, matches) => {
     expect(plainKey(new SecretText("k")).matches(other)).toBe(matches);
   });
 });
 
-test("digests are the same only when all of them is", () => {
+test("isSameDigest compares the whole digests", () => {
   expect([
     isSameDigest("ab", "ab"),
     isSameDigest("ab", "ac"),

@@ -27,7 +27,7 @@ const key = (state: string, changes: object = {}) => ({
 });
 const canary = "canary-of-the-secret";
 
-/** A manifest as the API server would send it back. */
+/** A manifest as the API server would return it. */
 function sent(manifest: object): object {
   const text = recordAt(manifest, "data")["keys.json"];
   return {
@@ -36,10 +36,10 @@ function sent(manifest: object): object {
   };
 }
 
-describe("the Secret of a first start", () => {
+describe("newSigningKeys", () => {
   const manifest = newSigningKeys({ namespace: "latchkey-system", now });
 
-  test("is an Opaque Secret with Latchkey's label and never shows its key", () => {
+  test("returns an Opaque Secret with Latchkey's label that never prints its key", () => {
     expect(manifest).toMatchObject({
       kind: "Secret",
       type: "Opaque",
@@ -54,14 +54,14 @@ describe("the Secret of a first start", () => {
     ).toMatch(/\[secret\].*\[secret\]/s);
   });
 
-  test("holds one key, which signs and is named by its thumbprint", async () => {
+  test("returns one key with state signing, whose kid is its thumbprint", async () => {
     const keys = parseSigningKeys(sent(manifest));
     expect(keys.keys).toEqual([keys.signing]);
     expect(keys.signing).toMatchObject({ state: "signing", createdAt });
     expect(keys.signing.kid).toBe(await calculateJwkThumbprint({ ...keys.signing.publicJwk }));
   });
 
-  test("is another one each time", () => {
+  test("generates a new key each time", () => {
     const kids = [1, 2].map(
       () => parseSigningKeys(sent(newSigningKeys({ namespace: "n", now }))).signing.kid,
     );
@@ -72,7 +72,7 @@ describe("the Secret of a first start", () => {
 describe("signing keys", () => {
   const seen = parseSigningKeys(secretWith(key("next"), key("signing"), key("retired")));
 
-  test("are all known and published, public members only", () => {
+  test("are all known, and published with their public members only", () => {
     expect(knownKids(seen).size).toBe(3);
     const published = publicJwks(seen).keys;
     expect(published.map(({ kid }) => kid)).toEqual(seen.keys.map(({ kid }) => kid));
@@ -80,7 +80,7 @@ describe("signing keys", () => {
       expect(Object.keys(jwk).sort()).toEqual(["alg", "crv", "kid", "kty", "use", "x", "y"]);
   });
 
-  test("never show their private part", () => {
+  test("never print their private part", () => {
     const { kid, privateJwk } = newEs256Jwk();
     const shown = parseSigningKeys(secretWith({ kid, privateJwk, state: "signing", createdAt }));
     expect(
@@ -92,18 +92,18 @@ describe("signing keys", () => {
 
   test.each<[string, unknown, string]>([
     ["no data", {}, "keys.json is missing"],
-    ["no JSON", secretOf(canary), "keys.json is not JSON"],
+    ["data that is not JSON", secretOf(canary), "keys.json is not JSON"],
     ["no keys", secretOf("[]"), "exactly one key with state signing"],
     [
-      "two keys that sign",
+      "two keys with state signing",
       secretWith(key("signing"), key("signing")),
       "exactly one key with state signing",
     ],
-    ["a key twice", secretWith(key("signing"), twin, twin), "contains a duplicate key"],
+    ["a duplicate key", secretWith(key("signing"), twin, twin), "contains a duplicate key"],
     ["an unknown state", secretWith(key(canary)), "key 0: state must be"],
     ["no state", secretWith({ ...newEs256Jwk(), createdAt }), "key 0: state must be"],
     [
-      "no time",
+      "an invalid createdAt",
       secretWith(key("signing", { createdAt: canary })),
       "key 0: createdAt must be an RFC 3339 time",
     ],
@@ -113,12 +113,12 @@ describe("signing keys", () => {
       "key 0: createdAt must be an RFC 3339 time",
     ],
     [
-      "another kid",
+      "a kid that is not the thumbprint",
       secretWith(key("signing", { kid: canary })),
       "key 0: kid must be the thumbprint",
     ],
     [
-      "another private key under a kid",
+      "a private key that does not match the kid",
       secretWith(key("signing", { privateJwk: newEs256Jwk().privateJwk })),
       "kid must be the thumbprint",
     ],
@@ -128,7 +128,7 @@ describe("signing keys", () => {
       "key 1: privateJwk must be a private P-256 key",
     ],
     [
-      "another kind of key",
+      "another type of key",
       secretWith(key("signing", { privateJwk: { kty: "RSA", d: canary } })),
       "must be a private P-256 key",
     ],
@@ -143,11 +143,11 @@ describe("signing keys", () => {
       "must be a private P-256 key",
     ],
     [
-      "a private part of no key",
+      "an invalid private part",
       secretWith(key("signing", { privateJwk: { kty: "EC", crv: "P-256", d: canary.repeat(9) } })),
       "must be a private P-256 key",
     ],
-  ])("with %s are refused, and the error shows nothing of them", (_rule, secret, problem) => {
+  ])("are rejected with %s, and the error does not quote them", (_rule, secret, problem) => {
     const error = expect.toSatisfy(
       (thrown: unknown) =>
         thrown instanceof SigningKeysError &&
@@ -167,7 +167,7 @@ describe("signing keys", () => {
 test.each([
   ["https://issuer", "https://issuer/openid/v1/jwks"],
   ["https://issuer/", "https://issuer/openid/v1/jwks"],
-])("the discovery document of %s names %s", (issuer, jwks) => {
+])("openidConfiguration of %s has the jwks_uri %s", (issuer, jwks) => {
   expect(openidConfiguration(issuer)).toMatchObject({
     issuer,
     jwks_uri: jwks,

@@ -28,7 +28,7 @@ describe("new certificates", () => {
   let made: WebhookCertificates;
   beforeAll(async () => void (made = await newWebhookCertificates(terms)));
 
-  test("are signed by an authority that may sign nothing but them", () => {
+  test("are signed by the CA, and are not CAs", () => {
     const ca = read(made.ca.certificate);
     expect(ca.ca).toBe(true);
     for (const { certificate } of [made.serving, made.client]) {
@@ -38,17 +38,17 @@ describe("new certificates", () => {
     }
   });
 
-  test("stand for the names of the webhook, and for kube-apiserver", () => {
+  test("have the DNS names of the webhook, and the common name of kube-apiserver", () => {
     expect(read(made.serving.certificate).subjectAltName).toBe("DNS:w.ns.svc, DNS:w.ns");
     expect(read(made.client.certificate).subject).toBe("CN=latchkey:kube-apiserver");
   });
 
-  test("serve one purpose each", () => {
+  test("have one extended key usage each", () => {
     expect(read(made.serving.certificate).keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
     expect(read(made.client.certificate).keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
   });
 
-  test("live for a year, their authority for ten", () => {
+  test("are valid for one year, and the CA for ten", () => {
     const { ca, serving, client } = made.validities;
     expect([ca.endsAt, serving.endsAt, client.endsAt]).toEqual([
       now + 10 * year,
@@ -57,18 +57,18 @@ describe("new certificates", () => {
     ]);
   });
 
-  test("come back from their Secret as they were", () => {
+  test("are parsed unchanged from their Secret", () => {
     expect(tlsOf(parseWebhookCertificates(asSent(made)))).toEqual(tlsOf(made));
     expect(parseWebhookCertificates(asSent(made)).validities).toEqual(made.validities);
   });
 
-  test("are never printed with their private keys", () => {
+  test("never print their private keys", () => {
     expect(`${inspect(made, { depth: 9, showHidden: true })}${JSON.stringify(made)}`).not.toMatch(
       /PRIVATE|[A-Za-z0-9+/]{40,}\n-----END PRIVATE/,
     );
   });
 
-  test("leave out what is not due when they are renewed", async () => {
+  test("keep the certificates that are not renewed", async () => {
     const renewed = await renewCertificates({
       ca: made.ca,
       names: ["serving"],
@@ -82,7 +82,7 @@ describe("new certificates", () => {
     );
   });
 
-  test("keep trust in what the authority before has signed, and in that alone", async () => {
+  test("keep only the previous CA in the bundle", async () => {
     const second = await newWebhookCertificates({ ...terms, now: now + 7 * year }, made);
     expect([
       countOf(second.ca.certificate),
@@ -99,10 +99,10 @@ describe("new certificates", () => {
   });
 });
 
-describe("a renewed authority", () => {
+describe("a new CA", () => {
   const long = 7 * year;
 
-  test("is not what kube-apiserver has to trust yet: the former one signs what is served once more", async () => {
+  test("leaves the serving certificate to the former CA, which kube-apiserver still trusts", async () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + long }, made);
     expect(read(second.serving.certificate).verify(read(made.ca.certificate).publicKey)).toBe(true);
@@ -118,7 +118,7 @@ describe("a renewed authority", () => {
     ]);
   });
 
-  test("signs what is served where the former one ends sooner", async () => {
+  test("signs the serving certificate if the former CA expires too early", async () => {
     const made = await newWebhookCertificates(terms);
     const second = await newWebhookCertificates({ ...terms, now: now + 9.5 * year }, made);
     expect(read(second.serving.certificate).verify(read(second.ca.certificate).publicKey)).toBe(
@@ -127,9 +127,9 @@ describe("a renewed authority", () => {
   });
 });
 
-describe("what is no certificate", () => {
+describe("an invalid certificate", () => {
   test.each(["", "garbage", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])(
-    "has no fingerprint and no CA: %j",
+    "has no fingerprint and no signature of the CA: %j",
     async (pem) => {
       expect([caFingerprints(pem), isSignedBy(pem, await newWebhookCertificates(terms))]).toEqual([
         [],
@@ -139,11 +139,11 @@ describe("what is no certificate", () => {
   );
 });
 
-describe("a Secret that cannot be used is an error that shows nothing of it", () => {
+describe("parseWebhookCertificates throws an error that does not quote the Secret", () => {
   test.each<[string, Record<string, string>, string]>([
     ["without data", {}, "data key ca.crt is missing"],
     [
-      "with something else",
+      "with data that is not a certificate",
       Object.fromEntries(
         ["ca.crt", "ca.key", "tls.crt", "tls.key", "client.crt", "client.key"].map((file) => [
           file,
