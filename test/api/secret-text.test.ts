@@ -25,7 +25,7 @@ test("reveal returns the value", () => {
   expect(SecretText.reveal(secret)).toBe(canary);
 });
 
-describe("a SecretText reports, without its value,", () => {
+describe("a SecretText reports without its value", () => {
   test("whether it is empty", () => {
     expect([secret.isEmpty, new SecretText("").isEmpty]).toEqual([false, true]);
   });

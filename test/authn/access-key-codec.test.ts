@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { accessKeyCodec } from "../../src/authn/access-key-codec.ts";
 import { observedMetadata } from "../support/observed-objects.ts";
 
-test("decodes what it encoded, including uid and resourceVersion", () => {
+test("accessKeyCodec decodes what it encoded, including uid and resourceVersion", () => {
   const value = {
     metadata: observedMetadata(),
     spec: {

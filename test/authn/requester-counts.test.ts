@@ -6,7 +6,7 @@ import { observedMetadata } from "../support/observed-objects.ts";
 const of = (requester: string) =>
   observedMetadata({ annotations: { [annotations.requester]: requester } });
 
-test("counts objects by requester through creation, update and deletion", () => {
+test("RequesterCounts counts objects by requester through creation, update and deletion", () => {
   const counts = new RequesterCounts();
   counts.note(undefined, of("alice"));
   counts.note(undefined, of("alice"));

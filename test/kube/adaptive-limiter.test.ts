@@ -3,8 +3,8 @@ import { AdaptiveLimiter } from "../../src/kube/adaptive-limiter.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
 /**
- * Visitors that stay inside until they leave; one that leaves with a number asks everybody to wait
- * so many milliseconds.
+ * Calls that run until they leave; one that leaves with a number has that Retry-After in
+ * milliseconds.
  */
 function visitors(limit: number, count: number) {
   const clock = new TestClock();
@@ -39,7 +39,7 @@ function visitors(limit: number, count: number) {
   };
 }
 
-test("at most so many are inside, and the others follow in the order they came", async () => {
+test("runs at most `limit` calls, and the others in FIFO order", async () => {
   const { inside, leave, visits } = visitors(2, 5);
   await settled();
   expect(inside).toEqual([0, 1]);
@@ -50,7 +50,7 @@ test("at most so many are inside, and the others follow in the order they came",
   expect(inside).toEqual([0, 1, 2, 3, 4]);
 });
 
-test("whoever fails makes room, too", async () => {
+test("starts the next call after a failure", async () => {
   const { inside, leave, visits, fail } = visitors(1, 2);
   await settled();
   fail(0, new Error("no"));
@@ -61,7 +61,7 @@ test("whoever fails makes room, too", async () => {
   await visits[1];
 });
 
-test("half as many are let in once somebody is asked to wait", async () => {
+test("halves the limit after a Retry-After", async () => {
   const { inside, leave, limits } = visitors(8, 12);
   await settled();
   await leave(0, 1_000);
@@ -71,14 +71,14 @@ test("half as many are let in once somebody is asked to wait", async () => {
   expect([limits, inside.length]).toEqual([[4], 9]);
 });
 
-test("what was inside at the cut asks in vain for another one", async () => {
+test("decreases the limit once for calls that started before the decrease", async () => {
   const { leave, limits } = visitors(8, 8);
   await settled();
   for (let visitor = 0; visitor < 8; visitor += 1) await leave(visitor, 1_000);
   expect(limits).toEqual([4]);
 });
 
-test("as many good results as may be inside make room for one more, up to the limit", async () => {
+test("raises the limit by one after as many successes as it permits calls, up to the maximum", async () => {
   const { leave, limits } = visitors(4, 40);
   await settled();
   await leave(0, 1_000);
@@ -86,7 +86,7 @@ test("as many good results as may be inside make room for one more, up to the li
   expect(limits).toEqual([2, 3, 4]);
 });
 
-test("a single one that is asked to wait closes the gate for that time", async () => {
+test("pauses all calls for a Retry-After at a limit of 1", async () => {
   const { clock, inside, leave } = visitors(1, 3);
   await settled();
   await leave(0, 3_000);

@@ -5,7 +5,7 @@ import { settled } from "../support/test-clock.ts";
 const kilobytes = 1024;
 const limit = 1000 * kilobytes;
 
-/** Requests of these sizes, in kilobytes, all sent at once; each is inside until it leaves. */
+/** Requests of these sizes in kilobytes, all sent at once; each runs until it leaves. */
 function requests(sizes: readonly number[]) {
   const budget = new BodyLimiter(limit);
   const inside: number[] = [];
@@ -24,7 +24,7 @@ function requests(sizes: readonly number[]) {
   return { budget, inside, leave, ended };
 }
 
-test("big requests are inside as long as the budget holds them, and the others follow in the order they came", async () => {
+test("starts large requests in FIFO order as soon as they fit into the limit", async () => {
   const { inside, leave, ended } = requests([400, 400, 400, 100, 400]);
   await settled();
   expect(inside).toEqual([0, 1]);
@@ -36,13 +36,13 @@ test("big requests are inside as long as the budget holds them, and the others f
   await Promise.all(ended);
 });
 
-test("what fills the budget to the byte is inside", async () => {
+test("starts a request that fills the limit exactly", async () => {
   const { inside } = requests([600, 400, 65]);
   await settled();
   expect(inside).toEqual([0, 1]);
 });
 
-test("a small one does not wait behind big ones, and counts", async () => {
+test("starts a small request at once, and counts its bytes", async () => {
   const { budget, inside, leave } = requests([900, 900, 64]);
   await settled();
   expect(inside).toEqual([0, 2]);
@@ -54,7 +54,7 @@ test("a small one does not wait behind big ones, and counts", async () => {
   await waits;
 });
 
-test("one that is bigger than the budget is alone among the big ones, whatever the small ones", async () => {
+test("starts a request above the limit when no other large request is running", async () => {
   const { inside, leave } = requests([64, 100, 5000, 100]);
   await settled();
   expect(inside).toEqual([0, 1]);
@@ -64,7 +64,7 @@ test("one that is bigger than the budget is alone among the big ones, whatever t
   expect(inside).toEqual([0, 1, 2, 3]);
 });
 
-test("whoever fails makes room, too", async () => {
+test("starts the next request after a failure", async () => {
   const { inside, leave, ended } = requests([900, 900]);
   await settled();
   const results = Promise.allSettled(ended);

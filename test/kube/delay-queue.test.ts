@@ -15,13 +15,13 @@ function makeDelays() {
 }
 
 describe("a key that waits", () => {
-  test("waits once, whatever earlier and later instants it is given", () => {
+  test("is queued once, whatever times are set", () => {
     const { delays } = makeDelays();
     for (const at of [3000, 1000, 2000, 500]) delays.set("a", at);
     expect(delays.size).toBe(1);
   });
 
-  test("and is forgotten leaves nothing behind, not even a timer", () => {
+  test("leaves no timer when it is removed", () => {
     const { delays, clock, woken } = makeDelays();
     delays.set("a", 1000);
     delays.delete("a");
@@ -30,7 +30,7 @@ describe("a key that waits", () => {
     expect(woken).toEqual([]);
   });
 
-  test("does not mind that one who does not is forgotten", () => {
+  test("is not affected by the removal of another key", () => {
     const { delays, clock, woken } = makeDelays();
     delays.set("a", 1000);
     delays.delete("b");
@@ -39,7 +39,7 @@ describe("a key that waits", () => {
   });
 });
 
-test("after any history, keys come at their instants, in order, and no other waits", () => {
+test("keys are woken at their times and in order after any sequence of calls", () => {
   const key = fc.constantFrom("a", "b", "c", "d", "e", "f", "g", "h");
   const step = fc.oneof(
     fc.record({ key, at: fc.integer({ min: 1, max: 1000 }) }),

@@ -46,7 +46,7 @@ const apps = {
   ],
 };
 
-/** Discovery over documents that a test changes; the webhook's tests ask a real API server. */
+/** Discovery over documents that a test changes; the tests of the webhook use a real API server. */
 function served({ fails = false } = {}) {
   const documents = new Map<string, object>([
     ["/api", core],
@@ -74,24 +74,24 @@ function served({ fails = false } = {}) {
   };
 }
 
-describe("a kind", () => {
+describe("kindOf", () => {
   test.each<[string, string, string, unknown]>([
     [
-      "of the core group",
+      "returns a kind of the core group",
       "v1",
       "Namespace",
       { group: "", plural: "namespaces", namespaced: false },
     ],
     [
-      "of another group",
+      "returns a kind of another group",
       "apps/v1",
       "Deployment",
       { group: "apps", plural: "deployments", namespaced: true },
     ],
-    ["that is not served", "apps/v1", "Nothing", undefined],
-    ["of a version that is not served", "apps/v9", "Deployment", undefined],
-    ["of a group that is not served", "nowhere/v1", "Nothing", undefined],
-    ["of the name of what every object has", "v1", "constructor", undefined],
+    ["returns undefined for a kind that is not served", "apps/v1", "Nothing", undefined],
+    ["returns undefined for a version that is not served", "apps/v9", "Deployment", undefined],
+    ["returns undefined for a group that is not served", "nowhere/v1", "Nothing", undefined],
+    ["returns undefined for the name of an inherited property", "v1", "constructor", undefined],
   ])("%s", async (_what, version, kind, expected) => {
     expect(await served().discovery.kindOf(version, kind)).toEqual(expected);
   });
@@ -110,15 +110,15 @@ describe("a kind", () => {
     ".",
     "..",
     "a/..",
-  ])("of the apiVersion %j is asked of nobody", async (version) => {
+  ])("returns undefined for the invalid apiVersion %j without a request", async (version) => {
     const { discovery, asked } = served();
     expect(await discovery.kindOf(version, "Deployment")).toBeUndefined();
     expect(asked).toEqual([]);
   });
 });
 
-describe("a resource", () => {
-  test("in namespaces, in none, and one that is not served", async () => {
+describe("find", () => {
+  test("returns Namespaced, Cluster or Unknown", async () => {
     const { discovery } = served();
     const found = [
       ["", "secrets"],
@@ -136,7 +136,7 @@ describe("a resource", () => {
     ]);
   });
 
-  test("that is known is known at once, and asks nothing", async () => {
+  test("returns a cached resource without a request", async () => {
     const { discovery, asked } = served();
     expect(discovery.known("", "secrets")).toBeUndefined();
     await discovery.find("", "secrets");
@@ -149,7 +149,7 @@ describe("a resource", () => {
     expect(asked).toEqual(["/api aggregated", "/apis aggregated"]);
   });
 
-  test("of which the versions disagree is in namespaces", async () => {
+  test("returns Namespaced if the versions of a resource differ", async () => {
     const { discovery, documents } = served();
     documents.set("/apis", list(things));
     expect(await discovery.find("things.example", "things")).toBe("Namespaced");
@@ -158,7 +158,7 @@ describe("a resource", () => {
     });
   });
 
-  test("that is served since a moment ago is found by one refresh, a second after the last", async () => {
+  test("returns a new resource after one refresh, a second after the last one", async () => {
     const { discovery, documents, clock, asked } = served();
     await discovery.find("", "secrets");
     documents.set("/apis", list(apps, things));
@@ -170,7 +170,7 @@ describe("a resource", () => {
     expect(asked).toHaveLength(4);
   });
 
-  test("that is asked for a thousand times costs one refresh a second", async () => {
+  test("refreshes once a second for a thousand unknown resources", async () => {
     const { discovery, clock, asked } = served();
     await discovery.find("", "secrets");
     const found = Array.from({ length: 1000 }, (_, index) => discovery.find(`g${index}`, "x"));
@@ -179,7 +179,7 @@ describe("a resource", () => {
     expect(asked).toHaveLength(4);
   });
 
-  test("is not answered from a document that was being read before it was asked for", async () => {
+  test("does not use a response that was requested before the call", async () => {
     const { discovery, documents, clock, asked, standing } = served();
     let open = (): void => {};
     standing.gate = new Promise((resolve) => (open = resolve));
@@ -193,7 +193,7 @@ describe("a resource", () => {
     expect([await second, asked.length]).toEqual(["Namespaced", 4]);
   });
 
-  test("is no longer known when it is no longer served", async () => {
+  test("removes a resource that is no longer served from the cache", async () => {
     const { discovery, documents, clock } = served();
     await discovery.find("apps", "deployments");
     documents.set("/apis", list());
@@ -207,16 +207,16 @@ describe("a resource", () => {
 test.each<[string, (documents: Map<string, object>, standing: { fails: boolean }) => unknown]>([
   ["an API server that fails", (_documents, standing) => (standing.fails = true)],
   [
-    "an answer in another form",
+    "a response in another format",
     (documents) => documents.set("/apis", { kind: "APIGroupList", groups: [] }),
   ],
-])("%s is no answer", async (_what, spoil) => {
+])("find rejects for %s", async (_what, spoil) => {
   const { discovery, documents, standing } = served();
   spoil(documents, standing);
   await expect(discovery.find("", "nothing")).rejects.toThrow(KubeError);
 });
 
-test("the document is read at the start, after a failure again, and once an hour", async () => {
+test("run refreshes the cache at the start, after a failure and once an hour", async () => {
   const { discovery, clock, asked, standing, lines } = served({ fails: true });
   const end = new AbortController();
   const running = discovery.run(end.signal);

@@ -5,8 +5,8 @@ import { bodySize, encodeBody, redact } from "../../src/kube/encode.ts";
 
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64");
 
-describe("a body", () => {
-  test("has its secrets in clear, at any depth, and the rest as JSON.stringify has it", () => {
+describe("encodeBody", () => {
+  test("reveals SecretTexts at any depth, and encodes the rest like JSON.stringify", () => {
     const body = {
       a: new SecretText("one"),
       b: [{ c: new SecretText('two"\n') }, new SecretText("")],
@@ -22,11 +22,11 @@ describe("a body", () => {
     });
   });
 
-  test("may be a secret itself", () => {
+  test("encodes a SecretText", () => {
     expect(encodeBody(new SecretText("one"))).toBe('"one"');
   });
 
-  test("has a size that is known before it is encoded: what secrets and texts take, and a little for each field", () => {
+  test("has the size that bodySize estimates", () => {
     for (const body of [
       null,
       1,
@@ -39,19 +39,19 @@ describe("a body", () => {
     }
   });
 
-  test("shows nothing when anything else writes it", () => {
+  test("differs from JSON.stringify, which reveals nothing", () => {
     expect(JSON.stringify({ a: new SecretText("one") })).toBe('{"a":"[secret]"}');
   });
 });
 
-describe("a text about a body", () => {
+describe("redact", () => {
   const secrets = fc.string({
     minLength: 3,
     maxLength: 20,
     unit: fc.constantFrom("Q", "W", "7", "ü", "\n", '"', "\\", "$", "&"),
   });
 
-  test("holds no secret of it: plain, in base64, decoded or quoted", () => {
+  test("removes every secret: plain, in base64, decoded or quoted", () => {
     fc.assert(
       fc.property(
         fc.array(secrets, { minLength: 1, maxLength: 4 }),
@@ -78,7 +78,7 @@ describe("a text about a body", () => {
     );
   });
 
-  test("holds no secret of it, whatever stands around", () => {
+  test("removes every secret, whatever the text around it", () => {
     const any = fc.string({ maxLength: 12, unit: fc.constantFrom("Q", "W", "ü", '"') });
     fc.assert(
       fc.property(any, secrets, any, (before, secret, after) => {
@@ -91,22 +91,22 @@ describe("a text about a body", () => {
     );
   });
 
-  test("is left out where it is as long as a body", () => {
+  test("replaces a text that is as long as a body", () => {
     expect(redact("visible".repeat(2_000), { a: new SecretText("x") })).toBe(
       "[a message of 14000 characters]",
     );
   });
 
   test.for<[string, unknown, string]>([
-    ["stays where the body has no secret", { a: "visible" }, "visible is bad"],
-    ["stays where there is no body", undefined, "visible is bad"],
+    ["keeps a text if the body has no secret", { a: "visible" }, "visible is bad"],
+    ["keeps a text if there is no body", undefined, "visible is bad"],
     [
-      "stays where a secret is too short to tell from words",
+      "keeps a text if a secret is too short to distinguish it from words",
       { a: new SecretText("is") },
       "visible is bad",
     ],
     [
-      "loses the longest secret first",
+      "replaces the longest secret first",
       { a: new SecretText("visible"), b: new SecretText("visible is") },
       "[secret] bad",
     ],

@@ -47,7 +47,7 @@ async function told(...changes: Partial<Event<string>>[]): Promise<Manifest[]> {
   return events;
 }
 
-test("an Event has every field that events.k8s.io/v1 asks for", async () => {
+test("an Event has every field that events.k8s.io/v1 requires", async () => {
   const [event] = await told({});
   expect(event).toEqual({
     apiVersion: "events.k8s.io/v1",
@@ -70,7 +70,7 @@ test("an Event has every field that events.k8s.io/v1 asks for", async () => {
   });
 });
 
-test("an Event of a cluster-scoped object is in default", async () => {
+test("an Event of a cluster-scoped object is in the namespace default", async () => {
   const [event] = await told({
     resource: resources.ownedAccessKeys,
     subject: { name: "ci", uid: "uid-2" },
@@ -84,7 +84,7 @@ test("an Event of a cluster-scoped object is in default", async () => {
   });
 });
 
-test("an Event points at its object and takes nothing else of its metadata along", async () => {
+test("an Event refers to its object by namespace, name and uid only", async () => {
   const subject = { ...notice.subject, resourceVersion: "7", labels: { team: "a" } };
   const [event] = await told({ subject });
   expect(event?.["regarding"]).toEqual({
@@ -94,23 +94,19 @@ test("an Event points at its object and takes nothing else of its metadata along
   });
 });
 
-describe("the name", () => {
+describe("the name of an Event", () => {
   test.for<[string, Partial<Event<string>>, boolean]>([
-    ["is the same for the same telling in other words", { note: "other words" }, true],
+    ["is the same with another note", { note: "other words" }, true],
     ["differs by reason", { reason: "Failed" }, false],
     ["differs by deduplicationKey", { deduplicationKey: "2" }, false],
     ["differs by uid", { subject: { ...notice.subject, uid: "uid-9" } }, false],
-    [
-      "does not mix up reason and deduplicationKey",
-      { reason: "Conflict1", deduplicationKey: "" },
-      false,
-    ],
+    ["separates reason and deduplicationKey", { reason: "Conflict1", deduplicationKey: "" }, false],
   ])("%s", async ([, change, same]) => {
     const [first, second] = await told({}, change);
     expect(first?.metadata.name === second?.metadata.name).toBe(same);
   });
 
-  test("is a valid name also for the longest of objects", async () => {
+  test("is valid for an object with a name of maximum length", async () => {
     const [event] = await told({
       subject: { ...notice.subject, name: `${"a".repeat(219)}.${"b".repeat(33)}` },
     });
@@ -118,7 +114,7 @@ describe("the name", () => {
   });
 });
 
-test("a note is cut to 1,024 bytes between two characters", async () => {
+test("a note is truncated to 1,024 bytes at a character boundary", async () => {
   const events = await told(
     { note: "ä".repeat(600) },
     { note: "x".repeat(1024), deduplicationKey: "2" },
@@ -129,12 +125,12 @@ test("a note is cut to 1,024 bytes between two characters", async () => {
   for (const note of notes) expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1024);
 });
 
-describe("no failure is thrown", () => {
+describe("a failure is not thrown", () => {
   test.for<[KubeErrorCode, number]>([
     ["AlreadyExists", 0],
     ["Forbidden", 1],
     ["Network", 1],
-  ])("%s gives %i warnings", async ([code, warnings]) => {
+  ])("%s logs %i warnings", async ([code, warnings]) => {
     const { log, recorder: teller } = recorder(new KubeError("canary", { code, status: 0 }));
     await teller.record(notice);
     expect(log.lines).toHaveLength(warnings);
@@ -148,8 +144,8 @@ describe("no failure is thrown", () => {
   });
 });
 
-describe("an object has a budget", () => {
-  test("of 25 Events, then one in five minutes; others have their own", async () => {
+describe("the budget of an object", () => {
+  test("is 25 Events, then one in five minutes, independent of other objects", async () => {
     const { events, clock, recorder: teller } = recorder();
     const tell = async (times: number, uid: string): Promise<number> => {
       const before = events.length;
@@ -171,7 +167,7 @@ describe("an object has a budget", () => {
     expect(await tell(30, "a")).toBe(25);
   });
 
-  test("that is forgotten for the object seen longest ago, after 4,096 others", async () => {
+  test("is evicted with more than 4,096 objects, starting with the least recently used", async () => {
     const { events, recorder: teller } = recorder();
     const tell = (uid: string, deduplicationKey: string): Promise<void> =>
       teller.record({ ...notice, subject: { ...notice.subject, uid }, deduplicationKey });

@@ -15,7 +15,7 @@ function setup({ heardAt = -Infinity } = {}) {
   };
 }
 
-test("a write of which the watch tells in time is not missed", async () => {
+test("a write is not missing if its event arrives in time", async () => {
   const { echoes, clock, missing } = setup();
   echoes.expect("a", "8");
   await clock.run(1_999);
@@ -24,7 +24,7 @@ test("a write of which the watch tells in time is not missed", async () => {
   expect([missing, clock.pending]).toEqual([[], 0]);
 });
 
-test("the oldest write that is missing stands for those after it, and the newest is missed next", async () => {
+test("the oldest of several missing writes is reported, and the newest after it", async () => {
   const { echoes, clock, missing } = setup();
   for (const [key, version] of [
     ["a", "8"],
@@ -38,7 +38,7 @@ test("the oldest write that is missing stands for those after it, and the newest
   expect([missing, clock.pending]).toEqual([["a", "c"], 0]);
 });
 
-test("a watch that has told of the oldest is waited for because of the newest", async () => {
+test("the newest write has its own timeout after the event of the oldest has arrived", async () => {
   const { echoes, clock, missing } = setup();
   echoes.expect("a", "8");
   await clock.run(1_000);
@@ -50,7 +50,7 @@ test("a watch that has told of the oldest is waited for because of the newest", 
   expect(missing).toEqual(["b"]);
 });
 
-test("a watch that tells of other things is behind, and nothing is missed", async () => {
+test("a write is not missing while the watch delivers other events", async () => {
   const { echoes, clock, missing } = setup({ heardAt: 1_900 });
   echoes.expect("a", "8");
   await clock.run(2_000);
@@ -59,7 +59,7 @@ test("a watch that tells of other things is behind, and nothing is missed", asyn
   expect(missing).toEqual(["a"]);
 });
 
-test("nothing is expected after the end", async () => {
+test("stop discards expected events and their timer", async () => {
   const { echoes, clock, missing } = setup();
   echoes.expect("a", "8");
   echoes.stop();

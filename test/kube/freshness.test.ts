@@ -23,7 +23,7 @@ test.each<[string, WatchState, string | undefined]>([
     "pods not synced yet",
   ],
   [
-    "that was never listed, whatever was answered",
+    "that was never listed, even with an open watch",
     { isSynced: false, openedAt: now, freshForMs },
     "pods not synced yet",
   ],
@@ -32,30 +32,30 @@ test.each<[string, WatchState, string | undefined]>([
     { isSynced: true, openedAt: undefined, freshForMs },
     "pods: no watch response from the API server; check the connection",
   ],
-  ["whose watch was answered now", { isSynced: true, openedAt: now, freshForMs }, undefined],
+  ["whose watch was opened now", { isSynced: true, openedAt: now, freshForMs }, undefined],
   [
-    "whose watch was answered a moment less than 30 s ago",
+    "whose watch was opened a moment less than 30 s ago",
     { isSynced: true, openedAt: now - 29_999, freshForMs },
     undefined,
   ],
   [
-    "whose watch was answered 30 s ago",
+    "whose watch was opened 30 s ago",
     { isSynced: true, openedAt: now - 30_000, freshForMs },
     "pods: no watch response from the API server for 30 s; check the connection",
   ],
   [
-    "of a process that stood still for an hour",
+    "of a process that was suspended for an hour",
     { isSynced: true, openedAt: now - 3_600_000, freshForMs },
     "pods: no watch response from the API server for 3600 s; check the connection",
   ],
-])("a kind %s", (_rule, state, because) => {
+])("reports the freshness of a resource %s", (_rule, state, because) => {
   expect([isFresh(state, now), staleReason("pods", state, now)]).toEqual([
     because === undefined,
     because,
   ]);
 });
 
-test("what is proven at an instant was proven at every earlier one since the watch was answered", () => {
+test("a store that is fresh at a time was fresh at every earlier time since the watch was opened", () => {
   fc.assert(
     fc.property(fc.nat(), fc.nat(), fc.nat(), (openedAt, elapsed, share) => {
       const earlier = openedAt + Math.floor(elapsed * ((share % 100) / 100));
@@ -66,17 +66,17 @@ test("what is proven at an instant was proven at every earlier one since the wat
 });
 
 test.for([provingWatchTimes, relaxedWatchTimes])(
-  "a watch is given up, and opened anew, before its proof ends",
+  "a dead watch is reopened before the store is stale",
   ({ watchSeconds, openMs, freshForMs: forMs }) => {
     expect(watchSeconds.most * 1000 + watchGraceMs + openMs).toBeLessThanOrEqual(forMs);
   },
 );
 
-test("a connection that died without a word is found out within 45 s", () => {
+test("controllers detect a dead connection within 45 s", () => {
   expect(relaxedWatchTimes.watchSeconds.most * 1000 + watchGraceMs).toBeLessThanOrEqual(45_000);
 });
 
-test("the oldest watch of a kind tells its age, by the wall clock", () => {
+test("watchReadings returns the oldest watch of each resource, by the wall clock", () => {
   const clock = { now: () => 1_000_000, monotonic: () => 50_000 };
   const informer = (openedAt: number | undefined, resource: Resource = resources.secrets) => ({
     resource,
@@ -93,7 +93,7 @@ test("the oldest watch of a kind tells its age, by the wall clock", () => {
   ]);
 });
 
-test("who waits for proof is let go when every kind has it, or when told to stop", async () => {
+test("untilFresh resolves when every store is fresh, or when the signal aborts", async () => {
   const [clock, stop] = [new TestClock(), new AbortController()];
   const proven = { watchState: { isSynced: true, openedAt: clock.monotonic(), freshForMs } };
   const late = { watchState: { isSynced: false, openedAt: clock.monotonic(), freshForMs } };

@@ -22,7 +22,7 @@ function client(answer: ApiResponse, sizeOf?: SizeOf) {
   return { calls, client: createClient(transport, "tester", sizeOf) };
 }
 
-describe("a call", () => {
+describe("a request", () => {
   test.for<[string, (client: Client) => Promise<unknown>, ApiRequest]>([
     [
       "get reads one object",
@@ -30,7 +30,7 @@ describe("a call", () => {
       { method: "GET", path: `${base}/one`, responseBytes: 0 },
     ],
     [
-      "getMetadata reads its metadata alone",
+      "getMetadata reads only the metadata",
       (to) => to.getMetadata(resources.secrets, ref),
       {
         method: "GET",
@@ -44,7 +44,7 @@ describe("a call", () => {
       { method: "POST", path: `${base}?${writing}`, body: object },
     ],
     [
-      "replace puts the object with what it was decided on",
+      "replace puts the object with its resourceVersion",
       (to) => to.replace(resources.secrets, object),
       { method: "PUT", path: `${base}/one?${writing}`, body: object },
     ],
@@ -75,7 +75,7 @@ describe("a call", () => {
       },
     ],
     [
-      "delete names what it was decided on",
+      "delete sends its preconditions",
       (to) => to.delete(resources.secrets, ref, { uid: "u", resourceVersion: "7" }),
       {
         method: "DELETE",
@@ -94,7 +94,7 @@ describe("a call", () => {
     expect(calls).toEqual([call]);
   });
 
-  test("says how much comes back where that is not what was sent", async () => {
+  test("estimates the size of the response to reads and patches", async () => {
     const { calls, client: to } = client(
       { status: 200, text: "{}" },
       ({ plural }, { name }) => `${plural}/${name}`.length,
@@ -111,7 +111,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("answers the object, and throws what a refusal stands for", async () => {
+  test("resolves to the object, and rejects with the error of the API server", async () => {
     expect(
       await client({ status: 200, text: '{"a":1}' }).client.get(resources.secrets, ref),
     ).toEqual({ a: 1 });

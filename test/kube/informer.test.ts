@@ -13,7 +13,7 @@ import { type ListAnswer, ScriptedListWatch } from "./scripted-list-watch.ts";
 
 const secret = "canary";
 
-/** A Secret; its size stands for what is inside. */
+/** A Secret; its size stands in for its content. */
 function thing(
   name: string,
   resourceVersion: number,
@@ -72,7 +72,7 @@ async function following(
   return { clock, log, listWatch, informer, stop, ended, takeChanges };
 }
 
-test("what is listed, page by page, is in the store before it counts as synced, and is then watched", async () => {
+test("the store contains all pages of the list before it is synced, and is then watched", async () => {
   const { informer, listWatch, takeChanges } = await following([
     listed(7, [thing("a", 3, { size: 1 })], [thing("b", 5, { size: 2 })]),
   ]);
@@ -91,21 +91,21 @@ describe("an event of the watch", () => {
     ["adds an object", [["ADDED", thing("b", 8, { size: 2 })]], ["ns/b: - -> 2"]],
     ["changes an object", [["MODIFIED", thing("a", 8, { size: 2 })]], ["ns/a: 1 -> 2"]],
     ["deletes an object", [["DELETED", thing("a", 8, { size: 1 })]], ["ns/a: 1 -> -"]],
-    ["deletes what is not held without a word", [["DELETED", thing("b", 8)]], []],
+    ["is ignored if it deletes an object that is not stored", [["DELETED", thing("b", 8)]], []],
     [
-      "tells a new uid under an old name as a deletion and an addition",
+      "reports a new uid under an old name as a deletion and an addition",
       [["MODIFIED", thing("a", 8, { uid: "new", size: 2 })]],
       ["ns/a: 1 -> -", "ns/a: - -> 2"],
     ],
     [
-      "takes out what is not to be held any more",
+      "removes an object that is no longer selected",
       [["MODIFIED", thing("a", 8, { size: -1 })]],
       ["ns/a: 1 -> -"],
     ],
-    ["never brings in what is not to be held", [["ADDED", thing("b", 8, { size: -1 })]], []],
-    ["is ignored when it comes again", [["ADDED", thing("a", 3, { size: 9 })]], []],
+    ["does not store an object that is not selected", [["ADDED", thing("b", 8, { size: -1 })]], []],
+    ["is ignored if it is repeated", [["ADDED", thing("a", 3, { size: 9 })]], []],
     [
-      "is ignored when it is older",
+      "is ignored if it is older",
       [
         ["MODIFIED", thing("a", 2, { size: 9 })],
         ["DELETED", thing("a", 2)],
@@ -113,7 +113,7 @@ describe("an event of the watch", () => {
       [],
     ],
     [
-      "counts its version as a number",
+      "compares resourceVersions as integers",
       [
         ["MODIFIED", thing("a", 10, { size: 2 })],
         ["MODIFIED", thing("a", 9, { size: 3 })],
@@ -121,7 +121,7 @@ describe("an event of the watch", () => {
       ["ns/a: 1 -> 2"],
     ],
     [
-      "takes out what cannot be read, and the others go on",
+      "removes an object that cannot be parsed, and later events are handled",
       [
         ["MODIFIED", thing("a", 8, { size: 13 })],
         ["ADDED", thing("b", 9, { size: 2 })],
@@ -136,7 +136,7 @@ describe("an event of the watch", () => {
     expect(takeChanges()).toEqual(changes);
   });
 
-  test("that cannot be read is logged by name, and nothing of it", async () => {
+  test("that cannot be parsed is logged by name, without its content", async () => {
     const { listWatch, log } = await following([listed(7)]);
     listWatch.send(["ADDED", { ...thing("b", 8, { size: 13 }), data: { secret } }]);
     expect(log.lines).toMatchObject([
@@ -151,8 +151,8 @@ describe("after an interruption", () => {
     ["a failure of the network", failure("Network")],
     ["a failure of the server", failure("ServerError")],
     ["a bug", new TypeError("undefined is not a function")],
-    ["an end of its own", undefined],
-  ])("by %s it resumes at the last version it has seen, a bookmark's too", async ([, error]) => {
+    ["a regular end", undefined],
+  ])("by %s it resumes at the last resourceVersion, also of a bookmark", async ([, error]) => {
     const { clock, listWatch } = await following([listed(7)]);
     await clock.run(10_000);
     listWatch.send(["ADDED", thing("a", 8)], ["BOOKMARK", thing("", 12)]);
@@ -169,7 +169,7 @@ describe("after an interruption", () => {
     expect(listWatch.calls).toEqual(["list", "watch 7", "list", "watch 20"]);
   });
 
-  test("by Gone it lists again at once, but not over and over", async () => {
+  test("by Gone it lists again at once, but not repeatedly", async () => {
     const { clock, listWatch } = await following([listed(7), listed(20), listed(30)]);
     listWatch.end(failure("Gone"));
     await settled();
@@ -179,7 +179,7 @@ describe("after an interruption", () => {
     expect([listWatch.calls.length, clock.untilNext]).toEqual([4, 800]);
   });
 
-  test("it follows only while a watch is open", async () => {
+  test("it is up to date only while a watch is open", async () => {
     const { listWatch, informer } = await following([listed(7)]);
     expect(informer.isWatchOpen).toBe(true);
     listWatch.end(failure("Network"));
@@ -187,14 +187,14 @@ describe("after an interruption", () => {
     expect(informer.isWatchOpen).toBe(false);
   });
 
-  test("in the first list it lists again, and is synced only then", async () => {
+  test("of the first list it lists again, and is synced only then", async () => {
     const { clock, listWatch, informer } = await following([failure("ServerError"), listed(7)]);
     expect([listWatch.calls, informer.isSynced]).toEqual([["list"], false]);
     await clock.run(800);
     expect([listWatch.calls, informer.isSynced]).toEqual([["list", "list", "watch 7"], true]);
   });
 
-  test("of a watch that told something it resumes at once, as often as that happens", async () => {
+  test("of a watch with events it resumes at once, every time", async () => {
     const { listWatch } = await following([listed(7)]);
     for (let version = 8; version < 20; version++) {
       listWatch.send(["ADDED", thing("a", version)]);
@@ -204,7 +204,7 @@ describe("after an interruption", () => {
     }
   });
 
-  test("it waits longer each time, 5 s at most, and starts afresh once a watch has lived", async () => {
+  test("it backs off up to 5 s, and starts from the beginning after a watch that lasted", async () => {
     const { clock, listWatch } = await following([listed(7)]);
     const waits: (number | undefined)[] = [];
     for (let time = 0; time < 8; time++) {
@@ -222,7 +222,7 @@ describe("after an interruption", () => {
     expect(clock.untilNext).toBe(800);
   });
 
-  test("of a watch that ended at once it waits, so that an API server that closes watches is not stormed", async () => {
+  test("of a watch that ended at once it backs off, so that it does not flood the API server", async () => {
     const { clock, listWatch } = await following([listed(7)]);
     listWatch.end();
     await settled();
@@ -230,13 +230,13 @@ describe("after an interruption", () => {
   });
 });
 
-describe("for who decides by what is held", () => {
+describe("with the watch times of the webhook", () => {
   const deciding = (lists: readonly ListAnswer[], options: Partial<InformerOptions<number>> = {}) =>
     following(lists, options, provingWatchTimes);
   const proven = ({ informer, clock }: Awaited<ReturnType<typeof following>>): boolean =>
     isFresh(informer.watchState, clock.monotonic());
 
-  test("a watch lasts 20 s and is opened anew at once, so that the proof never ends while the API server answers", async () => {
+  test("a watch lasts 20 s and is reopened at once, so that the store stays fresh while the API server responds", async () => {
     const setup = await deciding([listed(7)]);
     for (let minute = 0; minute < 3; minute++) {
       for (let time = 0; time < 3; time++) {
@@ -256,7 +256,7 @@ describe("for who decides by what is held", () => {
     expect(setup.listWatch.asked).toMatchObject({ timeoutSeconds: 20, openMs: 5_000 });
   });
 
-  test("the proof ends 30 s after a watch was opened, though it looks open", async () => {
+  test("the store is stale 30 s after a watch was opened, even if it looks open", async () => {
     const setup = await deciding([listed(7)]);
     await setup.clock.run(29_999);
     expect(proven(setup)).toBe(true);
@@ -264,7 +264,7 @@ describe("for who decides by what is held", () => {
     expect([proven(setup), setup.informer.isWatchOpen]).toEqual([false, true]);
   });
 
-  test("attempts are at most a second apart, as often as they fail", async () => {
+  test("attempts after failures are at most a second apart", async () => {
     const { clock, listWatch } = await deciding([listed(7)]);
     const waits: number[] = [];
     for (let time = 0; time < 20; time++) {
@@ -276,7 +276,7 @@ describe("for who decides by what is held", () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(1000 / 1.5);
   });
 
-  test("a resource that is not served is asked for often enough to prove that it still is not", async () => {
+  test("an optional resource that is not served is requested often enough to stay fresh", async () => {
     const setup = await deciding(
       Array.from({ length: 20 }, () => failure("NotFound")),
       { optional: true },
@@ -288,7 +288,7 @@ describe("for who decides by what is held", () => {
     expect(setup.listWatch.calls.length).toBeLessThan(12);
   });
 
-  test("a watch that ends in time without event and bookmark comes from a restored backup: it is listed again", async () => {
+  test("a watch that ends in time without event and bookmark is followed by a list: etcd was restored", async () => {
     const { clock, listWatch } = await deciding([listed(7), listed(9)]);
     await clock.run(20_000);
     listWatch.end();
@@ -296,7 +296,7 @@ describe("for who decides by what is held", () => {
     expect(listWatch.calls).toEqual(["list", "watch 7", "list", "watch 9"]);
   });
 
-  test("a bookmark that is older than what was seen is none to resume at: it is listed again", async () => {
+  test("a bookmark that is older than the last resourceVersion is followed by a list", async () => {
     const { clock, listWatch } = await deciding([listed(70), listed(71)]);
     await clock.run(10_000);
     expect(() => listWatch.send(["BOOKMARK", thing("", 8)])).toThrow("8 is older than 70");
@@ -320,7 +320,7 @@ describe("a list after the first", () => {
     return setup;
   }
 
-  test("finds what was deleted, added and changed in between, and says nothing of the rest", async () => {
+  test("reports what was deleted, added and changed meanwhile, and nothing else", async () => {
     const { takeChanges } = await relisted(
       [thing("a", 3, { size: 1 }), thing("b", 4, { size: 2 }), thing("c", 5)],
       listed(20, [
@@ -332,7 +332,7 @@ describe("a list after the first", () => {
     expect(takeChanges().toSorted()).toEqual(["ns/a: 1 -> -", "ns/c: 0 -> 3", "ns/d: - -> 4"]);
   });
 
-  test("finds another object under an old name", async () => {
+  test("reports another object under an old name", async () => {
     const { takeChanges } = await relisted(
       [thing("a", 3, { size: 1 })],
       listed(20, [thing("a", 15, { uid: "new", size: 2 })]),
@@ -340,7 +340,7 @@ describe("a list after the first", () => {
     expect(takeChanges()).toEqual(["ns/a: 1 -> -", "ns/a: - -> 2"]);
   });
 
-  test("does not take back what was observed after it", async () => {
+  test("does not undo what was observed after it", async () => {
     const observing = ({ informer }: Awaited<ReturnType<typeof following>>) => {
       informer.observe(thing("new", 30, { size: 3 }));
       informer.observe(thing("a", 31, { size: 4 }));
@@ -356,7 +356,7 @@ describe("a list after the first", () => {
 
   const earlier = listed(5, [thing("a", 2, { size: 9 })]);
 
-  test("that is older than what was seen is asked for again: a cache may lag", async () => {
+  test("that is older than the store is repeated, because a cache may lag", async () => {
     const { takeChanges, clock, listWatch } = await relisted(
       [thing("a", 3, { size: 1 })],
       earlier,
@@ -368,7 +368,7 @@ describe("a list after the first", () => {
     expect(listWatch.calls.at(-1)).toBe("watch 20");
   });
 
-  test("that is older three times over is the truth: the history was reset by a restored backup", async () => {
+  test("that is older for the third time is stored: etcd was restored from a backup", async () => {
     const { takeChanges, clock } = await relisted(
       [thing("a", 3, { size: 1 }), thing("b", 6, { size: 2 })],
       earlier,
@@ -382,29 +382,29 @@ describe("a list after the first", () => {
   });
 });
 
-describe("the answer to a write of our own", () => {
+describe("the response of an own write", () => {
   test.for<[string, unknown, readonly string[]]>([
-    ["is taken in before the watch tells", thing("b", 8, { size: 2 }), ["ns/b: - -> 2"]],
+    ["is stored before its watch event arrives", thing("b", 8, { size: 2 }), ["ns/b: - -> 2"]],
     [
-      "is left to a watch that has passed it: the object may be gone since",
+      "is ignored if the watch has passed it, because the object may have been deleted",
       thing("b", 7, { size: 2 }),
       [],
     ],
-    ["is ignored without a version", { metadata: { namespace: "ns", name: "b" } }, []],
+    ["is ignored without a resourceVersion", { metadata: { namespace: "ns", name: "b" } }, []],
   ])("%s", async ([, answer, changes]) => {
     const { informer, takeChanges } = await following([listed(7)]);
     informer.observe(answer);
     expect(takeChanges()).toEqual(changes);
   });
 
-  test("is taken in where an older state is held, however far the watch is: an API server may have lost writes, and counts anew", async () => {
+  test("replaces an older stored object even if the watch has passed it, because the API server may have lost writes", async () => {
     const { informer, takeChanges } = await following([listed(70, [thing("a", 5, { size: 1 })])]);
     takeChanges();
     informer.observe(thing("a", 8, { size: 2 }));
     expect(takeChanges()).toEqual(["ns/a: 1 -> 2"]);
   });
 
-  test("is not told again by the watch", async () => {
+  test("is not reported again by its watch event", async () => {
     const { informer, listWatch, takeChanges } = await following([listed(7)]);
     informer.observe(thing("b", 8, { size: 2 }));
     listWatch.send(["ADDED", thing("b", 8, { size: 2 })]);
@@ -422,14 +422,14 @@ describe("the answer to a write of our own", () => {
     expect(informer.store.get("ns/b")).toBe(2);
   });
 
-  test("waits for the first list", async () => {
+  test("is ignored before the first list", async () => {
     const { informer, takeChanges } = await following([failure("Network")]);
     informer.observe(thing("b", 8));
     expect(takeChanges()).toEqual([]);
   });
 });
 
-describe("an object that is read from the API server itself", () => {
+describe("refresh", () => {
   const refreshing = async (key = "ns/a", options: Partial<InformerOptions<number>> = {}) => {
     const setup = await following([listed(7, [thing("a", 5, { size: 1 })])], options);
     setup.takeChanges();
@@ -444,21 +444,21 @@ describe("an object that is read from the API server itself", () => {
 
   test.for<[string, string, unknown, readonly string[]]>([
     [
-      "counts where it is newer than what is held",
+      "stores an object that is newer than the stored one",
       "ns/a",
       thing("a", 6, { size: 2 }),
       ["ns/a: 1 -> 2"],
     ],
     [
-      "counts where it is older than what is held: the API server has lost writes",
+      "stores an object that is older than the stored one: the API server has lost writes",
       "ns/a",
       thing("a", 2, { size: 2 }),
       ["ns/a: 1 -> 2"],
     ],
-    ["is taken in where it was not known", "ns/b", thing("b", 2, { size: 2 }), ["ns/b: - -> 2"]],
-    ["is forgotten where there is none", "ns/a", undefined, ["ns/a: 1 -> -"]],
-    ["changes nothing where it is as held", "ns/a", thing("a", 5, { size: 1 }), []],
-    ["changes nothing where it cannot be read", "ns/a", failure("Network"), []],
+    ["stores an object that was not stored", "ns/b", thing("b", 2, { size: 2 }), ["ns/b: - -> 2"]],
+    ["removes an object that does not exist", "ns/a", undefined, ["ns/a: 1 -> -"]],
+    ["changes nothing if the object is unchanged", "ns/a", thing("a", 5, { size: 1 }), []],
+    ["changes nothing if the read fails", "ns/a", failure("Network"), []],
   ])("%s", async ([, key, raw, changes]) => {
     const { answer, listWatch } = await refreshing(key);
     expect(listWatch.calls.at(-1)).toBe(`get ${key}`);
@@ -466,31 +466,31 @@ describe("an object that is read from the API server itself", () => {
   });
 
   test.for<[string, readonly [string, unknown]]>([
-    ["changes", ["MODIFIED", thing("b", 9, { size: 3 })]],
-    ["ends, though it was not held", ["DELETED", thing("b", 9)]],
-  ])("is left to the watch where that tells first that it %s", async ([, told]) => {
+    ["changes the object", ["MODIFIED", thing("b", 9, { size: 3 })]],
+    ["deletes the object, which was not stored", ["DELETED", thing("b", 9)]],
+  ])("changes nothing after a watch event that %s", async ([, told]) => {
     const { answer, listWatch, informer } = await refreshing("ns/b");
     listWatch.send(told);
     await answer(thing("b", 8, { size: 2 }));
     expect(informer.store.get("ns/b")).toBe(told[0] === "DELETED" ? undefined : 3);
   });
 
-  test("is not held where it is not selected any more", async () => {
+  test("removes an object that is no longer selected", async () => {
     const { answer } = await refreshing("ns/a", {
       listOptions: { resource: resources.secrets, labelSelector: "ours" },
     });
     expect(await answer(thing("a", 9, { size: 1 }))).toEqual(["ns/a: 1 -> -"]);
   });
 
-  test("is not read before the first list", async () => {
+  test("reads nothing before the first list", async () => {
     const { informer, listWatch } = await following([failure("Network")]);
     await informer.refresh("ns/a");
     expect(listWatch.calls).toEqual(["list"]);
   });
 });
 
-describe("a write of our own of which a silent watch does not tell", () => {
-  test("has its object read and the watch opened anew after 2 s", async () => {
+describe("an own write without a watch event", () => {
+  test("causes a read of the object and reopens the watch after 2 s", async () => {
     const { informer, listWatch, clock, takeChanges } = await following([listed(7)]);
     informer.observe(thing("b", 8, { size: 2 }));
     await clock.run(1_999);
@@ -504,10 +504,10 @@ describe("a write of our own of which a silent watch does not tell", () => {
   });
 
   test.for<[string, readonly [string, unknown]]>([
-    ["the watch tells of it", ["MODIFIED", thing("b", 8, { size: 2 })]],
+    ["the watch delivers its event", ["MODIFIED", thing("b", 8, { size: 2 })]],
     ["a bookmark has passed it", ["BOOKMARK", thing("", 9)]],
-    ["the watch tells of something else: it is behind", ["ADDED", thing("c", 6)]],
-  ])("is nothing to worry about where %s", async ([, told]) => {
+    ["the watch delivers another event, because it is only behind", ["ADDED", thing("c", 6)]],
+  ])("causes nothing if %s", async ([, told]) => {
     const { informer, listWatch, clock } = await following([listed(5)]);
     informer.observe(thing("b", 8, { size: 2 }));
     await clock.run(500);
@@ -516,7 +516,7 @@ describe("a write of our own of which a silent watch does not tell", () => {
     expect(listWatch.calls).toEqual(["list", "watch 5"]);
   });
 
-  test("leaves no timer behind at the end", async () => {
+  test("leaves no timer after the end", async () => {
     const { informer, clock, stop, ended } = await following([listed(7)]);
     informer.observe(thing("b", 8, { size: 2 }));
     stop.abort();
@@ -535,7 +535,7 @@ describe("after an outage", () => {
     return { one, other };
   }
 
-  test("one sign that the API server is back ends the waits of all", async () => {
+  test("the first response ends the back-off of all informers", async () => {
     const { one, other } = await twoKinds();
     for (const { listWatch, clock } of [one, other]) {
       listWatch.end(failure("Network"));
@@ -547,7 +547,7 @@ describe("after an outage", () => {
     expect(other.listWatch.calls).toEqual(["list", "watch 7", "watch 7"]);
   });
 
-  test("so does who was refused: an API server that starts refuses until it has loaded its RBAC", async () => {
+  test("it also ends the back-off after a rejection, because an API server rejects requests until it has loaded its RBAC", async () => {
     const { one, other } = await twoKinds();
     one.listWatch.end(failure("Network"));
     other.listWatch.end(failure("Forbidden"));
@@ -557,7 +557,7 @@ describe("after an outage", () => {
     expect(other.listWatch.calls).toEqual(["list", "watch 7", "watch 7"]);
   });
 
-  test("who is refused once more waits as after a first failure, not as long as the outage made it", async () => {
+  test("a rejection after the outage backs off like a first failure", async () => {
     const [recovery, refusals] = [new Recovery(), ["Network", "Network", "Network"] as const];
     const one = await following([listed(7)], {}, relaxedWatchTimes, recovery);
     const other = await following(
@@ -576,7 +576,7 @@ describe("after an outage", () => {
     expect([other.listWatch.calls.length, other.clock.untilNext]).toEqual([4, 800]);
   });
 
-  test("an API server that asks for time is given it", async () => {
+  test("the back-off is at least the Retry-After of the API server", async () => {
     const { listWatch, clock } = await following([listed(7)]);
     listWatch.end(
       new KubeError("storage is initializing", {
@@ -591,7 +591,7 @@ describe("after an outage", () => {
 });
 
 describe("a resource that is not served", () => {
-  test("counts as empty where it may be missing, and is asked for again without a warning", async () => {
+  test("counts as empty if it is optional, and is requested again without a warning", async () => {
     const { informer, clock, listWatch, log } = await following(
       [failure("NotFound"), listed(7, [thing("a", 3)])],
       { optional: true },
@@ -601,7 +601,7 @@ describe("a resource that is not served", () => {
     expect([listWatch.calls, informer.store.size]).toEqual([["list", "list", "watch 7"], 1]);
   });
 
-  test("any more holds nothing any more, where it may be missing", async () => {
+  test("any more has an empty store if it is optional", async () => {
     const { informer, clock, listWatch, takeChanges } = await following(
       [listed(7, [thing("a", 3)]), failure("NotFound")],
       { optional: true },
@@ -612,7 +612,7 @@ describe("a resource that is not served", () => {
     expect([informer.store.size, takeChanges()]).toEqual([0, ["ns/a: 0 -> -"]]);
   });
 
-  test("is waited for where it may not, and what was held stays", async () => {
+  test("is requested again if it is not optional, and its objects stay in the store", async () => {
     const { informer, clock, listWatch, log } = await following([
       listed(7, [thing("a", 3)]),
       failure("NotFound"),
@@ -625,7 +625,7 @@ describe("a resource that is not served", () => {
   });
 });
 
-describe("it ends when told to", () => {
+describe("it ends when its signal aborts", () => {
   test("while it watches", async () => {
     const { stop, ended, clock } = await following([listed(7)]);
     stop.abort();
@@ -633,14 +633,14 @@ describe("it ends when told to", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("while it waits to try again", async () => {
+  test("while it backs off", async () => {
     const { stop, ended, clock } = await following([failure("Network")]);
     stop.abort();
     await ended;
     expect(clock.pending).toBe(0);
   });
 
-  test("at once when its call fails for that reason", async () => {
+  test("at once if its request fails at the same time", async () => {
     const { stop, ended, listWatch, clock } = await following([listed(7)]);
     listWatch.end(failure("Network"));
     stop.abort();
@@ -648,7 +648,7 @@ describe("it ends when told to", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("before it has begun", async () => {
+  test("before it has started", async () => {
     const stop = new AbortController();
     stop.abort();
     const listWatch = new ScriptedListWatch();

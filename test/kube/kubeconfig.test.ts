@@ -21,7 +21,7 @@ interface Parts {
   readonly context?: string;
 }
 
-/** Writes a kubeconfig (as JSON, which is YAML) and answers its path. */
+/** Writes a kubeconfig (as JSON, which is YAML) and returns its path. */
 function kubeconfig({ cluster = {}, user = {}, context = "here" }: Parts = {}): string {
   const path = join(directory, "kubeconfig");
   const config = {
@@ -47,7 +47,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-test("the server is that of the current context, without a slash at the end", async () => {
+test("the server is that of the current context, without a trailing slash", async () => {
   const { server, tls } = await kubeconfigCredentials(kubeconfig(), new TestClock());
   expect([server, tls]).toEqual(["https://example.com:6443/prefix", { rejectUnauthorized: true }]);
 });
@@ -61,7 +61,7 @@ describe("a user", () => {
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
-  test("with a client certificate sends no token, and the certificate when it connects", async () => {
+  test("with a client certificate presents it, and sends no token", async () => {
     const user = { "client-certificate-data": base64("CERT"), "client-key-data": base64("KEY") };
     const cluster = {
       "certificate-authority-data": base64("CA"),
@@ -78,7 +78,7 @@ describe("a user", () => {
     expect(await credentials.authorization()).toBeUndefined();
   });
 
-  test("with files sends what is in them, found beside the kubeconfig", async () => {
+  test("with files sends their content, relative to the kubeconfig", async () => {
     file("client.crt", "CERT");
     file("client.key", "KEY");
     const { tls } = await kubeconfigCredentials(
@@ -88,7 +88,7 @@ describe("a user", () => {
     expect(tls).toMatchObject({ cert: "CERT", key: "KEY" });
   });
 
-  test("may trust any server, when the kubeconfig says so", async () => {
+  test("skips the verification of the server if the kubeconfig says so", async () => {
     const { tls } = await kubeconfigCredentials(
       kubeconfig({ cluster: { "insecure-skip-tls-verify": true } }),
       new TestClock(),
@@ -98,7 +98,7 @@ describe("a user", () => {
 });
 
 describe("a token in a file", () => {
-  test("is read again after a minute, and not before", async () => {
+  test("is read again after a minute, not earlier", async () => {
     const clock = new TestClock();
     const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { tokenFile: file("token", "one\n") } }),
@@ -123,7 +123,7 @@ describe("a token in a file", () => {
     expect(await credentials.authorization()).toBe("Bearer two");
   });
 
-  test("goes before a token in the kubeconfig, as with kubectl", async () => {
+  test("takes precedence over a token in the kubeconfig, as in kubectl", async () => {
     const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { token: "inline", tokenFile: file("token", "one") } }),
       new TestClock(),
@@ -131,7 +131,7 @@ describe("a token in a file", () => {
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
-  test("is found beside the kubeconfig, as with kubectl", async () => {
+  test("is relative to the kubeconfig, as in kubectl", async () => {
     file("token", "one");
     const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { tokenFile: "token" } }),
@@ -140,7 +140,7 @@ describe("a token in a file", () => {
     expect(await credentials.authorization()).toBe("Bearer one");
   });
 
-  test("that is not there fails the request, not the process", async () => {
+  test("fails the request and not the process if the file does not exist", async () => {
     const credentials = await kubeconfigCredentials(
       kubeconfig({ user: { tokenFile: join(directory, "none") } }),
       new TestClock(),
@@ -149,26 +149,26 @@ describe("a token in a file", () => {
   });
 });
 
-describe("an error names the file, the cause and the fix", () => {
-  test("a file that is not there", async () => {
+describe("an error names the file, the cause and the fix for", () => {
+  test("a kubeconfig that does not exist", async () => {
     await expect(kubeconfigCredentials(join(directory, "none"), new TestClock())).rejects.toThrow(
       /none" cannot be read: ENOENT; set --kubeconfig or KUBECONFIG to a kubeconfig/,
     );
   });
 
-  test("a file that is no YAML, without a word of it", async () => {
+  test("a kubeconfig that is not YAML, without its content", async () => {
     const loading = kubeconfigCredentials(file("kubeconfig", "users: [canary"), new TestClock());
     await expect(loading).rejects.toThrow(/it is not a valid kubeconfig/);
     await expect(loading).rejects.not.toThrow(/canary/);
   });
 
-  test("a context that is not there", async () => {
+  test("a context that does not exist", async () => {
     await expect(
       kubeconfigCredentials(kubeconfig({ context: "there" }), new TestClock()),
     ).rejects.toThrow("has no current context with a cluster");
   });
 
-  test("a file that the kubeconfig names", async () => {
+  test("a missing file that the kubeconfig names", async () => {
     const missing = join(directory, "client.crt");
     const user = { "client-certificate": "client.crt", "client-key-data": base64("KEY") };
     await expect(kubeconfigCredentials(kubeconfig({ user }), new TestClock())).rejects.toThrow(
@@ -176,7 +176,7 @@ describe("an error names the file, the cause and the fix", () => {
     );
   });
 
-  test("a program that the kubeconfig names", async () => {
+  test("a missing exec plugin that the kubeconfig names", async () => {
     const exec = {
       apiVersion: "client.authentication.k8s.io/v1",
       command: join(directory, "login"),

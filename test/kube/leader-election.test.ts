@@ -13,7 +13,7 @@ class Candidate {
   readonly metric: boolean[] = [];
   readonly election: LeaderElection;
   readonly #finish = Promise.withResolvers<void>();
-  /** What happened, in order: "leading", "told to stop", then how the candidacy ended. */
+  /** What happened, in order: "leading", "told to stop", then how the election ended. */
   readonly story: string[] = [];
 
   constructor(lease: OneLease, clock: TestClock, identity: string) {
@@ -42,7 +42,7 @@ class Candidate {
     );
   }
 
-  /** The work of leading ends. */
+  /** Ends the work of the leader. */
   finish(): void {
     this.#finish.resolve();
   }
@@ -61,8 +61,8 @@ function world(): { lease: OneLease; clock: TestClock; join: (identity: string) 
   return { lease, clock, join: (identity) => new Candidate(lease, clock, identity) };
 }
 
-describe("taking the Lease", () => {
-  test("the first candidate makes it, and leads at once", async () => {
+describe("acquiring the Lease", () => {
+  test("the first candidate creates it and leads at once", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -78,7 +78,7 @@ describe("taking the Lease", () => {
     });
   });
 
-  test("while one renews, another never leads", async () => {
+  test("no other candidate leads while the holder renews it", async () => {
     const { clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -87,7 +87,7 @@ describe("taking the Lease", () => {
     expect([a.leads, b.story]).toEqual([true, []]);
   });
 
-  test("a dead holder's Lease is taken when it stood unchanged for its duration before our eyes, whatever its times say", async () => {
+  test("a Lease is taken after it was observed unchanged for its duration, whatever its times", async () => {
     const { lease, clock, join } = world();
     lease.put({
       holderIdentity: "dead",
@@ -103,7 +103,7 @@ describe("taking the Lease", () => {
     expect(lease.spec).toMatchObject({ holderIdentity: "b", leaseTransitions: 4 });
   });
 
-  test("the holder's own duration counts, not ours", async () => {
+  test("the duration in the Lease applies, not that of the candidate", async () => {
     const { lease, clock, join } = world();
     lease.put({ holderIdentity: "dead", leaseDurationSeconds: 60, leaseTransitions: 0 });
     const b = join("b");
@@ -113,7 +113,7 @@ describe("taking the Lease", () => {
     expect(b.leads).toBe(true);
   });
 
-  test("every renewal begins the wait anew", async () => {
+  test("every renewal restarts the wait", async () => {
     const { lease, clock, join } = world();
     lease.put({ holderIdentity: "other", leaseDurationSeconds: 15 });
     const b = join("b");
@@ -123,7 +123,7 @@ describe("taking the Lease", () => {
     expect(b.story).toEqual([]);
   });
 
-  test("the wall clock does not matter", async () => {
+  test("the wall clock has no effect", async () => {
     const { lease, clock, join } = world();
     lease.put({ holderIdentity: "other", leaseDurationSeconds: 15 });
     const b = join("b");
@@ -133,7 +133,7 @@ describe("taking the Lease", () => {
     expect(b.story).toEqual([]);
   });
 
-  test("what an earlier life of ours held is taken over at once, and is no transition", async () => {
+  test("a Lease with the own identity is taken at once, without a transition", async () => {
     const { lease, clock, join } = world();
     lease.put({
       holderIdentity: "a",
@@ -150,7 +150,7 @@ describe("taking the Lease", () => {
     });
   });
 
-  test("a Lease that was given back is taken at the next try, and others' labels on it stay", async () => {
+  test("a released Lease is taken at the next attempt, and its labels are kept", async () => {
     const { lease, clock, join } = world();
     lease.put({ holderIdentity: "", leaseTransitions: 1 }, { team: "ops" });
     const a = join("a");
@@ -160,14 +160,14 @@ describe("taking the Lease", () => {
     expect(lease.spec).toMatchObject({ leaseTransitions: 2 });
   });
 
-  test("of two that try at once one leads", async () => {
+  test("one of two simultaneous candidates leads", async () => {
     const { clock, join } = world();
     const [a, b] = [join("a"), join("b")];
     await clock.run(60_000);
     expect([a.leads, b.leads].filter(Boolean)).toHaveLength(1);
   });
 
-  test("failures are tried again until it works", async () => {
+  test("failures are retried until an attempt succeeds", async () => {
     const { lease, clock, join } = world();
     lease.mishap = () => ({ code: "Network", effect: "none" });
     const a = join("a");
@@ -182,7 +182,7 @@ describe("taking the Lease", () => {
     expect(a.leads).toBe(true);
   });
 
-  test("a candidate that is told to stop ends without having led", async () => {
+  test("a stopped candidate ends without leading", async () => {
     const { lease, clock, join } = world();
     lease.put({ holderIdentity: "other", leaseDurationSeconds: 15 });
     const b = join("b");
@@ -194,7 +194,7 @@ describe("taking the Lease", () => {
   });
 });
 
-describe("keeping the Lease", () => {
+describe("renewing the Lease", () => {
   test("one request every two seconds renews it", async () => {
     const { lease, clock, join } = world();
     join("a");
@@ -208,7 +208,7 @@ describe("keeping the Lease", () => {
     });
   });
 
-  test("time counts from before the renewal was sent", async () => {
+  test("the renew deadline starts when the renewal is sent", async () => {
     const { clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -221,8 +221,8 @@ describe("keeping the Lease", () => {
 
   test.for([
     ["fails", { code: "ServerError", effect: "none" }],
-    ["is done but its answer lost", { code: "Network", effect: "done" }],
-  ] as const)("a renewal that %s is made good by a later one", async ([, mishap]) => {
+    ["succeeds without a response", { code: "Network", effect: "done" }],
+  ] as const)("the leader keeps the Lease after a renewal that %s", async ([, mishap]) => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -233,7 +233,7 @@ describe("keeping the Lease", () => {
     expect(a.leads).toBe(true);
   });
 
-  test("somebody's label on it does no harm", async () => {
+  test("a label of another client has no effect", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(1000);
@@ -243,7 +243,7 @@ describe("keeping the Lease", () => {
     expect(lease.metadata["labels"]).toEqual({ team: "ops" });
   });
 
-  test("a Lease that was deleted is made anew", async () => {
+  test("a deleted Lease is created again", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(1000);
@@ -258,7 +258,7 @@ describe("losing the Lease", () => {
     ["every request fails", { code: "ServerError", effect: "none" }],
     ["no request is answered", "silence"],
   ] as const)(
-    "when %s it is lost ten seconds after the last renewal, and nothing may be written any more",
+    "if %s it is lost ten seconds after the last renewal, and no time to write remains",
     async ([, mishap]) => {
       const { lease, clock, join } = world();
       const a = join("a");
@@ -272,7 +272,7 @@ describe("losing the Lease", () => {
     },
   );
 
-  test("it is lost at once when another holds it", async () => {
+  test("it is lost at once if another process holds it", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -282,7 +282,7 @@ describe("losing the Lease", () => {
     expect(lease.spec["holderIdentity"]).toBe("b");
   });
 
-  test("the old leader is silent before the new one leads", async () => {
+  test("the old leader stops before the new one leads", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -297,7 +297,7 @@ describe("losing the Lease", () => {
     expect([both, a.story.at(-1), b.leads]).toEqual([0, "lost", true]);
   });
 
-  test("what the work throws after that has nobody to tell", async () => {
+  test("an error of the work after that is ignored", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -309,8 +309,8 @@ describe("losing the Lease", () => {
   });
 });
 
-describe("giving the Lease back", () => {
-  test("it is the last thing, after the work has ended; until then it is renewed", async () => {
+describe("releasing the Lease", () => {
+  test("it is released after the work has ended, and renewed until then", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(1000);
@@ -329,7 +329,7 @@ describe("giving the Lease back", () => {
     expect([a.election.remainingMs(), clock.pending]).toEqual([0, 0]);
   });
 
-  test("another leads at its next try", async () => {
+  test("another candidate leads at its next attempt", async () => {
     const { clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -339,7 +339,7 @@ describe("giving the Lease back", () => {
     expect([a.story.at(-1), b.leads]).toEqual(["released", true]);
   });
 
-  test("work that fails gives it back too, and the failure is told", async () => {
+  test("it is released after failed work, and the error is passed on", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -348,7 +348,7 @@ describe("giving the Lease back", () => {
     expect([a.story.at(-1), lease.spec["holderIdentity"]]).toEqual(["Error: work failed", ""]);
   });
 
-  test("a failure to give it back is only logged", async () => {
+  test("a failed release is only logged", async () => {
     const { lease, clock, join } = world();
     const a = join("a");
     await clock.run(0);
@@ -360,6 +360,6 @@ describe("giving the Lease back", () => {
   });
 });
 
-test("a MicroTime has six digits", () => {
+test("a MicroTime has six fractional digits", () => {
   expect(microTime(start + 7)).toBe("2026-01-01T00:00:00.007000Z");
 });

@@ -70,8 +70,8 @@ function watching(
 
 const event = (name: string) => JSON.stringify({ type: "ADDED", object: { metadata: { name } } });
 
-describe("lines", () => {
-  test("are the same however the bytes arrive, in the middle of a character too", async () => {
+describe("splitLines", () => {
+  test("returns the same lines however the bytes are chunked, also within a character", async () => {
     const line = fc.string({ unit: fc.constantFrom("a", "ü", "€", "😀", '"', "\r") });
     await fc.assert(
       fc.asyncProperty(
@@ -98,7 +98,7 @@ describe("lines", () => {
     yield bytes.subarray(from);
   }
 
-  test("come in the batches in which they arrive", async () => {
+  test("returns lines in the batches in which they arrive", async () => {
     expect(await all(splitLines(chunksOf("a\nb\nc", "d", "\ne\n")))).toEqual([
       ["a", "b"],
       ["cd", "e"],
@@ -143,7 +143,7 @@ describe("a list", () => {
     return { ...setup, stop, names, list };
   }
 
-  test("is streamed: object after object, then the resourceVersion of them all", async () => {
+  test("is streamed: all objects, then the resourceVersion", async () => {
     const { calls, names, list, clock } = await listing({
       chunks: async () =>
         chunksOf(`${event("a")}\n`, `${event("b")}\n${initialEnd("7")}\n${event("later")}\n`),
@@ -156,7 +156,7 @@ describe("a list", () => {
     expect([calls[0]?.signal?.aborted, clock.pending]).toEqual([true, 0]);
   });
 
-  test("hands over what changed meanwhile, but no bookmark", async () => {
+  test("delivers changes during the list, but no bookmarks", async () => {
     const deleted = JSON.stringify({ type: "DELETED", object: { metadata: { name: "a" } } });
     const bookmark = JSON.stringify({
       type: "BOOKMARK",
@@ -178,12 +178,12 @@ describe("a list", () => {
         throw new Error("ECONNRESET");
       })(),
     ],
-  ])("that %s before its last object is no list", async ([, chunks]) => {
+  ])("that %s before its last object is rejected", async ([, chunks]) => {
     const { list } = await listing({ chunks: async () => chunks });
     await expect(list()).rejects.toMatchObject({ code: "Network" });
   });
 
-  test("that falls silent is given up", async () => {
+  test("without data is aborted", async () => {
     const { list, clock } = await listing({
       chunks: ({ signal }) =>
         new Promise((_, reject) =>
@@ -198,7 +198,7 @@ describe("a list", () => {
     ]);
   });
 
-  test.for([429, 500, 503])("that is refused with %s is not asked for in pages", async (status) => {
+  test.for([429, 500, 503])("that is rejected with %s is not repeated in pages", async (status) => {
     const { calls, list } = await listing({
       status,
       chunks: async () => chunksOf('{"kind":"Status"}'),
@@ -207,7 +207,7 @@ describe("a list", () => {
     expect(calls).toHaveLength(1);
   });
 
-  test("asks for what is selected, and for metadata alone where that is enough", async () => {
+  test("sends the selectors, and requests only metadata if that is selected", async () => {
     const { calls, list } = await listing({
       selection: labelled,
       chunks: async () => chunksOf(`${initialEnd("7")}\n`),
@@ -221,7 +221,7 @@ describe("a list", () => {
     });
   });
 
-  describe("of an API server that does not stream", () => {
+  describe("without support for streaming", () => {
     const page = (names: readonly string[], next: string, padding = "") =>
       JSON.stringify({
         metadata: { continue: next, resourceVersion: "7" },
@@ -229,7 +229,7 @@ describe("a list", () => {
       });
     const refusing = { status: 422, chunks: async () => chunksOf(unknownParameter) };
 
-    test("comes page after page, the next one when the last is done with, and is not tried as a stream again", async () => {
+    test("is paged, each page after the last one is handled, and is not streamed again", async () => {
       const { calls, names, list } = await listing({
         ...refusing,
         answers: [page(["a"], "next"), page(["b"], ""), page(["c"], "")],
@@ -244,7 +244,7 @@ describe("a list", () => {
       ]);
     });
 
-    test("has pages of a size that follows what they weigh", async () => {
+    test("adapts the page size to the size of the objects", async () => {
       const heavy = Array.from({ length: 16 }, (_, index) => `o${index}`);
       const { calls, list } = await listing({
         ...refusing,
@@ -270,11 +270,11 @@ describe("a list", () => {
   });
 });
 
-describe("an object", () => {
+describe("get", () => {
   test.for<[string, ApiResponse, unknown]>([
-    ["is read as it is", { status: 200, text: '{"a":1}' }, { a: 1 }],
+    ["returns the object", { status: 200, text: '{"a":1}' }, { a: 1 }],
     [
-      "is gone when a 404 names it",
+      "returns undefined for a 404 that names the object",
       { status: 404, text: '{"reason":"NotFound","details":{"name":"x"}}' },
       undefined,
     ],
@@ -290,7 +290,7 @@ describe("an object", () => {
     ]);
   });
 
-  test("is not known to be gone when a 404 names nothing: its kind is not served", async () => {
+  test("rejects for a 404 without a name, because the resource is not served", async () => {
     const { listWatch } = over({ answers: [{ status: 404, text: "404 page not found" }] });
     await expect(listWatch.get(everything, { namespace: "ns", name: "x" })).rejects.toMatchObject({
       code: "NotFound",
@@ -299,7 +299,7 @@ describe("an object", () => {
 });
 
 describe("a watch", () => {
-  test("begins at a resourceVersion, with bookmarks, and hands over batches until the server ends it", async () => {
+  test("starts at a resourceVersion with bookmarks, and delivers batches until the server ends it", async () => {
     const { calls, batches, ended } = watching(() =>
       chunksOf(`${event("a")}\n${event("b")}\n`, `${event("c")}\n`),
     );
@@ -316,8 +316,8 @@ describe("a watch", () => {
 
   test.for<[string, string, string]>([
     ["an ERROR event", '{"type":"ERROR","object":{"code":410,"reason":"Expired"}}', "Gone"],
-    ["an event that is no JSON", "canary", "Network"],
-  ])("fails at %s, after the events before it", async ([, line, code]) => {
+    ["an event that is not JSON", "canary", "Network"],
+  ])("rejects at %s, after the events before it", async ([, line, code]) => {
     const { batches, ended } = watching(() => chunksOf(`${event("a")}\n`, `${line}\n`));
     await expect(ended).rejects.toMatchObject({
       code,
@@ -327,9 +327,9 @@ describe("a watch", () => {
   });
 
   test.for<[string, number, string, string]>([
-    ["is refused", 410, '{"reason":"Expired"}', "Gone"],
-    ["is refused without an explanation", 500, "", "ServerError"],
-    ["is answered with something else", 204, "{}", "Network"],
+    ["rejects for an error status", 410, '{"reason":"Expired"}', "Gone"],
+    ["rejects for an error status without a body", 500, "", "ServerError"],
+    ["rejects for a status other than 200", 204, "{}", "Network"],
   ])("%s", async ([, status, text, code]) => {
     await expect(watching(() => chunksOf(text), status).ended).rejects.toMatchObject({
       code,
@@ -337,7 +337,7 @@ describe("a watch", () => {
     });
   });
 
-  test("that breaks off is over, and may be resumed", async () => {
+  test("resolves if the connection breaks, so that it can be resumed", async () => {
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Buffer.from(`${event("a")}\n`);
       throw new Error("ECONNRESET");
@@ -347,7 +347,7 @@ describe("a watch", () => {
     expect(batches).toHaveLength(1);
   });
 
-  /** Yields a line whenever told to, and fails as undici does when its signal aborts. */
+  /** Yields a line at each call of `say`, and fails like undici when its signal aborts. */
   function talking() {
     let say: (() => void) | undefined;
     async function* chunks({ signal }: ApiRequest): AsyncGenerator<Uint8Array> {
@@ -362,7 +362,7 @@ describe("a watch", () => {
     return { chunks, say: () => say?.() };
   }
 
-  test("that falls silent is given up 5 s after its end, and none that talks before", async () => {
+  test("without data is aborted 5 s after its timeout, and not before that", async () => {
     const { chunks, say } = talking();
     const { clock, ended, batches } = watching(chunks, 200, 60);
     const isOver = watchOver(ended);
@@ -379,7 +379,7 @@ describe("a watch", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("that the API server does not end in time is given up 5 s later, however much it talks", async () => {
+  test("that the API server does not end in time is aborted 5 s later, whatever its events", async () => {
     const { chunks, say } = talking();
     const { clock, ended } = watching(chunks, 200, 20);
     const isOver = watchOver(ended);
@@ -393,7 +393,7 @@ describe("a watch", () => {
     expect([isOver(), clock.pending]).toEqual([true, 0]);
   });
 
-  test("that is not answered is given up in time", async () => {
+  test("without a response is aborted in time", async () => {
     const unanswered = (call: ApiRequest): Promise<StreamingResponse> =>
       new Promise((_, reject) =>
         call.signal?.addEventListener("abort", () => reject(new Error("aborted")), { once: true }),
@@ -418,7 +418,7 @@ describe("a watch", () => {
     expect([isOver(), clock.pending]).toEqual([true, 0]);
   });
 
-  test("does not begin when it was told to end before", async () => {
+  test("does not start if its signal is aborted already", async () => {
     const stop = new AbortController();
     stop.abort();
     const { calls, clock, listWatch } = over({ stream: () => new Promise(() => {}) });
@@ -436,7 +436,7 @@ describe("a watch", () => {
     expect([calls, clock.pending]).toEqual([[], 0]);
   });
 
-  test("ends when told to, and leaves no timer behind", async () => {
+  test("ends when its signal aborts, and leaves no timer", async () => {
     const { chunks } = talking();
     const { clock, stop, ended } = watching(chunks);
     await settled();

@@ -21,12 +21,12 @@ writeFileSync(
 );
 const pod = { host: "10.0.0.1", port: "443" };
 
-test("a kubeconfig goes before the pod", async () => {
+test("a kubeconfig takes precedence over the pod", async () => {
   const { server } = await loadCredentials({ kubeconfig, pod }, new TestClock());
   expect(server).toBe("https://a.example.com");
 });
 
-test("without kubeconfig and pod there are no credentials", async () => {
+test("credentials require a kubeconfig or a pod", async () => {
   await expect(
     loadCredentials({ kubeconfig: undefined, pod: undefined }, new TestClock()),
   ).rejects.toThrow(
@@ -57,7 +57,7 @@ function packagesLoadedFor(source: object): readonly string[] {
   return Array.isArray(printed) ? printed.map(String) : [];
 }
 
-test("the client library is loaded where a kubeconfig is read, and not in a pod", () => {
+test("the client library is loaded only for a kubeconfig", () => {
   expect(packagesLoadedFor({ kubeconfig })).toContain("@kubernetes/client-node");
   expect(packagesLoadedFor({ pod })).toEqual([]);
 });

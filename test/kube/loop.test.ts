@@ -38,7 +38,7 @@ function started(reconcile: (key: string) => Promise<Result>, workers = 2) {
   return { clock, queue, log, metrics, stop, ended };
 }
 
-test("a pass that is content is not repeated until the key is added again", async () => {
+test("after done, a key is reconciled again only when it is added", async () => {
   const seen: string[] = [];
   const { clock, queue, metrics } = started(async (key) => {
     seen.push(key);
@@ -52,7 +52,7 @@ test("a pass that is content is not repeated until the key is added again", asyn
   expect(metrics.counts).toEqual(["success 0", "success 0"]);
 });
 
-test("a pass that wants to look again does so at exactly that instant", async () => {
+test("after requeue-at, a key is reconciled again at exactly that time", async () => {
   const seen: number[] = [];
   const { clock, queue, metrics } = started(async () => {
     seen.push(clock.now());
@@ -64,7 +64,7 @@ test("a pass that wants to look again does so at exactly that instant", async ()
   expect(metrics.counts).toEqual(["requeue_after 0", "success 0"]);
 });
 
-test("a pass that backs off is repeated ever more seldom, and is no error", async () => {
+test("after requeue-with-backoff, a key is reconciled again with back-off and without an error", async () => {
   const seen: number[] = [];
   const { clock, queue, log, metrics } = started(async () => {
     seen.push(clock.now());
@@ -91,22 +91,22 @@ describe("a failure", () => {
   });
   test.for<[string, unknown, number, string, string[]]>([
     [
-      "of the machine is tried again after the back-off, at warn",
+      "of the API server is retried after the back-off, and logged at warn",
       new KubeError(why, { code: "ServerError", status: 500 }),
       5,
       "warn",
       ["error 0"],
     ],
     [
-      "of a stale read is no more than info",
+      "of a stale read is logged at info",
       new KubeError(why, { code: "Conflict", status: 409 }),
       5,
       "info",
       ["error 0"],
     ],
-    ["that asks for time gets it", retryLater, 3000, "warn", ["error 0"]],
+    ["with a Retry-After is retried after it", retryLater, 3000, "warn", ["error 0"]],
     [
-      "of the fence is no error, only tried again",
+      "of the fence is retried, and does not count as an error",
       new KubeError(why, { code: "Fenced", status: 0 }),
       5,
       "debug",
@@ -130,7 +130,7 @@ describe("a failure", () => {
     });
   });
 
-  test("that no machine explains is a bug: logged as an error, counted apart, tried again", async () => {
+  test("other than a KubeError is logged as an error, counted as a bug, and retried", async () => {
     let passes = 0;
     const bug = new TypeError("undefined is not a function");
     const { clock, queue, log, metrics } = started(async () => {
@@ -151,7 +151,7 @@ describe("a failure", () => {
     ]);
   });
 
-  test("of one key does not hold up others, and each failure waits longer", async () => {
+  test("of one key does not delay other keys, and each failure waits longer", async () => {
     const seen: string[] = [];
     const { clock, queue } = started(async (key) => {
       seen.push(`${key}@${clock.monotonic()}`);
@@ -165,7 +165,7 @@ describe("a failure", () => {
   });
 });
 
-test("as many keys are worked on at a time as there are workers, and never one key twice", async () => {
+test("as many keys are reconciled concurrently as there are workers, and no key twice", async () => {
   let [now, most] = [0, 0];
   const { clock, queue } = started(async () => {
     now++;
@@ -182,7 +182,7 @@ test("as many keys are worked on at a time as there are workers, and never one k
   expect([now, most]).toEqual([0, 3]);
 });
 
-test("it ends when told to, after the passes in flight and without beginning another", async () => {
+test("it ends when its signal aborts, after the running reconciles and without a new one", async () => {
   const seen: string[] = [];
   const { clock, queue, stop, ended } = started(async (key) => {
     await new Promise<void>((resolve) => clock.wakeAfter(100, resolve));
@@ -198,7 +198,7 @@ test("it ends when told to, after the passes in flight and without beginning ano
   expect(seen).toEqual(["a"]);
 });
 
-test("a loop whose signal is aborted already ends at once", async () => {
+test("it ends at once if its signal is aborted already", async () => {
   const stop = new AbortController();
   stop.abort();
   const clock = new TestClock();
@@ -217,7 +217,7 @@ test("a loop whose signal is aborted already ends at once", async () => {
   expect(await queue.get()).toBeUndefined();
 });
 
-test("passes that wait for nothing let timers through", async () => {
+test("reconciles without requests do not block timers", async () => {
   const queue = new WorkQueue({ clock: systemClock, random: () => 0 });
   const stop = new AbortController();
   const reconcile = async (key: string): Promise<Result> => {

@@ -4,22 +4,19 @@ import type { Client } from "../../src/kube/client.ts";
 import { KubeError } from "../../src/kube/errors.ts";
 import type { KubeErrorCode } from "../../src/kube/errors.ts";
 
-/**
- * What happens to the next request: it fails before or after it has its effect, or it is never
- * answered.
- */
+/** A fault of the next request: it fails before or after its effect, or has no response. */
 export type Mishap = { readonly code: KubeErrorCode; readonly effect: "none" | "done" } | "silence";
 
 /**
- * One Lease with its resourceVersion, as far as the rules of leader election need one; not an API
- * server.
+ * A fake of the API server with one Lease and its resourceVersion, limited to what leader election
+ * uses.
  */
 export class OneLease implements Pick<Client, "get" | "create" | "replace"> {
   #object: Manifest | undefined;
   #version = 0;
-  /** The requests so far, such as `replace a`, with the holder that they write. */
+  /** The requests so far with the holder that they write, such as `replace a`. */
   readonly requests: string[] = [];
-  /** Asked before every request. */
+  /** Called before every request. */
   mishap: (verb: string) => Mishap | undefined = () => undefined;
 
   get spec(): Readonly<Record<string, unknown>> {
@@ -30,7 +27,7 @@ export class OneLease implements Pick<Client, "get" | "create" | "replace"> {
     return recordAt(this.#object, "metadata");
   }
 
-  /** What somebody else writes, without any rule. */
+  /** Writes the Lease as another client, without preconditions. */
   put(
     spec: Readonly<Record<string, unknown>>,
     labels: Readonly<Record<string, string>> = {},

@@ -15,12 +15,12 @@ test.for([
     "/apis/rbac.authorization.k8s.io/v1/namespaces/ns/roles",
   ],
   [
-    "of cluster scope, whatever namespace is named",
+    "of a cluster-scoped resource, even with a namespace",
     collectionPath(resources.ownedAccessKeys, "ns"),
     "/apis/management.service/v1/ownedaccesskeys",
   ],
   [
-    "of an object, case kept",
+    "of an object, with its case",
     objectPath(resources.clusterRoles, { name: "Team:Admin" }),
     "/apis/rbac.authorization.k8s.io/v1/clusterroles/Team%3AAdmin",
   ],
@@ -30,7 +30,7 @@ test.for([
     "/apis/management.service/v1/namespaces/ns/sharedsecrets/a/status",
   ],
   [
-    "of a name that would leave its place",
+    "of a name with characters of a path",
     objectPath(resources.secrets, { namespace: "a/b", name: "../c?d" }),
     "/api/v1/namespaces/a%2Fb/secrets/..%2Fc%3Fd",
   ],
@@ -38,7 +38,7 @@ test.for([
   expect(path).toBe(expected);
 });
 
-test("parameters without a value are left out, the others are encoded", () => {
+test("withQuery encodes parameters and omits those without a value", () => {
   expect(withQuery("/a", { limit: "5", continue: undefined, labelSelector: "!a/b=c" })).toBe(
     "/a?limit=5&labelSelector=%21a%2Fb%3Dc",
   );

@@ -23,12 +23,12 @@ test("a pod trusts the CA of its ServiceAccount and sends its token", async () =
   expect(await credentials.authorization()).toBe("Bearer one");
 });
 
-test("an IPv6 address stands in brackets", () => {
+test("an IPv6 address is in brackets", () => {
   const credentials = podCredentials({ host: "fd00::1", port: "443" }, new TestClock(), directory);
   expect(credentials.server).toBe("https://[fd00::1]:443");
 });
 
-test("the token is read again after a minute, and not before", async () => {
+test("the token is read again after a minute, not earlier", async () => {
   const clock = new TestClock();
   const credentials = podCredentials(pod, clock, directory);
   await credentials.authorization();
@@ -47,13 +47,13 @@ test("the token is read again at once after a 401", async () => {
   expect(await credentials.authorization()).toBe("Bearer two");
 });
 
-test("a token that goes away fails the request, not the process", async () => {
+test("a token file that disappears fails the request, not the process", async () => {
   const credentials = podCredentials(pod, new TestClock(), directory);
   rmSync(join(directory, "token"));
   await expect(credentials.authorization()).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test.each(["token", "ca.crt"])("without %s there are no credentials", (name) => {
+test.each(["token", "ca.crt"])("a missing %s is a CredentialsError", (name) => {
   rmSync(join(directory, name));
   expect(() => podCredentials(pod, new TestClock(), directory)).toThrow(
     `ServiceAccount file "${join(directory, name)}" cannot be read: ENOENT; set --kubeconfig`,

@@ -5,9 +5,7 @@ function rank(urgency: Priority | undefined): number {
   return urgency === undefined ? 3 : { high: 0, normal: 1, low: 2 }[urgency];
 }
 
-/**
- * The queue as one would explain it: lists that are searched from the front, and time that is told.
- */
+/** A simple model of the queue: linear searches, and explicit time. */
 export class QueueModel {
   now = 0;
   waiting: { key: Key; urgency: Priority }[] = [];
@@ -30,7 +28,7 @@ export class QueueModel {
     this.instants.set(key, Math.min(at, this.instants.get(key) ?? Infinity));
   }
 
-  /** What the next failure of `key` waits at least. */
+  /** Minimum wait after the next failure of `key`. */
   backoff(key: Key): number {
     return Math.min(5 * 2 ** (this.failures.get(key) ?? 0), 1_000_000);
   }
@@ -67,8 +65,8 @@ export class QueueModel {
   }
 
   /**
-   * The first instant from `at` on at which nothing else wakes: the order of two at one instant is
-   * nobody's promise.
+   * The first time from `at` on at which no other key wakes: the order of keys with the same time
+   * is undefined.
    */
   freeInstant(at: number): number {
     const taken = new Set([...this.instants.values(), ...this.retries.values()]);

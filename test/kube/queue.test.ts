@@ -18,7 +18,7 @@ async function takeAll(queue: WorkQueue): Promise<string[]> {
   return keys;
 }
 
-describe("as in the model, after any history", () => {
+describe("like the model after any sequence of calls", () => {
   const key = fc.constantFrom("a", "b", "c", "d");
   const urgency = fc.constantFrom<Priority>("high", "normal", "low");
   const command = fc.oneof(
@@ -52,8 +52,7 @@ describe("as in the model, after any history", () => {
   type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
   /**
-   * What comes out of the queue and what of the model: the key of each take, and the depth after
-   * each step.
+   * The results of the queue and of the model: the key of each take, and the depth after each step.
    */
   async function replay(
     commands: readonly Command[],
@@ -106,14 +105,14 @@ describe("as in the model, after any history", () => {
   }
 });
 
-describe("waiting and working", () => {
-  test("a key waits once", async () => {
+describe("waiting and processing", () => {
+  test("a key is queued once", async () => {
     const { queue } = makeQueue();
     for (const key of ["a", "b", "a"]) queue.add(key, "low");
     expect(await takeAll(queue)).toEqual(["a", "b"]);
   });
 
-  test("keys of high priority go before normal and low ones, and a key whose priority rises moves up", async () => {
+  test("keys are returned by priority, and a key whose priority rises moves up", async () => {
     const { queue } = makeQueue();
     queue.add("a", "low");
     queue.add("d", "low");
@@ -125,7 +124,7 @@ describe("waiting and working", () => {
     expect(await takeAll(queue)).toEqual(["c", "b", "d", "a"]);
   });
 
-  test("a key that is added while it is worked on is handed out again only afterwards", async () => {
+  test("a key that is added while it is processed is returned again only after done", async () => {
     const { queue } = makeQueue();
     queue.add("a", "high");
     expect(await queue.get()).toBe("a");
@@ -137,7 +136,7 @@ describe("waiting and working", () => {
     expect(await takeAll(queue)).toEqual(["b", "a"]);
   });
 
-  test("takers are served in the order they came", async () => {
+  test("callers of get are served in FIFO order", async () => {
     const { queue } = makeQueue();
     const taken = [queue.get(), queue.get()];
     queue.add("a", "low");
@@ -145,7 +144,7 @@ describe("waiting and working", () => {
     expect(await Promise.all(taken)).toEqual(["a", "b"]);
   });
 
-  test("closing sends every taker home, drops what waits and leaves no timer", async () => {
+  test("close resolves every caller of get, drops waiting keys and leaves no timer", async () => {
     const { queue, clock } = makeQueue();
     const waiting = queue.get();
     queue.addAt("later", start + 1000);
@@ -163,8 +162,8 @@ describe("waiting and working", () => {
   });
 });
 
-describe("instants", () => {
-  test("a key comes at its instant and not a millisecond earlier", () => {
+describe("scheduled times", () => {
+  test("a key is added at its time, not earlier", () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start + 5000);
     clock.advance(4999);
@@ -173,7 +172,7 @@ describe("instants", () => {
     expect(queue.depth).toBe(1);
   });
 
-  test("the earliest instant of a key counts, and it comes once", async () => {
+  test("the earliest time of a key applies, once", async () => {
     const { queue, clock } = makeQueue();
     for (const ms of [3000, 1000, 2000]) queue.addAt("a", start + ms);
     clock.advance(1000);
@@ -183,7 +182,7 @@ describe("instants", () => {
     expect(queue.depth).toBe(0);
   });
 
-  test("work that begins makes an instant void: it says itself when to look again", async () => {
+  test("the scheduled time of a key is discarded when it is processed", async () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start + 3_600_000);
     queue.add("a", "high");
@@ -198,14 +197,14 @@ describe("instants", () => {
     expect(queue.depth).toBe(0);
   });
 
-  test("an instant that is past comes at once", () => {
+  test("a time in the past applies at once", () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start - 5000);
     clock.advance(0);
     expect(queue.depth).toBe(1);
   });
 
-  test("a clock that is set back delays, one that is set forward is noticed within a minute", () => {
+  test("a wall clock that is set back delays, one that is set forward is noticed within a minute", () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start + 5000);
     clock.stepWallClock(-3000);
@@ -219,7 +218,7 @@ describe("instants", () => {
     expect(queue.depth).toBe(2);
   });
 
-  test("an instant years away is waited for", () => {
+  test("a time three days away applies exactly", () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start + 3 * 86_400_000);
     clock.advance(3 * 86_400_000 - 1);
@@ -248,11 +247,11 @@ describe("failures", () => {
     expect(waits(16, 0)).toEqual([...expected, 50_000, 50_000]);
   });
 
-  test("no wait is longer than a minute, whatever chance adds", () => {
+  test("no wait is longer than a minute, including jitter", () => {
     expect(waits(20, 0.999_999).at(-1)).toBeLessThanOrEqual(60_000);
   });
 
-  test("what may be mended is worked on now, and again after 0.64 s should it fail", () => {
+  test("retry adds a key now, and its next failure waits 0.64 s", () => {
     const { queue, clock } = makeQueue();
     for (let count = 0; count < 14; count++) queue.addAfterFailure("a");
     clock.advance(5);
@@ -269,11 +268,11 @@ describe("failures", () => {
     expect(queue.depth).toBe(1);
   });
 
-  test("chance lengthens a wait by a fifth at most", () => {
+  test("jitter adds at most 20%", () => {
     expect(waits(3, 0.999_999)).toEqual([6, 12, 24]);
   });
 
-  test("a success begins anew", () => {
+  test("forget resets the back-off", () => {
     const { queue, clock } = makeQueue();
     for (let count = 0; count < 10; count++) queue.addAfterFailure("a");
     clock.advance(10_000);
@@ -283,7 +282,7 @@ describe("failures", () => {
     expect(queue.depth).toBe(2);
   });
 
-  test("a server that asks for time gets it", () => {
+  test("the wait is at least the given minimum", () => {
     const { queue, clock } = makeQueue();
     queue.addAfterFailure("a", 3000);
     clock.advance(2999);
@@ -292,7 +291,7 @@ describe("failures", () => {
     expect(queue.depth).toBe(1);
   });
 
-  test("the wall clock does not matter", () => {
+  test("the wall clock has no effect", () => {
     const { queue, clock } = makeQueue();
     queue.addAfterFailure("a");
     clock.stepWallClock(-3_600_000);
@@ -301,7 +300,7 @@ describe("failures", () => {
   });
 });
 
-test("a hundred thousand keys go through, all together and in order, from every side", async () => {
+test("100,000 keys are returned in order, added or scheduled", async () => {
   const { queue, clock } = makeQueue();
   const keys = Array.from({ length: 100_000 }, (_, index) => `ns/${index}`);
   for (const key of keys) queue.add(key, "low");
@@ -313,8 +312,8 @@ test("a hundred thousand keys go through, all together and in order, from every 
   expect(await takeAll(queue)).toEqual(keys);
 });
 
-describe("when what made keys fail is over", () => {
-  test("they come at once, and their next failure waits as the first", async () => {
+describe("retryNow", () => {
+  test("adds the keys that wait after a failure, and resets their back-off", async () => {
     const { queue, clock } = makeQueue();
     for (let count = 0; count < 10; count++) queue.addAfterFailure("a");
     queue.addAfterFailure("b", 60_000);
@@ -326,7 +325,7 @@ describe("when what made keys fail is over", () => {
     expect(await takeAll(queue)).toEqual(["a"]);
   });
 
-  test("what waits for an instant goes on waiting", async () => {
+  test("does not add scheduled keys", async () => {
     const { queue, clock } = makeQueue();
     queue.addAt("a", start + 1_000);
     queue.retryNow();

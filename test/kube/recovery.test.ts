@@ -10,10 +10,10 @@ function pausing(ms: number) {
 }
 
 test.for<[string, (setup: ReturnType<typeof pausing>) => unknown]>([
-  ["its time is over", ({ clock }) => clock.run(5_000)],
-  ["the API server is back", ({ recovery }) => recovery.recovered()],
-  ["the process ends", ({ stop }) => stop.abort()],
-])("a pause ends when %s, and leaves no timer behind", async ([, end]) => {
+  ["its time has passed", ({ clock }) => clock.run(5_000)],
+  ["the API server has recovered", ({ recovery }) => recovery.recovered()],
+  ["its signal aborts", ({ stop }) => stop.abort()],
+])("a pause ends when %s, and leaves no timer", async ([, end]) => {
   const setup = pausing(5_000);
   await setup.clock.run(4_999);
   expect(setup.isOver()).toBe(false);
@@ -22,7 +22,7 @@ test.for<[string, (setup: ReturnType<typeof pausing>) => unknown]>([
   expect([setup.isOver(), setup.clock.pending]).toEqual([true, 0]);
 });
 
-test("a listener is told of every recovery until it is taken back", () => {
+test("a listener is called at every recovery until it is cancelled", () => {
   const [recovery, told] = [new Recovery(), new Array<string>()];
   const cancel = recovery.onRecovered(() => told.push("back"));
   recovery.recovered();

@@ -8,12 +8,12 @@ function followed(...versions: readonly string[]): ResourceVersionTracker {
 }
 
 describe("a list", () => {
-  test("is where the history begins", () => {
+  test("sets the first resourceVersion", () => {
     const history = followed();
     expect([history.listed("7"), history.resourceVersion]).toEqual([false, "7"]);
   });
 
-  test("of an earlier time is doubted twice, and the third in a row is the truth", () => {
+  test("that is older throws twice, and is accepted the third time in a row", () => {
     const history = followed("70");
     for (const version of ["8", "9"])
       expect(() => history.listed(version)).toThrow(
@@ -26,7 +26,7 @@ describe("a list", () => {
     ]);
   });
 
-  test("that is as new as what was seen ends the doubt", () => {
+  test("that is newer resets the count of older lists", () => {
     const history = followed("70");
     expect(() => history.listed("9")).toThrow("older");
     expect(history.listed("71")).toBe(false);
@@ -35,7 +35,7 @@ describe("a list", () => {
   });
 });
 
-test("a bookmark of an earlier time is none to resume at", () => {
+test("a bookmark that is older throws Gone", () => {
   const history = followed("70");
   expect(() => history.bookmarked("8")).toThrow(expect.objectContaining({ code: "Gone" }));
   history.bookmarked("71");

@@ -25,11 +25,11 @@ function refused(
   throw new Error("no KubeError was thrown");
 }
 
-test.for([200, 201, 202, 299])("the JSON of an answer with status %i is the body", (status) => {
+test.for([200, 201, 202, 299])("bodyOf returns the JSON of a response with status %i", (status) => {
   expect(bodyOf(get, { status, text: '{"a":1}' })).toEqual({ a: 1 });
 });
 
-test("an answer that is not JSON is a failure of the network, and is not quoted", () => {
+test("a response that is not JSON is a Network error that does not quote it", () => {
   const error = refused({ status: 200, body: "canary" });
   expect(error).toMatchObject({
     code: "Network",
@@ -38,7 +38,7 @@ test("an answer that is not JSON is a failure of the network, and is not quoted"
   });
 });
 
-describe("a refusal", () => {
+describe("an error response", () => {
   test.for<[number, string | undefined, KubeErrorDetails["code"]]>([
     [400, "BadRequest", "BadRequest"],
     [401, "Unauthorized", "Unauthorized"],
@@ -62,7 +62,7 @@ describe("a refusal", () => {
     expect(isKubeError(error)).toBe(true);
   });
 
-  test("tells all that the server says", () => {
+  test("has every field of its Status in the KubeError", () => {
     const body = {
       reason: "Forbidden",
       message: "no quota",
@@ -103,13 +103,13 @@ describe("a refusal", () => {
       false,
     ],
     [`admission webhook "w" denied the request: secrets is forbidden: User "u" cannot`, false],
-  ])("says whether RBAC or admission refused: %s", ([message, lacksPermission]) => {
+  ])("distinguishes RBAC from admission: %s", ([message, lacksPermission]) => {
     const error = refused({ status: 403, body: { reason: "Forbidden", message } });
     expect(error.lacksPermission).toBe(lacksPermission);
     expect([isRefusal(error), isRejection(error)]).toEqual([true, !lacksPermission]);
   });
 
-  test("asks for the time of its header before that of its body", () => {
+  test("has the Retry-After of the header, or else of the body", () => {
     expect(
       refused({ status: 429, retryAfterMs: 5000, body: { details: { retryAfterSeconds: 2 } } })
         .retryAfterMs,
@@ -117,7 +117,7 @@ describe("a refusal", () => {
     expect(refused({ status: 429 }).retryAfterMs).toBeUndefined();
   });
 
-  test("that is not JSON, as a proxy may give, is not quoted", () => {
+  test("that is not JSON, such as from a proxy, is not quoted", () => {
     expect(refused({ status: 502, body: "<html>canary" })).toMatchObject({
       code: "ServerError",
       explanation: "no explanation",
@@ -126,9 +126,17 @@ describe("a refusal", () => {
   });
 
   test.for<[string, ApiRequest["method"], string]>([
-    ["repeats what was sent whole without its secrets", "PUT", "data: [secret] is bad"],
-    ["repeats nothing of what was patched, because the object may be quoted", "PATCH", "Invalid"],
-    ["repeats nothing of what was to be deleted", "DELETE", "Invalid"],
+    [
+      "of a write of the whole object has its message without secrets",
+      "PUT",
+      "data: [secret] is bad",
+    ],
+    [
+      "of a patch has only its reason, because the message may quote the object",
+      "PATCH",
+      "Invalid",
+    ],
+    ["of a delete has only its reason", "DELETE", "Invalid"],
   ])("%s", ([, method, explanation]) => {
     const body = { data: { a: new SecretText("canary") } };
     const error = refused(
@@ -139,7 +147,7 @@ describe("a refusal", () => {
     expect(error.message).not.toContain("canary");
   });
 
-  test("of a patch without a reason explains nothing", () => {
+  test("of a patch without a reason has no explanation", () => {
     expect(
       refused({ status: 500, body: { message: "canary" } }, { ...get, method: "PATCH" })
         .explanation,
@@ -148,7 +156,7 @@ describe("a refusal", () => {
 });
 
 describe("an ERROR event of a watch", () => {
-  test("is the refusal that its object is", () => {
+  test("is the KubeError of its Status", () => {
     expect(watchError(get, { code: 410, reason: "Expired", message: "too old" })).toMatchObject({
       code: "Gone",
       status: 410,
@@ -156,7 +164,7 @@ describe("an ERROR event of a watch", () => {
     });
   });
 
-  test("without a code is the server's failure", () => {
+  test("without a code is a ServerError", () => {
     expect(watchError(get, {})).toMatchObject({ code: "ServerError", status: 500 });
   });
 });

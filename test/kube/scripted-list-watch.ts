@@ -3,14 +3,14 @@ import type { ListWatch, WatchStart } from "../../src/kube/list-watch.ts";
 import type { ListOptions } from "../../src/kube/list-request.ts";
 import type { WatchEvent } from "../../src/kube/watch-stream.ts";
 
-/** A list as the API server would answer it, or the failure of the call. */
+/** The response to a list, or its failure. */
 export type ListAnswer =
   | { readonly resourceVersion: string; readonly pages: readonly (readonly unknown[])[] }
   | Error;
 
 /**
- * Lists and watches that a test plays: lists answer what was prepared, a watch stays open until it
- * is ended.
+ * A scripted ListWatch: lists return prepared responses, and a watch stays open until the test ends
+ * it.
  */
 export class ScriptedListWatch implements ListWatch {
   readonly #lists: ListAnswer[];
@@ -21,16 +21,16 @@ export class ScriptedListWatch implements ListWatch {
       }
     | undefined;
   #get: PromiseWithResolvers<unknown> | undefined;
-  /** The calls so far, such as `list` and `watch 7`. */
+  /** The requests so far, such as `list` and `watch 7`. */
   readonly calls: string[] = [];
-  /** What the last watch was asked for with. */
+  /** The options of the last watch. */
   asked: WatchStart | undefined;
 
   constructor(...lists: readonly ListAnswer[]) {
     this.#lists = [...lists];
   }
 
-  /** Prepares the answer to one more list. */
+  /** Prepares the response to one more list. */
   willList(answer: ListAnswer): void {
     this.#lists.push(answer);
   }
@@ -56,8 +56,7 @@ export class ScriptedListWatch implements ListWatch {
   }
 
   /**
-   * Answers the last read of an object: with the object, undefined where there is none, or a
-   * failure.
+   * Resolves the last read of an object: with the object, undefined if there is none, or a failure.
    */
   answerGet(answer: unknown): void {
     if (answer instanceof Error) this.#get?.reject(answer);

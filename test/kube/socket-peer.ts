@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
-/** A request as it arrived. */
+/** A received request. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
@@ -11,18 +11,16 @@ export interface ReceivedRequest {
   readonly answer: ServerResponse;
 }
 
-/**
- * The other end of a socket: it hands every request to the test, and knows nothing of Kubernetes.
- */
+/** An HTTP server that passes every request to the test, without any behavior of Kubernetes. */
 export interface SocketPeer {
   readonly url: string;
   readonly arrivals: readonly ReceivedRequest[];
-  /** Resolves when so many requests have arrived in all. */
+  /** Resolves when `count` requests have arrived in total. */
   arrived(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a peer on a free port; `onRequest` may answer, or leave it to the test. */
+/** Starts a server on a free port; `onRequest` may respond, or leave it to the test. */
 export async function startPeer(
   onRequest: (arrival: ReceivedRequest) => void = () => {},
 ): Promise<SocketPeer> {
@@ -67,7 +65,7 @@ export async function startPeer(
   };
 }
 
-/** Answers a request with a status and a text. */
+/** Returns a handler that responds with a status and a text. */
 export function answerWith(
   status: number,
   text = "{}",

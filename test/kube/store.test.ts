@@ -30,9 +30,9 @@ const entry = (name: string, tags: readonly string[]) => ({
 
 describe.each([
   ["a store", tagged],
-  ["a store that packs what it holds", packed],
+  ["a store with a codec", packed],
 ])("%s", (_, made) => {
-  test("finds objects by key and by every name that an index gives them", () => {
+  test("finds objects by key and by every index value", () => {
     const store = made();
     store.set("a", entry("a", ["x", "y"]));
     store.set("b", entry("b", ["y"]));
@@ -48,7 +48,7 @@ describe.each([
     ]).toEqual([true, false, ["a", "b"], []]);
   });
 
-  test("has nothing under names that nobody has", () => {
+  test("returns nothing for unknown keys and index values", () => {
     const store = made();
     store.remove("a");
     expect([store.get("a"), store.by("tag", "x"), [...store.namesIn("tag")]]).toEqual([
@@ -58,11 +58,11 @@ describe.each([
     ]);
   });
 
-  test("does not guess at an index that it does not have", () => {
+  test("throws for an unknown index", () => {
     expect(() => new Store<Thing>().by("tag", "x")).toThrow("the store has no index tag");
   });
 
-  test("has indexes that say what a search through all objects would, after any changes", () => {
+  test("has indexes that match a search through all objects, after any changes", () => {
     const change = fc.record({
       key: fc.constantFrom("a", "b", "c"),
       tags: fc.option(fc.subarray(["x", "y", "z"]), { nil: undefined }),

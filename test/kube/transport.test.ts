@@ -23,7 +23,7 @@ interface Setup {
   readonly peer: SocketPeer;
   readonly transport: Transport;
   readonly clock: TestClock;
-  /** What was counted, as `<method> <code>`. */
+  /** The counted requests, as `<method> <code>`. */
   readonly counted: string[];
   readonly forgotten: () => number;
 }
@@ -64,7 +64,7 @@ async function over(
 }
 
 describe("a request", () => {
-  test("carries the credential, its body with secrets in clear, and what it accepts", async () => {
+  test("sends the credential, the body with its secrets, and the media types", async () => {
     const { peer, transport, counted } = await over(answerWith(201, "made"), {
       prefix: "/clusters/one/",
     });
@@ -89,7 +89,7 @@ describe("a request", () => {
     expect(counted).toEqual(["POST 201"]);
   });
 
-  test("without a body or a credential has no headers for them", async () => {
+  test("omits the headers of an absent body or credential", async () => {
     const credentials = {
       server: "",
       tls: { rejectUnauthorized: true },
@@ -122,7 +122,7 @@ describe("a request", () => {
     ["0", undefined],
     ["Wed, 21 Oct 2026 07:28:00 GMT", undefined],
     [undefined, undefined],
-  ])("with Retry-After %s asks for %s ms", async ([header, expected]) => {
+  ])("with Retry-After %s returns %s ms", async ([header, expected]) => {
     const { transport } = await over(
       answerWith(429, "", header === undefined ? {} : { "retry-after": header }),
     );
@@ -130,8 +130,8 @@ describe("a request", () => {
   });
 });
 
-describe("an API server that asks for less", () => {
-  test("has fewer requests at a time, and none for as long as it asked when one is too many", async () => {
+describe("the concurrency limit", () => {
+  test("is reduced by a 429; at a limit of 1, requests pause for its Retry-After", async () => {
     const limits: number[] = [];
     const { peer, transport, clock } = await over(answerWith(429, "", { "retry-after": "7" }), {
       connections: 2,
@@ -148,7 +148,7 @@ describe("an API server that asks for less", () => {
     expect(peer.arrivals).toHaveLength(3);
   });
 
-  test.for([500, 503])("is not meant by %s", async (status) => {
+  test.for([500, 503])("is not reduced by %s", async (status) => {
     const limits: number[] = [];
     const { transport } = await over(answerWith(status), {
       onLimit: (limit) => limits.push(limit),
@@ -159,7 +159,7 @@ describe("an API server that asks for less", () => {
 });
 
 describe("the fence", () => {
-  test("keeps every write in while the Lease is not held, and lets reads out", async () => {
+  test("rejects every write while the Lease is not held, and no read", async () => {
     const { peer, transport, counted } = await over(answerWith(200), { fence: () => 0 });
     for (const method of ["POST", "PUT", "PATCH", "DELETE"] as const) {
       await expect(transport.request({ ...post, method })).rejects.toMatchObject({
@@ -171,7 +171,7 @@ describe("the fence", () => {
     expect([peer.arrivals.length, counted]).toEqual([1, ["GET 200"]]);
   });
 
-  test("ends a write that is under way when it falls, and no read", async () => {
+  test("aborts a pending write at the renew deadline, and no read", async () => {
     const { peer, transport, clock } = await over(undefined, { fence: () => 500 });
     const results = [post, get].map((call) =>
       transport.request(call).catch((error: unknown) => error),
@@ -190,7 +190,7 @@ describe("the fence", () => {
     });
   });
 
-  test("gives a write no more than its own time", async () => {
+  test("does not extend the timeout of a write", async () => {
     const { peer, transport, clock } = await over(undefined, {
       fence: () => 60_000,
       timeoutMs: 1000,
@@ -201,7 +201,7 @@ describe("the fence", () => {
     expect(await result).toMatchObject({ code: "Network" });
   });
 
-  test("is asked again for a write that had to wait for a connection", async () => {
+  test("is checked again for a write that waited for a connection", async () => {
     let leftMs = 1000;
     const { peer, transport } = await over(undefined, { connections: 1, fence: () => leftMs });
     const first = transport.request(post);
@@ -215,7 +215,7 @@ describe("the fence", () => {
   });
 
   test.for(["a new", "an idle"])(
-    "has the last word when a write goes into %s connection",
+    "is checked when a write goes into %s connection",
     async (connection) => {
       const asked: number[] = [];
       const { peer, transport } = await over(answerWith(200), {
@@ -230,7 +230,7 @@ describe("the fence", () => {
     },
   );
 
-  test("is asked again after a credential that took its time", async () => {
+  test("is checked after reading a slow credential", async () => {
     const clock = new TestClock();
     const slow = {
       tls: { rejectUnauthorized: true },
@@ -261,26 +261,26 @@ describe("a 401", () => {
   const onlyNew = (arrival: ReceivedRequest): void =>
     answerWith(arrival.headers.authorization === "Bearer new" ? 200 : 401)(arrival);
 
-  test("has the credential read afresh, and the request tried once more", async () => {
+  test("reads the credential again and retries once", async () => {
     const { transport, forgotten, counted } = await over(onlyNew, { tokens: ["old", "new"] });
     expect((await transport.request(post)).status).toBe(200);
     expect([forgotten(), counted]).toEqual([1, ["POST 200"]]);
   });
 
-  test("that comes again is the answer", async () => {
+  test("that is repeated is the response", async () => {
     const { peer, transport, forgotten } = await over(answerWith(401));
     expect((await transport.request(post)).status).toBe(401);
     expect([forgotten(), peer.arrivals.length]).toEqual([1, 2]);
   });
 
-  test("does the same for a stream", async () => {
+  test("retries a stream, too", async () => {
     const { transport, forgotten } = await over(onlyNew, { tokens: ["old", "new"] });
     expect((await transport.stream(get)).status).toBe(200);
     expect(forgotten()).toBe(1);
   });
 });
 
-test("a delete with preconditions in its body leaves its connection to the next request", async () => {
+test("a delete with a body keeps its connection", async () => {
   const { peer, transport } = await over(answerWith(200), { connections: 1 });
   for (let round = 0; round < 3; round += 1)
     await transport.request({
@@ -291,7 +291,7 @@ test("a delete with preconditions in its body leaves its connection to the next 
   expect(new Set(peer.arrivals.map(({ socket }) => socket)).size).toBe(1);
 });
 
-test("no more requests are under way than there are connections, and those are kept", async () => {
+test("concurrent requests are limited to the connections, which are reused", async () => {
   let [now, most] = [0, 0];
   const { peer, transport } = await over(() => void (most = Math.max(most, ++now)));
   const count = 20;
@@ -307,7 +307,7 @@ test("no more requests are under way than there are connections, and those are k
 });
 
 describe("a stream", () => {
-  test("takes no connection from the requests, and hands over its bytes as they come", async () => {
+  test("uses a separate connection, and delivers its bytes as they arrive", async () => {
     const { peer, transport } = await over(
       (arrival) =>
         arrival.url === get.path
@@ -336,7 +336,7 @@ describe("a stream", () => {
     await expect(reading).rejects.toThrow("abort");
   });
 
-  test("has no time limit", async () => {
+  test("has no timeout", async () => {
     const { peer, transport, clock } = await over(undefined);
     const stream = transport.stream(get);
     await peer.arrived(1);
@@ -348,9 +348,13 @@ describe("a stream", () => {
 
 describe("a failure", () => {
   test.for<[string, (arrival: ReceivedRequest) => void, string]>([
-    ["before the answer", ({ socket }) => void socket.destroy(), "UND_ERR_SOCKET"],
-    ["that is no HTTP", ({ socket }) => void socket.end("canary\r\n\r\n"), "no response"],
-  ])("%s is told by its code, without header or body", async ([, onRequest, code]) => {
+    ["before the response", ({ socket }) => void socket.destroy(), "UND_ERR_SOCKET"],
+    [
+      "with a response that is not HTTP",
+      ({ socket }) => void socket.end("canary\r\n\r\n"),
+      "no response",
+    ],
+  ])("%s is reported by its code, without headers and body", async ([, onRequest, code]) => {
     const { transport, counted } = await over(onRequest);
     const error = await transport
       .request({ ...post, body: { a: new SecretText("canary-secret") } })
@@ -364,7 +368,7 @@ describe("a failure", () => {
     expect(counted).toEqual(["POST <error>"]);
   });
 
-  test("to connect is one of the network", async () => {
+  test("to connect is a Network error", async () => {
     const { peer, transport } = await over(undefined);
     await peer.close();
     await expect(transport.request(get)).rejects.toMatchObject({
@@ -375,7 +379,7 @@ describe("a failure", () => {
   });
 });
 
-test("closing ends what is under way", async () => {
+test("close aborts pending requests", async () => {
   const { peer, transport } = await over(undefined);
   const result = transport.request(get).catch((error: unknown) => error);
   await peer.arrived(1);
@@ -383,7 +387,7 @@ test("closing ends what is under way", async () => {
   expect(await result).toMatchObject({ code: "Network" });
 });
 
-/** Everything that a log or a debugger could show of an error. */
+/** Everything of an error that a log or a debugger could show. */
 function allOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return [
@@ -400,7 +404,7 @@ describe("bodies", () => {
     body: { a: new SecretText("x".repeat(characters)) },
   });
 
-  test("of requests and of the answers that they bring back wait for room, whichever transport sends them", async () => {
+  test("of requests and their expected responses are limited, also across transports", async () => {
     const bodies = new BodyLimiter(1_000_000);
     const [one, other] = [await over(undefined, { bodies }), await over(undefined, { bodies })];
     const sent = [
@@ -421,7 +425,7 @@ describe("bodies", () => {
     await Promise.all(sent);
   });
 
-  test("of streams do not", async () => {
+  test("of streams are not limited", async () => {
     const { transport } = await over(answerWith(200), { bodies: new BodyLimiter(1) });
     expect((await transport.stream(get)).status).toBe(200);
   });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Yielder } from "../../src/kube/yielder.ts";
 
-/** A clock that a look moves on by `stepMs`. */
+/** A clock that advances by `stepMs` at each read. */
 const stepping = (stepMs: number) => {
   let now = 0;
   return { monotonic: () => (now += stepMs) };
 };
 
-/** Notes what happens, and when timers and sockets next have a turn. */
+/** Records what happens, and when timers and sockets next run. */
 function noting() {
   const order: string[] = [];
   const other = new Promise<void>((resolve) => {
@@ -19,14 +19,14 @@ function noting() {
   return { order, other };
 }
 
-describe("items taken in turns", () => {
+describe("forEach", () => {
   test.each([
     {
-      rule: "let others have a turn after each that took long",
+      rule: "yields after each item that takes long",
       stepMs: 10,
       seen: ["a", "other", "b", "c"],
     },
-    { rule: "keep the turn while they are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
+    { rule: "does not yield while items are quick", stepMs: 0, seen: ["a", "b", "c", "other"] },
   ])("$rule", async ({ stepMs, seen }) => {
     const { order, other } = noting();
     await new Yielder(stepping(stepMs)).forEach(["a", "b", "c"], (item) => void order.push(item));
@@ -54,12 +54,12 @@ test("all work of a process shares one turn", async () => {
   };
   await Promise.all([worker(), worker(), worker(), worker()]);
   stopped = true;
-  // Ten pieces of 1 ms, and one each of the workers that find the turn over.
+  // Ten pieces of 1 ms, and one piece of each worker that finds the turn over.
   expect(Math.max(...perTurn)).toBeLessThanOrEqual(14);
   expect(perTurn.reduce((sum, count) => sum + count, 0)).toBe(160);
 });
 
-test("of work that waits for a turn, only as much comes at once as fits into one", async () => {
+test("run spreads waiting work over turns", async () => {
   let now = 0;
   const yielder = new Yielder({ monotonic: () => now });
   const perTurn = [0];
