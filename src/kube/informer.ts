@@ -130,8 +130,9 @@ export class Informer<T> {
   }
 
   /**
-   * Stores the response of an own write before its watch event arrives. An object that is not
-   * stored and older than the watch is ignored: it may have been deleted since.
+   * Stores the response of an own write before its watch event arrives. Ignores an object that is
+   * not stored and older than the last resourceVersion of the watch: it may have been deleted
+   * since.
    */
   observe(raw: unknown): void {
     const [key, resourceVersion] = [rawKey(raw), rawVersion(raw)];

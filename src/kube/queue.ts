@@ -121,7 +121,7 @@ export class WorkQueue {
   }
 
   /**
-   * Retries a failed `key` now, because the cause may be gone, and again within seconds if it
+   * Retries a failed `key` now, because the cause may be gone, and again within a second if it
    * fails.
    */
   retry(key: Key): void {

@@ -53,8 +53,8 @@ interface Index<T> {
 }
 
 /**
- * Objects by key, with indexes that are updated with every change. With a codec, each read decodes
- * the object.
+ * Objects by key, with indexes that are updated with every change. With a codec, a read decodes the
+ * object, unless it was decoded recently.
  */
 export class Store<T> implements ReadStore<T> {
   readonly #entries = new Map<Key, Entry<T> | string>();

@@ -7,7 +7,7 @@ import { KubeError } from "./errors.ts";
 import { AdaptiveLimiter } from "./adaptive-limiter.ts";
 import type { Yielder } from "./yielder.ts";
 
-/** A request to the API server; `path` begins with `/api` or `/apis` and is encoded. */
+/** A request to the API server; `path` is encoded and relative to the path prefix of the server. */
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;

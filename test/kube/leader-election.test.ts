@@ -256,7 +256,7 @@ describe("renewing the Lease", () => {
 describe("losing the Lease", () => {
   test.for([
     ["every request fails", { code: "ServerError", effect: "none" }],
-    ["no request is answered", "silence"],
+    ["no request gets a response", "silence"],
   ] as const)(
     "if %s it is lost ten seconds after the last renewal, and no time to write remains",
     async ([, mishap]) => {
