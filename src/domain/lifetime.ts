@@ -4,7 +4,7 @@ import type { Metadata } from "../api/object.ts";
 const secondMs = 1000;
 const dayMs = 24 * 60 * 60 * secondMs;
 
-/** A lifetime that ends; instants in milliseconds since the epoch; at `endsAt` it is over. */
+/** A lifetime with an end; instants in milliseconds since the epoch. It is over at `endsAt`. */
 export interface Lifetime {
   readonly startsAt: number;
   readonly endsAt: number;
@@ -20,15 +20,15 @@ export interface LifetimeTerms {
   readonly createdAt: number;
   /** 0 if not set. */
   readonly ttl: number;
-  /** The instant that an idle ttl counts from; undefined: it counts from creation. */
+  /** The instant from which an idle ttl counts; the creation if undefined. */
   readonly idleSince?: number | undefined;
   /** 0: no maximum. */
   readonly maximumTtl: number;
 }
 
 /**
- * The lifetime by these terms; undefined if it does not end. Without a ttl, a maximum counts from
- * creation.
+ * The lifetime for these terms; undefined if it does not end. Without a ttl, the maximum counts
+ * from creation.
  */
 export function lifetimeOf({
   createdAt,
@@ -43,7 +43,7 @@ export function lifetimeOf({
 }
 
 /**
- * The lifetime of `ttl` seconds, more than 0, from `startsAt`; at most the maximum, if there is
+ * The lifetime of `ttl` seconds (more than 0) from `startsAt`; at most the maximum, if there is
  * one.
  */
 export function clampedLifetime(
@@ -70,8 +70,8 @@ export function expiringFrom(lifetime: Lifetime | undefined): number | undefined
 }
 
 /**
- * The instant that an RFC 3339 text names, in milliseconds since the epoch; undefined when it names
- * none.
+ * Parses an RFC 3339 timestamp to milliseconds since the epoch; undefined if it is missing or
+ * invalid.
  */
 export function instantOf(text: string | undefined): number | undefined {
   const instant = text === undefined ? Number.NaN : Date.parse(text);
@@ -80,7 +80,7 @@ export function instantOf(text: string | undefined): number | undefined {
 
 /**
  * When the lifetime of an object began, in milliseconds since the epoch: its creation, or the
- * earlier one that it records, so that a restore starts no new lifetime.
+ * earlier start in its annotation, so that a restore does not start a new lifetime.
  */
 export function lifetimeStart(
   metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
@@ -93,8 +93,8 @@ export function lifetimeStart(
 
 /**
  * When a lifetime ended before the object was created, in milliseconds since the epoch: a restored
- * object stays expired. Undefined otherwise; an object that expired later becomes valid again if
- * its spec gets a longer ttl.
+ * object stays expired. Undefined otherwise: an object that expired after its creation becomes
+ * valid again if its spec gets a longer ttl.
  */
 export function endBeforeCreation(
   metadata: Pick<Metadata, "creationTimestamp" | "annotations">,
@@ -103,7 +103,7 @@ export function endBeforeCreation(
   return end !== undefined && end <= createdAt(metadata) ? end : undefined;
 }
 
-/** A lifetime that ends at the latest at this end, if there is one. */
+/** The lifetime, limited to this end if there is one. */
 export function endedBy(
   lifetime: Lifetime | undefined,
   end: number | undefined,
@@ -115,7 +115,7 @@ export function endedBy(
 
 /**
  * When an object was created, in milliseconds since the epoch; an invalid timestamp counts as 1970,
- * so that the object is expired.
+ * which makes the object expired.
  */
 export function createdAt({ creationTimestamp }: Pick<Metadata, "creationTimestamp">): number {
   return instantOf(creationTimestamp) ?? 0;

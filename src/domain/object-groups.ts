@@ -1,7 +1,7 @@
 import { type Condition, reasons } from "../api/conditions.ts";
 import { numberAt, recordAt } from "../api/parse.ts";
 
-/** The state of one condition of an object; reason is one of the table of reasons, or empty. */
+/** The state of one condition of an object; the reason is one of {@link reasons}, or empty. */
 export interface ObjectState {
   readonly condition: "Ready" | "Synced";
   readonly status: Condition["status"];
@@ -11,8 +11,8 @@ export interface ObjectState {
 const counted = ["Ready", "Synced"] as const;
 
 /**
- * The states of an object: that of Ready, Unknown where no controller has seen it, and that of
- * Synced where it has one.
+ * The states of an object: Ready (Unknown if no controller has set it), and Synced if the object
+ * has it.
  */
 export function objectStates(conditions: readonly Condition[]): readonly ObjectState[] {
   return counted.flatMap((condition): readonly ObjectState[] => {
@@ -29,7 +29,7 @@ export function objectStates(conditions: readonly Condition[]): readonly ObjectS
   });
 }
 
-/** How many targets of a SharedSecret are in which state, by its status. */
+/** The number of targets of a SharedSecret in each state, from its status. */
 export function syncTargetsOf(
   status: Readonly<Record<string, unknown>>,
 ): Readonly<Record<"synced" | "conflict" | "failed" | "pending", number>> {

@@ -11,7 +11,7 @@ import { narrows } from "../scope/narrows.ts";
 
 /**
  * Why a request that was made with `parent` must not create a key with these terms, at `now` in
- * milliseconds since the epoch; undefined when it may: the scope is within that of the parent, and
+ * milliseconds since the epoch; undefined if it may: the scope is within that of the parent, and
  * the expiry is fixed and not later. The message names the field and the fix.
  */
 export function attenuationProblem(

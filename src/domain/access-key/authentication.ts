@@ -21,7 +21,8 @@ export type Authentication =
   | { readonly kind: "refused"; readonly reason: Reason | "Deleted" };
 
 /**
- * Authenticates a key at `now`, in milliseconds since the epoch: by the clock, not by its status.
+ * Authenticates a key at `now`, in milliseconds since the epoch: the status, which may lag behind,
+ * does not count.
  */
 export function authenticate(resolved: ResolvedKey, now: number): Authentication {
   const { metadata, spec } = resolved.key;
@@ -40,7 +41,7 @@ export function authenticate(resolved: ResolvedKey, now: number): Authentication
   };
 }
 
-/** Another text for other scopes. */
+/** A hash that differs for different scopes. */
 function scopeHash(limits: readonly ScopeLimit[]): string {
   return hashName(limits.map((limit) => JSON.stringify(limit)));
 }

@@ -12,8 +12,8 @@ export interface ObservedConnectorSecret {
 }
 
 /**
- * What to do with a Secret of connector data; `confirm`: first read from the API server whether its
- * key was deleted.
+ * The decision about a Secret of connector data; `confirm` requires a read from the API server
+ * first, whether its key was deleted.
  */
 export type ConnectorDecision =
   | { readonly kind: "plan"; readonly plan: Plan }
@@ -24,7 +24,7 @@ export type ConnectorDecision =
       readonly otherwise: Plan;
     };
 
-/** Many times the longest request: after it, the write that the Secret belongs to was rejected. */
+/** Much longer than any request: the write of a Secret that is still unreferenced was rejected. */
 const unreferencedMs = 10 * 60 * 1000;
 
 /**

@@ -19,9 +19,9 @@ export type Duplicate =
 export const mostOfOneIndex = 4;
 
 /**
- * The objects of one index that may own a key, in order of precedence: bound digests first, because
- * an unbound digest can be copied from a manifest; then the older (creationTimestamp, then uid), in
- * any state. Only the 4 oldest of each requester count.
+ * The objects of one index that may own a key, in order of precedence and regardless of their
+ * state: bound digests first, because an unbound digest can be copied from a manifest; then the
+ * older (creationTimestamp, then uid). Only the 4 oldest of each requester count.
  */
 export function rankedCandidates<T extends KeyCandidate>(sameIndex: readonly T[]): readonly T[] {
   const counts = new Map<string, number>();
@@ -35,8 +35,8 @@ export function rankedCandidates<T extends KeyCandidate>(sameIndex: readonly T[]
 }
 
 /**
- * Why `own` does not own its key, by digests; `sameIndex` are all objects of its index, with or
- * without `own`.
+ * Why `own` does not own its key, by digests; undefined if it does. `sameIndex` are all objects of
+ * its index, with or without `own`.
  */
 export function duplicateOf(
   own: KeyCandidate,
@@ -98,7 +98,7 @@ export function isSameKey(
   return !isBound(one) || boundSubjectOf(one.spec) === boundSubjectOf(other.spec);
 }
 
-/** The requester of the object by its annotation; the empty string without one. */
+/** The requester of the object from its annotation; the empty string without one. */
 export function requesterNameOf({ metadata }: KeyCandidate): string {
   return requesterAnnotationsOf(metadata)?.name ?? "";
 }

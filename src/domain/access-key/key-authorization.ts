@@ -9,15 +9,15 @@ export type KeyVerdict =
   | { readonly kind: "no-opinion" }
   | { readonly kind: "denied"; readonly reason: string };
 
-/** A request that was made with a key, and what its scope needs to be judged. */
+/** A request that was made with a key, and the roles to evaluate its scope. */
 export interface KeyedRequest {
   readonly request: ScopedRequest;
   readonly roles: ScopeRoles;
 }
 
 /**
- * Authorizes a request against its key at `now`, in milliseconds since the epoch, not against the
- * key at authentication. `resolved` is undefined when the key was deleted.
+ * Authorizes a request against its key at `now`, in milliseconds since the epoch; the state of the
+ * key at authentication does not count. `resolved` is undefined if the key was deleted.
  */
 export function authorizeWithKey(
   resolved: ResolvedKey | undefined,

@@ -3,29 +3,29 @@ import type { OwnedAccessKeyTerms } from "../../api/owned-access-key.ts";
 const indexLength = 16;
 
 /**
- * The index of a key: the first 16 hex digits of its SHA-256, which every form of its digest begins
- * with.
+ * The index of a key: the first 16 hex digits of its SHA-256, with which every form of its digest
+ * begins.
  */
 export function keyIndexOf(keyDigest: string): string {
   return keyDigest.slice(0, indexLength);
 }
 
 /**
- * Whether a digest is bound to what the key acts as (`<index>.<SHA-256 of key, newline and
+ * Whether a digest is bound to the subject of the key (`<index>.<SHA-256 of key, newline and
  * subject>`).
  */
 export function isBoundDigest(keyDigest: string): boolean {
   return keyDigest[indexLength] === ".";
 }
 
-/** What of a bound digest decides: the SHA-256 of the key, a newline and the subject. */
+/** The verified part of a bound digest: the SHA-256 of the key, a newline and the subject. */
 export function boundPartOf(keyDigest: string): string {
   return keyDigest.slice(indexLength + 1);
 }
 
 /**
- * What a digest is bound to: `user:<name>`, `team:<name>` or `subject:<name>` as the spec has it,
- * without configured prefixes.
+ * The subject that a digest is bound to: `user:<name>`, `team:<name>` or `subject:<name>` from the
+ * spec, without configured prefixes.
  */
 export function boundSubjectOf({
   user,

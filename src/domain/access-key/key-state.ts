@@ -18,37 +18,37 @@ import {
   lifetimeStart,
 } from "../lifetime.ts";
 
-/** An OwnedAccessKey and what decides whether it works. */
+/** An OwnedAccessKey and the state that decides whether it is accepted. */
 export interface ResolvedKey {
   readonly key: ObservedAccessKey;
   readonly requester: Requester;
-  /** Why another object owns the same key, see {@link duplicateOf}; absent when none does. */
+  /** Why another object owns the same key, see {@link duplicateOf}; absent if none does. */
   readonly duplicate?: Duplicate | undefined;
   readonly config: KeyConfig;
   /**
-   * The key that its request came with, which it never outlives nor exceeds; absent when it came
-   * with none.
+   * The access key that the key was requested with, which limits its lifetime and scope; absent if
+   * it was requested without one, `gone` if the parent does not exist.
    */
   readonly parentKey?: ResolvedKey | "gone";
 }
 
-/** What of the configuration decides whether a key works. */
+/** The configuration that decides whether a key is accepted. */
 export interface KeyConfig {
-  /** Latchkey's own; scopes treat it apart. */
+  /** Latchkey's own namespace, which scopes protect. */
   readonly namespace: string;
-  /** Seconds; 0 is no limit. */
+  /** Maximum lifetime in seconds; 0: no limit. */
   readonly maximumKeyTtl: number;
   readonly prefixes: Prefixes;
 }
 
-/** Whether a key is in order, and why or why not; it is accepted only if the reason is Active. */
+/** The readiness of a key, with reason and message; it is accepted only if the reason is Active. */
 export interface KeyState {
   readonly ready: boolean;
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** The lifetime of a key (specification, Authentication 4); undefined when it does not expire. */
+/** The lifetime of a key (specification, Authentication 4); undefined if it does not expire. */
 export function keyLifetime(resolved: ResolvedKey): Lifetime | undefined {
   return lifetimeSince(resolved, instantOf(resolved.key.lastActivity));
 }
@@ -110,9 +110,9 @@ export function keyState(resolved: ResolvedKey, now: number): KeyState {
 }
 
 /**
- * Why the parent key is not accepted, at `now` in milliseconds since the epoch; undefined when it
- * is, or when there is none. Disabling a key that leaked thus disables all keys and tokens that
- * were created with it.
+ * Why the parent key is not accepted, at `now` in milliseconds since the epoch; undefined if it is,
+ * or if there is none. Disabling a leaked key thus disables all keys and tokens that were created
+ * with it.
  */
 export function parentInvalidReason(
   parentKey: ResolvedKey | "gone" | undefined,
@@ -159,8 +159,8 @@ export function isScoped(resolved: ResolvedKey): boolean {
 }
 
 /**
- * The conditions of a key at `now`, in milliseconds since the epoch; `unknownRoles` are those of
- * its scope that are not there.
+ * The conditions of a key at `now`, in milliseconds since the epoch; `unknownRoles` are the roles
+ * of its scope that do not exist.
  */
 export function keyConditions(
   resolved: ResolvedKey,
@@ -169,7 +169,7 @@ export function keyConditions(
   const { ready, reason, message } = keyState(resolved, now);
   const readiness = (): readonly ConditionUpdate[] => {
     if (!ready) return stalled(reason, message);
-    // Of a key that is disabled, that is what counts.
+    // Disabled takes precedence over unknown roles.
     const lacksRoles = reason === "Active" && unknownRoles.length > 0;
     return lacksRoles
       ? stalled("InvalidScope", unknownRolesMessage(unknownRoles))

@@ -16,7 +16,7 @@ export function activityInterval({ spec }: Pick<ObservedAccessKey, "spec">): num
 
 /**
  * The `status.lastActivity` to write for a use at `usedAt`, in milliseconds since the epoch;
- * undefined when the recorded one is recent enough. Never moves back.
+ * undefined if the recorded one is recent enough. The value never decreases.
  */
 export function dueActivity(
   key: Pick<ObservedAccessKey, "spec" | "lastActivity">,

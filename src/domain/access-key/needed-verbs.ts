@@ -16,9 +16,9 @@ import { syncList } from "../sync/sync-list.ts";
 export type Change = Pick<AdmissionRequest, "namespace" | "object" | "oldObject">;
 
 /**
- * The verbs that a change of a SharedSecret or a Namespace needs beside its own (`create`,
- * `update`): what the policies `latchkey-access-change`, `latchkey-project-share` and
- * `latchkey-project-assignment` ask the authorizer about in the user's name.
+ * The verbs that a change of a SharedSecret or a Namespace requires in addition to its own
+ * (`create`, `update`): the policies `latchkey-access-change`, `latchkey-project-share` and
+ * `latchkey-project-assignment` check them with the authorizer for the user.
  */
 export function neededVerbs(change: Change): readonly ReviewedResource[] {
   const kind = stringAt(change.object, "kind");
@@ -59,8 +59,8 @@ function changesAccess(object: unknown, stored: unknown): boolean {
 }
 
 /**
- * Projects that are named for the first time, or all that are named when what arrives there
- * changes; a glob needs the verb on all projects.
+ * The verb on the projects that are added, or on all listed projects if the name or type of the
+ * copies, or a `copy-` annotation, changes; a glob requires the verb on all projects.
  */
 function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
   const [named, before] = [object, oldObject].map((state) =>
@@ -80,15 +80,15 @@ function shareOf({ object, oldObject }: Change): readonly ReviewedResource[] {
   );
 }
 
-/** A list that cannot be read names nothing: the policy refuses it. */
+/** An invalid list contains no project: the policy rejects it. */
 function projectsIn(text: string | undefined): readonly string[] {
   const list = syncList(text);
   return list.kind === "entries" ? list.entries : [];
 }
 
 /**
- * The project that a namespace is put into, and where its place in a project changes, the one that
- * it leaves as well.
+ * The verb on the project that a namespace is assigned to; if its space or virtual cluster changes,
+ * also on its former project.
  */
 function assignOf({ object, oldObject }: Change): readonly ReviewedResource[] {
   const [after, before] = [object, oldObject].map((state) =>

@@ -14,19 +14,19 @@ import { conditionEvents } from "../plan/events.ts";
 import { nothingToDo, type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 import { statusWrites } from "../plan/status-write.ts";
 
-/** What of the configuration bears on keys; seconds. */
+/** The configuration of keys; durations in seconds. */
 export interface OwnedAccessKeyConfig extends KeyConfig {
-  /** How long the object of an expired key stays; undefined is for ever. */
+  /** How long the object of an expired key is kept; undefined: forever. */
   readonly deleteExpiredKeysAfter: number | undefined;
 }
 
-/** An OwnedAccessKey and what bears on it. */
+/** An OwnedAccessKey and the observed state that decides about it. */
 export interface ObservedOwnedAccessKey extends ResolvedKey {
   readonly grant: GrantState;
   readonly config: OwnedAccessKeyConfig;
-  /** Roles that its scope names and that are not there. */
+  /** Roles of its scope that do not exist. */
   readonly unknownRoles: readonly string[];
-  /** What fails again and again when the key or the grant of its requester is written. */
+  /** The reported failure of writes to the key or to the grant of its requester. */
   readonly failure?: ReportedFailure | undefined;
 }
 
@@ -55,10 +55,10 @@ export function planOwnedAccessKey(observed: ObservedOwnedAccessKey, now: number
       steps: stepsOf(records, events, writes),
       result: requeueAt(now, [expiringFrom(lifetime), lifetime?.endsAt, deleteAt]),
     };
-  // Thousands may end in one second: each says so by the first write about it, alone. What else is
-  // due comes with the pass that this change brings.
+  // Thousands of keys may expire in one second, so the first write for each is its status. The
+  // reconcile that this write triggers writes the rest.
   if (writes.length > 0) return { steps: [writes], result: requeueAt(now, [deleteAt]) };
-  // The record comes last: while it is missing, the Event may be.
+  // The annotation is written last: while it is missing, the Event may be missing, too.
   return {
     steps: stepsOf(expiryEvents(observed, lifetime, now), records),
     result: requeueAt(now, [deleteAt]),
@@ -75,7 +75,7 @@ function stepsOf(...steps: readonly (readonly Write[])[]): Plan["steps"] {
   return steps.filter((step) => step.length > 0);
 }
 
-/** Whether the status of a key says Expired and the Event and annotation are not written yet. */
+/** Whether the status of a key says Expired and the expired-at annotation is not written yet. */
 export function isEndUnrecorded({
   metadata,
   conditions,
@@ -86,7 +86,7 @@ export function isEndUnrecorded({
   );
 }
 
-/** The status of a key as it should be, and the Events of what changes in it. */
+/** The status write of a key, and the Events for its changes. */
 function reportOf(
   observed: ObservedOwnedAccessKey,
   lifetime: Lifetime | undefined,
@@ -97,7 +97,7 @@ function reportOf(
   const expiresAt = lifetime === undefined ? undefined : timestamp(lifetime.endsAt);
   const updates = conditionUpdates(observed, now);
   const writes = statusWrites(resource, observed.key, {
-    // What others of Latchkey's processes write, such as lastActivity, stays as it stands.
+    // Fields that other Latchkey processes write, such as lastActivity, are kept.
     ...status,
     observedGeneration: generation,
     conditions: mergeConditions(conditions, updates, { generation, now }),
@@ -124,7 +124,9 @@ function conditionUpdates(
   );
 }
 
-/** The Event of an expiry that was not recorded, even if the status says Expired. */
+/**
+ * The Event of an expiry that is not recorded in the annotation, even if the status says Expired.
+ */
 function expiryEvents(
   observed: ObservedOwnedAccessKey,
   lifetime: Lifetime | undefined,

@@ -1,5 +1,5 @@
 /**
- * A Secret of connector data that this replica wrote; the instant in milliseconds since the epoch.
+ * A Secret of connector data that this replica wrote; `writtenAt` in milliseconds since the epoch.
  */
 export interface WrittenSecret {
   readonly name: string;
@@ -18,7 +18,7 @@ export const unreferencedLimits = {
   forgottenAfterMs: 10 * 60 * 1000,
 } as const;
 
-/** Those that count at `now`: written less than ten minutes ago, and claimed by no key. */
+/** The Secrets that count at `now`: written less than ten minutes ago and referenced by no key. */
 export function unreferencedSecrets(
   written: readonly WrittenSecret[],
   isReferenced: (name: string) => boolean,
@@ -30,7 +30,7 @@ export function unreferencedSecrets(
   );
 }
 
-/** Why this user must not write another one now; undefined when it may. */
+/** Why this user must not write another Secret now; undefined if the user may. */
 export function unreferencedProblem(
   unreferenced: readonly WrittenSecret[],
   user: string,

@@ -39,7 +39,7 @@ export type EndpointTokenDecision =
       readonly otherwise: Plan;
     };
 
-/** A token that was signed, and the kid of the key that signed it. */
+/** A signed token and the kid of its signing key. */
 export interface MintedToken {
   readonly token: SecretText;
   readonly kid: string;
@@ -47,7 +47,8 @@ export interface MintedToken {
 
 const resource = resources.endpointTokens;
 const secondMs = 1000;
-// A grant comes within a second; a status that says so is only written when it does not.
+// A grant usually exists within a second; the status WaitingForGrant is only written if it takes
+// longer.
 const reportAfterMs = 10_000;
 const leastWaitMs = 10_000;
 
@@ -143,7 +144,7 @@ function currentOutcome(
 }
 
 /**
- * The quota of a requester that has no token left; the next token expires at `nextEnd`, in
+ * The quota of a requester that has reached it; the next of its tokens expires at `nextEnd`, in
  * milliseconds since the epoch.
  */
 export interface QuotaReached {
@@ -164,7 +165,7 @@ export function planTooMany(
     { lifetime, updates: tooManyConditions(lifetime, requester, quota) },
     now,
   );
-  // Many may wait for one end.
+  // Many tokens may wait for the same expiry.
   return {
     ...plan,
     result: requeueAt(now, [Math.max(nextEnd, now + leastWaitMs), lifetime.endsAt]),

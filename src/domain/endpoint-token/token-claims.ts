@@ -64,7 +64,7 @@ export function tokenClaims(
   };
 }
 
-/** All that limits the token. */
+/** The scopes that limit the token, as JSON text; undefined if none does. */
 function scopeText(
   { scope }: EndpointToken["spec"],
   keyScopes: readonly Scope[],

@@ -12,16 +12,16 @@ import {
 import { clampedLifetime, createdAt, instantOf, lifetimeStart } from "../lifetime.ts";
 import { isSystemName } from "../requester/requester.ts";
 
-/** What of the configuration bears on tokens; durations in seconds. */
+/** The configuration of tokens; durations in seconds. */
 export interface EndpointTokenConfig {
   readonly issuer: string;
   readonly audience: string;
   readonly maximumTokenTtl: number;
-  /** How long the object of an expired token stays. */
+  /** How long the object of an expired token is kept. */
   readonly deleteExpiredTokensAfter: number;
 }
 
-/** A DirectClusterEndpointToken and what bears on it. */
+/** A DirectClusterEndpointToken and the observed state that decides about it. */
 export interface ObservedEndpointToken {
   readonly token: EndpointToken;
   readonly requester: Requester;
@@ -30,11 +30,11 @@ export interface ObservedEndpointToken {
   readonly knownKids: ReadonlySet<string>;
   readonly config: EndpointTokenConfig;
   /**
-   * The key that its request came with, which it never outlives nor exceeds; absent when it came
-   * with none.
+   * The access key that the token was requested with, which limits its lifetime and scope; absent
+   * if it was requested without one, `gone` if the key does not exist.
    */
   readonly parentKey?: ResolvedKey | "gone";
-  /** What fails again and again when the object or the grant that it waits for is written. */
+  /** The reported failure of writes to the object, or to the grant that it waits for. */
   readonly failure?: ReportedFailure | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface TokenLifetime {
   readonly endsWithParentKey: boolean;
 }
 
-/** What has to be done about a token. */
+/** The state of a token, which decides the next action. */
 export type TokenState =
   | { readonly kind: "expired" }
   | {
@@ -65,9 +65,9 @@ export type TokenState =
 const defaultTtl = 3600;
 
 /**
- * The lifetime of a token: its ttl from creation, 1 h without one, at most the maximum and the
- * lifetime of its parent key. A token whose status says Expired stays expired when the maximum
- * grows.
+ * The lifetime of a token: its ttl from creation, 1 h without one, at most the configured maximum
+ * and the lifetime of its parent key. A token whose status says Expired stays expired if the
+ * maximum increases.
  */
 export function tokenLifetime({ token, config, parentKey }: ObservedEndpointToken): TokenLifetime {
   const { metadata, spec, conditions } = token;
@@ -102,8 +102,8 @@ export function tokenState(observed: ObservedEndpointToken, now: number): TokenS
     knownKids.has(token.keyId ?? "") &&
     token.expiresAt === timestamp(endsAt);
   if (requester.kind === "unknown") {
-    // Only Latchkey can have signed what stands: policies that are installed anew must not take
-    // everybody's tokens away.
+    // Only Latchkey can have signed an existing token: reinstalled policies must not revoke all
+    // tokens.
     return isCurrent
       ? { kind: "minted" }
       : { kind: "refused", reason: "UnknownRequester", message: requester.why };
@@ -134,7 +134,7 @@ function unsupportedBecause({ name }: RequesterAnnotations): string | undefined 
   return `Latchkey does not mint tokens for ${JSON.stringify(name)}: names that begin with "system:" identify a different user in every cluster. Create the token as another user.`;
 }
 
-/** Conditions of a token that is over. */
+/** Conditions of an expired token. */
 export function expiredConditions(lifetime: TokenLifetime): readonly ConditionUpdate[] {
   const message = `The token expired at ${timestamp(lifetime.endsAt)}. Create another one.`;
   return [
@@ -143,7 +143,7 @@ export function expiredConditions(lifetime: TokenLifetime): readonly ConditionUp
   ];
 }
 
-/** Conditions of a token that is never issued. */
+/** Conditions of a token that is never minted. */
 export function refusedConditions(
   lifetime: TokenLifetime,
   { reason, message }: Extract<TokenState, { kind: "refused" }>,
@@ -170,7 +170,7 @@ export function tooManyConditions(
   return [...reconciling("TooManyTokens", message), notExpired(lifetime)];
 }
 
-/** Conditions of a token that is valid. */
+/** Conditions of a valid token. */
 export function mintedConditions(
   lifetime: TokenLifetime,
   { maximumTokenTtl }: EndpointTokenConfig,

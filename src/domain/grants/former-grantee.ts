@@ -3,11 +3,11 @@ import type { ObjectRef } from "../../api/object.ts";
 import { type Resource, resources } from "../../api/resources.ts";
 import type { Subject } from "../../api/role.ts";
 
-/** A subject that a binding of Latchkey granted access, and a verb that it was granted. */
+/** A subject that a binding of Latchkey granted access, and one of the granted verbs. */
 export interface FormerGrantee {
   readonly subject: Subject;
   readonly verb: string;
-  /** What the RBAC authorizer's reason contains when it was this binding that allowed a request. */
+  /** What the RBAC authorizer's reason contains if this binding allowed the request. */
   readonly allowedBy: string;
 }
 
@@ -31,7 +31,7 @@ export function granteeOfClusterRoleBinding(
 }
 
 /**
- * The spec of a SubjectAccessReview of what a grantee was granted (Kubernetes API reference,
+ * The spec of a SubjectAccessReview that checks the access of a grantee (Kubernetes API reference,
  * SubjectAccessReviewSpec).
  */
 export function reviewSpec(

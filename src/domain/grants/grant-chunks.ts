@@ -1,7 +1,7 @@
-/** A ClusterRole never names more objects than this. */
+/** Maximum number of objects that a ClusterRole names. */
 const chunkSize = 500;
 
-/** The names in each chunk now, by number, and all names to assign. */
+/** The existing names of each chunk, by chunk number, and all names to assign. */
 export interface Assignment {
   readonly existing: ReadonlyMap<number, readonly string[]>;
   readonly wanted: Iterable<string>;
@@ -10,8 +10,8 @@ export interface Assignment {
 }
 
 /**
- * Assigns names to chunks: a name stays in the lowest chunk that has it; new names fill free
- * places, lowest chunk first. Empty chunks are left out.
+ * Assigns names to chunks: a name stays in the lowest chunk that has it; new names fill the free
+ * space, lowest chunk first. Empty chunks are omitted.
  */
 export function assignNames({
   existing,

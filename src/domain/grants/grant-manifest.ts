@@ -21,7 +21,7 @@ export function chunkName(hash: string, number: number): string {
   return `${chunkPrefix(hash)}${number}`;
 }
 
-/** Number of the chunk of this requester with this name; undefined when there is none. */
+/** Number of the chunk of this requester with this name; undefined if the name has another form. */
 export function chunkNumber(hash: string, name: string): number | undefined {
   const number = Number(name.slice(name.lastIndexOf("-") + 1));
   return Number.isSafeInteger(number) && number >= 0 && chunkName(hash, number) === name
@@ -30,7 +30,8 @@ export function chunkNumber(hash: string, name: string): number | undefined {
 }
 
 /**
- * One rule for each kind that has names: a rule without names would open every object of its kind.
+ * The rules of a chunk: one for each kind that has names, because a rule without names would grant
+ * every object of its kind.
  */
 export function chunkRules(
   names: ReadonlySet<string>,
@@ -52,7 +53,7 @@ export function chunkRules(
   });
 }
 
-/** The ClusterRole of a chunk; metadata of others on an existing one is kept. */
+/** The ClusterRole of a chunk; labels, annotations and finalizers of an existing role are kept. */
 export function chunkRole(chunk: GrantChunk, existing?: GrantRole): Manifest {
   return {
     apiVersion: apiVersionOf(resources.clusterRoles),

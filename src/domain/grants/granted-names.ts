@@ -41,7 +41,7 @@ export function requesterHash(requester: string): string {
   return hashName([requester], 32);
 }
 
-/** What the names of a requester's ClusterRoles and ClusterRoleBindings begin with. */
+/** The name prefix of a requester's ClusterRoles and ClusterRoleBindings. */
 export function chunkPrefix(hash: string): string {
   return `latchkey-requester-${hash}-`;
 }
@@ -49,29 +49,29 @@ export function chunkPrefix(hash: string): string {
 const chunkForm = /^latchkey-requester-([0-9a-f]{32})-\d+$/;
 
 /**
- * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined if it is not
- * managed by Latchkey, regardless of its labels.
+ * The requester hash in the name of a ClusterRole or ClusterRoleBinding; undefined if the name does
+ * not have Latchkey's form. Ignores labels.
  */
 export function hashInName({ metadata }: GrantRole | GrantBinding): string | undefined {
   return chunkForm.exec(metadata.name)?.[1];
 }
 
 /**
- * Whether a ClusterRole or ClusterRoleBinding is Latchkey's for this requester: by its name, and by
- * a label of Latchkey's.
+ * Whether Latchkey manages a ClusterRole or ClusterRoleBinding for this requester: by its name, and
+ * by Latchkey's label.
  */
 export function isGrantOf(hash: string, grant: GrantRole | GrantBinding): boolean {
   return hashInName(grant) === hash && grant.metadata.labels[labels.requesterHash] !== undefined;
 }
 
-/** Keys of the objects that a role names with whatever verbs. */
+/** Keys of the objects that a role names, with any verbs. */
 export function grantedNames(role: GrantRole): readonly string[] {
   return role.rules.flatMap(({ resources: plurals, resourceNames }) =>
     plurals.flatMap((plural) => resourceNames.map((name) => `${plural}/${name}`)),
   );
 }
 
-/** Whether a rule grants nothing but the verbs of a requester on named objects of one kind. */
+/** Whether a rule grants exactly the verbs of a requester, on named objects of one kind. */
 export function isGrantRule(rule: PolicyRule): boolean {
   const { resources: plurals, resourceNames, ...rest } = rule;
   const plain = { apiGroups: [group], nonResourceURLs: [], verbs: grantedVerbs };
@@ -81,7 +81,7 @@ export function isGrantRule(rule: PolicyRule): boolean {
   );
 }
 
-/** Whether the binding gives the role of its own name to this requester alone. */
+/** Whether the binding binds the role of the same name to this requester only. */
 export function isGrantBinding(binding: GrantBinding, requester: string): boolean {
   const { metadata, roleRef, subjects } = binding;
   return (
@@ -93,8 +93,8 @@ export function isGrantBinding(binding: GrantBinding, requester: string): boolea
 const rbac = resources.clusterRoles.group;
 
 /**
- * What is near an object: its requester if known, roles (at least all that name it) and bindings
- * (at least those of the roles' names).
+ * The observed input for {@link grantState}: the requester of an object if known, roles (at least
+ * all that name the object) and bindings (at least those with the names of these roles).
  */
 export interface ObservedGrant {
   readonly requester: string | undefined;
@@ -139,7 +139,7 @@ function hashOf(role: GrantRole): string | undefined {
   return hash !== undefined && isGrantOf(hash, role) ? hash : undefined;
 }
 
-/** The hash of the requester of a key or token; none where no requester is recorded. */
+/** The hash of the requester of a key or token; empty if no requester is recorded. */
 export function requesterHashOf(metadata: Metadata): readonly string[] {
   const requester = requesterAnnotationsOf(metadata);
   return requester === undefined ? [] : [requesterHash(requester.name)];

@@ -22,7 +22,7 @@ import { isSame } from "../plan/merge-patch.ts";
 import { type Plan, deleteWrite, type Write } from "../plan/plan.ts";
 import { isSystemName } from "../requester/requester.ts";
 
-/** What is there for one requester. */
+/** The observed objects and grants of one requester. */
 export interface ObservedRequesterGrants {
   /** {@link requesterHash} of the requester. */
   readonly hash: string;
@@ -46,10 +46,10 @@ export interface RequesterGrantPlan extends Plan {
 }
 
 /**
- * Lets the requester get, list, watch and delete its own objects, by name (kubectl lists before it
- * watches). Takes away before it gives: bindings and roles that grant too much first, new names
- * last, a role before its binding. A role that loses and gains names does so in one write, after
- * those that only lose some.
+ * Plans the roles and bindings that let a requester get, list, watch and delete its own objects, by
+ * name (kubectl lists before it watches). Revokes before it grants: bindings and roles that grant
+ * too much first, new names last, a role before its binding. A role that loses and gains names is
+ * written once, after the roles that only lose names.
  */
 export function planRequesterGrant(observed: ObservedRequesterGrants): RequesterGrantPlan {
   const unmanaged = [...observed.roles, ...observed.bindings].filter(
@@ -124,8 +124,8 @@ function roleWrites(
     if (role === undefined) {
       gaining.push({ do: "create", resource, object: chunkRole(chunk) });
     } else if (role.aggregated) {
-      // Only who may do everything may change a role that has an aggregation rule, even to take the
-      // rule away.
+      // RBAC lets only a user with all permissions change a role that has an aggregation rule, even
+      // to remove the rule.
       losing.push(deleteWrite(resource, role));
       gaining.push({ do: "create", resource, object: chunkRole(chunk) });
     } else if (!isAsWanted(chunk, role)) {

@@ -14,14 +14,15 @@ export interface EventContext {
 /** The context of Events about an object with a lifetime. */
 export interface LifetimeEventContext extends EventContext {
   /**
-   * RFC 3339: the deduplicationKey of Events about the expiry; undefined when the object does not
+   * RFC 3339: the deduplicationKey of Events about the expiry; undefined if the object does not
    * expire.
    */
   readonly expiresAt: string | undefined;
 }
 
 /**
- * Events for Expired, Expiring and a change of Ready; none for a condition that has not changed.
+ * Returns Events for Expired, Expiring and a change of Ready; none for a condition that has not
+ * changed.
  */
 export function conditionEvents(
   context: LifetimeEventContext,
@@ -41,9 +42,9 @@ export function conditionEvents(
 }
 
 /**
- * One Event if an object becomes unhealthy or changes its reason (Warning), or becomes healthy
- * (Normal). `types` are the conditions to check, the most important first, which also provides the
- * message when healthy.
+ * Returns one Event if an object becomes unhealthy or changes its reason (Warning), or becomes
+ * healthy (Normal). `types` are the conditions to check, the most important first; the first one
+ * provides the message when healthy.
  */
 export function healthEvents(
   context: EventContext,
@@ -51,8 +52,8 @@ export function healthEvents(
   types: readonly ConditionType[],
 ): readonly Write[] {
   const [before, after] = [troubleIn(context.existing, types), troubleIn(updates, types)];
-  // A pass that is repeated because its status was not written is decided on the same times, and so
-  // is the same deduplicationKey.
+  // A reconcile that is repeated because its status was not written sees the same transition time,
+  // so the deduplicationKey is the same.
   const since = context.existing.find(
     ({ type }) => type === (after ?? before)?.type,
   )?.lastTransitionTime;
@@ -67,7 +68,7 @@ export function healthEvents(
       : eventWrite(context, well, { type: "Normal", deduplicationKey });
   }
   const isSame = before?.type === after.type && before.reason === after.reason;
-  // The end of a life is told once, with the condition Expired.
+  // An expiry is recorded once, with the condition Expired.
   return isSame || after.reason === "Expired"
     ? []
     : eventWrite(context, after, { type: "Warning", deduplicationKey });

@@ -2,11 +2,11 @@
 export interface Failure {
   /** For programs: the reason of a metav1.Status, or the code of a KubeError. */
   readonly reason: string;
-  /** For people, and often of varying wording: resourceVersions, counts, times. */
+  /** For people; often differs between attempts (resourceVersions, counts, times). */
   readonly message: string;
 }
 
-/** What went wrong, and what kind of failure that is. */
+/** A failed attempt and its kind. */
 export interface ObservedFailure extends Failure {
   /**
    * `refused`: requires a change by a user and is reported at once. `too-large`: the same, the API
@@ -18,14 +18,14 @@ export interface ObservedFailure extends Failure {
 
 /** A failure in the status of an object or of its source. */
 export interface ReportedFailure extends ObservedFailure {
-  /**
-   * When the first of the tries failed that have failed ever since, in milliseconds since the
-   * epoch.
-   */
+  /** When the first of the consecutive failures occurred, in milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** Tries that have failed without a success in between; instants are monotonic milliseconds. */
+/**
+ * Consecutive failed attempts; instants are monotonic milliseconds, `sinceTime` is in milliseconds
+ * since the epoch.
+ */
 export interface FailureHistory {
   readonly since: number;
   readonly sinceTime: number;
@@ -50,7 +50,7 @@ const minimumReportMs = { otherReason: 60_000, otherWords: 600_000 } as const;
 
 /**
  * Records a failed attempt. The reported failure changes rarely: most messages vary between
- * attempts, and every change is a status write.
+ * attempts, and every change costs a status write.
  */
 export function recordFailure(
   before: FailureHistory | undefined,

@@ -32,21 +32,21 @@ export interface ObservedFinalization {
 
 /** The phase of a finalization; `until` is a monotonic instant in milliseconds. */
 export type FinalizationPhase =
-  /** Grants stay: kubectl reads, lists and watches after its DELETE. */
+  /** Grants are kept: kubectl reads, lists and watches after its DELETE. */
   | { readonly kind: "keep-grants"; readonly until: number }
   /** Grants exist and are to be revoked. */
   | { readonly kind: "revoke" }
   /** Grants are deleted, but API servers may not have observed that yet. */
   | { readonly kind: "settle"; readonly until: number }
-  /** Time to ask the API server whether it still honours a grant. */
+  /** The API server is asked whether it still honours a grant. */
   | { readonly kind: "review" }
   | { readonly kind: "release" };
 
 const reviewAgainMs = 250;
 
 /**
- * An API server that still honours a grant this long after its end is not waited for any more:
- * deletion ends in any case.
+ * Maximum wait for an API server that still honours a deleted grant; after it, the finalizer is
+ * removed anyway.
  */
 const longestReviewMs = 60_000;
 
@@ -84,8 +84,8 @@ export interface Terminating {
 }
 
 /**
- * Where an object is on its way out, `now` in milliseconds since the epoch, and what fails again
- * and again on that way.
+ * The phase of a finalization, `now` in milliseconds since the epoch, and the failure to report, if
+ * any.
  */
 export interface FinalizationAt {
   readonly phase: FinalizationPhase;
@@ -108,8 +108,8 @@ export function planStuckFinalization(
 }
 
 /**
- * Removes the finalizer in the phase release; until then, and while finalizers of other controllers
- * remain, the status says Terminating. `now` is in milliseconds since the epoch.
+ * Plans the removal of the finalizer in the phase release; until then, and while finalizers of
+ * other controllers remain, the status says Terminating. `now` is in milliseconds since the epoch.
  */
 export function planFinalization(
   resource: Resource,
@@ -119,7 +119,7 @@ export function planFinalization(
   const { metadata } = object;
   const isDone = phase.kind === "release" || !hasFinalizer(metadata);
   const release = isDone && hasFinalizer(metadata) ? [removeFinalizer(resource, metadata)] : [];
-  // What no other finalizer holds is gone at once: its status is not worth a write.
+  // Without another finalizer the object is deleted at once, so its status is not written.
   const stays = !isDone || metadata.finalizers.some((finalizer) => finalizer !== cleanupFinalizer);
   const status = stays ? terminatingStatus(resource, object, { isDone, now, failure }) : [];
   return { ...nothingToDo, steps: [status, release].filter((step) => step.length > 0) };
@@ -131,7 +131,7 @@ function terminatingStatus(
   { isDone, now, failure }: Omit<FinalizationAt, "phase"> & { readonly isDone: boolean },
 ): readonly Write[] {
   const { generation } = metadata;
-  // What is said to fail is not said to have finished before it has succeeded.
+  // While a failure is reported, the cleanup has not finished.
   const updates = withApplyFailure(
     terminatingConditions(conditions, isDone && failure === undefined),
     failure,

@@ -23,7 +23,7 @@ export function removeFinalizer(resource: Resource, metadata: Metadata): Write {
   );
 }
 
-/** Adds Latchkey's finalizer, and records when the lifetime began. */
+/** Adds Latchkey's finalizer and records the start of the lifetime. */
 export function addFinalizerAndStart(resource: Resource, metadata: Metadata): Write {
   return metadataWrite(resource, metadata, {
     finalizers: [...metadata.finalizers, cleanupFinalizer],
@@ -32,8 +32,8 @@ export function addFinalizerAndStart(resource: Resource, metadata: Metadata): Wr
 }
 
 /**
- * Writes these annotations, null takes one off, and the start of the lifetime where it is not
- * recorded; nothing when none is due.
+ * Writes these annotations (null removes one), and the start of the lifetime if it is not recorded;
+ * returns no write if nothing changes.
  */
 export function annotationWrites(
   resource: Resource,
@@ -47,8 +47,8 @@ export function annotationWrites(
 }
 
 /**
- * The start of a lifetime, if it is not recorded yet, or recorded after the creation, which a
- * restore would use.
+ * The annotation with the start of the lifetime, if it is missing or later than the creation: after
+ * a restore, a later start would extend the lifetime.
  */
 function startAnnotation(metadata: Metadata): Readonly<Record<string, string>> {
   const recorded = instantOf(metadata.annotations[annotations.createdAt]);

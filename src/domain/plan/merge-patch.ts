@@ -1,15 +1,15 @@
 import { isRecord, ownValue } from "../../api/parse.ts";
 
 /**
- * The JSON merge patch (RFC 7386) that turns `from` into `to`; undefined when they are equal. Lists
- * are replaced whole.
+ * Returns the JSON merge patch (RFC 7386) that turns `from` into `to`; undefined if they are equal.
+ * Lists are replaced as a whole.
  */
 export function mergePatch(
   from: Readonly<Record<string, unknown>>,
   to: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> | undefined {
-  // Fields may be called like what every object inherits: only own ones are there, and no
-  // assignment sets a prototype.
+  // Field names may equal inherited properties (`constructor`, `__proto__`): only own properties
+  // are read, and none is set by assignment.
   const patch: [string, unknown][] = [];
   for (const field of Object.keys(from)) {
     if (ownValue(to, field) === undefined) patch.push([field, null]);

@@ -3,7 +3,7 @@ import type { Event } from "../../api/event.ts";
 import type { Resource } from "../../api/resources.ts";
 import type { Result } from "../../api/result.ts";
 
-/** One write to the API server, with what it was decided on. */
+/** One write to the API server, with the uid and resourceVersion that it was decided on. */
 export type Write =
   | { readonly do: "create"; readonly resource: Resource; readonly object: Manifest }
   /**
@@ -11,7 +11,7 @@ export type Write =
    * is deleted.
    */
   | { readonly do: "dry-run-create"; readonly resource: Resource; readonly object: Manifest }
-  /** `object.metadata` carries the uid and resourceVersion that were seen. */
+  /** `object.metadata` carries the uid and resourceVersion that were observed. */
   | { readonly do: "replace"; readonly resource: Resource; readonly object: Manifest }
   | {
       readonly do: "patch";
@@ -33,8 +33,8 @@ export type Write =
   | { readonly do: "record-event"; readonly event: Event };
 
 /**
- * The writes of a reconcile: steps in order, the writes of a step in any order; a failed step ends
- * the reconcile.
+ * The writes of a reconcile: steps run in order, the writes of a step in any order; a failed step
+ * ends the reconcile.
  */
 export interface Plan {
   readonly steps: readonly (readonly Write[])[];
@@ -44,7 +44,7 @@ export interface Plan {
 /** Nothing to do until something changes. */
 export const nothingToDo: Plan = { steps: [], result: { kind: "done" } };
 
-/** Deletes exactly the object that was seen. */
+/** Deletes exactly the observed object, by uid and resourceVersion. */
 export function deleteWrite(
   resource: Resource,
   { metadata }: { readonly metadata: Metadata },
@@ -59,7 +59,7 @@ export function deleteWrite(
 }
 
 /**
- * Requeues at the earliest of the instants after `now`, in milliseconds since the epoch; done where
+ * Requeues at the earliest of the instants after `now`, in milliseconds since the epoch; done if
  * there is none.
  */
 export function requeueAt(now: number, instants: readonly (number | undefined)[]): Result {

@@ -3,7 +3,7 @@ import type { Resource } from "../../api/resources.ts";
 import { mergePatch } from "./merge-patch.ts";
 import type { Write } from "./plan.ts";
 
-/** The status write of a reconcile; empty if the status is up to date. */
+/** Returns the status write of a reconcile; empty if the status is up to date. */
 export function statusWrites(
   resource: Resource,
   {

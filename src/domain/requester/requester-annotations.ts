@@ -28,15 +28,15 @@ export function withRequesterAnnotations(request: AdmissionRequest): AdmissionRe
   };
 }
 
-/** The requester that an object records, if it records one. */
+/** The requester in the annotation of an object; undefined if it has none. */
 export function storedRequester(stored: unknown): string | undefined {
   const name = annotationsOf(stored)[annotations.requester] ?? "";
   return name === "" ? undefined : name;
 }
 
 /**
- * Whether another user than the requester sets `spec.key` to another digest, which makes the object
- * that user's.
+ * Whether a user other than the requester sets `spec.key` to another digest, which makes that user
+ * the requester.
  */
 export function takesOver({
   user,
@@ -77,7 +77,8 @@ function madeBy(
     [annotations.requester]: username,
     [annotations.requesterUid]: userUid,
     [annotations.requesterGroups]: groups.join("\n"),
-    // Who came without a key may name one: that only narrows, and a restore forgets no parent.
+    // A user without a key may set the annotation: it only restricts the object, and a restore
+    // keeps its parent key.
     [annotations.requesterKeyId]:
       extra[extras.keyId]?.join("\n") ?? (uid.test(sentKeyId ?? "") ? sentKeyId : undefined),
   };

@@ -4,7 +4,7 @@ import { timestamp } from "../plan/conditions.ts";
 import { createdAt } from "../lifetime.ts";
 import type { PoliciesAge } from "./policy-age.ts";
 
-// New policies bite with a delay (0.6 s was seen); timestamps are cut to whole seconds.
+// New policies take effect with a delay (0.6 s was measured), and timestamps have whole seconds.
 const policyDelayMs = 10_000;
 
 const fix =

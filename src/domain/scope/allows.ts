@@ -20,10 +20,7 @@ export type ScopeVerdict =
 
 const allowed: ScopeVerdict = { kind: "allowed" };
 
-/**
- * What a scope is read against: the roles that are defined, and the name of Latchkey's own
- * namespace.
- */
+/** The context of a scope: the roles that exist, and the name of Latchkey's own namespace. */
 export interface ScopeContext {
   readonly roles: ScopeRoles;
   readonly ownNamespace: string;
@@ -83,7 +80,7 @@ function resourceProblem(
       : "it could escape the scope; a rule must list this resource by name";
   }
   const isOfSecrets = isSecrets(request.group, request.resource);
-  // The Secrets of all namespaces are those of guarded ones, too.
+  // Secrets of all namespaces include those of guarded namespaces.
   if (isOfSecrets && request.namespace === "")
     return "a scope does not cover Secrets of all namespaces; request one namespace";
   const rulesCover = isOfSecrets
@@ -166,15 +163,15 @@ function isVirtualCluster(
 }
 
 /**
- * As in audit policy, a rule that lists paths and nothing of resources is about paths alone, and
- * the other way round.
+ * Whether a rule covers the resource of a request. As in audit policy, a rule that lists only paths
+ * covers no resources, and a rule that lists only resources covers no paths.
  */
 function ruleCoversResource(rule: ScopeRule, request: ResourceRequest): boolean {
   if (rule.nonResourceURLs.length > 0 && !listsResources(rule)) return false;
   if (rule.resources.length > 0 && !rule.resources.some((entry) => coversResource(entry, request)))
     return false;
-  // The specification wants resources beside names: names alone, which admission refuses, are no
-  // licence.
+  // The specification requires resources with names: names without resources, which admission
+  // rejects, cover nothing.
   if (
     rule.resourceNames.length > 0 &&
     (rule.resources.length === 0 || !rule.resourceNames.includes(request.name))
@@ -187,8 +184,9 @@ function ruleCoversResource(rule: ScopeRule, request: ResourceRequest): boolean 
 }
 
 /**
- * The empty text is what is in no namespace (specification, rules entry). A list over all
- * namespaces names none either, but is in them.
+ * Whether a namespace entry covers a request; the empty string covers cluster-scoped resources
+ * (specification, rules entry). A request for all namespaces has no namespace, either, but its
+ * resource is namespaced.
  */
 function coversNamespace(namespace: string, request: ResourceRequest): boolean {
   return namespace === "" ? request.resourceScope === "Cluster" : namespace === request.namespace;

@@ -2,7 +2,7 @@ import { coversPath } from "./patterns.ts";
 import type { ScopedRequest } from "./request.ts";
 
 /**
- * What the built-in ClusterRole `system:discovery` covers (Kubernetes, "Using RBAC Authorization",
+ * The paths of the built-in ClusterRole `system:discovery` (Kubernetes, "Using RBAC Authorization",
  * API discovery roles).
  */
 const discovery = [
@@ -25,8 +25,8 @@ const selfReviews: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Whether every valid key may make the request regardless of its scope: API discovery and reviews
- * of itself.
+ * Whether every valid key may make the request regardless of its scope: API discovery and self
+ * reviews.
  */
 export function isAlwaysAllowed(request: ScopedRequest): boolean {
   if (request.kind === "path")

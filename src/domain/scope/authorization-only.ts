@@ -2,8 +2,8 @@ import type { ResourceScope } from "../../api/discovery.ts";
 import { group as ownGroup } from "../../api/names.ts";
 
 /**
- * Resources of the whole cluster that authorizers are asked about and that no API server serves, by
- * group.
+ * Cluster-scoped resources, by API group, that exist only in authorization and that no API server
+ * serves.
  */
 const clusterWide: ReadonlyMap<string, readonly string[]> = new Map([
   // Kubernetes, "User impersonation", and of 1.35 "Constrained impersonation".
@@ -14,12 +14,12 @@ const clusterWide: ReadonlyMap<string, readonly string[]> = new Map([
   [ownGroup, ["projects"]],
 ]);
 
-/** Whether such a resource is in namespaces; undefined for all that only discovery knows. */
+/** The scope of a resource that exists only in authorization; undefined for all other resources. */
 export function authorizationOnlyScope(
   group: string,
   resource: string,
 ): Exclude<ResourceScope, "Unknown"> | undefined {
-  // The service accounts of constrained impersonation.
+  // Constrained impersonation of service accounts.
   if (group === "authentication.k8s.io" && resource === "serviceaccounts") return "Namespaced";
   return clusterWide.get(group)?.includes(resource) === true ? "Cluster" : undefined;
 }

@@ -4,58 +4,58 @@ import { qualifiedResource } from "./patterns.ts";
 import type { ResourceRequest } from "./request.ts";
 
 /**
- * Requests by which a limited key could come by an unlimited credential, or change what is in its
- * scope.
+ * Requests with which a scoped key could obtain an unscoped credential, or change what its scope
+ * covers.
  */
 interface Escape {
   readonly group: string;
   /**
-   * The resource and what is below it, or with a slash at its end only that; `*` is every resource
-   * of the group.
+   * The resource and its subresources; with a trailing slash, only its subresources; `*`: every
+   * resource of the group.
    */
   readonly resource: string;
-  /** Verbs that are harmless; all others are not. */
+  /** Verbs that cannot be used to escape; all others can. */
   readonly harmless: readonly string[];
 }
 
 const reading = ["get", "list", "watch"];
 
 const escapes: readonly Escape[] = [
-  // A key or token that is read is as good as one's own; what a created one may do is limited at
-  // admission.
+  // A client that reads a key or token can use it; a new one is limited at admission.
   { group: ownGroup, resource: "ownedaccesskeys", harmless: ["create"] },
   { group: ownGroup, resource: "directclusterendpointtokens", harmless: ["create"] },
   { group: "", resource: "serviceaccounts/token", harmless: [] },
   { group: "", resource: "nodes/proxy", harmless: [] },
-  // Kubernetes has none: whatever it is, it shows Secrets.
+  // Kubernetes serves no subresource of Secrets; an unknown one may expose their data.
   { group: "", resource: "secrets/", harmless: [] },
   { group: "", resource: "namespaces", harmless: reading },
   { group: "certificates.k8s.io", resource: "signers", harmless: [] },
   { group: "certificates.k8s.io", resource: "*", harmless: reading },
   { group: "rbac.authorization.k8s.io", resource: "*", harmless: reading },
   { group: "admissionregistration.k8s.io", resource: "*", harmless: reading },
-  // An aggregated API server or a converting webhook sees the requests, credentials included, of
-  // everybody.
+  // An aggregated API server receives the requests of all users for its group, a conversion webhook
+  // the objects of its kinds.
   { group: "apiregistration.k8s.io", resource: "*", harmless: reading },
   { group: "apiextensions.k8s.io", resource: "*", harmless: reading },
 ];
 
 /**
- * Namespaces with credentials of the cluster, in addition to Latchkey's own: connected clusters,
- * and the control plane.
+ * Namespaces with cluster credentials, in addition to Latchkey's own: those of connected clusters,
+ * and of the control plane.
  */
 const guardedNamespaces = ["latchkey-clusters", "kube-system"];
 
 /**
- * Whether only a rule that lists this namespace and the resource by name covers a request in it.
+ * Whether a request in this namespace is only covered by a rule that lists the namespace and the
+ * resource by name.
  */
 export function isGuardedNamespace(namespace: string, ownNamespace: string): boolean {
   return namespace !== "" && (namespace === ownNamespace || guardedNamespaces.includes(namespace));
 }
 
 /**
- * Whether a request with one of these verbs, none meaning all, for what a rule calls `name` could
- * be an escape; wildcards name nothing and open none.
+ * Whether a request with one of these verbs (empty: any verb) for the rule resource `name` could
+ * escape the scope. A wildcard in `name` only matches escapes that are a whole API group.
  */
 export function couldEscape(group: string, name: string, verbs: readonly string[]): boolean {
   return escapes.some((escape) => {
@@ -75,13 +75,13 @@ function isMeant({ resource }: Escape, name: string): boolean {
   );
 }
 
-/** Whether a request could yield a credential, or a scope, beyond the one it is made with. */
+/** Whether a request could yield a credential, or a scope, beyond that of its own credential. */
 export function isEscape(request: ResourceRequest): boolean {
   if (isImpersonation(request.verb)) return true;
   return couldEscape(request.group, qualifiedResource(request), [request.verb]);
 }
 
-/** Whether a rule means core Secrets by this name. */
+/** Whether this is the core resource `secrets`. */
 export function isSecrets(group: string, name: string): boolean {
   return group === "" && name === "secrets";
 }

@@ -17,9 +17,9 @@ import {
 } from "./wider-scope.ts";
 
 /**
- * Whether all that `child` allows is allowed by `parent`, whatever the roles that they name hold:
- * each entry of the child must lie within one entry of the parent. It errs on the side of no: a
- * wider scope never passes, some narrower ones do not either. `ownNamespace` is Latchkey's own.
+ * Whether `parent` allows everything that `child` allows, regardless of the rules of the roles that
+ * they name: each entry of the child must be within one entry of the parent. It is conservative: it
+ * accepts no wider scope, and rejects some narrower ones. `ownNamespace` is Latchkey's own.
  */
 export function narrows(child: ScopeLimit, parent: ScopeLimit, ownNamespace: string): boolean {
   if (parent === "none" || child === "unreadable") return true;
@@ -53,8 +53,8 @@ function placesNarrow(child: Scope, parent: WiderScope): boolean {
 }
 
 /**
- * Entries of the same role that a role entry may be within: what holds its projects holds the first
- * of them.
+ * The entries of the same role that may contain a role entry: an entry that contains all of its
+ * projects contains the first one.
  */
 function candidates(
   { projects: [first] }: ScopeRole,
@@ -77,12 +77,14 @@ function roleNarrows(child: ScopeRole, parent: WiderRole): boolean {
   );
 }
 
-/** Whether the list restricts at all, and to nothing but what is inside. */
+/**
+ * Whether the list is not empty, so that it restricts, and `holds` is true for all of its names.
+ */
 function isInside(names: readonly string[], holds: (name: string) => boolean): boolean {
   return names.length > 0 && names.every(holds);
 }
 
-/** A name, or `*` as the whole name, within others. */
+/** Whether a name, or `*` as the whole name, is within the names of the parent. */
 function nameNarrows(child: string, parent: ReadonlySet<string>): boolean {
   return parent.has(child) || (child !== "" && parent.has("*"));
 }
@@ -92,12 +94,17 @@ function pairNarrows([first, second]: readonly [string, string], parent: Pairs):
   return firsts.some((name) => nameNarrows(second, parent.get(name) ?? new Set()));
 }
 
-/** A rule that covers every request for which no rule has to name the resource. */
+/**
+ * Whether a rule covers every request, except those that require a rule that names the resource.
+ */
 function restrictsNothing(rule: WiderRule): boolean {
   return restrictsNoRequest(rule) && rule.resources.size === 0 && rule.isAboutResources;
 }
 
-/** Places and roles cover Secrets, and no rule does that does not name them. */
+/**
+ * Whether a rule covers all Secrets. Locations and roles cover Secrets, but a rule only covers them
+ * by name.
+ */
 function coversAllSecrets(rule: WiderRule): boolean {
   return restrictsNoRequest(rule) && rule.resources.get("")?.patterns.has("secrets") === true;
 }
@@ -129,7 +136,9 @@ function ruleNarrows(child: ScopeRule, parent: WiderRule, ownNamespace: string):
   return resourcesNarrow(child, parent, ownNamespace) && pathsNarrow(child, parent);
 }
 
-/** An empty list restricts nothing. */
+/**
+ * Whether the values of the child are within those of the parent; an empty list does not restrict.
+ */
 function isSubset(child: readonly string[], parent: ReadonlySet<string>): boolean {
   return parent.size === 0 || (child.length > 0 && child.every((value) => parent.has(value)));
 }
@@ -137,7 +146,7 @@ function isSubset(child: readonly string[], parent: ReadonlySet<string>): boolea
 function virtualClustersNarrow(child: ScopeRule, { virtualClusters: parent }: WiderRule): boolean {
   if (parent.size === 0) return true;
   if (child.virtualClusters.length === 0) return false;
-  // The empty text is any.
+  // The empty string means any.
   const isWithin = (name: string, namespace: string): boolean =>
     [parent.get(name), parent.get("")].some(
       (wider) => wider?.has(namespace) === true || wider?.has("") === true,
@@ -160,8 +169,8 @@ function resourcesNarrow(child: ScopeRule, parent: WiderRule, ownNamespace: stri
 }
 
 /**
- * What only a rule opens that names it, the parent must name, too: resources, and guarded
- * namespaces with the resources in them.
+ * Whether the parent also names everything that is only covered by name: resources, impersonation
+ * verbs, and guarded namespaces with the resources in them.
  */
 function namedOnesNarrow(child: ScopeRule, parent: WiderRule, ownNamespace: string): boolean {
   const guarded = child.namespaces.filter((namespace) =>
@@ -196,7 +205,10 @@ function isWithinGroup({ group, resources }: ScopeResources, parent: WiderRule):
   );
 }
 
-/** A pattern of resources within others that are not `*` (specification, rules entry). */
+/**
+ * Whether a resource pattern is within those of the parent, none of which is `*` (specification,
+ * rules entry).
+ */
 function patternNarrows(child: string, parent: ReadonlySet<string>): boolean {
   if (parent.has(child)) return true;
   const slash = child.indexOf("/");

@@ -2,14 +2,14 @@ import type { ScopeResources, ScopeRule } from "../../api/scope.ts";
 import type { ResourceRequest } from "./request.ts";
 
 /**
- * Whether `pattern`, a name or `*` as the whole name, selects a name; what has no name is never
- * selected.
+ * Whether `pattern`, a name or `*` as the whole name, selects a name; a missing or empty name is
+ * never selected.
  */
 export function selectsName(pattern: string, name: string | undefined): boolean {
   return name !== undefined && name !== "" && (pattern === "*" || pattern === name);
 }
 
-/** A resource with its subresource, as audit policy writes it: `pods/log`. */
+/** A resource with its subresource, as in audit policy: `pods/log`. */
 export function qualifiedResource({
   resource,
   subresource,
@@ -37,8 +37,8 @@ function matchesResource(pattern: string, request: ResourceRequest): boolean {
 }
 
 /**
- * Whether a path is `pattern`, or below it where its whole last step is `*`; `*` alone is every
- * path.
+ * Whether `pattern` covers a path: the same path, every path below it if its last segment is `*`,
+ * or every path if it is `*` alone.
  */
 export function coversPath(pattern: string, path: string): boolean {
   if (!isPlainPath(path)) return false;
@@ -52,8 +52,8 @@ function isPlainPath(path: string): boolean {
 }
 
 /**
- * Whether a rule says anything of resources; one that lists paths and nothing of these is about
- * paths alone (as in audit policy).
+ * Whether a rule has any field about resources; a rule with paths and without these covers only
+ * paths (as in audit policy).
  */
 export function listsResources({ resources, resourceNames, namespaces }: ScopeRule): boolean {
   return resources.length > 0 || resourceNames.length > 0 || namespaces.length > 0;

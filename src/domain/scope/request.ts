@@ -1,12 +1,12 @@
 import type { ReviewedPath, ReviewedResource } from "../../api/access-review.ts";
 import type { ResourceScope } from "../../api/discovery.ts";
 
-/** What a request is made to (specification, requestTargets). */
+/** The target of a request (specification, requestTargets). */
 export type RequestTarget = "Management" | "Cluster" | "ProjectSpace" | "ProjectVirtualCluster";
 
 /**
  * The location of a request. On the central cluster, project, space and virtual cluster are those
- * in the labels of the namespace; elsewhere they are the target of the request. Unknown ones are
+ * in the labels of the namespace; on other targets they identify the target. Unknown ones are
  * absent and match nothing.
  */
 export interface RequestLocation {

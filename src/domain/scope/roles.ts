@@ -6,7 +6,8 @@ import { coversPath, qualifiedResource, selectsName } from "./patterns.ts";
 import type { ResourceRequest, ScopedRequest } from "./request.ts";
 
 /**
- * Bundles of permissions by the name that scopes call them by: ClusterRoles that are labelled so.
+ * The rules of the roles that scopes can name, by the value of the label that makes a ClusterRole
+ * such a role.
  */
 export type ScopeRoles = ReadonlyMap<string, readonly PolicyRule[]>;
 
@@ -28,10 +29,7 @@ const serviceCLIRules: readonly PolicyRule[] = [
   },
 ];
 
-/**
- * The permissions of a role; undefined when there is none of that name. Nobody can redefine the
- * built-in one.
- */
+/** The rules of a role; undefined if it does not exist. The built-in role cannot be redefined. */
 function rulesOf(role: string, roles: ScopeRoles): readonly PolicyRule[] | undefined {
   return role === serviceCLI ? serviceCLIRules : roles.get(role);
 }
@@ -60,7 +58,7 @@ export function roleCovers(entry: ScopeRole, request: ScopedRequest, roles: Scop
   return rulesOf(entry.role, roles)?.some((rule) => permits(rule, request)) === true;
 }
 
-/** As RBAC reads a rule (Kubernetes API reference, PolicyRule). */
+/** Whether a rule permits a request, as in RBAC (Kubernetes API reference, PolicyRule). */
 function permits(rule: PolicyRule, request: ScopedRequest): boolean {
   if (!includes(rule.verbs, request.verb)) return false;
   if (request.kind === "path")
@@ -70,8 +68,8 @@ function permits(rule: PolicyRule, request: ScopedRequest): boolean {
 }
 
 /**
- * Secrets are meant only where they are named: so is a bundle that was written for all else no key
- * to everything.
+ * Whether the resources of a role contain that of a request. Secrets must be listed by name: a role
+ * with a wildcard does not cover them.
  */
 function hasResource(resources: readonly string[], request: ResourceRequest): boolean {
   if (isSecrets(request.group, request.resource))

@@ -7,7 +7,7 @@ import { unknownRoles } from "./roles.ts";
 /** Lookups to check the entries of a scope. */
 export interface ScopeVocabulary {
   readonly isDefined: (role: string) => boolean;
-  /** Undefined for a resource that the API server does not serve. */
+  /** The scope of a resource; undefined if the API server does not serve it. */
   readonly scopeOf: (
     group: string,
     resource: string,
@@ -16,7 +16,7 @@ export interface ScopeVocabulary {
 
 const mostWarnings = 5;
 
-/** Warnings about entries of a scope that cover nothing now. */
+/** Warnings about entries of a scope that currently cover nothing. */
 export function scopeWarnings(
   limit: ScopeLimit,
   { isDefined, scopeOf }: ScopeVocabulary,
@@ -53,7 +53,7 @@ function entryWarnings(
       return [
         `${what} is namespaced, so namespaces [""] does not cover it; name its namespaces, or omit namespaces to cover all`,
       ];
-    // A Namespace is in none, and yet requests for it name it.
+    // A Namespace is cluster-scoped, but requests for it have its name as their namespace.
     const covers = namespaces.includes("") || (group === "" && resource === "namespaces");
     return scope === "Cluster" && !covers
       ? [`${what} is not namespaced, so these namespaces do not cover it; add "" to namespaces`]

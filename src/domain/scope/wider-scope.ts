@@ -2,8 +2,8 @@ import type { Scope, ScopeResources, ScopeRole, ScopeRule } from "../../api/scop
 import { listsResources } from "./patterns.ts";
 
 /**
- * A scope that others are compared with: what it names is looked up, so that a comparison costs as
- * much as the other scope is long.
+ * A scope that is prepared for comparisons with narrower ones: its names are in sets and maps, so
+ * that each name of the other scope is one lookup.
  */
 export interface WiderScope {
   readonly projects: ReadonlySet<string>;
@@ -14,23 +14,23 @@ export interface WiderScope {
   readonly rules: readonly WiderRule[];
 }
 
-/** Second names by the first ones that they stand beside. */
+/** The second names of each first name. */
 export type Pairs = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** The entries of one role, by what a narrower one must name to be within them. */
+/** The entries of one role, by project. */
 export interface WiderRoles {
-  /** Those that hold every project. */
+  /** Entries that contain every project. */
   readonly ofAnyProject: readonly WiderRole[];
   readonly ofProject: ReadonlyMap<string, readonly WiderRole[]>;
 }
 
-/** A role entry; an empty set does not narrow. */
+/** A role entry; an empty set does not restrict. */
 export interface WiderRole {
   readonly projects: ReadonlySet<string>;
   readonly virtualClusters: ReadonlySet<string>;
 }
 
-/** A rule; an empty set does not restrict, but of paths. */
+/** A rule; an empty set does not restrict, but an empty list of paths covers no path. */
 export interface WiderRule {
   readonly verbs: ReadonlySet<string>;
   readonly requestTargets: ReadonlySet<string>;
@@ -44,9 +44,9 @@ export interface WiderRule {
   readonly paths: readonly string[];
 }
 
-/** What a rule says of one API group. */
+/** The resources of a rule in one API group. */
 export interface WiderResources {
-  /** Whether it is every resource and subresource. */
+  /** Whether it covers every resource and subresource. */
   readonly all: boolean;
   readonly patterns: ReadonlySet<string>;
 }
@@ -106,15 +106,15 @@ function widerRule(rule: ScopeRule): WiderRule {
 }
 
 /**
- * Whether a rule covers any resource; one with names and no resources, which admission refuses,
- * covers none.
+ * Whether a rule covers any resource; a rule with names and without resources, which admission
+ * rejects, covers none.
  */
 export function isAboutResources(rule: ScopeRule): boolean {
   if (rule.resourceNames.length > 0 && rule.resources.length === 0) return false;
   return rule.nonResourceURLs.length === 0 || listsResources(rule);
 }
 
-/** The paths that a rule covers; none where it is about resources alone. */
+/** The paths that a rule covers; empty if it only covers resources. */
 export function pathsOf(rule: ScopeRule): readonly string[] {
   if (rule.nonResourceURLs.length > 0) return rule.nonResourceURLs;
   return listsResources(rule) ? [] : ["*"];

@@ -3,14 +3,15 @@ import type { AccessRule, Owner, SharedSecret } from "../../api/shared-secret.ts
 import type { Subject } from "../../api/role.ts";
 
 /**
- * What one Role permits on its SharedSecret: sorted verbs, and whether they cover its status too.
+ * The permission of one Role on its SharedSecret: sorted verbs, and whether they include the status
+ * subresource.
  */
 export interface Permission {
   readonly verbs: readonly string[];
   readonly status: boolean;
 }
 
-/** One access rule as RBAC understands it. */
+/** One access rule in terms of RBAC. */
 export interface Grant {
   readonly permission: Permission;
   readonly subjects: readonly Subject[];
@@ -18,7 +19,7 @@ export interface Grant {
   readonly label?: string;
 }
 
-/** The access of a SharedSecret; each problem names the rule and what to write instead. */
+/** The access of a SharedSecret; each problem names the field and the fix. */
 export interface Access {
   readonly grants: readonly Grant[];
   readonly problems: readonly string[];
@@ -33,16 +34,16 @@ export interface Access {
 export const grantableVerbs = ["delete", "get", "list", "patch", "update", "watch"] as const;
 
 /**
- * Rules, and users and teams of all rules together, that are granted: each is read again at every
- * reconcile.
+ * Maximum number of rules, and of users and teams of all rules together: every reconcile reads them
+ * all.
  */
 const accessBounds = { rules: 256, subjects: 2_000 } as const;
 
 const rbacGroup = "rbac.authorization.k8s.io";
 
 /**
- * The grants of the owner and the access rules. An invalid rule grants nothing; the other rules are
- * still applied.
+ * Returns the grants of the owner and the access rules. An invalid rule grants nothing; the other
+ * rules are still applied.
  */
 export function accessOf(secret: SharedSecret, prefixes: Prefixes): Access {
   const grants: Grant[] = [];
@@ -170,8 +171,8 @@ const longestNamespace = 63;
 const longestAccount = 253;
 
 /**
- * Undefined for what no ServiceAccount can be called: the API server refuses the whole binding for
- * it.
+ * Parses the username of a ServiceAccount; undefined if its names are invalid, because the API
+ * server rejects the whole binding for an invalid name.
  */
 function serviceAccount(user: string): Subject | undefined {
   const [, namespace = "", name = ""] = serviceAccountUser.exec(user) ?? [];
@@ -206,7 +207,7 @@ export function subjectKey(subject: Subject): string {
   return [subject.kind, subject.namespace ?? "", subject.name].join("/");
 }
 
-/** Each subject once, sorted by kind, namespace and name. */
+/** Returns each subject once, sorted by kind, namespace and name. */
 export function distinct(subjects: readonly Subject[]): readonly Subject[] {
   const byKey = new Map(subjects.map((subject) => [subjectKey(subject), subject]));
   return [...byKey.entries()]

@@ -18,7 +18,9 @@ export interface ObservedAccess {
   /** Derived from this object. */
   readonly roles: readonly ObservedRole[];
   readonly bindings: readonly ObservedRoleBinding[];
-  /** Derived from an object that is certainly gone; removed whatever they grant. */
+  /**
+   * Derived from an object that was confirmed to be gone; deleted regardless of what they grant.
+   */
   readonly orphanedRoles: readonly ObservedRole[];
   readonly orphanedBindings: readonly ObservedRoleBinding[];
   /** Names of Roles and RoleBindings that exist and are not managed by Latchkey. */
@@ -28,10 +30,10 @@ export interface ObservedAccess {
 type Step = readonly Write[];
 
 /**
- * The writes from the observed to the wanted state: first remove subjects that are not wanted at
- * all, then apply Roles and bindings, then remove obsolete ones. The permission of a Role never
- * changes, so no subject ever has access that neither state grants, and no wanted subject loses
- * access.
+ * Returns the writes from the observed to the wanted state: first remove subjects that are not
+ * wanted at all, then apply Roles and bindings, then remove obsolete ones. The permission of a Role
+ * never changes, so no subject ever has access that neither state grants, and no wanted subject
+ * loses access.
  */
 export function accessSteps(
   observed: ObservedAccess,
@@ -55,9 +57,9 @@ export function accessSteps(
 }
 
 /**
- * The writes for an object that is being deleted, while clients wait for its deletion: subjects
- * that are not wanted are removed at once, none are added, and orphaned Roles and bindings are
- * deleted.
+ * Returns the writes for an object that is being deleted, while clients wait for its deletion:
+ * subjects that are not wanted are removed at once, none are added, and orphaned Roles and bindings
+ * are deleted.
  */
 export function narrowingSteps(
   observed: ObservedAccess,
@@ -85,7 +87,7 @@ export function narrowingSteps(
   ].filter((step) => step.length > 0);
 }
 
-/** The writes that revoke all access: bindings, then Roles. */
+/** Returns the writes that revoke all access: bindings, then Roles. */
 export function revokeSteps(
   observed: Omit<ObservedAccess, "unmanaged" | "secret">,
 ): readonly Step[] {
@@ -102,7 +104,7 @@ interface Reading {
   readonly binding: ObservedRoleBinding;
   readonly role: DerivedRole | undefined;
   readonly narrowing: Step;
-  /** Subjects after the first step; undefined: the binding is gone by then. */
+  /** Subjects after the first step; undefined if that step deletes the binding. */
   readonly remaining: readonly Subject[] | undefined;
 }
 
@@ -115,8 +117,8 @@ function readBinding(
   }: { readonly wanted: readonly DerivedRole[]; readonly everybody: ReadonlySet<string> },
 ): Reading {
   const role = wanted.find(({ name }) => name === binding.metadata.name);
-  // Putting a missing or edited Role back revives its binding: then only whom that very Role is
-  // wanted for may be in it.
+  // Restoring a missing or edited Role makes its binding effective again, so the binding may only
+  // contain the subjects of that Role.
   const stands = roleIsAsWritten(observed, binding.roleRef.name);
   const staying = stands ? everybody : keysOf(role?.subjects ?? []);
   const remaining = binding.subjects.filter((subject) => staying.has(subjectKey(subject)));
@@ -129,8 +131,8 @@ function readBinding(
   if (!refersToOwnRole(binding)) return removed;
   if (remaining.length === binding.subjects.length)
     return { binding, role, narrowing: [], remaining };
-  // The API server refuses to update a binding whose Role is missing or grants what the writer does
-  // not hold.
+  // The API server rejects the update of a binding whose Role is missing or grants permissions that
+  // the writer does not have.
   const writable = stands && (role !== undefined || remaining.length > 0);
   return writable
     ? { binding, role, narrowing: [narrowed(observed.secret, binding, remaining)], remaining }
@@ -138,8 +140,8 @@ function readBinding(
 }
 
 /**
- * A binding that loses subjects gains the new ones in the same write: each costs the API server a
- * check of the writer's rights, for which it may wait 100 ms.
+ * Adds new subjects in the write that removes others: for each write of a binding, the API server
+ * checks the writer's permissions, which may take 100 ms.
  */
 function withAdditions(observed: ObservedAccess, reading: Reading): Reading {
   const { binding, role, remaining, narrowing } = reading;
@@ -215,7 +217,10 @@ function obsoleteRoles(observed: ObservedAccess, wanted: readonly DerivedRole[])
   return [...obsolete, ...observed.orphanedRoles].map((role) => deleteWrite(resources.roles, role));
 }
 
-/** Restores a removed label, because a policy rejects objects without it. */
+/**
+ * Replaces the subjects of a binding. Restores a removed label, because a policy rejects objects
+ * without it.
+ */
 function narrowed(
   { uid }: Metadata,
   binding: ObservedRoleBinding,
@@ -252,7 +257,7 @@ function keysOf(subjects: readonly Subject[]): ReadonlySet<string> {
   return new Set(subjects.map(subjectKey));
 }
 
-/** Metadata of others on the object is kept. */
+/** Replaces an existing object; its labels, annotations and finalizers are kept. */
 function replacement(
   resource: Resource,
   manifest: Manifest,

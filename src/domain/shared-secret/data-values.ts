@@ -1,7 +1,7 @@
 import { ownValue, recordAt } from "../../api/parse.ts";
 import { SecretText } from "../../api/secret-text.ts";
 
-/** A rejected field of an object, and a message that follows the name of the field. */
+/** A rejected field of an object, and the message that follows the field name. */
 export interface FieldProblem {
   readonly field: string;
   readonly message: string;
@@ -10,8 +10,8 @@ export interface FieldProblem {
 const longestKey = 253;
 
 /**
- * The first value of `spec.data`, by key, that is new in this write and is not base64, and how many
- * others there are; never a value.
+ * Returns the problem of the first new value of `spec.data`, by key, that is not base64, with the
+ * number of others; undefined if there is none. The message contains no value.
  */
 export function dataValueProblem(object: unknown, oldObject: unknown): FieldProblem | undefined {
   const [data, stored] = [dataOf(object), dataOf(oldObject)];

@@ -11,7 +11,7 @@ export interface DerivedRole {
   readonly name: string;
   readonly permission: Permission;
   readonly subjects: readonly Subject[];
-  /** Names of the rules that led to it, for people. */
+  /** Names of the rules that it is derived from, for people. */
   readonly rules: string;
 }
 
@@ -21,14 +21,17 @@ export const derivedPrefix = "latchkey-";
 const derivedForm = new RegExp(`^${derivedPrefix}.+-[0-9a-f]{16}$`);
 
 /**
- * The names of 256 rules, so shortened, fit into an annotation (the API server takes 256 KiB of
- * annotations).
+ * Maximum length of a rule name in the annotation: 256 such names fit into the 256 KiB that the API
+ * server accepts.
  */
 const longestLabel = 64;
 
 const longestPart = 63 - derivedPrefix.length - 1 - 16;
 
-/** Name of the Role for a permission: another permission is another Role, at most 63 characters. */
+/**
+ * The name of the Role for a permission, at most 63 characters; each permission has a Role of its
+ * own.
+ */
 export function derivedName(
   secret: { readonly name: string; readonly uid: string },
   permission: Permission,
@@ -42,7 +45,7 @@ export function derivedName(
   return `${derivedPrefix}${readable}-${hash}`;
 }
 
-/** The Roles that the grants need, one per permission, sorted by name. */
+/** The Roles for the grants, one per permission, sorted by name. */
 export function derivedRoles(secret: Metadata, grants: readonly Grant[]): readonly DerivedRole[] {
   const byName = new Map<string, Grant[]>();
   for (const grant of grants) {
@@ -67,7 +70,7 @@ function merged(name: string, grants: readonly Grant[]): DerivedRole {
   };
 }
 
-/** The Role as it is written. */
+/** The manifest of the Role. */
 export function roleManifest(secret: Metadata, role: DerivedRole): Manifest {
   return {
     apiVersion: apiVersionOf(resources.roles),
@@ -77,7 +80,7 @@ export function roleManifest(secret: Metadata, role: DerivedRole): Manifest {
   };
 }
 
-/** The RoleBinding as it is written, with these subjects. */
+/** The manifest of the RoleBinding, with these subjects. */
 export function bindingManifest(
   secret: Metadata,
   role: DerivedRole,
@@ -112,7 +115,7 @@ function ruleFor(name: string, { verbs, status }: Permission): Omit<PolicyRule, 
   return { apiGroups: [group], resources: covered, resourceNames: [name], verbs: [...verbs] };
 }
 
-/** Whether the rules of a Role match its name, so that it was not edited. */
+/** Whether the rules of a Role match its name, which shows that it was not edited. */
 export function isAsWritten(
   secret: { readonly name: string; readonly uid: string },
   role: ObservedRole,
@@ -142,8 +145,8 @@ export function isMarked(
 
 /**
  * The uid of the SharedSecret of a derived object; undefined if the object is not managed by
- * Latchkey. Requires the form of the name and a label or annotation of Latchkey: other tools set
- * owner references, too.
+ * Latchkey. Requires the form of the name and a label or annotation of Latchkey: other tools also
+ * set owner references.
  */
 export function sourceUidOf(observed: ObservedRole | ObservedRoleBinding): string | undefined {
   const { name, labels: givenLabels, annotations: givenAnnotations } = observed.metadata;
@@ -160,8 +163,8 @@ export function sourceUidOf(observed: ObservedRole | ObservedRoleBinding): strin
 }
 
 /**
- * Whether a Role or RoleBinding can have this name from that object: its hash is of one of the
- * permissions there are.
+ * Whether this is the name of a Role or RoleBinding derived from that object: it must contain the
+ * hash of a possible permission.
  */
 export function isDerivedName(
   secret: { readonly name: string; readonly uid: string },

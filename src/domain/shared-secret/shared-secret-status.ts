@@ -16,10 +16,10 @@ export interface StatusInput {
   readonly ruleProblems: readonly string[];
   /** Access rules without users and teams. */
   readonly emptyRules: readonly string[];
-  /** Derived names of objects that exist and are not managed by Latchkey. */
+  /** Names of derived objects that exist and are not managed by Latchkey. */
   readonly nameConflicts: readonly string[];
   readonly summary: SyncSummary;
-  /** What fails again and again, or is refused, when Roles and RoleBindings are written. */
+  /** The reported failure of writes of Roles and RoleBindings. */
   readonly failure?: ReportedFailure | undefined;
 }
 
@@ -29,7 +29,8 @@ interface Problem {
 }
 
 /**
- * The conditions of a SharedSecret. Trouble at targets is in Ready's message and leaves Ready True.
+ * The conditions of a SharedSecret. Problems at targets are in the message of Ready and do not make
+ * Ready False.
  */
 export function sharedSecretConditions(input: StatusInput): readonly ConditionUpdate[] {
   const access = accessProblem(input);
@@ -176,7 +177,7 @@ function syncSentence(source: Source, summary: SyncSummary): string {
   return emptyProjects.length === 0 ? parts.join(", ") : `${parts.join(", ")}; ${why}`;
 }
 
-/** The whole status of a SharedSecret but its conditions: numbers, never a value. */
+/** The status of a SharedSecret without its conditions: counts and failures, never a value. */
 export function sharedSecretCounts({
   source,
   wanted,

@@ -25,15 +25,14 @@ export interface ObservedSharedSecret {
   readonly source: Source;
   readonly access: Omit<ObservedAccess, "secret">;
   readonly prefixes: Prefixes;
-  /** Whether its own namespace is going away: nothing can be created there any more. */
+  /** Whether its own namespace is terminating, so that nothing can be created there. */
   readonly namespaceIsTerminating: boolean;
   readonly summary: SyncSummary;
   /**
-   * Since when the status has been waiting for targets to be written, in milliseconds since the
-   * epoch.
+   * Since when the status has waited for targets to be written, in milliseconds since the epoch.
    */
   readonly waitingSince?: number;
-  /** What fails again and again, or is refused, when this object is applied. */
+  /** The reported failure of writes for this object. */
   readonly failure?: ReportedFailure | undefined;
 }
 
@@ -41,8 +40,8 @@ export interface ObservedSharedSecret {
 const progressIntervalMs = 1_000;
 
 /**
- * Whether a status update on progress is due that waits since `waitingSince` (milliseconds since
- * the epoch).
+ * Whether a status update on progress that has waited since `waitingSince` (milliseconds since the
+ * epoch) is due.
  */
 export function isProgressDue(waitingSince: number, now: number): boolean {
   return now >= waitingSince + progressIntervalMs;
@@ -66,8 +65,8 @@ export interface DeletedSharedSecret extends Pick<
 }
 
 /**
- * Plans a SharedSecret that is being deleted: copies are deleted at once, grants and finalizer by
- * phase.
+ * Plans a SharedSecret that is being deleted: copies are deleted at once, grants and the finalizer
+ * are removed by phase.
  */
 export function planTermination(
   observed: DeletedSharedSecret,
@@ -134,8 +133,8 @@ function planActive(observed: ObservedSharedSecret, now: number): Plan {
   const since = observed.waitingSince ?? now;
   if (waiting && !isProgressDue(since, now))
     return { steps, result: { kind: "requeue-at", at: since + progressIntervalMs } };
-  // Whatever a target comes to brings the next pass: ten thousand sources that wait must not be
-  // counted every second.
+  // Every change of a target requeues its source, so ten thousand waiting sources are not requeued
+  // every second.
   return { ...nothingToDo, steps: [...steps, ...reportSteps(found, now)] };
 }
 

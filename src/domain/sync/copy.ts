@@ -7,11 +7,11 @@ import { type SyncOptions, syncOptionsOf } from "./sync-options.ts";
 /** A SharedSecret in memory: the fields that plans need, and its data only if it is small. */
 export interface Source {
   readonly secret: SharedSecret;
-  /** How many keys the data has. */
+  /** Number of keys of the data. */
   readonly keys: number;
-  /** Characters of its keys and values. */
+  /** Characters of all keys and values. */
   readonly size: number;
-  /** Tells whether two sets of data are the same. */
+  /** Digest of the data, to compare it with that of a copy. */
   readonly digest: string;
   /** The data; absent if it is too large to cache, and read again when a copy is written. */
   readonly data?: SecretData;
@@ -32,7 +32,7 @@ export function sourceOf({ data, keys, ...secret }: SharedSecretWithData, digest
   return { secret, keys, size, digest, ...(isCached ? { data } : {}), options };
 }
 
-/** A Secret with Latchkey's label: its metadata, and a digest in the place of its data. */
+/** A Secret with Latchkey's label: its metadata, and a digest instead of its data. */
 export interface ObservedCopy {
   readonly metadata: Metadata;
   readonly ownerReferences: readonly OwnerReference[];
@@ -46,7 +46,7 @@ export interface UnmanagedSecret {
   readonly metadata: Metadata;
 }
 
-/** The text of the `copy-of` annotation: which SharedSecret went into which Secret. */
+/** The value of the `copy-of` annotation: the source SharedSecret and the target Secret. */
 export function copyOfText(source: ObjectRef, target: ObjectRef): string {
   return `${source.namespace ?? ""}/${source.name} -> ${target.namespace ?? ""}/${target.name}`;
 }
@@ -91,8 +91,7 @@ export function isCurrent(copy: ObservedCopy, source: Source): boolean {
 }
 
 /**
- * The manifest of a copy with the data of its source; metadata of others on an existing Secret is
- * kept.
+ * The manifest of a copy with the data of its source; other metadata of an existing Secret is kept.
  */
 export function copyManifest(
   { source, data }: { readonly source: Source; readonly data: SecretData },

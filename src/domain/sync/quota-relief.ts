@@ -13,7 +13,7 @@ const accessCounts = [
   "count/rolebindings.rbac.authorization.k8s.io",
 ] as const;
 
-/** What a change of a quota has made room for: 0 where a limit did not grow and no use fell. */
+/** Returns how many objects fit after a change of a quota; 0 unless it allows more than before. */
 export function quotaRelief(
   before: ObservedResourceQuota | undefined,
   after: ObservedResourceQuota | undefined,
@@ -34,8 +34,8 @@ function reliefOf(
 }
 
 /**
- * How many more objects the quota allows; Infinity if it does not limit them, or in an unknown
- * form.
+ * How many more objects the quota allows; Infinity if it does not limit them, or if the limit has
+ * an unknown form.
  */
 function roomOf(count: string, quota: ObservedResourceQuota | undefined): number {
   const hard = quota?.hard.get(count);
@@ -50,7 +50,7 @@ const multiples = new Map([
   ["G", 1e9],
 ]);
 
-/** A quantity of whole objects in canonical form (Kubernetes API reference, Quantity). */
+/** Parses a quantity of whole objects in canonical form (Kubernetes API reference, Quantity). */
 function numberOf(quantity: string, otherwise: number): number {
   const [, digits, suffix = ""] = /^(\d+)([kMG]?)$/.exec(quantity) ?? [];
   return digits === undefined ? otherwise : Number(digits) * (multiples.get(suffix) ?? 1);

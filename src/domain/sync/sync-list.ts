@@ -1,10 +1,10 @@
 /**
- * Entries and characters that a list in an annotation may have; the policies latchkey-project-share
- * and latchkey-sync-from refuse more.
+ * Maximum entries and characters of a list in an annotation; the policies latchkey-project-share
+ * and latchkey-sync-from reject more.
  */
 export const listBounds = { entries: 64, characters: 4096 } as const;
 
-/** A comma-separated annotation: its entries, or why it is not followed. */
+/** A comma-separated annotation: its entries, or why it is rejected. */
 export type SyncList =
   | { readonly kind: "entries"; readonly entries: readonly string[] }
   | { readonly kind: "refused"; readonly why: string };
@@ -12,8 +12,8 @@ export type SyncList =
 const readable = /^[-A-Za-z0-9_.* ]*$/;
 
 /**
- * The entries of `sync-to-projects` or `sync-from`, as the policies latchkey-project-share and
- * latchkey-sync-from read them. Spaces around entries and empty entries do not count.
+ * Parses the entries of `sync-to-projects` or `sync-from` like the policies latchkey-project-share
+ * and latchkey-sync-from. Spaces around entries and empty entries are ignored.
  */
 export function syncList(text = ""): SyncList {
   const refused = (why: string): SyncList => ({ kind: "refused", why });

@@ -6,9 +6,9 @@ import { syncList } from "./sync-list.ts";
 
 /** The sync options of a SharedSecret, from its annotations. */
 export interface SyncOptions {
-  /** Globs over project names; none: no sync is wanted. */
+  /** Globs over project names; empty if no sync is requested. */
   readonly projects: readonly string[];
-  /** Whether the list of projects cannot be read; `projects` is empty then. */
+  /** Whether the list of projects is invalid; `projects` is then empty. */
   readonly projectsAreUnreadable?: true;
   readonly secretName: string;
   readonly secretType: string;
@@ -21,7 +21,7 @@ const refusedTypes = ["kubernetes.io/service-account-token", "bootstrap.kubernet
 const dnsName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const longestName = 253;
 
-/** Bytes that the values of a Secret may have together (Kubernetes, core/v1 MaxSecretSize). */
+/** Maximum bytes of all values of a Secret together (Kubernetes, core/v1 MaxSecretSize). */
 export const largestSecret = 1024 * 1024;
 
 /** Reads the sync annotations of a SharedSecret, and whether its data fits a core Secret. */
@@ -57,10 +57,7 @@ export function isPaused(metadata: Pick<Metadata, "annotations">): boolean {
   return metadata.annotations[annotations.disableSync] === "true";
 }
 
-/**
- * Whether a project name fits one of the globs; `*` stands for any run of characters, none
- * included.
- */
+/** Whether a project name matches one of the globs; `*` matches any characters, including none. */
 export function fitsAny(project: string, globs: readonly string[]): boolean {
   return globs.some((glob) => fits(project, glob));
 }

@@ -33,7 +33,7 @@ export interface FailureEntry extends Failure {
   readonly name: string;
 }
 
-/** A target in trouble. */
+/** A target with a conflict or a failure. */
 export interface TargetFailure extends FailureEntry {
   readonly kind: "conflict" | "failed";
   readonly regarding: Regarding;
@@ -56,7 +56,7 @@ export interface SyncSummary {
 const mostFailures = 10;
 const longestMessage = 256;
 
-/** Counts the targets of `source`; a copy that pauses itself has opted out and does not count. */
+/** Counts the targets of `source`; a paused target has opted out and does not count. */
 export function summarize(
   source: Source,
   reports: readonly TargetReport[],
@@ -90,7 +90,7 @@ function verdictOf(source: Source, { target, state, failure }: TargetReport): Ve
   const winner =
     "source" in state && "options" in state.source ? state.source.secret.metadata : undefined;
   if (winner !== undefined && winner.uid !== source.secret.metadata.uid) return lostTo(winner);
-  // A source that cannot be followed has no reports of its own: the copy is kept by an older one.
+  // A source with invalid options has no targets: the copy is kept by an older source.
   if (state.kind === "source-invalid") return lostTo(state.source);
   if (state.kind === "current") return { kind: "synced" };
   if (state.kind === "paused") return { kind: "opted-out" };
@@ -134,7 +134,8 @@ function failureOf(
 const mostProjects = 3;
 
 /**
- * The message why projects have no namespace for the copies of a source in the namespace `from`.
+ * The message that says why projects have no namespace for the copies of a source in the namespace
+ * `from`.
  */
 export function emptyProjectsSentence(projects: readonly EmptyProject[], from: string): string {
   const parts = projects

@@ -4,14 +4,14 @@ import type { Source } from "./copy.ts";
 import { syncList } from "./sync-list.ts";
 import { fitsAny } from "./sync-options.ts";
 
-/** The project a namespace belongs to. */
+/** The project of a namespace, from its label. */
 export function projectOf(namespace: Metadata): string | undefined {
   return namespace.labels[labels.project];
 }
 
 /**
- * The namespace for sync. If `sync-from` is required, a namespace without it accepts no copies,
- * like one with an empty list.
+ * Returns the namespace as sync evaluates it: if `sync-from` is required, a namespace without it
+ * accepts no copies, like one with an empty list.
  */
 export function readNamespace(
   namespace: Metadata,
@@ -33,7 +33,7 @@ export function acceptsCopies(namespace: Metadata): boolean {
   );
 }
 
-/** Whether a source names this project. */
+/** Whether the globs of a source match this project. */
 export function namesProject({ options }: Source, project: string): boolean {
   return fitsAny(project, options.projects);
 }
@@ -68,8 +68,8 @@ function names(text: string, namespace: string): boolean {
 }
 
 /**
- * Whether a source is synced at all: it is not being deleted, its annotations are valid and it
- * names a project.
+ * Whether a source can be synced: it is not being deleted, its options are valid and it names a
+ * project.
  */
 export function isEligible({ secret, options }: Source): boolean {
   return (

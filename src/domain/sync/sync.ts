@@ -70,7 +70,7 @@ export function targetState(observed: ObservedTarget): TargetState {
   if (observed.isTerminating) return { kind: "not-wanted" };
   const [source] = observed.candidates;
   if (source === undefined) return unwanted(observed);
-  // A typo at the senior must not hand its targets to the junior.
+  // A typo in the older source must not hand its targets to a newer one.
   return isKeptByOlder(observed, source) ? unwanted(observed) : wanted(observed, source);
 }
 
@@ -109,7 +109,10 @@ function wanted({ copy, unmanaged }: ObservedTarget, source: Source): TargetStat
     : { kind: "differs", source, copy };
 }
 
-/** By label and annotation; without the annotation, by the label of the source that syncs here. */
+/**
+ * Whether Latchkey manages the Secret: by label and annotation, or without the annotation by the
+ * label with the uid of the source.
+ */
 function isOurs(metadata: Metadata, source: Source): boolean {
   if (copiedSource(metadata) !== undefined) return true;
   return (
@@ -127,7 +130,7 @@ function unwanted({
   const source = existing === undefined ? undefined : copiedSource(existing.metadata);
   if (existing === undefined || source === undefined) return { kind: "not-wanted" };
   if (owner === undefined) return { kind: "orphaned", copy: existing, source };
-  // The pass over a source that is being deleted takes its own copies away.
+  // The reconcile of a source that is being deleted deletes its copies.
   if (owner.secret.metadata.deletionTimestamp !== undefined) return { kind: "not-wanted" };
   if (owner.options.problem === undefined || notPermitted)
     return { kind: "withdrawn", copy: existing };
@@ -142,7 +145,7 @@ export function writtenSource(state: TargetState): Source | undefined {
     : undefined;
 }
 
-/** The writes for a state, one step after the other; `data` is that of {@link writtenSource}. */
+/** The writes for a state, in order of the steps; `data` is that of {@link writtenSource}. */
 export function targetSteps(
   target: ObjectRef,
   state: TargetState,
@@ -211,15 +214,15 @@ function withData(
 }
 
 /**
- * Records the error of a rejected write in an annotation of the existing copy; nothing if it is
- * recorded already or there is no copy.
+ * Records the error of a rejected write in an annotation of the existing copy; no write if it is
+ * already recorded or there is no copy.
  */
 export function rejectedSteps(state: TargetState, why: string): readonly (readonly Write[])[] {
   if (state.kind !== "differs" && state.kind !== "to-recreate") return [];
   return syncErrorSteps(state.copy, why.slice(0, longestError));
 }
 
-/** Writes the error on the copy, unless it is there. */
+/** Writes the error annotation of the copy, unless it is already there. */
 function syncErrorSteps({ metadata }: ObservedCopy, error: string): readonly (readonly Write[])[] {
   return metadata.annotations[annotations.syncError] === error
     ? []

@@ -6,9 +6,9 @@ import type { SyncSummary, TargetFailure } from "./sync-summary.ts";
 const reasonOf = { conflict: "Conflict", failed: "Failed" } as const;
 
 /**
- * An Event at each target that is new among the failures of the status: the owner of a namespace
- * may not be able to read the SharedSecret. Only listed failures are recorded, so that a restart
- * repeats none.
+ * Returns an Event at each target that is new among the failures of the status: the owner of a
+ * namespace may not be able to read the SharedSecret. Only failures in the status are recorded, so
+ * that a restart does not repeat Events.
  */
 export function targetEvents(
   { metadata, status }: SharedSecret,

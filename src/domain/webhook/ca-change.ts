@@ -1,25 +1,28 @@
 /** SHA-256 fingerprints of the certificates of a CA bundle. */
 export type CaFingerprints = readonly string[];
 
-/** What is known of the webhook's CA and of those before it. */
+/** What is known of the webhook's current CA and of earlier ones. */
 export interface CaHistory {
   /** The bundle that is used now; its first certificate signs. */
   readonly current: CaFingerprints;
-  /** The former CA that the Secret names. */
+  /** The former CA that the Secret records. */
   readonly recorded: CaFingerprints;
   /**
-   * The CA that this process saw before: in its memory, or published in a webhook configuration.
+   * The previous CA that this process has observed: in memory, or published in a webhook
+   * configuration.
    */
   readonly observed: CaFingerprints;
-  /** The CA of the client certificate that kube-apiserver showed last. */
+  /** The CA of the client certificate that kube-apiserver presented last. */
   readonly confirmed: string | undefined;
 }
 
-/** What a replica of the webhook knows of the CA; the Secret may name a former one besides. */
+/**
+ * What a replica of the webhook knows of the CA; the Secret may record a former one in addition.
+ */
 export interface CaKnowledge extends Pick<CaHistory, "observed" | "confirmed"> {
   /** The bundle that is used now; undefined while there is none. */
   readonly current: CaFingerprints | undefined;
-  /** Whether the webhook configurations were read for the CA before this process. */
+  /** Whether the CA was compared with the bundles in the webhook configurations. */
   readonly isCompared: boolean;
 }
 
@@ -35,7 +38,7 @@ export const noCaKnowledge: CaKnowledge = {
 export interface CertificatesChange {
   /** Their CA bundle. */
   readonly current: CaFingerprints;
-  /** The former CA that the Secret names, before the change and since. */
+  /** The former CA that the Secret records, before the change and since. */
   readonly recorded: { readonly before: CaFingerprints; readonly after: CaFingerprints };
 }
 
@@ -50,12 +53,12 @@ export function formerCa({ current, recorded, observed, confirmed }: CaHistory):
   return former.some((fingerprint) => current.includes(fingerprint)) ? [] : former;
 }
 
-/** The former CA of the certificates in use, where the Secret names `recorded`. */
+/** The former CA of the certificates in use, if the Secret records `recorded`. */
 export function formerCaInUse(ca: CaKnowledge, recorded: CaFingerprints): CaFingerprints {
   return ca.current === undefined ? [] : formerCa({ ...ca, current: ca.current, recorded });
 }
 
-/** What a replica knows of the CA once it uses other certificates. */
+/** What a replica knows of the CA after a change of its certificates. */
 export function caAfterChange(
   ca: CaKnowledge,
   { current, recorded }: CertificatesChange,
@@ -74,8 +77,8 @@ export function isSignedBySame(ca: CaKnowledge, current: CaFingerprints): boolea
 }
 
 /**
- * What a replica knows of the CA once it has read the webhook configurations: what was published
- * before is what kube-apiserver was told to trust.
+ * What a replica knows of the CA after it has read the webhook configurations: kube-apiserver is
+ * configured to trust the CA that was published before.
  */
 export function caAfterComparison(ca: CaKnowledge, published: CaFingerprints): CaKnowledge {
   if (ca.isCompared) return ca;
@@ -86,17 +89,20 @@ export function caAfterComparison(ca: CaKnowledge, published: CaFingerprints): C
   };
 }
 
-/** What a replica knows once kube-apiserver has shown a client certificate of the CA in use. */
+/**
+ * What a replica knows of the CA after kube-apiserver has presented a client certificate of the CA
+ * in use.
+ */
 export function caAfterConfirmation(ca: CaKnowledge): CaKnowledge {
   return { ...ca, confirmed: ca.current?.[0] };
 }
 
-/** A former CA as the Secret's annotation names it. */
+/** The annotation value for a former CA. */
 export function formerCaText(former: CaFingerprints): string {
   return former.join(",");
 }
 
-/** The fingerprints that an annotation names; what is none is left out. */
+/** Parses the fingerprints in an annotation value; invalid entries are ignored. */
 export function parseFormerCa(text: string | undefined): CaFingerprints {
   return (text ?? "").split(",").filter((fingerprint) => /^[0-9a-f]{64}$/.test(fingerprint));
 }
@@ -108,6 +114,7 @@ function observedAfterChange(
   if (ca.current !== undefined && !isSignedBySame(ca, current))
     return ca.observed.length > 0 && ca.confirmed === undefined ? ca.observed : ca.current;
   if (recorded.after.length > 0) return recorded.after;
-  // Another replica was shown a certificate of the new CA, or an administrator removed the record.
+  // kube-apiserver presented a certificate of the new CA to another replica, or an administrator
+  // removed the annotation.
   return recorded.before.length > 0 ? [] : ca.observed;
 }

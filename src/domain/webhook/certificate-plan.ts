@@ -27,14 +27,15 @@ export type CertificateName = (typeof certificateNames)[number];
 export type CertificateValidities = Readonly<Record<CertificateName, CertificateValidity>>;
 
 /**
- * When a certificate is renewed: when a third of its validity remains, as in cert-manager, which
- * leaves months to install a client certificate on a control plane.
+ * The instant at which a certificate is renewed, in milliseconds since the epoch: when a third of
+ * its validity remains, as in cert-manager. This leaves months to install a client certificate on a
+ * control plane.
  */
 export function renewalInstant({ startsAt, endsAt }: CertificateValidity): number {
   return endsAt - (endsAt - startsAt) / 3;
 }
 
-/** Certificates that are due for renewal at `now`; with a new CA, all of them. */
+/** The certificates that are due for renewal at `now`; all of them if the CA is due. */
 export function dueCertificates(
   validities: CertificateValidities,
   now: number,
@@ -43,18 +44,18 @@ export function dueCertificates(
   return due.includes("ca") ? certificateNames : due;
 }
 
-/** The Secret of the certificates as the API server holds it. */
+/** The certificates Secret as it is stored in the API server. */
 export type ObservedSecret =
   | { readonly kind: "missing" }
   | { readonly kind: "invalid" }
   | {
       readonly kind: "valid";
-      /** What its annotation says of the former CA; empty without one. */
+      /** The value of its former-CA annotation; empty without one. */
       readonly formerCa: string;
       readonly hasAdmissionPath: boolean;
     };
 
-/** What is seen before the certificates are made or renewed. */
+/** The observed state that {@link planCertificates} decides from. */
 export interface ObservedCertificates {
   readonly secret: ObservedSecret;
   /** The certificates in memory. */
@@ -66,13 +67,16 @@ export interface ObservedCertificates {
   readonly published:
     | { readonly bundles: number; readonly fingerprints: CaFingerprints }
     | undefined;
-  /** For how long this replica has been waiting for another one, or for the list. */
+  /**
+   * How long this replica has waited for another replica or for the list of configurations, in
+   * milliseconds.
+   */
   readonly waitedMs: number;
   /** DNS names that the serving certificate must have. */
   readonly dnsNames: readonly string[];
 }
 
-/** What is done about the Secret, and what the replica knows of the CA from now on. */
+/** The action on the Secret, and what the replica knows of the CA from now on. */
 export type CertificatePlan = { readonly ca: CaKnowledge } & (
   | { readonly kind: "nothing" }
   | { readonly kind: "wait"; readonly until: number }
@@ -81,7 +85,7 @@ export type CertificatePlan = { readonly ca: CaKnowledge } & (
       readonly certificates: "in-use" | "new";
       readonly former: CaFingerprints;
     }
-  /** The Secret is as it should be. */
+  /** The Secret is up to date. */
   | { readonly kind: "keep" }
   | {
       readonly kind: "replace";
@@ -91,15 +95,14 @@ export type CertificatePlan = { readonly ca: CaKnowledge } & (
 );
 
 /**
- * So long a replica that has no certificates waits for another one to put back those that were
- * published.
+ * How long a replica without certificates waits for another replica to restore the published ones.
  */
 const putBackMs = 10_000;
 const lookEveryMs = 250;
 
 /**
- * Plans one reconcile of the Secret. An invalid one may be what an administrator needs: it is
- * reported and not changed.
+ * Plans one reconcile of the Secret. An invalid Secret is reported and not changed, because an
+ * administrator may need its content.
  */
 export function planCertificates(observed: ObservedCertificates, now: number): CertificatePlan {
   const { secret, inUse, ca, published, waitedMs } = observed;
@@ -108,8 +111,8 @@ export function planCertificates(observed: ObservedCertificates, now: number): C
   if (secret.kind === "missing" && inUse !== undefined)
     return { kind: "create", certificates: "in-use", former: formerCaInUse(ca, []), ca };
   if (secret.kind === "missing") {
-    // Where a CA is published, another replica may have its certificates in memory, and puts them
-    // back at once.
+    // If a CA is published, another replica may have its certificates in memory and restores them
+    // at once.
     if (published?.bundles !== 0 && !isWaitOver) return wait;
     const compared = caAfterComparison(ca, published?.fingerprints ?? []);
     const former = formerCa({ ...compared, current: [], recorded: [] });

@@ -7,7 +7,7 @@ export const certificateProblems = ["ca-changed", "secret-missing", "secret-unre
 /** One of these problems. */
 export type CertificateProblem = (typeof certificateProblems)[number];
 
-/** What each problem is, what follows from it and what to do. */
+/** The message for each problem: the problem, its effect and what to do. */
 export const certificateProblemSentences: Readonly<Record<CertificateProblem, string>> = {
   "ca-changed":
     "the CA in Secret latchkey-webhook-certificates changed and kube-apiserver has not shown a client certificate of the new CA: access keys are rejected as soon as kube-apiserver opens a new connection; run latchkey trust-config --authorization and restart kube-apiserver with its files",
@@ -17,7 +17,7 @@ export const certificateProblemSentences: Readonly<Record<CertificateProblem, st
     "Secret latchkey-webhook-certificates is invalid and was not changed: the webhook serves with the certificates in its memory until it stops; restore the Secret, or delete it and the webhook creates it again with the certificates in its memory",
 };
 
-/** What problems are found in. */
+/** The observed state that problems are derived from. */
 export interface ObservedProblems {
   readonly secret: ObservedSecret["kind"];
   /** Whether the replica has certificates in memory. */
@@ -25,7 +25,7 @@ export interface ObservedProblems {
   readonly former: CaFingerprints;
 }
 
-/** The problems there are now, in the order of the table. */
+/** Returns the current problems, in the order of {@link certificateProblems}. */
 export function presentProblems({
   secret,
   isInUse,

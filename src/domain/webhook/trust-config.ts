@@ -1,10 +1,10 @@
 import { extras } from "../../api/names.ts";
 
-/** Where kube-apiserver finds its files and the webhook. */
+/** The Kubernetes version and the directory of kube-apiserver's files. */
 export interface TrustTerms {
   /** Minor version of Kubernetes 1. */
   readonly minor: number;
-  /** The directory of the files on the API server's machine. */
+  /** The directory of the files on the API server's node. */
   readonly directory: string;
 }
 
@@ -22,9 +22,9 @@ export const trustFiles = {
 } as const;
 
 /**
- * The AuthorizationConfiguration: Latchkey's webhook authorizes requests with an access key before
- * RBAC, and no others; they are denied while it is unavailable. It never allows. Decisions are
- * cached for one second.
+ * Returns the AuthorizationConfiguration: before RBAC, Latchkey's webhook authorizes requests that
+ * were made with an access key, and no others. It denies them or has no opinion; they are denied
+ * while it is unavailable. Decisions are cached for one second.
  */
 export function authorizationConfiguration({ minor, directory }: TrustTerms): object {
   return {
@@ -57,8 +57,8 @@ export function authorizationConfiguration({ minor, directory }: TrustTerms): ob
 }
 
 /**
- * Flags of kube-apiserver; `--authorization-mode` must be removed. A TokenReview is cached for 15
- * s: 5 s by flag, and 10 s always.
+ * Returns the flags of kube-apiserver; `--authorization-mode` must be removed. A TokenReview is
+ * cached for 15 s: 5 s by flag, and 10 s always.
  */
 export function trustFlags({ directory }: TrustTerms): readonly string[] {
   return [
@@ -71,9 +71,9 @@ export function trustFlags({ directory }: TrustTerms): readonly string[] {
 
 /** How kube-apiserver reaches the webhook; certificates and key are base64 of PEM. */
 export interface WebhookAccess {
-  /** With the path that answers. */
+  /** The URL of the review endpoint, with its path. */
   readonly url: string;
-  /** The name that the webhook's certificate has, whatever the host of the URL. */
+  /** The DNS name in the webhook's certificate, regardless of the host in the URL. */
   readonly serverName: string;
   readonly ca: string;
   readonly certificate: string;
@@ -81,7 +81,7 @@ export interface WebhookAccess {
 }
 
 /**
- * The kubeconfig for requests of kube-apiserver to the webhook (Kubernetes, "Webhook Token
+ * Returns the kubeconfig for requests of kube-apiserver to the webhook (Kubernetes, "Webhook Token
  * Authentication").
  */
 export function webhookKubeconfig({

@@ -1,4 +1,4 @@
-/** Paths of the webhook; those of admission are below a secret path segment. */
+/** Paths of the webhook; those of admission are below a secret segment. */
 export const webhookPaths = {
   tokenReview: "/token-review",
   accessReview: "/access-review",
@@ -11,7 +11,8 @@ export const webhookPaths = {
 } as const;
 
 /**
- * The path of the webhook of this name (`webhooks[].name` of its configuration) below a segment.
+ * The path of the webhook with this name (`webhooks[].name` of its configuration), below the
+ * segment.
  */
 export function admissionPath(segment: string, webhookName: string): string {
   return `/${segment}/admit/${webhookName.split(".", 1)[0] ?? ""}`;
