@@ -6,19 +6,19 @@ import type { Plan, Write } from "../domain/plan/plan.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError, type KubeErrorCode } from "../kube/errors.ts";
 
-/** What carrying out a plan needs. */
+/** Dependencies of {@link applyPlan}. */
 export interface ApplyPlanDeps {
   readonly client: Client;
-  /** Puts the API server's answer to a write into the store, so that the next reconcile sees it. */
+  /** Puts the response to a write into the store, so that the next reconcile observes it. */
   readonly recordWrite: (resource: Resource, answer: unknown) => void;
   readonly recordEvent: (notice: Event) => Promise<void>;
-  /** Has the stores take in what the API server itself says of an object. */
+  /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
 }
 
 /**
- * Writes what a plan says, step after step; throws the first failure of a step once the step has
- * ended.
+ * Executes the writes of a plan, step by step; throws the first failure of a step once all writes
+ * of the step have ended.
  */
 export async function applyPlan(plan: Pick<Plan, "steps">, deps: ApplyPlanDeps): Promise<void> {
   const own = new Map<Key, string>();
@@ -32,17 +32,14 @@ export async function applyPlan(plan: Pick<Plan, "steps">, deps: ApplyPlanDeps):
 }
 
 interface ApplyContext extends ApplyPlanDeps {
-  /**
-   * resourceVersions that earlier steps of this very plan have made: a later step is decided on
-   * them.
-   */
+  /** resourceVersions from the responses to earlier steps of this plan; later steps use them. */
   readonly own: Map<Key, string>;
 }
 
 /**
- * Says that what is held of the object may be wrong: the watch would tell sooner or later, but not
- * where the API server has lost writes (a crashed etcd), and later is too late for a thousand
- * targets.
+ * Errors after which the stored object may be stale, so that it is read again. The watch would
+ * correct it later, but not if the API server has lost writes (a crashed etcd), and too late for a
+ * thousand targets.
  */
 const doubtful: readonly KubeErrorCode[] = ["Conflict", "AlreadyExists", "NotFound", "Network"];
 
@@ -88,8 +85,9 @@ async function applyWrite(write: Write, deps: ApplyContext): Promise<void> {
 }
 
 /**
- * The API server validates before it notices that the name is taken: AlreadyExists is the answer to
- * what it would take. A quota that is full now has room once the old object is gone.
+ * Checks that the API server accepts an object. It validates an object before it checks the name,
+ * so AlreadyExists means that the object is valid. An exceeded quota is no error: it has room once
+ * the old object is deleted.
  */
 async function dryRunCreate(
   { resource, object }: Extract<Write, { do: "dry-run-create" }>,
@@ -125,7 +123,10 @@ async function remove(
   await client.delete(resource, ref, { uid, resourceVersion });
 }
 
-/** An object that is gone needs no status, no finalizer and no delete. */
+/**
+ * Runs a write that succeeds if the object is not found: it then needs no status, no finalizer and
+ * no delete.
+ */
 async function unlessGone(
   { resource, ref }: { readonly resource: Resource; readonly ref: ObjectRef },
   { refresh }: ApplyContext,

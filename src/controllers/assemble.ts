@@ -14,18 +14,15 @@ import { type ControllerOptions, createController } from "./controller.ts";
 import type { Informers } from "./informers.ts";
 import { sizeOfIn } from "./object-size.ts";
 
-/** How a controller process behaves; `identity` names it in the Lease. */
+/** Options of a controller process; `identity` is its name in the Lease. */
 export interface AssemblyOptions extends ControllerOptions {
   readonly identity: string;
   readonly lease: LeaseTimes;
-  /**
-   * The most bytes of bodies of single requests, and of their answers, that are in memory at a
-   * time.
-   */
+  /** Maximum bytes of request bodies, and of their responses, that are in memory at a time. */
   readonly maximumBodyBytesInFlight: number;
 }
 
-/** What a controller process is made of. */
+/** Dependencies of a controller process. */
 export interface AssemblyDeps {
   readonly credentials: Credentials;
   readonly clock: Clock;
@@ -35,15 +32,15 @@ export interface AssemblyDeps {
   readonly metrics: Metrics;
 }
 
-/** A controller with its ways to the API server and its Lease. */
+/** A controller with its transports and its Lease. */
 export interface Assembly {
   readonly informers: Informers;
   /**
-   * Follows the API server, waits for the Lease and leads, until the signal aborts or the Lease is
+   * Runs the informers, waits for the Lease and leads, until the signal aborts or the Lease is
    * lost.
    */
   run(signal: AbortSignal): Promise<ElectionEnd>;
-  /** Ends every connection, whatever is in flight. */
+  /** Closes every connection, including those with requests in flight. */
   close(): Promise<void>;
 }
 
@@ -129,8 +126,9 @@ class Transports {
 }
 
 /**
- * Renewals have a connection of their own: they must neither be fenced nor wait behind anything. A
- * socket that hangs may use up half of the deadline, so that another try is left.
+ * Creates the leader election. Renewals have their own connection: they must not be fenced or
+ * queued behind other requests. The timeout is half of the renew deadline, so that a hung socket
+ * leaves time for another attempt.
  */
 function newElection(
   { namespace, identity, lease: times }: AssemblyOptions,
@@ -151,8 +149,8 @@ function newElection(
 }
 
 /**
- * The transports that the Lease fences. Copies have connections of their own: kube-apiserver may
- * take 100 ms over one write of a RoleBinding, and a hundredth over a Secret's.
+ * Opens the transports that the Lease fences. Copies have their own connections: kube-apiserver may
+ * take 100 ms for a write of a RoleBinding, and a hundredth of that for a Secret.
  */
 function openFenced(
   { writers, maximumBodyBytesInFlight }: AssemblyOptions,

@@ -13,7 +13,7 @@ import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import { readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What reconciling connector data needs; `namespace` is Latchkey's own. */
+/** Dependencies of {@link reconcileConnectorData}; `namespace` is Latchkey's own. */
 export interface ConnectorDataDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -24,7 +24,7 @@ export interface ConnectorDataDeps extends ApplyPlanDeps {
 const waitForChange: Result = { kind: "done" };
 const askAgainMs = 5_000;
 
-/** Reconciles the Secret `name` of connector data with the keys that refer to it. */
+/** Reconciles the Secret `name` of connector data with the keys that reference it. */
 export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps): Promise<Result> {
   const { stores, clock, namespace } = deps;
   const secret = stores.connectorData.get(keyOf({ namespace, name }));
@@ -37,8 +37,8 @@ export async function reconcileConnectorData(name: Key, deps: ConnectorDataDeps)
 }
 
 /**
- * What is removed on a mistake is somebody's data: the API server itself says whether its key still
- * claims it.
+ * Returns the plan after reading the key from the API server, because a mistake would delete a
+ * user's data.
  */
 async function confirmed(
   {
@@ -64,7 +64,10 @@ async function confirmed(
     : otherwise;
 }
 
-/** A claim on a Secret that is not there: the watch of keys may be faster than that of Secrets. */
+/**
+ * Removes references to a Secret that does not exist. Confirms that with the API server, because
+ * the watch of keys may be ahead of that of Secrets.
+ */
 async function disclaim(name: Key, deps: ConnectorDataDeps): Promise<Result> {
   const { stores, clock, client, namespace } = deps;
   const keys = stores.keys

@@ -24,28 +24,30 @@ import type { ReconcileDeps } from "./reconcile-deps.ts";
 import { SourceData } from "./source-data.ts";
 import { TokenQuota, type TokenQuotaConfig } from "./token-quota.ts";
 
-/** How the controller behaves; durations in seconds. */
+/** Options of the controller; durations in seconds. */
 export interface ControllerOptions
   extends OwnedAccessKeyConfig, EndpointTokenConfig, TokenQuotaConfig {
   readonly namespace: string;
   readonly prefixes: Prefixes;
-  /** Whether namespaces without `sync-from` take no copies. */
+  /** Whether namespaces without `sync-from` accept no copies. */
   readonly requireSyncFrom: boolean;
-  /** Objects of a kind that are worked on at a time. */
+  /** Maximum number of concurrent reconciles of a kind. */
   readonly workers: number;
-  /** Targets that are written at a time. */
+  /** Maximum number of concurrent reconciles of targets. */
   readonly writers: number;
-  /** How long grants stay after a deletion, and the object after its grants, in milliseconds. */
+  /**
+   * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
+   */
   readonly grantSettleTime: number;
 }
 
-/** What the controller needs around it; both clients are fenced by the Lease. */
+/** Dependencies of the controller; both clients are fenced by the Lease. */
 export interface ControllerDeps {
   readonly client: Client;
-  /** Writes copies alone. */
+  /** Only used to write copies. */
   readonly copyClient: Client;
   readonly listWatch: ListWatch;
-  /** Shared by all that would keep the event loop to itself. */
+  /** Shared by all loops that would block the event loop. */
   readonly yielder: Yielder;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -54,13 +56,10 @@ export interface ControllerDeps {
   readonly metrics: Metrics;
 }
 
-/**
- * The controller: its informers follow the API server in every process, its loops run in the
- * leader's.
- */
+/** The controller: its informers run in every process, its reconcile loops only in the leader. */
 export interface Controller {
   readonly informers: Informers;
-  /** Follows the API server until the signal aborts. */
+  /** Runs the informers until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>;
   /**
    * Reconciles until the signal aborts; resolves when the reconciles in flight have ended.
@@ -72,7 +71,7 @@ export interface Controller {
 export function createController(options: ControllerOptions, deps: ControllerDeps): Controller {
   const recovery = new Recovery();
   const counts = new ObjectCounts(deps.metrics);
-  /** Of the leader, while there is one in this process. */
+  /** Set while this process is the leader. */
   let enqueuer: Enqueuer | undefined;
   const informers = createInformers(
     { ...deps, recovery },
@@ -108,7 +107,7 @@ export function createController(options: ControllerOptions, deps: ControllerDep
   };
 }
 
-/** What a leader knows beside the stores: it begins without anything. */
+/** The state of a leader besides the stores; a new leader starts without any. */
 interface Leader {
   readonly queues: Queues;
   readonly deletions: Deletions;
@@ -143,7 +142,7 @@ async function runLoops(leading: Leading): Promise<void> {
   const { options, deps, informers, leader, signal } = leading;
   const { clock, yielder, log, metrics } = deps;
   const reconcileDeps = createReconcileDeps(leading);
-  // Valid tokens count before a token is minted.
+  // Existing tokens are counted before the first token is minted.
   await yielder.forEach(informers.stores.tokens.values(), (token) =>
     reconcileDeps.tokenQuota.note(token),
   );

@@ -2,7 +2,7 @@ import { annotations, labels } from "../api/names.ts";
 import type { ObjectRef } from "../api/object.ts";
 import { type ObservedCopy, copiedSource, copyOfText } from "../domain/sync/copy.ts";
 
-/** The fields in which copies differ that are as Latchkey writes them. */
+/** The fields of an unchanged copy that differ from those of other copies. */
 type Ordinary = readonly [
   uid: string,
   resourceVersion: string,
@@ -15,16 +15,17 @@ type Ordinary = readonly [
 ];
 
 /**
- * A copy as one text, because a hundred thousand copies as objects cost three times the memory, and
- * each full garbage collection the time to walk through them. A copy that Latchkey wrote and nobody
- * changed becomes a JSON array of what is its own; any other the JSON of all that was seen.
+ * Encodes a copy as one string: a hundred thousand copies as objects take three times the memory,
+ * and each full garbage collection has to traverse them. A copy that has not changed since Latchkey
+ * wrote it becomes a JSON array of the fields that differ between copies; any other copy becomes
+ * the JSON of all observed fields.
  */
 export function encodeCopy(copy: ObservedCopy): string {
   const ordinary = ordinaryOf(copy);
   return JSON.stringify(ordinary ?? copy);
 }
 
-/** The copy that was packed; `target` is its namespace and name. */
+/** Decodes a copy; `target` is its namespace and name. */
 export function decodeCopy(text: string, target: ObjectRef): ObservedCopy {
   const packed: ObservedCopy | Ordinary = JSON.parse(text);
   return isOrdinary(packed) ? fromOrdinary(packed, target) : packed;

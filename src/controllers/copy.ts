@@ -18,7 +18,7 @@ import { isSourceGone } from "./live-object.ts";
 import type { SourceData } from "./source-data.ts";
 import { observeTarget, type Stores } from "./stores.ts";
 
-/** What reconciling targets needs. */
+/** Dependencies of {@link reconcileCopy}. */
 export interface CopyDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Clock;
@@ -50,8 +50,8 @@ export async function reconcileCopy(key: Key, deps: CopyDeps): Promise<Result> {
 }
 
 /**
- * The state of a target, with the data that a write of it needs; undefined where that data is not
- * what the decision was made on: the watch will say so.
+ * Returns the state of a target, with the data for its write; undefined if the data has changed
+ * since the decision, in which case a watch event follows.
  */
 async function observe(
   target: ObjectRef,
@@ -77,15 +77,15 @@ function isOrphan(
 }
 
 /**
- * Throws transient errors. Errors that need a change at the target are reported, and the target is
- * requeued with backoff.
+ * Handles a failed write: throws transient errors, reports errors that require a change at the
+ * target and requeues the target with backoff.
  */
 async function afterRefusal(
   { target, state }: { readonly target: ObjectRef; readonly state: TargetState },
   error: KubeError,
   deps: CopyDeps,
 ): Promise<Result> {
-  // applyPlan has read the conflicting Secret; where that failed, the requeue reads it.
+  // applyPlan has read the conflicting Secret; if that failed, the requeue reads it.
   if (error.code === "AlreadyExists")
     return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
   // The namespace is terminating or deleted; its own event enqueues the target.
@@ -94,7 +94,7 @@ async function afterRefusal(
     return waitForChange;
   }
   const failure = { reason: error.reason ?? error.code, message: error.explanation };
-  // A webhook that fails answers 500 each time; other server errors are transient.
+  // A failing webhook causes a 500 each time; other server errors are transient.
   const kind = error.code === "ServerError" || isRefusal(error) ? "refused" : "failed";
   if (error.code !== "Fenced") deps.copyFailures.record(keyOf(target), { kind, ...failure });
   if (!isRejection(error)) throw error;
@@ -121,7 +121,10 @@ async function noting<T>(
   }
 }
 
-/** A target that rejects the copy may also reject the annotation. */
+/**
+ * Writes the error annotation of a copy; a target that rejects the copy may also reject the
+ * annotation.
+ */
 async function markRejected(
   steps: ReturnType<typeof rejectedSteps>,
   deps: CopyDeps,

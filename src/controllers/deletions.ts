@@ -2,22 +2,21 @@ import type { Clock } from "../runtime/clock.ts";
 import type { FormerGrantee } from "../domain/grants/former-grantee.ts";
 
 /**
- * What this leader remembers of an object that is being deleted; instants are monotonic
- * milliseconds.
+ * What this leader knows of an object that is being deleted; instants are monotonic milliseconds.
  */
 export interface Deletion {
   readonly seenAt: number;
   /** When the last grant was deleted; undefined while a grant exists. */
   readonly grantsGoneAt: number | undefined;
-  /** Whether this leader has seen a grant stand. */
+  /** Whether this leader has observed a grant. */
   readonly hadGrants: boolean;
-  /** Whom its bindings let in. */
+  /** The subjects of its bindings. */
   readonly grantees: readonly FormerGrantee[];
 }
 
 /**
- * When this leader first saw each deletion, by uid. A new leader begins anew: that an object goes
- * later is the only consequence.
+ * Tracks the objects that are being deleted, by uid. A new leader starts without them, which only
+ * delays their deletion.
  */
 export class Deletions {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -28,14 +27,14 @@ export class Deletions {
   }
 
   /**
-   * The instant at which the deletion of this object was first seen: now, unless it was seen
-   * before.
+   * The monotonic instant at which the deletion of this object was first observed: now, if this is
+   * the first time.
    */
   seenAt(uid: string): number {
     return this.#get(uid).seenAt;
   }
 
-  /** Takes in how the grants of an object stand now, and answers what is known of its deletion. */
+  /** Records whether grants of an object exist, and returns what is known of its deletion. */
   note(
     uid: string,
     { stand, grantees }: { readonly stand: boolean; readonly grantees: readonly FormerGrantee[] },
@@ -52,7 +51,7 @@ export class Deletions {
     return deletion;
   }
 
-  /** The object is gone. */
+  /** Forgets an object that no longer exists. */
   forget(uid: string): void {
     this.#known.delete(uid);
   }

@@ -8,15 +8,15 @@ import type { Client } from "../kube/client.ts";
 import { isSourceGone } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What observing derived Roles and RoleBindings needs. */
+/** Dependencies of {@link observeDerived}. */
 export interface DerivedObjectsDeps {
   readonly client: Client;
   readonly stores: Stores;
 }
 
 /**
- * The derived objects of a namespace, sorted by whose they are; what seems to have no source is
- * confirmed.
+ * Returns the derived objects of a namespace: those of `source`, orphaned ones and unmanaged ones.
+ * An object is orphaned only if the API server confirms that its source is gone.
  */
 export async function observeDerived(
   { namespace = "" }: ObjectRef,
@@ -41,7 +41,8 @@ export async function observeDerived(
 }
 
 /**
- * Tells what is derived from this object: by its marks, and by a name that follows from its uid.
+ * Returns a predicate for the objects derived from this SharedSecret: by the uid in their metadata,
+ * and by their name, which is derived from that uid.
  */
 function ownedBy(
   secret: Metadata | undefined,
@@ -67,7 +68,8 @@ function hasForgedMarks(seen: ObservedRole | ObservedRoleBinding): boolean {
 }
 
 /**
- * The source uids of derived objects whose SharedSecret neither the store nor the API server knows.
+ * The source uids of derived objects whose SharedSecret is neither in the store nor in the API
+ * server.
  */
 async function confirmedGone(
   derived: readonly (ObservedRole | ObservedRoleBinding)[],

@@ -30,7 +30,7 @@ import {
 import type { Stores } from "./stores.ts";
 import type { TokenQuota, TokenQuotaConfig } from "./token-quota.ts";
 
-/** What reconciling DirectClusterEndpointTokens needs; `namespace` is Latchkey's own. */
+/** Dependencies of {@link reconcileEndpointToken}; `namespace` is Latchkey's own. */
 export interface EndpointTokenDeps
   extends ApplyPlanDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
   readonly clock: Clock;
@@ -43,8 +43,8 @@ export interface EndpointTokenDeps
 }
 
 /**
- * Reconciles a DirectClusterEndpointToken: mints it, erases it at its expiry, deletes it later, and
- * finalizes it.
+ * Reconciles a DirectClusterEndpointToken: mints it, removes the token at its expiry, deletes the
+ * object later, and finalizes it.
  */
 export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps): Promise<Result> {
   const { stores, keyResolver, config, namespace, clock, tokenFailures: failures } = deps;
@@ -89,7 +89,10 @@ export async function reconcileEndpointToken(name: Key, deps: EndpointTokenDeps)
   return await recordingFailures(name, attempt, failures);
 }
 
-/** Without signing keys nothing is minted: their event enqueues the token. */
+/**
+ * Returns the plan of a token. Nothing is minted without signing keys: their event enqueues the
+ * token.
+ */
 async function decide(
   view: ObservedEndpointToken,
   keys: ObservedSigningKeys | undefined,

@@ -18,19 +18,20 @@ import { candidatesFor, indexes, type Stores } from "./stores.ts";
 import type { TargetFailures } from "./target-failures.ts";
 
 /**
- * A SharedSecret's status follows its copies after this many milliseconds, so that a fan-out does
- * not count them a thousand times; while copies wait in the queue the count is not final yet.
+ * Delay in milliseconds between a change of a copy and the status of its SharedSecret, so that a
+ * fan-out does not count its copies a thousand times; `progress` while copies are queued, because
+ * the count is not final yet.
  */
 const statusDelayMs = { final: 100, progress: 1_000 } as const;
 
 /**
- * Milliseconds after which a grant follows the keys of its requester: `each` for every key, which
- * is ten times what a reconcile takes to look at it, at once below `least`, and never more than
- * `most`.
+ * Delay in milliseconds between a change of a key or token and the reconcile of its requester's
+ * grants: `each` for every key of the requester (ten times what a reconcile spends on a key), no
+ * delay below `least`, and at most `most`.
  */
 const grantDelayMs = { each: 0.1, least: 5, most: 250 } as const;
 
-/** What an Enqueuer needs. */
+/** Dependencies of an {@link Enqueuer}. */
 export interface EnqueuerDeps {
   readonly queues: Queues;
   readonly stores: Stores;
@@ -41,14 +42,14 @@ export interface EnqueuerDeps {
 }
 
 /**
- * Puts keys into the queues of a leader: what more than one watched kind has to enqueue. Each kind
- * says in its own descriptor which changes enqueue what.
+ * Adds keys to the queues of a leader: the operations that several watched kinds share. The
+ * descriptor of each kind defines which changes enqueue what.
  */
 export class Enqueuer {
   readonly queues: Queues;
   readonly stores: Stores;
   readonly yielder: Yielder;
-  /** Copies, Roles and RoleBindings that the API server refused. */
+  /** Copies, Roles and RoleBindings that the API server rejected. */
   readonly refused: RefusedObjects;
   readonly #deletions: EnqueuerDeps["deletions"];
   readonly #clock: EnqueuerDeps["clock"];
@@ -67,13 +68,13 @@ export class Enqueuer {
     this.queues.copy.add(keyOf(target), priority);
   }
 
-  /** Enqueues the status of a SharedSecret, after a delay that gathers many changes. */
+  /** Enqueues the status of a SharedSecret, after a delay that batches changes. */
   status({ secret }: Source): void {
     const delayMs = this.queues.copy.depth > 0 ? statusDelayMs.progress : statusDelayMs.final;
     this.queues.sharedSecret.addAt(keyOf(secret.metadata), this.#clock.now() + delayMs);
   }
 
-  /** Enqueues the status of every SharedSecret that wants this target. */
+  /** Enqueues the status of every SharedSecret that syncs to this target. */
   statusAt(target: ObjectRef): void {
     for (const source of candidatesFor(target, this.stores)) this.status(source);
   }
@@ -88,7 +89,7 @@ export class Enqueuer {
         ? sharedSecrets.by(indexes.namespace, namespace)
         : sharedSecrets.by(indexes.uid, uid);
     for (const { secret } of owners) this.queues.sharedSecret.add(keyOf(secret.metadata), "high");
-    // An orphan: any key of the namespace brings the reconcile that deletes orphans.
+    // Orphaned: the reconcile of any key in the namespace deletes orphaned objects.
     if (owners.length === 0 && uid !== undefined)
       this.queues.sharedSecret.add(
         keyOf({ namespace, name: given[annotations.source] ?? name }),
@@ -97,8 +98,8 @@ export class Enqueuer {
   }
 
   /**
-   * Enqueues the grants of a requester, by hash. A reconcile looks at all keys of the requester:
-   * where there are many, changes that come together are granted together.
+   * Enqueues the grants of a requester, by hash. A reconcile reads all keys of the requester, so
+   * changes are batched if there are many.
    */
   grant(hash: Key): void {
     const delayMs = Math.min(
@@ -110,8 +111,8 @@ export class Enqueuer {
   }
 
   /**
-   * Enqueues the grants that a change of a key or token concerns. Grants name what has Latchkey's
-   * finalizer and is not being deleted: no other change concerns them.
+   * Enqueues the grants that a change of a key or token affects. Grants contain the objects that
+   * have Latchkey's finalizer and are not being deleted; no other change affects them.
    */
   grantsOf(
     before: ObservedAccessKey | EndpointToken | undefined,
@@ -138,7 +139,10 @@ export class Enqueuer {
       this.queues.token.add(key, "low");
   }
 
-  /** Enqueues what was made with the access key of this uid: it is valid no longer than the key. */
+  /**
+   * Enqueues the keys and tokens that were created with the access key of this uid: they are only
+   * valid as long as it is.
+   */
   childrenOf(uid: string): void {
     for (const key of this.stores.keys.keysBy(indexes.parentKey, uid))
       this.queues.key.add(key, "high");
@@ -154,8 +158,8 @@ export class Enqueuer {
   }
 
   /**
-   * All keys, tokens and grants with their queues, those of one requester together: grants are
-   * batched.
+   * All keys, tokens and grants with their queues, those of one requester together, so that their
+   * grants are batched.
    */
   *requested(): Iterable<{ readonly queue: WorkQueue; readonly key: Key }> {
     for (const [queue, store] of [
@@ -164,7 +168,7 @@ export class Enqueuer {
     ] as const) {
       for (const hash of store.namesIn(indexes.requester))
         for (const key of store.keysBy(indexes.requester, hash)) yield { queue, key };
-      // Those without a requester; the others wait in the queue already.
+      // Keys and tokens without a requester; the others are already queued.
       for (const key of store.keys()) yield { queue, key };
     }
     const { keys, tokens, clusterRoles, clusterRoleBindings } = this.stores;
@@ -172,7 +176,7 @@ export class Enqueuer {
       for (const key of store.namesIn(indexes.requester)) yield { queue: this.queues.grant, key };
   }
 
-  /** Forgets what is remembered of the deletion of an object that does not exist any more. */
+  /** Forgets the deletion of an object that no longer exists. */
   forgetDeleted(
     before: { readonly metadata: Metadata } | undefined,
     after: { readonly metadata: Metadata } | undefined,
@@ -181,7 +185,7 @@ export class Enqueuer {
   }
 }
 
-/** What the states of a change have for a value, each once. */
+/** Returns the values of `of` before and after a change, each once. */
 export function valuesOf<T>(
   { before, after }: { readonly before: T | undefined; readonly after: T | undefined },
   of: (state: T) => string | undefined,

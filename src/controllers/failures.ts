@@ -10,21 +10,21 @@ import {
 import { isKubeError, isRefusal, isTooLarge, type KubeError } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 
-/** What remembering failures needs. */
+/** Dependencies of {@link Failures}. */
 export interface FailuresDeps {
   readonly clock: Pick<Clock, "now" | "monotonic">;
   /**
-   * Asks for another try at an instant in milliseconds since the epoch, so that what repeats is
-   * said in time.
+   * Requeues a key at an instant in milliseconds since the epoch, so that a repeated failure is
+   * reported in time.
    */
   readonly lookAgainAt: (key: Key, at: number) => void;
-  /** Told when what is said of a key changes, and when it ends. */
+  /** Called when the reported failure of a key changes or ends. */
   readonly onChange: (key: Key, said: ReportedFailure | undefined) => void;
 }
 
 /**
- * What fails now, by key of its queue: nothing is kept of what has succeeded since. A new leader
- * begins anew.
+ * The current failures of a queue, by key; a success removes the failure. A new leader starts
+ * without any.
  */
 export class Failures {
   readonly #deps: FailuresDeps;
@@ -34,17 +34,17 @@ export class Failures {
     this.#deps = deps;
   }
 
-  /** How many keys fail. */
+  /** Number of failing keys. */
   get size(): number {
     return this.#failing.size;
   }
 
-  /** What is said of a key: that the last tries failed for long, or were refused. */
+  /** The reported failure of a key: repeated for long enough, or refused. */
   at(key: Key): ReportedFailure | undefined {
     return this.#failing.get(key)?.reported?.failure;
   }
 
-  /** A try has failed; answers what is said of the key now. */
+  /** Records a failed attempt; returns the failure that is now reported for the key. */
   record(key: Key, failure: ObservedFailure): ReportedFailure | undefined {
     const { clock, lookAgainAt, onChange } = this.#deps;
     const before = this.#failing.get(key);
@@ -57,7 +57,7 @@ export class Failures {
     return after.reported?.failure;
   }
 
-  /** A try has succeeded, or there is nothing to try any more. */
+  /** Records a success, or that there is nothing left to try. */
   end(key: Key): void {
     const before = this.#failing.get(key);
     this.#failing.delete(key);
@@ -65,15 +65,17 @@ export class Failures {
   }
 }
 
-/** One try to apply an object, and how to say in its status that tries fail. */
+/** One attempt to apply an object, and how to report failures in its status. */
 export interface Try {
   readonly apply: () => Promise<Result>;
   readonly report: (failure: ReportedFailure) => Promise<void>;
-  /** What a KubeError is said to be; {@link passingFailureOf} unless given. */
+  /** Classifies a KubeError; {@link passingFailureOf} by default. */
   readonly failureOf?: (error: KubeError) => ObservedFailure;
 }
 
-/** Runs one try; a KubeError is noted, said in the status when it is time to, and thrown. */
+/**
+ * Runs one attempt; a KubeError is recorded, reported in the status when that is due, and thrown.
+ */
 export async function recordingFailures(
   key: Key,
   { apply, report, failureOf = passingFailureOf }: Try,
@@ -84,7 +86,7 @@ export async function recordingFailures(
     failures.end(key);
     return next;
   } catch (error) {
-    // Without the Lease nothing is written, and nothing is known.
+    // Without the Lease no request is sent, so the error says nothing about the object.
     if (!isKubeError(error) || error.code === "Fenced") throw error;
     const said = failures.record(key, failureOf(error));
     if (said !== undefined) await reported(() => report(said));
@@ -93,15 +95,16 @@ export async function recordingFailures(
 }
 
 /**
- * What refuses the writes of an object itself or of a requester's grants is none of its user's
- * mistakes, and may go away.
+ * Classifies a failure as temporary: users do not cause the rejection of writes to their object
+ * itself, or to their requester's grants, and it may end.
  */
 function passingFailureOf({ reason, code, message }: KubeError): ObservedFailure {
   return { kind: "failed", reason: reason ?? code, message };
 }
 
 /**
- * What the API server refuses or cannot store of Roles and RoleBindings, somebody has to change.
+ * Classifies a failure to write Roles and RoleBindings: a user must change what the API server
+ * rejects or cannot store.
  */
 export function accessFailureOf(error: KubeError): ObservedFailure {
   if (isTooLarge(error))
@@ -111,7 +114,7 @@ export function accessFailureOf(error: KubeError): ObservedFailure {
   return passingFailureOf(error);
 }
 
-/** What fails to be applied may fail to be reported, too: the next try reports it again. */
+/** Reports a failure. The report may fail for the same reason; the next attempt reports again. */
 async function reported(report: () => Promise<void>): Promise<void> {
   try {
     await report();

@@ -9,32 +9,35 @@ import { isKubeError, isRefusal } from "../kube/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Deletions } from "./deletions.ts";
 
-/** What deciding about a deletion needs. */
+/** Dependencies of {@link observeFinalization}. */
 export interface FinalizationDeps {
   readonly client: Pick<Client, "review">;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly deletions: Deletions;
-  /** How long grants stay after a deletion, and the object after its grants, in milliseconds. */
+  /**
+   * How long grants are kept after a deletion, and the object after its grants, in milliseconds.
+   */
   readonly grantSettleTime: number;
 }
 
-/** An object that is being deleted, and how its grants stand. */
+/** An object that is being deleted, and the state of its grants. */
 export interface Deleting {
   readonly resource: Resource;
   readonly ref: ObjectRef & { readonly uid: string };
   readonly grantsStand: boolean;
-  /** Whom its grants let in; with those that were seen before, they are asked about. */
+  /** The subjects of its grants; they are reviewed, together with those observed before. */
   readonly grantees: readonly FormerGrantee[];
 }
 
 /**
- * No more answers are worth a question: API servers learn of bindings in the order of their
- * deletion.
+ * Maximum number of reviews. More are not needed: API servers observe deleted bindings in the order
+ * of their deletion.
  */
 const mostReviews = 16;
 
 /**
- * Where an object is on its way out; asks the API server about former grantees when it is time to.
+ * Returns the phase of a finalization; asks the API server about former grantees when a review is
+ * due.
  */
 export async function observeFinalization(
   { resource, ref, grantsStand, grantees: seen }: Deleting,
@@ -62,7 +65,7 @@ export async function observeFinalization(
   return finalizationPhase({ ...facts, isStillHonoured: answers.includes(true) });
 }
 
-/** When to look at the object again: a grant that goes is a change. */
+/** When to reconcile the object again; the deletion of a grant enqueues it, too. */
 export function afterPhase(
   phase: FinalizationPhase,
   { clock }: Pick<FinalizationDeps, "clock">,
@@ -87,8 +90,8 @@ async function isStillHonoured(
       reason: stringAt(status, "reason") ?? "",
     });
   } catch (error) {
-    // Where the API server refuses the question, the object waits for the longest time rather than
-    // for ever.
+    // If the API server rejects the review, the object waits for the maximum time instead of
+    // forever.
     if (isKubeError(error) && isRefusal(error)) return true;
     throw error;
   }

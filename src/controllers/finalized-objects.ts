@@ -1,18 +1,18 @@
 import { hasFinalizer } from "../domain/plan/finalizer.ts";
 import { parseMetadata } from "../api/parse.ts";
 
-/** So many are remembered: enough for what waits for its grant, little memory. */
+/** Maximum number of uids: enough for the objects that wait for their grant, at little memory. */
 const most = 10_000;
 
 /**
- * Objects that this leader wrote itself with the cleanup finalizer on them: none of them goes
- * before this very leader lets it go, so that nobody has to be asked whether it is there. (Who
- * removes the finalizer by force causes a watch event.)
+ * Objects with the cleanup finalizer, as written by this leader. They exist until this leader
+ * removes the finalizer, so the API server need not be asked whether they do. (If a user removes
+ * the finalizer, a watch event follows.)
  */
 export class FinalizedObjects {
   readonly #uids = new Set<string>();
 
-  /** Takes in the API server's answer to a write of ours. */
+  /** Records the response to a write of this process. */
   note(answer: unknown): void {
     const metadata = parseMetadata(answer);
     this.#uids.delete(metadata.uid);

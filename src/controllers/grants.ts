@@ -24,16 +24,16 @@ import type { Failures } from "./failures.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What decides about the end of a key or token. */
+/** Dependencies of the finalization of a key or token. */
 export interface GrantedReleaseDeps extends FinalizationDeps {
   readonly stores: Pick<Stores, "clusterRoles" | "clusterRoleBindings">;
-  /** Why the grants of a requester, by hash, cannot be written. */
+  /** The failures of grants, by the hash of the requester. */
   readonly grantFailures: Pick<Failures, "at">;
 }
 
 /**
- * Why a key or token waits for its grant, or for the end of it, where the grants of its requester
- * fail again and again.
+ * The reported failure of the requester's grants, if the key or token waits for its grant or for
+ * the revocation.
  */
 export function grantFailure(
   { metadata }: Pick<Terminating, "metadata">,
@@ -73,7 +73,7 @@ export async function planGrantedRelease(
   };
 }
 
-/** What to tell while the end of a key or token fails again and again. */
+/** Plans the status of a key or token while its finalization fails repeatedly. */
 export function planGrantedStuck(
   object: Terminating,
   { kind, failure }: { readonly kind: GrantedObject["kind"]; readonly failure: ReportedFailure },
@@ -98,7 +98,7 @@ function granteesOf(requester: Requester): readonly FormerGrantee[] {
   ];
 }
 
-/** How the grants of one key or token stand. */
+/** The state of the grants of one key or token. */
 export function observeGrant(
   object: GrantedObject,
   requester: Requester,

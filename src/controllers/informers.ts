@@ -16,9 +16,9 @@ import type { Stores } from "./stores.ts";
 /** A change of an object of any watched kind. */
 export interface Changed {
   readonly resource: Resource;
-  /** Enqueues what the change concerns. */
+  /** Enqueues the keys that the change affects. */
   readonly enqueue: (enqueuer: Enqueuer) => void;
-  /** What metrics counted of the object, and count now. */
+  /** The object as metrics counted it before the change, and count it after. */
   readonly before?: CountedObject;
   readonly after?: CountedObject;
 }
@@ -27,31 +27,29 @@ export interface Changed {
 export interface Informers {
   readonly stores: Stores;
   readonly reconcilers: readonly Reconciler[];
-  /** Follows the API server until the signal aborts. */
+  /** Runs the informers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Enqueues everything that exists, for a new leader. */
   enqueueAll(enqueuer: Enqueuer): Promise<void>;
   /** Kinds whose cache may be stale, one sentence each. */
   readonly staleReasons: () => readonly string[];
   readonly watches: () => readonly WatchReading[];
-  /** Takes in the answer to a write of our own. */
+  /** Puts the response to a write of this process into the stores. */
   readonly recordWrite: (resource: Resource, answer: unknown) => void;
-  /** Takes in what the API server itself says of an object. */
+  /** Reads an object from the API server into the stores. */
   readonly refresh: (resource: Resource, ref: ObjectRef) => Promise<void>;
-  /** Resolves once every kind is known as it is now: a store may have been listed long ago. */
+  /** Resolves once every store is fresh: a store may have been listed long ago. */
   current(signal: AbortSignal): Promise<void>;
-  /** The digest of the stores. */
+  /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;
 }
 
-/** What the informers follow from. */
+/** Options of {@link createInformers}. */
 export interface InformersOptions extends Pick<KindContext, "namespace" | "requireSyncFrom"> {
   readonly onChange: (changed: Changed) => void;
 }
 
-/**
- * Creates an informer for every watched kind, and for the policies that make requesters certain.
- */
+/** Creates an informer for every watched kind, and for the policies that record requesters. */
 export function createInformers(
   deps: InformerDeps,
   { namespace, requireSyncFrom, onChange }: InformersOptions,
@@ -118,7 +116,7 @@ interface WatchedKindInformer extends Pick<
   >;
 }
 
-/** Follows a kind once those are listed that it is listed after. */
+/** Runs the informer of a kind once the kinds in its `listedAfter` are listed. */
 async function runInOrder(
   { informer, listedAfter = [] }: WatchedKindInformer,
   kinds: readonly WatchedKindInformer[],
@@ -160,14 +158,14 @@ function informerOf<T>(
   );
 }
 
-/** The policies decide whose requester is certain. */
+/** Enqueues everything with a requester: the policies decide which requesters are verified. */
 function enqueueRequested(enqueuer: Enqueuer): void {
   for (const { queue, key } of enqueuer.requested()) queue.add(key, "low");
 }
 
 /**
- * Reads a Secret for the kinds that may keep it, as metadata first: one that Latchkey does not
- * manage is never read whole.
+ * Refreshes a Secret in the stores that may contain it, metadata first: a Secret that Latchkey does
+ * not manage is never read with its data.
  */
 async function refreshSecret(
   ref: ObjectRef,

@@ -8,7 +8,7 @@ import { Failures, type FailuresDeps } from "./failures.ts";
 import type { Queues } from "./queues.ts";
 import { TargetFailures } from "./target-failures.ts";
 
-/** What a leader remembers of reconciles that fail, by queue. */
+/** The failures of a leader's reconciles, by queue. */
 export interface LeaderFailures {
   readonly copyFailures: TargetFailures;
   readonly sharedSecretFailures: Failures;
@@ -22,7 +22,10 @@ export interface LeaderFailures {
   readonly reportedFailureAt: (target: Key) => Failure | undefined;
 }
 
-/** What the failures of a leader need; `enqueuer` follows those of targets and grants. */
+/**
+ * Dependencies of {@link createLeaderFailures}; failures of targets and grants enqueue through
+ * `enqueuer`.
+ */
 export interface LeaderFailuresDeps {
   readonly queues: Queues;
   readonly clock: Clock;
@@ -30,7 +33,7 @@ export interface LeaderFailuresDeps {
   readonly enqueuer: () => Pick<Enqueuer, "statusAt" | "requestedBy">;
 }
 
-/** Creates the memory of a new leader. */
+/** Creates the failures of a new leader, without any entry. */
 export function createLeaderFailures({
   queues,
   clock,
@@ -41,7 +44,8 @@ export function createLeaderFailures({
     clock,
     lookAgainAt: (key, at) => queue.addAt(key, at),
   });
-  // The reconcile that failed writes the failure; the end of one needs a reconcile of its own.
+  // The failed reconcile reports its failure itself; the end of a failure requires another
+  // reconcile.
   const ownFailures = (queue: WorkQueue): Failures =>
     new Failures({
       ...requeueing(queue),

@@ -4,16 +4,15 @@ import { type Resource, resources } from "../api/resources.ts";
 import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 
-/** What the API server itself says of an object; a cache may lag. */
+/** The state of an object in the API server; a cache may lag behind it. */
 export type LiveObject =
   | { readonly kind: "there"; readonly metadata: Metadata }
   | { readonly kind: "gone" }
   | { readonly kind: "unknown" };
 
 /**
- * Asks the API server itself for an object. It is gone when a 404 names it; one that does not comes
- * while the resource is not served, and says nothing about any object. Throws the KubeError of any
- * other answer.
+ * Reads an object from the API server. It is gone if a 404 names it; a 404 without the name means
+ * that the resource is not served, and says nothing about the object. Throws any other KubeError.
  */
 export async function readLive(
   resource: Resource,
@@ -30,8 +29,8 @@ export async function readLive(
 }
 
 /**
- * Whether the SharedSecret of this uid is certainly gone: what is removed on a mistake is
- * somebody's access or Secret.
+ * Whether the API server confirms that the SharedSecret with this uid is gone: a mistake would
+ * remove a user's access or Secret.
  */
 export async function isSourceGone(
   ref: ObjectRef,

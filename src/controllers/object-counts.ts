@@ -14,7 +14,7 @@ export class ObjectCounts {
     this.#metrics = metrics;
   }
 
-  /** Takes in a change. */
+  /** Counts a change. */
   record({ resource, before, after }: Pick<Changed, "resource" | "before" | "after">): void {
     if (before === undefined && after === undefined) return;
     this.#move(resource.kind, before, -1);

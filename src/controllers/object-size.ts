@@ -3,12 +3,12 @@ import { resources } from "../api/resources.ts";
 import type { SizeOf } from "../kube/http-client.ts";
 import type { Stores } from "./stores.ts";
 
-/** Bytes of an object of which nothing is known (etcd, --max-request-bytes). */
+/** Assumed bytes of an object of unknown size (etcd, --max-request-bytes). */
 const largestObject = 1.5 * 1024 * 1024;
 
 /**
- * Knows about how many bytes an object has from what the stores hold; kinds whose objects are small
- * count for nothing.
+ * Returns a function for the approximate size of an object in bytes, from the stores; 0 for kinds
+ * with small objects.
  */
 export function sizeOfIn({ sharedSecrets }: Pick<Stores, "sharedSecrets">): SizeOf {
   return (resource, ref) => {

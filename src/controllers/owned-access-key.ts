@@ -21,7 +21,7 @@ import {
 } from "./grants.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What reconciling OwnedAccessKeys needs. */
+/** Dependencies of {@link reconcileOwnedAccessKey}. */
 export interface OwnedAccessKeyDeps
   extends ApplyPlanDeps, Omit<GrantedReleaseDeps, "client" | "stores"> {
   readonly clock: Clock;

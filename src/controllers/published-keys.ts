@@ -6,9 +6,9 @@ import {
 } from "../tokens/signing-keys.ts";
 
 /**
- * The public signing keys and where to find them (OpenID Connect Discovery 1.0), for connected
- * clusters: kept by them for a minute at most, so that a new key is known before it signs. 503
- * while there are none.
+ * Routes for the public signing keys and their discovery document (OpenID Connect Discovery 1.0),
+ * for connected clusters. Clients may cache them for a minute, so that a new key is known before it
+ * signs. They respond with 503 while there are no keys.
  */
 export function publishedKeyRoutes(
   issuer: string,

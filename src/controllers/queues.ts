@@ -11,7 +11,7 @@ export interface Queues {
   readonly connectorData: WorkQueue;
 }
 
-/** Creates every queue, by the name that logs and metrics have for its controller. */
+/** Creates every queue, with the controller name for logs and metrics. */
 export function createQueues(create: (controller: string) => WorkQueue): Queues {
   return {
     sharedSecret: create("sharedsecret"),

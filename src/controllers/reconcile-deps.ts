@@ -7,7 +7,7 @@ import type { RequesterGrantDeps } from "./requester-grant.ts";
 import type { SharedSecretDeps } from "./shared-secret.ts";
 import type { SigningKeysDeps } from "./signing-keys.ts";
 
-/** What the reconcilers need all together; each takes its part. */
+/** Dependencies of all reconcilers. */
 export type ReconcileDeps = SharedSecretDeps &
   Omit<CopyDeps, "client"> &
   OwnedAccessKeyDeps &
@@ -15,6 +15,6 @@ export type ReconcileDeps = SharedSecretDeps &
   RequesterGrantDeps &
   ConnectorDataDeps &
   SigningKeysDeps & {
-    /** Has connections of its own, for copies alone. */
+    /** A client with its own connections, only used for copies. */
     readonly copyClient: Client;
   };

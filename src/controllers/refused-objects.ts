@@ -5,7 +5,7 @@ import type { WorkQueue } from "../kube/queue.ts";
 import { indexes, type Stores } from "./stores.ts";
 import type { TargetFailures } from "./target-failures.ts";
 
-/** What finds what was refused in a namespace. */
+/** Dependencies of {@link createRefusedObjects}. */
 export interface RefusedObjectsDeps {
   readonly queues: {
     readonly sharedSecret: Pick<WorkQueue, "retry">;
@@ -16,24 +16,24 @@ export interface RefusedObjectsDeps {
 }
 
 /**
- * Copies, Roles and RoleBindings that were refused, and are tried again at once when what refused
- * them may let them in.
+ * Copies, Roles and RoleBindings that the API server rejected. They are retried at once when the
+ * cause may have ended.
  */
 export interface RefusedObjects {
-  /** Tries all that was refused in a namespace. */
+  /** Retries all rejected objects of a namespace. */
   retryAll(namespace: string): void;
   /**
-   * Tries as much of what a quota refused as now has room: what was refused for another reason
-   * waits for its time.
+   * Retries as many of the objects that a quota rejected as now fit; objects that were rejected for
+   * another reason keep their backoff.
    */
   retryWithin(namespace: string, relief: QuotaRelief): void;
 }
 
-/** How kube-apiserver's quota admission begins to say which quota is full. */
+/** The words in kube-apiserver's error about an exceeded quota. */
 const quotaWords = "exceeded quota";
 const accessRefusals: ReadonlySet<string> = new Set<Reason>(["AccessRefused", "ApplyFailed"]);
 
-/** Finds what was refused in a namespace. */
+/** Finds the rejected objects of a namespace. */
 export function createRefusedObjects({
   queues,
   stores,
@@ -62,7 +62,7 @@ export function createRefusedObjects({
   };
 }
 
-/** Why the Roles and RoleBindings of a SharedSecret could not be written, as its status says it. */
+/** Why the Roles and RoleBindings of a SharedSecret could not be written, from its status. */
 function refusalIn(conditions: readonly Condition[]): string | undefined {
   return conditions.find(
     ({ type, status, reason }) =>

@@ -30,16 +30,16 @@ import type { FinalizedObjects } from "./finalized-objects.ts";
 import { type LiveObject, readLive } from "./live-object.ts";
 import { indexes, type Stores } from "./stores.ts";
 
-/** What reconciling the grants of requesters needs. */
+/** Dependencies of {@link reconcileRequesterGrant}. */
 export interface RequesterGrantDeps extends ApplyPlanDeps {
   readonly client: Client;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   readonly log: Logger;
   readonly stores: Stores;
-  /** What cannot be gone, see {@link FinalizedObjects}. */
+  /** Objects that cannot be gone, see {@link FinalizedObjects}. */
   readonly held: Pick<FinalizedObjects, "has">;
   readonly deletions: Deletions;
-  /** How long the grant of an object stays after its deletion, in milliseconds. */
+  /** How long the grant of an object is kept after its deletion, in milliseconds. */
   readonly grantSettleTime: number;
   readonly grantFailures: Pick<Failures, "record" | "end">;
 }
@@ -76,8 +76,8 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result>
   const dropped = droppedNames(roles, new Set(all.map(({ key }) => key)));
   if (await isBehind(dropped, hash, deps))
     return { kind: "requeue-at", at: deps.clock.now() + askAgainMs };
-  // Who has lost an object by a take-over loses the grant first: the change of that role brings the
-  // next pass.
+  // After a takeover, the grant of the former requester is revoked first; the change of that role
+  // enqueues this requester again.
   const free = all.filter(
     ({ key }) =>
       granted.has(key) ||
@@ -102,12 +102,12 @@ async function applyGrants(hash: Key, deps: RequesterGrantDeps): Promise<Result>
 
 const askAgainMs = 1_000;
 
-/** What ends within this time of each other is taken back in one write. */
+/** Grants that end within this time of each other are revoked in one write. */
 const batchMs = 100;
 
 /**
- * An object that goes on being granted, with the monotonic instant at which that ends: what is
- * being deleted keeps what it has, for the settle time.
+ * Returns the object if it stays granted, with the monotonic instant at which its grant ends: an
+ * object that is being deleted keeps an existing grant for the settle time.
  */
 function staying(
   object: Owned,
@@ -141,9 +141,9 @@ function boundNames(
 }
 
 /**
- * Asks the API server itself before somebody's access is taken away: roles may have arrived before
- * the keys and tokens that they name. What the stores say is being deleted needs no question, and
- * what is not stamped so has no claim.
+ * Whether the stores are behind the API server for one of these names. Read before access is
+ * revoked, because roles may be observed before the keys and tokens that they name. Objects that
+ * are being deleted are not read, and objects of another requester do not count.
  */
 async function isBehind(
   names: readonly string[],
@@ -165,9 +165,9 @@ async function isBehind(
 }
 
 /**
- * Leaves out what is gone by now, asking about a name whose grant does not stand yet unless this
- * leader holds the object: the stores may be older than the end of the last grant, and the name may
- * be another requester's next.
+ * Omits objects that no longer exist. A name without a grant is read from the API server, unless
+ * this leader wrote the finalizer of its object: the stores may be older than the end of the last
+ * grant, and the next object with the name may be another requester's.
  */
 async function withoutGone(
   all: readonly Owned[],
@@ -187,7 +187,7 @@ async function withoutGone(
   return all.filter((_, index) => there[index]);
 }
 
-/** Asks the API server itself for an object by its {@link grantKey}. */
+/** Reads an object from the API server by its {@link grantKey}. */
 function readGranted(granted: string, client: Pick<Client, "getMetadata">): Promise<LiveObject> {
   const { namespace: plural, name } = refOf(granted);
   return readLive(
@@ -208,7 +208,7 @@ interface Owned {
   readonly isGoing: boolean;
 }
 
-/** The objects whose requester is certain and that cannot go without Latchkey. */
+/** The objects with a verified requester and Latchkey's finalizer. */
 function owned(
   kind: GrantedKind,
   objects: readonly (ObservedAccessKey | EndpointToken)[],

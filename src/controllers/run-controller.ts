@@ -20,7 +20,7 @@ import { publishedKeyRoutes } from "./published-keys.ts";
 
 const closeGraceMs = 2_000;
 
-/** Runs `latchkey controller` until SIGTERM, or exits with 1 when the Lease is lost. */
+/** Runs `latchkey controller` until SIGTERM, or exits with 1 if the Lease is lost. */
 export async function runController(
   config: ControllerConfig,
   { clock, random, exit }: ServerProcess,

@@ -28,7 +28,7 @@ import { observeDerived } from "./derived-objects.ts";
 import { afterPhase, observeFinalization, type FinalizationDeps } from "./finalization.ts";
 import { copiesOf, emptyProjectsOf, observeTarget, type Stores, targetsOf } from "./stores.ts";
 
-/** What reconciling SharedSecrets needs. */
+/** Dependencies of {@link reconcileSharedSecret}. */
 export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, "client"> {
   readonly client: Client;
   readonly clock: Clock;
@@ -41,8 +41,8 @@ export interface SharedSecretDeps extends ApplyPlanDeps, Omit<FinalizationDeps, 
    */
   readonly reportedFailureAt: (target: Key) => Failure | undefined;
   /**
-   * Since when the status of a source (by uid) has been waiting for its targets, in milliseconds
-   * since the epoch.
+   * Since when the status of a source (by uid) has waited for its targets, in milliseconds since
+   * the epoch.
    */
   readonly waitingSince: Map<string, number>;
   readonly sharedSecretFailures: Pick<Failures, "at" | "record" | "end">;
@@ -188,8 +188,8 @@ function regardingOf(
   const existing = copy ?? unmanaged;
   if (existing !== undefined) return { resource: resources.secrets, subject: existing.metadata };
   const { namespace } = target;
-  // An Event must be in the namespace of what it regards; a Namespace is taken for an object inside
-  // itself.
+  // An Event must be in the namespace of its regarding object; for a Namespace, that is its own
+  // name.
   return {
     resource: resources.namespaces,
     subject: { namespace, name: namespace, uid: namespaces.get(namespace)?.uid ?? "" },
@@ -197,8 +197,8 @@ function regardingOf(
 }
 
 /**
- * Since when the status has been waiting; the wait starts again when this reconcile reports
- * progress.
+ * Since when the status has waited for its targets; the wait starts again when this reconcile
+ * reports progress.
  */
 function noteWaiting(
   {

@@ -7,7 +7,7 @@ import { newSigningKeys } from "../tokens/signing-keys.ts";
 import { type ApplyPlanDeps, applyPlan } from "./apply-plan.ts";
 import type { Stores } from "./stores.ts";
 
-/** What reconciling the signing keys needs; `namespace` is Latchkey's own. */
+/** Dependencies of {@link reconcileSigningKeys}; `namespace` is Latchkey's own. */
 export interface SigningKeysDeps extends ApplyPlanDeps {
   readonly clock: Clock;
   readonly namespace: string;
@@ -15,8 +15,8 @@ export interface SigningKeysDeps extends ApplyPlanDeps {
 }
 
 /**
- * Makes the signing keys where there are none. A Secret that cannot be read is in the way and never
- * overwritten.
+ * Creates the signing keys if they do not exist. An invalid Secret is never overwritten: the create
+ * fails with AlreadyExists.
  */
 export async function reconcileSigningKeys(deps: SigningKeysDeps): Promise<Result> {
   const { stores, namespace, clock } = deps;

@@ -5,26 +5,26 @@ import type { Client } from "../kube/client.ts";
 import { isKubeError } from "../kube/errors.ts";
 import type { DataDigest } from "../tokens/data-digest.ts";
 
-/** What the data of sources is read with. */
+/** Dependencies of {@link SourceData}. */
 export interface SourceDataDeps {
   readonly client: Pick<Client, "get">;
-  /** The digest that the stores have. */
+  /** The digest function for the data in the stores. */
   readonly digestOf: DataDigest;
 }
 
-/** Characters of values that are remembered. */
+/** Maximum characters of cached values. */
 const mostRemembered = 16 * 1024 * 1024;
 
 /**
- * The data of SharedSecrets that is too big to be held in the stores, read from the API server when
- * copies are written: once for all targets of a fan-out. What was read last is remembered up to 16
+ * Reads the data of SharedSecrets that is too large for the stores from the API server when copies
+ * are written: once for all targets of a fan-out. Caches the last values that were used, up to 16
  * MB.
  */
 export class SourceData {
   readonly #deps: SourceDataDeps;
   readonly #mostRemembered: number;
   readonly #reading = new Map<string, Promise<SecretData | undefined>>();
-  /** The least recently used first. */
+  /** Least recently used first. */
   readonly #remembered = new Map<string, { readonly data: SecretData; readonly size: number }>();
   #size = 0;
 
@@ -34,8 +34,8 @@ export class SourceData {
   }
 
   /**
-   * The data that has the digest of `source`; undefined when the SharedSecret holds other data by
-   * now, or is gone.
+   * Returns the data with the digest of `source`; undefined if the SharedSecret now has other data,
+   * or is gone.
    */
   async of(source: Source): Promise<SecretData | undefined> {
     if (source.data !== undefined) return source.data;
@@ -59,7 +59,7 @@ export class SourceData {
         await this.#deps.client.get(resources.sharedSecrets, secret.metadata),
       );
       const found = this.#deps.digestOf(data);
-      // Newer data is remembered, too: the change that makes it count is on its way.
+      // Newer data is cached, too: its watch event follows.
       this.#remember(keyOf(metadata.uid, found), data);
       return metadata.uid === secret.metadata.uid && found === digest ? data : undefined;
     } catch (error) {

@@ -23,7 +23,7 @@ import {
 import type { ReadStore } from "../kube/store.ts";
 import type { ObservedSigningKeys } from "../tokens/signing-keys.ts";
 
-/** What the informers hold; every decision is made from these. */
+/** The caches of the informers, from which reconciles decide. */
 export interface Stores {
   readonly sharedSecrets: ReadStore<Source>;
   readonly namespaces: ReadStore<Metadata>;
@@ -58,7 +58,7 @@ export const indexes = {
   grantedName: "granted-name",
 } as const;
 
-/** Namespaces that a source may copy into, by the projects that its globs name. */
+/** The permitted targets of a source, in the namespaces of the projects that its globs match. */
 export function targetsOf(
   source: Source,
   { namespaces }: Pick<Stores, "namespaces">,
@@ -71,7 +71,7 @@ export function targetsOf(
     .map(({ name }) => targetIn(name, source));
 }
 
-/** The projects that a source names and that have no namespace for its copies. */
+/** The projects that a source names and that have no namespace that accepts its copies. */
 export function emptyProjectsOf(
   source: Source,
   { namespaces }: Pick<Stores, "namespaces">,
@@ -95,7 +95,7 @@ export function emptyProjectsOf(
   });
 }
 
-/** Sources that want the Secret `target`, the senior first. */
+/** The sources that sync to the Secret `target`, the oldest first. */
 export function candidatesFor(
   target: ObjectRef,
   { namespaces, sharedSecrets }: Pick<Stores, "namespaces" | "sharedSecrets">,
@@ -108,7 +108,7 @@ export function candidatesFor(
     .sort((one, other) => byAge(one.secret, other.secret));
 }
 
-/** All that counts for the Secret `target`. */
+/** The observed state of the Secret `target`. */
 export function observeTarget(target: ObjectRef, stores: Stores): ObservedTarget {
   const key = keyOf(target);
   const namespace = stores.namespaces.get(target.namespace ?? "");
@@ -134,15 +134,12 @@ function ownerOf(
   const uid = existing.metadata.labels[labels.sourceUid];
   const byUid = uid === undefined ? undefined : sharedSecrets.by(indexes.uid, uid)[0];
   if (byUid !== undefined) return byUid;
-  // The label is lost or was edited: what the copy says of itself counts.
+  // The label is missing or was edited: the annotation of the copy decides.
   const claimed = copiedSource(existing.metadata);
   return claimed === undefined ? undefined : sharedSecrets.get(keyOf(claimed));
 }
 
-/**
- * Every Secret that is Latchkey's copy of this source, by label or, where that was lost, by what it
- * says of itself.
- */
+/** Every copy of this source, by label or, if the label is missing, by annotation. */
 export function copiesOf(
   { secret }: Source,
   { copies, unmanagedSecrets: strangers }: Pick<Stores, "copies" | "unmanagedSecrets">,
@@ -153,7 +150,7 @@ export function copiesOf(
   return [...labelled, ...strangers.by(indexes.sourceUid, keyOf(secret.metadata))];
 }
 
-/** The keys of {@link copiesOf}, and of Secrets that carry the source's label alone. */
+/** The keys of {@link copiesOf}, and of Secrets that only have the label of the source. */
 export function copyKeysOf(
   { secret }: Source,
   { copies, unmanagedSecrets: strangers }: Pick<Stores, "copies" | "unmanagedSecrets">,

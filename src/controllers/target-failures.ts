@@ -3,14 +3,14 @@ import type { ReportedFailure } from "../domain/plan/failure-history.ts";
 import type { Logger } from "../runtime/log.ts";
 import { Failures, type FailuresDeps } from "./failures.ts";
 
-/** What remembering the failures of targets needs. */
+/** Dependencies of {@link TargetFailures}. */
 export interface TargetFailuresDeps extends Omit<FailuresDeps, "onChange"> {
-  /** Has the status of every source of a target follow. */
+  /** Enqueues the status of every source of a target. */
   readonly recount: (target: ObjectRef) => void;
   readonly log: Pick<Logger, "info">;
 }
 
-/** Why the writes of targets fail, found again by namespace; each reason is logged once. */
+/** The failures of writes to targets, indexed by namespace; each reported failure is logged. */
 export class TargetFailures extends Failures {
   readonly #byNamespace = new Map<string, Set<Key>>();
 
@@ -29,7 +29,7 @@ export class TargetFailures extends Failures {
     });
   }
 
-  /** The targets in a namespace whose failure is said. */
+  /** The targets in a namespace with a reported failure. */
   in(namespace: string): readonly Key[] {
     return [...(this.#byNamespace.get(namespace) ?? [])];
   }

@@ -2,15 +2,15 @@ import type { EndpointToken } from "../api/endpoint-token.ts";
 import { requesterAnnotationsOf } from "../api/requester.ts";
 import { instantOf } from "../domain/lifetime.ts";
 
-/** How many valid tokens a requester may have. */
+/** The quota of valid tokens for each requester. */
 export interface TokenQuotaConfig {
-  /** The most of each requester. */
+  /** Maximum number of valid tokens of each requester. */
   readonly quotaTokens: number;
   /** Usernames whose tokens are not counted. */
   readonly quotaExempt: readonly string[];
 }
 
-/** A token that is counted until its end, in milliseconds since the epoch. */
+/** A token that counts until it expires, in milliseconds since the epoch. */
 export interface CountedToken {
   readonly requester: string;
   readonly uid: string;
@@ -20,12 +20,12 @@ export interface CountedToken {
 const sweepMs = 3_600_000;
 
 /**
- * The valid tokens of each requester, in the memory of the leader. A token that was deleted is
- * valid until its end, and counts until then; a new leader knows only of those whose objects exist.
+ * Counts the valid tokens of each requester, in the memory of the leader. A deleted token is valid
+ * until its expiry, and counts until then; a new leader only knows the tokens whose objects exist.
  */
 export class TokenQuota {
   readonly #config: TokenQuotaConfig;
-  /** The ends of tokens, by requester and uid. */
+  /** The expiry of tokens, by requester and uid. */
   readonly #ends = new Map<string, Map<string, number>>();
   #sweepAt = 0;
 
@@ -33,7 +33,7 @@ export class TokenQuota {
     this.#config = config;
   }
 
-  /** Counts a token whose object holds it already, whatever the quota. */
+  /** Counts a token that is already in the status of its object, regardless of the quota. */
   note({
     metadata,
     token,
@@ -44,7 +44,10 @@ export class TokenQuota {
       this.#count({ requester, uid: metadata.uid, endsAt });
   }
 
-  /** Whether a token may be minted at `now`; it counts from then on. */
+  /**
+   * Whether a token may be minted at `now`, in milliseconds since the epoch; if so, it counts from
+   * then on.
+   */
   take(token: CountedToken, now: number): boolean {
     const { requester, uid } = token;
     if (now >= this.#sweepAt) this.#sweep(now);
@@ -56,7 +59,10 @@ export class TokenQuota {
     return true;
   }
 
-  /** When the next token of a requester ends; Infinity without one. */
+  /**
+   * The earliest expiry of a requester's tokens, in milliseconds since the epoch; Infinity without
+   * tokens.
+   */
   nextEnd(requester: string): number {
     let next = Infinity;
     for (const endsAt of this.#ends.get(requester)?.values() ?? []) next = Math.min(next, endsAt);

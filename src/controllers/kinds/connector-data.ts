@@ -32,7 +32,7 @@ export function connectorDataKind({
   };
 }
 
-/** The key that a Secret belongs to. */
+/** The key in the owner references of a Secret. */
 function ownerOf(raw: unknown): ObservedConnectorSecret["owner"] {
   const owner = listAt(recordAt(raw, "metadata"), "ownerReferences").find(
     (reference) =>

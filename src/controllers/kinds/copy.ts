@@ -46,7 +46,7 @@ export function copyKind({ digestOf }: KindContext): WatchedKind<ObservedCopy> {
 }
 
 /**
- * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that it concerns.
+ * Enqueues a Secret of a project namespace, and the status of the SharedSecrets that sync to it.
  */
 export function enqueueSecret(
   { key, before, after }: Change<ObservedCopy | UnmanagedSecret>,

@@ -32,7 +32,7 @@ export function roleBindingKind(): WatchedKind<ObservedRoleBinding> {
   };
 }
 
-/** Objects whose names do not begin as Latchkey's do are not kept. */
+/** Only keeps objects whose names have Latchkey's prefix. */
 function derivedKind<T extends ObservedRole | ObservedRoleBinding>(
   resource: Resource,
   parse: (raw: unknown) => T,

@@ -64,8 +64,8 @@ function enqueue({ before, after }: Change<GrantRole | GrantBinding>, enqueuer: 
 }
 
 /**
- * Enqueues the grants of the requester who has taken an object over: they wait until the grants of
- * others name it no more.
+ * Enqueues the grants of the requester who has taken over an object: they wait until no other
+ * requester's grants name it.
  */
 function enqueueWaiting(grantedName: string, hashes: readonly Key[], enqueuer: Enqueuer): void {
   const { namespace: plural, name } = refOf(grantedName);
@@ -75,7 +75,7 @@ function enqueueWaiting(grantedName: string, hashes: readonly Key[], enqueuer: E
   if (hash !== undefined && !hashes.includes(hash)) enqueuer.grant(hash);
 }
 
-/** The names, `<plural>/<name>`, whose grant a change begins or ends. */
+/** The names, `<plural>/<name>`, whose grant a change starts or ends. */
 function concernedNames(
   before: GrantRole | GrantBinding | undefined,
   after: GrantRole | GrantBinding | undefined,

@@ -15,8 +15,8 @@ import { unmanagedSecretKind } from "./unmanaged-secret.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
 /**
- * The stores of all watched kinds; the policies that make requesters certain are watched beside
- * them.
+ * Watches all kinds and returns their stores; the policies that record requesters are watched
+ * separately.
  */
 export function watchKinds(
   context: KindContext,

@@ -29,8 +29,8 @@ export function namespaceKind({ requireSyncFrom }: KindContext): WatchedKind<Met
 function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void {
   const { queues, stores, refused } = enqueuer;
   const name = (after ?? before)?.name ?? "";
-  // Policies, Pod Security and webhooks select namespaces by labels, of which the store keeps only
-  // Latchkey's own: any change may be the one that lets a refused object in.
+  // Policies, Pod Security and webhooks select namespaces by labels, of which the store only keeps
+  // Latchkey's own, so any change may end the cause of a rejection.
   if (before !== undefined && after !== undefined) refused.retryAll(name);
   if (!concernsSync(before, after)) return;
   const states = [before, after].filter((namespace) => namespace !== undefined);
@@ -48,7 +48,7 @@ function enqueue({ before, after }: Change<Metadata>, enqueuer: Enqueuer): void 
   }
 }
 
-/** Whether a change of a namespace concerns which copies it receives. */
+/** Whether a change of a namespace affects the copies that it receives. */
 function concernsSync(before: Metadata | undefined, after: Metadata | undefined): boolean {
   const relevant = (namespace: Metadata | undefined): unknown =>
     namespace && {

@@ -15,7 +15,7 @@ import { reconcileOwnedAccessKey } from "../owned-access-key.ts";
 import { indexes } from "../stores.ts";
 import { indexedBy, type WatchedKind } from "./watched-kind.ts";
 
-/** The requester of a key or token, and the key that the request was made with. */
+/** Indexers for the requester of a key or token, and for the key that it was requested with. */
 export const requesterIndexers: Readonly<Record<string, Indexer<{ readonly metadata: Metadata }>>> =
   {
     [indexes.requester]: ({ metadata }) => requesterHashOf(metadata),
@@ -34,7 +34,7 @@ export function ownedAccessKeyKind(): WatchedKind<ObservedAccessKey> {
     },
     codec: accessKeyCodec,
     enqueue,
-    /** Together with tokens and grants, so that those of one requester come together. */
+    /** Enqueues keys, tokens and grants, those of one requester together. */
     async enqueueAll(enqueuer) {
       const { queues, stores, yielder } = enqueuer;
       await yielder.forEach(enqueuer.requested(), ({ queue, key }) => queue.add(key, "low"));
@@ -54,7 +54,7 @@ export function ownedAccessKeyKind(): WatchedKind<ObservedAccessKey> {
 function enqueue(change: Change<ObservedAccessKey>, enqueuer: Enqueuer): void {
   const { queues, stores } = enqueuer;
   const { key, before, after } = change;
-  // The record of an end does not delay the keys that end now.
+  // Recording an expiry must not delay keys that expire now.
   queues.key.add(key, after !== undefined && isEndUnrecorded(after) ? "normal" : "high");
   enqueuer.forgetDeleted(before, after);
   for (const index of valuesOf(change, ({ keyDigest }) => keyDigest && keyIndexOf(keyDigest))) {

@@ -4,7 +4,7 @@ import { resources } from "../../api/resources.ts";
 import { quotaRelief } from "../../domain/sync/quota-relief.ts";
 import type { WatchedKind } from "./watched-kind.ts";
 
-/** ResourceQuotas that limit what Latchkey writes: eight numbers of each at most. */
+/** ResourceQuotas that limit what Latchkey writes; at most eight numbers of each are kept. */
 export function resourceQuotaKind(): WatchedKind<ObservedResourceQuota> {
   return {
     listOptions: { resource: resources.resourceQuotas },

@@ -9,7 +9,7 @@ import { reconcileSharedSecret } from "../shared-secret.ts";
 import { candidatesFor, copyKeysOf, indexes, targetsOf } from "../stores.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
-/** SharedSecrets, with a digest of their data and without data that is big. */
+/** SharedSecrets, with a digest of their data and without large data. */
 export function sharedSecretKind({ digestOf }: KindContext): WatchedKind<Source> {
   return {
     listOptions: { resource: resources.sharedSecrets },
@@ -55,7 +55,7 @@ function enqueue({ key, before, after }: Change<Source>, enqueuer: Enqueuer): vo
   }
 }
 
-/** Enqueues the other SharedSecrets that want the target of this one. */
+/** Enqueues the other SharedSecrets that sync to the target of this one. */
 function enqueueConflicting(
   source: Source,
   target: ObjectRef,
@@ -67,7 +67,7 @@ function enqueueConflicting(
   }
 }
 
-/** Whether a change of a SharedSecret concerns its copies. */
+/** Whether a change of a SharedSecret affects its copies. */
 function concernsCopies(before: Source | undefined, after: Source | undefined): boolean {
   if (before === undefined || after === undefined) return true;
   const same = before.digest === after.digest && isSame(before.options, after.options);

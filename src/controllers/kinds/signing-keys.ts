@@ -6,7 +6,7 @@ import type { Enqueuer } from "../enqueuer.ts";
 import { reconcileSigningKeys } from "../signing-keys.ts";
 import type { KindContext, WatchedKind } from "./watched-kind.ts";
 
-/** The only key of the queue for the signing keys. */
+/** The only key of the signing keys queue. */
 const signingKeysKey: Key = "signing-keys";
 
 /** The Secret of the signing keys, in Latchkey's own namespace. */

@@ -8,9 +8,9 @@ import { enqueueSecret } from "./copy.ts";
 import { indexedBy, type KindContext, type WatchedKind } from "./watched-kind.ts";
 
 /**
- * Secrets without Latchkey's label, as metadata: those where a copy is wanted, and those whose
- * annotation says that they are a copy. Which are wanted follows from namespaces and SharedSecrets,
- * so they are listed after these.
+ * Secrets without Latchkey's label, as metadata: those at a target of a SharedSecret, and those
+ * whose annotation says that they are a copy. Targets follow from namespaces and SharedSecrets, so
+ * Secrets are listed after these.
  */
 export function unmanagedSecretKind({ stores }: KindContext): WatchedKind<UnmanagedSecret> {
   return {

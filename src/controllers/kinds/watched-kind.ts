@@ -10,7 +10,7 @@ import type { Queues } from "../queues.ts";
 import type { ReconcileDeps } from "../reconcile-deps.ts";
 import type { Stores } from "../stores.ts";
 
-/** What a kind is read with. */
+/** The context of the descriptors of kinds. */
 export interface KindContext {
   /** Latchkey's own namespace. */
   readonly namespace: string;
@@ -22,28 +22,28 @@ export interface KindContext {
 }
 
 /**
- * One watched kind: how its objects are read and found, and what a change of one enqueues. The
- * informer, its store, the event handlers, the first round of a leader and the reconcile loop
- * follow from it.
+ * The descriptor of a watched kind: how its objects are parsed and indexed, and what a change
+ * enqueues. The informer, its store, the event handlers, the initial enqueue of a leader and the
+ * reconcile loop are built from it.
  */
 export interface WatchedKind<T> {
   readonly listOptions: ListOptions;
   /**
-   * Turns what the API server sent into what the store keeps; undefined: not kept. Throws on what
-   * cannot be read.
+   * Parses an object from the API server into its stored form; undefined if it is not stored.
+   * Throws if the object is invalid.
    */
   readonly parse: (raw: unknown) => T | undefined;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
   readonly codec?: Codec<T>;
-  /** Listed after these, because `parse` reads their stores. */
+  /** Kinds that are listed before this one, because `parse` reads their stores. */
   readonly listedAfter?: readonly Resource[];
-  /** Latchkey writes no object of the kind. */
+  /** Whether Latchkey never writes objects of the kind. */
   readonly isReadOnly?: boolean;
-  /** Enqueues what a change concerns. */
+  /** Enqueues the keys that a change affects. */
   readonly enqueue: (change: Change<T>, enqueuer: Enqueuer) => void;
-  /** Enqueues what all objects of the kind ask for: what a new leader does first. */
+  /** Enqueues the keys that all objects of the kind affect, for a new leader. */
   readonly enqueueAll?: (enqueuer: Enqueuer) => Promise<void>;
-  /** What metrics count of an object. */
+  /** Returns what metrics count of an object. */
   readonly countedAs?: (object: T) => CountedObject;
   readonly reconciler?: Reconciler;
 }
@@ -54,17 +54,17 @@ export interface CountedObject {
   readonly status: Readonly<Record<string, unknown>>;
 }
 
-/** What reconciles the keys of a queue. */
+/** The reconciler of the keys of a queue. */
 export interface Reconciler {
-  /** Names the controller in logs and metrics. */
+  /** The name of the controller in logs and metrics. */
   readonly controller: string;
   readonly queue: keyof Queues;
-  /** How many keys are reconciled at a time. */
+  /** Maximum number of concurrent reconciles. */
   readonly workers: (options: { readonly workers: number; readonly writers: number }) => number;
   readonly reconcile: (key: Key, deps: ReconcileDeps) => Promise<Result>;
 }
 
-/** An index of at most one value. */
+/** Index values from at most one value. */
 export function indexedBy(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
