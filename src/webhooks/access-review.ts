@@ -19,26 +19,26 @@ import { badReview, readJson, notSyncedMessage } from "./review.ts";
 /** How a SubjectAccessReview ended, for metrics. */
 export type AccessReviewResult = "no-opinion" | "denied" | "not-ready";
 
-/** What SubjectAccessReviews are answered from. */
+/** Dependencies of {@link accessReviewHandler}. */
 export interface AccessReviewDeps {
   readonly accessKeys: Pick<AccessKeyCache, "byId" | "isFresh" | "locationOf" | "roles">;
   readonly discovery: Pick<Discovery, "known" | "find">;
   readonly clock: Pick<Clock, "now">;
-  /** Told of each key that was used. */
+  /** Called for each key that was used. */
   readonly onUse: (key: ObservedAccessKey) => void;
   readonly onResult: (result: AccessReviewResult) => void;
 }
 
 /**
- * Answers SubjectAccessReviews: is this request beyond the key it was made with? (Kubernetes,
- * "Webhook Mode")
+ * Handles SubjectAccessReviews: denies requests beyond the key that they were made with
+ * (Kubernetes, "Webhook Mode").
  */
 export function accessReviewHandler(deps: AccessReviewDeps): Handler {
   return async (request) => {
     const review = parseAccessReview(readJson(request));
     if (review === undefined) return badReview("SubjectAccessReview", accessReviewVersion);
     const verdict = await evaluate(review, deps);
-    // RBAC has the last word on what is not denied.
+    // RBAC decides about requests that are not denied.
     const status =
       verdict.kind === "denied"
         ? { allowed: false, denied: true, reason: verdict.reason }
@@ -82,7 +82,7 @@ async function evaluate(
       onResult("not-ready");
       return { kind: "denied", reason: notSyncedMessage };
     }
-    // The key may have changed meanwhile.
+    // The key may have changed in the meantime.
     resolved = usedKey();
   }
   const verdict = authorizeWithKey(resolved, { request, roles: accessKeys.roles() }, clock.now());

@@ -24,10 +24,10 @@ export type Decision =
       readonly cause?: FieldProblem;
     };
 
-/** One rule of admission; it sees the object as the steps before it left it. */
+/** One rule of admission; it gets the object as changed by the steps before it. */
 export type AdmissionStep = (request: AdmissionRequest) => Decision | Promise<Decision>;
 
-/** What answering AdmissionReviews needs. */
+/** Dependencies of {@link admissionHandler}. */
 export interface AdmissionDeps {
   readonly steps: readonly AdmissionStep[];
   /** Warnings for the user of the request. */

@@ -23,10 +23,10 @@ import { KeyMismatches } from "./key-mismatch.ts";
 import { LastActivity } from "../authn/last-activity.ts";
 import { webhookRoutes } from "./webhook-routes.ts";
 
-/** How a webhook process behaves. */
+/** Options of a webhook process. */
 export interface WebhookOptions extends KeyConfig, KeyQuota, CertificateServingOptions {}
 
-/** What a webhook process is made of. */
+/** Dependencies of a webhook process. */
 export interface WebhookDeps {
   readonly credentials: Credentials;
   readonly clock: Clock;
@@ -36,27 +36,27 @@ export interface WebhookDeps {
   readonly metrics: Metrics;
 }
 
-/** The webhook with its ways to the API server, without its servers. */
+/** The webhook with its clients for the API server, without its servers. */
 export interface WebhookAssembly {
   readonly accessKeys: AccessKeyCache;
-  /** What kube-apiserver is answered. */
+  /** Routes for requests of kube-apiserver. */
   readonly routes: readonly Route[];
-  /** Whether a first path segment is the one below which admission is answered. */
+  /** Whether this is the first path segment of the admission routes. */
   readonly isAdmissionSegment: IsHiddenSegment;
-  /** Follows the API server and writes last uses until the signal aborts. */
+  /** Runs the informers and writes last uses until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /**
    * Creates, renews and watches the certificates in Latchkey's own Secret, and publishes their CA;
-   * calls `onTls` for each.
+   * calls `onTls` for each set of certificates.
    */
   keepCertificates(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void>;
-  /** What is wrong with these certificates, in one sentence each. */
+  /** The problems of these certificates, one sentence each. */
   warnings(): readonly string[];
-  /** Ends every connection, whatever is in flight. */
+  /** Closes every connection, including those with requests in flight. */
   close(): Promise<void>;
 }
 
-/** A connection that has died keeps nobody longer than this. */
+/** Bounds the wait for a response on a dead connection. */
 const requestTimeoutMs = 10_000;
 const connections = 8;
 

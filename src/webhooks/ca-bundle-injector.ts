@@ -10,36 +10,36 @@ import { runLoop } from "../kube/loop.ts";
 import { WorkQueue } from "../kube/queue.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
-/** What publishing needs. */
+/** Dependencies of {@link createCaBundleInjector}. */
 export interface CaBundleInjectorDeps extends InformerDeps {
   readonly client: Pick<Client, "replace">;
   readonly metrics: Pick<Metrics, "controller" | "queue">;
 }
 
 /**
- * Keeps the authority of the webhook's certificates, and the path of admission, in its
- * MutatingWebhookConfigurations.
+ * Keeps the CA bundle and the admission path in Latchkey's MutatingWebhookConfigurations up to
+ * date.
  */
 export interface CaBundleInjector {
   run(signal: AbortSignal): Promise<void>;
-  /** What kube-apiserver shall trust and ask from now on. */
+  /** Sets the CA and the admission path of the configurations. */
   publish(wanted: InjectedConfiguration): void;
-  /** The CA bundles (PEM) of the configurations; undefined until all are listed. */
+  /** The CA bundles (PEM) of the configurations; undefined until all configurations are listed. */
   bundles(): readonly string[] | undefined;
 }
 
-/** What is published. */
+/** The values that are injected into the configurations. */
 export interface InjectedConfiguration {
   /** Certificates in PEM. */
   readonly ca: string;
-  /** The first segment of the paths of admission. */
+  /** The first path segment of the admission routes. */
   readonly segment: string;
 }
 
 const name = "webhookconfiguration";
 const resource = resources.mutatingWebhookConfigurations;
 
-/** Follows Latchkey's configurations; one that is not there is not missed. */
+/** Creates the injector for Latchkey's configurations; one that does not exist is skipped. */
 export function createCaBundleInjector(deps: CaBundleInjectorDeps): CaBundleInjector {
   const { clock, random, yielder, log, metrics, client } = deps;
   const queue = new WorkQueue({ clock, random, metrics: metrics.queue(name) });
@@ -105,8 +105,8 @@ function bundlesIn(configuration: Readonly<Record<string, unknown>>): readonly s
 }
 
 /**
- * The configuration with what is published in each of its webhooks; undefined when it is there. A
- * URL stays as its administrator wrote it.
+ * The configuration with these values in each of its webhooks; undefined if it already has them. A
+ * URL that an administrator has set is kept.
  */
 function withPublished(
   existing: Readonly<Record<string, unknown>>,

@@ -6,18 +6,20 @@ import {
 import type { Logger } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 
-/** What a report needs. */
+/** Dependencies of a {@link CertificateProblemReport}. */
 export interface CertificateProblemReportDeps {
   readonly log: Pick<Logger, "warn" | "info">;
   readonly metrics: Pick<Metrics, "certificateProblem">;
 }
 
-/** Facts about each problem, for the log. */
+/** Log fields for each problem. */
 export type CertificateProblemFacts = Readonly<
   Record<CertificateProblem, () => Readonly<Record<string, unknown>>>
 >;
 
-/** Shows the problems of the certificates in metrics, and logs each when it begins and ends. */
+/**
+ * Reports the problems of the certificates in metrics, and logs each one when it starts and ends.
+ */
 export class CertificateProblemReport {
   readonly #deps: CertificateProblemReportDeps;
   #reported: readonly CertificateProblem[] = [];
@@ -26,12 +28,12 @@ export class CertificateProblemReport {
     this.#deps = deps;
   }
 
-  /** Whether this problem was there at the last update. */
+  /** Whether the last update contained this problem. */
   includes(problem: CertificateProblem): boolean {
     return this.#reported.includes(problem);
   }
 
-  /** Takes in the problems there are now. */
+  /** Reports the current problems. */
   update(now: readonly CertificateProblem[], facts: CertificateProblemFacts): void {
     const { log, metrics } = this.#deps;
     for (const problem of certificateProblems)

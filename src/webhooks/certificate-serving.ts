@@ -6,24 +6,24 @@ import { type CaBundleInjectorDeps, createCaBundleInjector } from "./ca-bundle-i
 import { Certificates, type CertificatesDeps } from "./certificates.ts";
 import { apiServerName } from "./client-credentials.ts";
 
-/** What serving with the certificates needs. */
+/** Dependencies of {@link CertificateServing}. */
 export type CertificateServingDeps = CaBundleInjectorDeps &
   Omit<CertificatesDeps, "publishedBundles" | "onChange" | "onRecorded">;
 
-/** Where the certificates are kept, and what the webhook is called. */
+/** The namespace of the certificates, and the DNS names and admission path of the webhook. */
 export interface CertificateServingOptions {
   readonly namespace: string;
   readonly serviceName: string;
-  /** DNS names beside those of the Service. */
+  /** DNS names in addition to those of the Service. */
   readonly certificateNames: readonly string[];
   /**
-   * The first segment of the paths of admission, where an administrator keeps the webhook
-   * configurations; else the webhook makes and publishes one.
+   * The first path segment of the admission routes, if an administrator manages the webhook
+   * configurations; otherwise the webhook generates and publishes one.
    */
   readonly admissionPath: string | undefined;
 }
 
-/** Serves with the certificates of the Secret, and publishes their CA and the path of admission. */
+/** Serves with the certificates of the Secret, and publishes their CA and the admission path. */
 export class CertificateServing {
   readonly #deps: CertificateServingDeps;
   readonly #options: CertificateServingOptions;
@@ -36,23 +36,25 @@ export class CertificateServing {
     this.#segment = options.admissionPath;
   }
 
-  /** Whether a first path segment is the one below which admission is answered. */
+  /** Whether this is the first path segment of the admission routes. */
   isAdmissionSegment(segment: string): boolean {
     return this.#segment !== undefined && isSameSegment(segment, this.#segment);
   }
 
-  /** Takes note of the client certificate (PEM) that kube-apiserver shows. */
+  /** Records the client certificate (PEM) that kube-apiserver presents. */
   shown(certificate: string | undefined): void {
     this.#certificates?.shown(certificate);
   }
 
-  /** What is wrong with the certificates, in one sentence each. */
+  /** The problems of the certificates, one sentence each. */
   warnings(): readonly string[] {
     const problems = this.#certificates?.problems() ?? [];
     return problems.map((problem) => certificateProblemSentences[problem]);
   }
 
-  /** Watches the certificates until the signal aborts; calls `onTls` for each. */
+  /**
+   * Watches the certificates until the signal aborts; calls `onTls` for each set of certificates.
+   */
   async run(signal: AbortSignal, onTls: (material: ServerTls) => void): Promise<void> {
     const { namespace, admissionPath } = this.#options;
     const injector = createCaBundleInjector(this.#deps);

@@ -15,16 +15,16 @@ import {
   webhookCertificatesSecret,
 } from "../tokens/webhook-certificates.ts";
 
-/** What following and writing the Secret needs. */
+/** Dependencies of a {@link CertificatesSecret}. */
 export interface CertificatesSecretDeps extends InformerDeps {
   readonly client: Pick<Client, "create" | "replace">;
 }
 
-/** The Secret as it is; `certificates` are undefined where it cannot be read. */
+/** The stored Secret; `certificates` is undefined if it is invalid. */
 export interface StoredCertificates {
   readonly metadata: Metadata;
   readonly certificates: WebhookCertificates | undefined;
-  /** Why it cannot be read. */
+  /** Why it is invalid. */
   readonly why?: string;
 }
 
@@ -60,18 +60,18 @@ export class CertificatesSecret {
     return this.#informer.synced;
   }
 
-  /** Follows the Secret until the signal aborts. */
+  /** Watches the Secret until the signal aborts. */
   run(signal: AbortSignal): Promise<void> {
     return this.#informer.run(signal);
   }
 
-  /** The Secret as it was seen last; undefined when it does not exist. */
+  /** The last observed Secret; undefined if it does not exist. */
   stored(): StoredCertificates | undefined {
     const namespace = this.#namespace;
     return this.#informer.store.get(keyOf({ namespace, name: ownObjects.webhookCertificates }));
   }
 
-  /** Creates the Secret; answers false when another replica was first. */
+  /** Creates the Secret; returns false if another replica has created it. */
   async create(certificates: WebhookCertificates, former: CaFingerprints): Promise<boolean> {
     const place = { namespace: this.#namespace };
     const secret = webhookCertificatesSecret(certificates, place, former);
@@ -84,7 +84,7 @@ export class CertificatesSecret {
     }
   }
 
-  /** Replaces the Secret in the state that was seen. */
+  /** Replaces the observed Secret, by uid and resourceVersion. */
   async replace(
     { metadata: { uid, resourceVersion } }: StoredCertificates,
     certificates: WebhookCertificates,
@@ -96,12 +96,12 @@ export class CertificatesSecret {
   }
 }
 
-/** The former CA that a Secret names. */
+/** The former CA that a Secret records. */
 export function recordedCa(stored: StoredCertificates | undefined): CaFingerprints {
   return parseFormerCa(stored?.metadata.annotations[annotations.formerCa]);
 }
 
-/** What is decided on of a Secret. */
+/** The state of the Secret for `planCertificates`. */
 export function observedSecret(stored: StoredCertificates | undefined): ObservedSecret {
   if (stored === undefined) return { kind: "missing" };
   if (stored.certificates === undefined) return { kind: "invalid" };

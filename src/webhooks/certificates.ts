@@ -39,14 +39,16 @@ import {
   type StoredCertificates,
 } from "./certificates-secret.ts";
 
-/** What keeping the certificates needs. */
+/** Dependencies of {@link Certificates}. */
 export interface CertificatesDeps extends CertificatesSecretDeps {
   readonly metrics: Pick<Metrics, "controller" | "queue" | "certificateEnd" | "certificateProblem">;
   /** The CA bundles (PEM) in Latchkey's webhook configurations; undefined until they are listed. */
   readonly publishedBundles: () => readonly string[] | undefined;
-  /** Told of each set of certificates that can be used, before anything else. */
+  /** Called for each set of valid certificates, before anything else. */
   readonly onChange: (certificates: WebhookCertificates) => void;
-  /** Called once a change of the CA is recorded: the configurations may then be overwritten. */
+  /**
+   * Called once a change of the CA is recorded: from then on the configurations may be overwritten.
+   */
   readonly onRecorded: (certificates: WebhookCertificates) => void;
 }
 
@@ -65,9 +67,8 @@ type PlanOf<Kind extends CertificatePlan["kind"]> = Extract<
 const name = "webhookcertificates";
 
 /**
- * The webhook's certificates, kept in a Secret that all replicas share. Any replica makes and
- * renews them; a Secret that is deleted is put back by a replica that has its certificates in
- * memory.
+ * The webhook's certificates, in a Secret that all replicas share. Any replica creates and renews
+ * them; a replica that has the certificates in memory restores a deleted Secret.
  */
 export class Certificates {
   readonly #deps: CertificatesDeps;
@@ -93,7 +94,7 @@ export class Certificates {
     );
   }
 
-  /** Makes them, renews them and follows them until the signal aborts. */
+  /** Creates, renews and watches the certificates until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, yielder, log, metrics } = this.#deps;
     this.#reportProblems();
@@ -115,8 +116,8 @@ export class Certificates {
   }
 
   /**
-   * Records the client certificate (PEM) that kube-apiserver presents: one of the current CA ends
-   * the report of a changed CA.
+   * Records the client certificate (PEM) that kube-apiserver presents: a certificate of the current
+   * CA ends the report of a changed CA.
    */
   shown(certificate: string | undefined): void {
     if (
@@ -133,7 +134,7 @@ export class Certificates {
     this.#queue.add(name, "high");
   }
 
-  /** What is wrong with them now. */
+  /** The current problems of the certificates. */
   problems(): readonly CertificateProblem[] {
     return presentProblems({
       secret: observedSecret(this.#secret.stored()).kind,
@@ -221,7 +222,7 @@ export class Certificates {
     const made = isNew
       ? await newWebhookCertificates({ ...this.#options, now: clock.now() })
       : inUse;
-    // Where another replica was first, the watch tells of its certificates.
+    // If another replica has created it, a watch event brings its certificates.
     if (await this.#secret.create(made, former))
       log.info({ former: formerCaText(former), isNew }, "webhook certificate Secret created");
     return { kind: "done" };
@@ -235,8 +236,8 @@ export class Certificates {
     try {
       if (stored !== undefined && inUse !== undefined) await this.#write(plan, stored, inUse);
     } catch (error) {
-      // A Secret that the webhook may not write, such as one without its label, must not keep
-      // admission from working.
+      // A Secret that the webhook may not write, such as one without its label, must not block
+      // admission.
       if (isKubeError(error, "Forbidden", "Invalid")) this.#release();
       throw error;
     }
@@ -259,7 +260,10 @@ export class Certificates {
       log.info({ certificates: renew.join(", ") }, "webhook certificates renewed");
   }
 
-  /** Tells that the CA of the certificates in use is on record; answers when they are renewed. */
+  /**
+   * Calls `onRecorded` once for the certificates in use, because their CA is recorded; requeues at
+   * their next renewal.
+   */
   #release(): Result {
     const inUse = this.#inUse;
     if (inUse === undefined) return { kind: "done" };

@@ -1,11 +1,11 @@
 import { plain, type HttpResponse, type Peer } from "../runtime/routes.ts";
 
-/** The common name of the certificate that kube-apiserver shows. */
+/** The common name of the certificate that kube-apiserver presents. */
 export const apiServerName = "latchkey:kube-apiserver";
 
 /**
- * Refuses every client except kube-apiserver, by its client certificate: a client could otherwise
- * try keys.
+ * Refuses every client except kube-apiserver, by its client certificate: any other client could try
+ * keys.
  */
 export function requireApiServer({ clientName }: Peer): HttpResponse | undefined {
   if (clientName === apiServerName) return undefined;

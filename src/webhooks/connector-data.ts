@@ -22,7 +22,7 @@ import {
 import { type AdmissionStep, refused } from "./admission.ts";
 import type { ConnectorKey } from "./connector-key.ts";
 
-/** What moving connector data away needs; `namespace` is Latchkey's own. */
+/** Dependencies of {@link extractConnectorData}; `namespace` is Latchkey's own. */
 export interface ConnectorDataDeps {
   readonly client: Pick<Client, "create">;
   readonly key: Pick<ConnectorKey, "current">;
@@ -32,10 +32,10 @@ export interface ConnectorDataDeps {
 }
 
 /**
- * Takes connector data out of a key before anybody can see it there: a Secret of Latchkey's own
- * namespace holds it, and an annotation that only this step sets names the Secret. Data that is
- * left out is kept, an empty text takes it away. Must run last: what it has written for a write
- * that is refused afterwards, the controller removes, and there is never much of it.
+ * Moves connector data out of a key before the key is stored: a Secret in Latchkey's own namespace
+ * contains it, and an annotation that only this step sets references the Secret. Omitted data is
+ * kept, an empty string removes it. Must run last: if the write is rejected after this step, the
+ * Secret is left for the controller to delete, and the number of such Secrets is limited.
  */
 export function extractConnectorData({
   client,
@@ -66,12 +66,12 @@ export function extractConnectorData({
     written = unreferencedSecrets(written, isReferenced, now);
     const problem = unreferencedProblem(written, user.username);
     if (problem !== undefined) return refused(429, problem);
-    // Counted before it is written: other requests go on meanwhile.
+    // Counted before the write, because other requests run concurrently.
     written = [...written, { name: ref.secret, user: user.username, writtenAt: now }];
     try {
       await client.create(resources.secrets, connectorSecret(ref, data, namespace));
     } catch (error) {
-      // An outage is no user's doing: whoever retries meanwhile would be refused long after it.
+      // Users do not cause an outage: if it counted, retries would be rejected long after it.
       written = written.filter(({ name }) => name !== ref.secret);
       throw error;
     }

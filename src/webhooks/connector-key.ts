@@ -8,7 +8,7 @@ import type { Logger } from "../runtime/log.ts";
 import { sleep } from "../runtime/sleep.ts";
 import { connectorKeySecret, parseConnectorKey } from "../tokens/connector-data.ts";
 
-/** What loading the key needs; `namespace` is Latchkey's own. */
+/** Dependencies of {@link createConnectorKey}; `namespace` is Latchkey's own. */
 export interface ConnectorKeyDeps {
   readonly client: Pick<Client, "get" | "create">;
   readonly namespace: string;
@@ -16,20 +16,20 @@ export interface ConnectorKeyDeps {
   readonly log: Logger;
 }
 
-/** The key of marks, which all replicas share. */
+/** The HMAC key of connector data references, which all replicas share. */
 export interface ConnectorKey {
-  /** Undefined until it is loaded. */
+  /** The key; undefined until it is loaded. */
   current(): SecretText | undefined;
   /**
-   * Loads it, or makes it, so that no review costs a request for it; ends when that is done or the
-   * signal aborts.
+   * Loads the key, or creates it, so that no review has to wait for it; resolves when the key is
+   * loaded or the signal aborts.
    */
   run(signal: AbortSignal): Promise<void>;
 }
 
 const retryMs = { first: 500, longest: 15_000 } as const;
 
-/** The key; nothing is loaded yet. */
+/** Creates a {@link ConnectorKey}; `run` loads the key. */
 export function createConnectorKey({
   client,
   namespace,

@@ -12,7 +12,7 @@ export interface ResourceAttributes {
   readonly namespace?: string;
 }
 
-/** Whether the API server would allow the request to the user, by a SubjectAccessReview. */
+/** Whether the API server would allow the user's request, by a SubjectAccessReview. */
 export async function isAllowed(
   { username, uid, groups, extra }: AdmissionUser,
   resourceAttributes: ResourceAttributes,

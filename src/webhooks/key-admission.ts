@@ -23,15 +23,16 @@ import { notSyncedMessage } from "./review.ts";
 
 /** The quota of keys for each requester. */
 export interface KeyQuota {
-  /** The most of each requester. */
+  /** Maximum number of keys of each requester. */
   readonly quotaKeys: number;
   /** Users without a quota. */
   readonly quotaExempt: readonly string[];
 }
 
 /**
- * Refuses a key that another object owns, in any form, or would lose. Only a user who may read that
- * object gets the error; for any other user the object is stored with the status DuplicateKey.
+ * Refuses a key that another object owns, in any form, or that another object would lose. Only a
+ * user who may read that object gets the error; for any other user the object is stored with the
+ * status DuplicateKey.
  */
 export function rejectDuplicateKey({
   accessKeys,
@@ -73,7 +74,8 @@ export function rejectDuplicateKey({
 }
 
 /**
- * The candidate of a write: a new object is newer than all others. Ignores the age in an update.
+ * The candidate of a write: a new object is newer than all others; the metadata of an existing one
+ * comes from the cache, not from the request.
  */
 function claimOf(
   { object, user }: AdmissionRequest,
@@ -126,7 +128,7 @@ export function enforceQuota({
   };
 }
 
-/** Tells that a digest that is new in this write can be claimed by others. */
+/** Warns that other users can use a digest that is new in this write and not bound. */
 export function digestWarnings({
   object,
   oldObject,
@@ -139,8 +141,8 @@ export function digestWarnings({
 }
 
 /**
- * Refuses a key that reaches beyond the one that its request was made with. What changes a key in
- * such a request, the policies refuse.
+ * Refuses a new key that exceeds the key that its request was made with. Policies reject updates of
+ * keys in such requests.
  */
 export function enforceAttenuation({
   accessKeys,
@@ -175,7 +177,7 @@ export const newKeyOnTakeOver: AdmissionStep = (request) => {
   );
 };
 
-/** Fills in a key that was sent empty. */
+/** Sets a key that was sent empty. */
 export const defaultKey: AdmissionStep = (request) => {
   const { object, oldObject } = request;
   const key = missingKey(object, oldObject);

@@ -5,7 +5,7 @@ import { EventBudget } from "../kube/event-budget.ts";
 import type { EventRecorder } from "../kube/event-recorder.ts";
 import type { Clock } from "../runtime/clock.ts";
 
-/** What Events about mismatches are recorded with. */
+/** Dependencies of {@link KeyMismatches}. */
 export interface KeyMismatchDeps {
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Pick<Clock, "monotonic">;
@@ -25,7 +25,7 @@ export class KeyMismatches {
     this.#budget = new EventBudget(deps.clock);
   }
 
-  /** Records that a key was presented that is the key of none of these objects of its index. */
+  /** Records that a presented key is the key of none of these objects with its index. */
   note(
     sameIndex: readonly (KeyCandidate & { readonly metadata: { readonly generation: number } })[],
   ): void {

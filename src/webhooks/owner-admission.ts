@@ -7,13 +7,13 @@ import { isAllowed } from "./is-allowed.ts";
 import { type AdmissionStep, admitted, refused } from "./admission.ts";
 import { type ScopeAdmissionDeps, scopeProblem } from "./scope-admission.ts";
 
-/** What admission of owner references is decided from. */
+/** Dependencies of {@link checkBlockOwnerDeletion}. */
 export interface OwnerAdmissionDeps extends ScopeAdmissionDeps {
   readonly client: Pick<Client, "review">;
   readonly discovery: Pick<Discovery, "kindOf">;
 }
 
-/** Each owner costs the API server a SubjectAccessReview. */
+/** Maximum number of owners: each one requires a SubjectAccessReview. */
 const mostOwners = 16;
 
 /** Admits blockOwnerDeletion only if the user may delete the owner (specification, Errors: 422). */

@@ -1,17 +1,17 @@
 import { type HttpRequest, type HttpResponse, plain } from "../runtime/routes.ts";
 
-/** The JSON of a request; undefined when it is none. */
+/** Parses the body of a request as JSON; undefined if it is invalid. */
 export function readJson({ body }: HttpRequest): unknown {
   try {
     const parsed: unknown = JSON.parse(body);
     return parsed;
   } catch {
-    // The error of JSON.parse quotes the text.
+    // The error is dropped, because it quotes the body.
     return undefined;
   }
 }
 
-/** The answer to what is not the review that is answered here. */
+/** The response to a body that is not a valid review. */
 export function badReview(kind: string, apiVersion: string): HttpResponse {
   return plain(
     400,

@@ -19,8 +19,8 @@ import { assembleWebhook, type WebhookAssembly } from "./assemble.ts";
 
 const closeGraceMs = 2_000;
 /**
- * A load balancer or kube-proxy that learns of the end of a replica later than this finds nobody
- * listening.
+ * Minimum time to accept connections after the shutdown signal, until load balancers and kube-proxy
+ * have removed the replica.
  */
 const leastDrainMs = 5_000;
 
@@ -55,7 +55,7 @@ export async function runWebhook(
   });
   log.info({ url: server.url, apiServer: credentials.server }, "webhook started");
 
-  // Answers need what is followed: it ends when nobody is answered any more.
+  // Reviews need the caches, so informers stop after the review server has drained.
   const following = new AbortController();
   const directory = config.certificateDirectory;
   const certificates =
@@ -76,7 +76,7 @@ export async function runWebhook(
   await Promise.all([server.close(closeGraceMs), assembly.close()]);
 }
 
-/** What the server that answers kube-apiserver needs. */
+/** Dependencies of the review server. */
 interface ReviewServerDeps {
   readonly config: Pick<WebhookConfig, "webhookAddress" | "drainTimeout">;
   readonly assembly: Pick<WebhookAssembly, "routes" | "isAdmissionSegment">;
@@ -85,11 +85,11 @@ interface ReviewServerDeps {
   readonly metrics: Metrics;
 }
 
-/** The server that answers kube-apiserver: it listens from its first certificate on. */
+/** The server for reviews by kube-apiserver; it listens once it has a certificate. */
 interface ReviewServer {
   isListening(): boolean;
   readonly useTls: (tls: ServerTls) => void;
-  /** Answers until the connections end, for the drain timeout at most. */
+  /** Serves requests until the connections end, at most for the drain timeout. */
   drain(): Promise<void>;
 }
 

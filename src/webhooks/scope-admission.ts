@@ -28,8 +28,8 @@ export function enforceScope(deps: ScopeAdmissionDeps): AdmissionStep {
 }
 
 /**
- * Why the key that a request was made with does not reach so far, for one named object; undefined
- * when it does, or when there is none.
+ * Why the key of the user's request does not allow another request, for one named object; undefined
+ * if it does, or if there is no key.
  */
 export function scopeProblem(
   user: AdmissionUser,

@@ -6,15 +6,15 @@ import { isSame } from "../domain/plan/merge-patch.ts";
 import { scopeWarnings } from "../domain/scope/scope-warnings.ts";
 import type { Discovery } from "../kube/discovery.ts";
 
-/** Lookups for the entries of a scope. */
+/** Dependencies of {@link newScopeWarnings}. */
 export interface ScopeWarningDeps {
   readonly accessKeys: Pick<AccessKeyCache, "roles" | "isFresh">;
   readonly discovery: Pick<Discovery, "known">;
 }
 
 /**
- * Warns of entries of a new scope that cover nothing. Sends no requests: unknown resources do not
- * warn before discovery.
+ * Returns warnings about the entries of a new scope that cover nothing. Sends no requests: there
+ * are no warnings before the cache is fresh and discovery is loaded.
  */
 export function newScopeWarnings({
   accessKeys,

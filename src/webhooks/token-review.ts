@@ -11,7 +11,7 @@ import { badReview, readJson, notSyncedMessage } from "./review.ts";
 /** The result of a TokenReview, for metrics; the client never gets the reason. */
 export type TokenReviewResult = "authenticated" | "malformed" | "unknown" | "refused" | "not-ready";
 
-/** What TokenReviews are answered from. */
+/** Dependencies of {@link tokenReviewHandler}. */
 export interface TokenReviewDeps {
   readonly accessKeys: Pick<AccessKeyCache, "lookup" | "withIndexOf" | "isFresh" | "isWatchOpen">;
   readonly clock: Pick<Clock, "now" | "wakeAfter">;
@@ -62,7 +62,7 @@ async function review(token: SecretText, deps: TokenReviewDeps): Promise<TokenRe
   return { authenticated: true, user: authentication.user };
 }
 
-/** kube-apiserver remembers a refusal, but no error. */
+/** Returns an error instead of a rejection, which kube-apiserver would cache. */
 function notReady({ onResult }: TokenReviewDeps): TokenReviewStatus {
   onResult("not-ready");
   return { authenticated: false, error: notSyncedMessage };

@@ -29,7 +29,7 @@ import { enforceScope } from "./scope-admission.ts";
 import { newScopeWarnings } from "./scope-warnings.ts";
 import { tokenReviewHandler } from "./token-review.ts";
 
-/** What the answers to kube-apiserver need. */
+/** Dependencies of {@link webhookRoutes}. */
 export interface WebhookRoutesDeps {
   readonly accessKeys: AccessKeyCache;
   readonly client: Client;
@@ -42,7 +42,7 @@ export interface WebhookRoutesDeps {
   readonly metrics: Pick<Metrics, "reviewed" | "reviewTook">;
 }
 
-/** How the reviews behave; `namespace` is that of connector data. */
+/** Options of {@link webhookRoutes}; `namespace` is that of connector data. */
 export interface WebhookRoutesOptions extends KeyQuota {
   readonly namespace: string;
 }
@@ -84,8 +84,8 @@ function reviewRoutes(deps: WebhookRoutesDeps): readonly Route[] {
 }
 
 /**
- * API servers without these flags present no certificate; a NetworkPolicy and a secret path protect
- * these routes.
+ * Routes of admission. Most API servers present no client certificate to admission webhooks, so a
+ * NetworkPolicy and a secret path protect these routes.
  */
 function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps): readonly Route[] {
   const { accessKeys, client, clock, connectorKey, discovery, metrics } = deps;
@@ -130,7 +130,10 @@ function admissionRoutes(options: WebhookRoutesOptions, deps: WebhookRoutesDeps)
   ];
 }
 
-/** The handler, with its time in the metrics and kube-apiserver's certificate taken note of. */
+/**
+ * Wraps a handler: records its duration in the metrics, and the client certificate of
+ * kube-apiserver.
+ */
 function timed(
   kind: ReviewKind,
   handler: Handler,
