@@ -29,11 +29,11 @@ export const secret: Metadata = {
   finalizers: [],
 };
 
-/** Who may do what, as `<subject> <verb> <resource>`. */
+/** All permissions, as `<subject> <verb> <resource>`. */
 export type Rights = ReadonlySet<string>;
 
 /**
- * Roles and RoleBindings of one namespace, with the refusals of the API server that matter here.
+ * Roles and RoleBindings of one namespace, with the rejections by the API server that matter here.
  */
 export class AccessModel {
   readonly #roles = new Map<string, ObservedRole>();
@@ -86,7 +86,7 @@ export class AccessModel {
     };
   }
 
-  /** Carries out a write; throws where the API server would refuse it. */
+  /** Executes a write; throws if the API server would reject it. */
   apply(write: Write): void {
     if (write.do === "delete") {
       (write.resource === resources.roles ? this.#roles : this.#bindings).delete(write.ref.name);
@@ -124,7 +124,7 @@ export class AccessModel {
   }
 }
 
-/** The rights that the wanted Roles give. */
+/** The permissions that the wanted Roles grant. */
 export function rightsOf(wanted: readonly DerivedRole[]): Rights {
   const rights = wanted.flatMap(({ permission, subjects }) =>
     subjects.flatMap((subject) =>
@@ -137,7 +137,7 @@ export function rightsOf(wanted: readonly DerivedRole[]): Rights {
   return new Set(rights);
 }
 
-/** Marks as another SharedSecret, gone by now, had put them. */
+/** Metadata of an object derived from another SharedSecret that no longer exists. */
 export const leftoverMarks: {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;

@@ -14,7 +14,7 @@ import {
 } from "../../src/domain/grants/requester-grant.ts";
 import { grantKey, requesterHash } from "../../src/domain/grants/granted-names.ts";
 
-/** ClusterRoles and ClusterRoleBindings as an API server keeps them, as far as grants need it. */
+/** ClusterRoles and ClusterRoleBindings like in an API server, as far as grants require it. */
 export class GrantModel {
   readonly roles = new Map<string, GrantRole>();
   readonly bindings = new Map<string, GrantBinding>();
@@ -25,7 +25,7 @@ export class GrantModel {
     for (const binding of bindings) this.bindings.set(binding.metadata.name, binding);
   }
 
-  /** The plan that follows from what stands. */
+  /** The plan for the existing objects. */
   plan(requester: string, wanted: readonly GrantedObject[], known = true): RequesterGrantPlan {
     return planRequesterGrant({
       hash: requesterHash(requester),
@@ -36,13 +36,13 @@ export class GrantModel {
     });
   }
 
-  /** Carries one write out; throws when its preconditions do not hold. */
+  /** Executes one write; throws if its preconditions do not hold. */
   apply(write: Write): void {
     if (write.do === "create" || write.do === "replace") this.#put(write.object, write.do);
     if (write.do === "delete") this.#remove(write);
   }
 
-  /** Whether a name is granted to a user now, by whatever role and binding. */
+  /** Whether a name is currently granted to a user, by any role and binding. */
   grants(user: string, object: GrantedObject): boolean {
     const bound = [...this.bindings.values()].filter(({ subjects }) =>
       subjects.some(({ name }) => name === user),

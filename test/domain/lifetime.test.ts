@@ -12,29 +12,25 @@ const born = Date.parse("2026-01-01T00:00:00Z");
 const used = born + 3_000;
 const day = 86_400;
 
-describe("the life of a key", () => {
+describe("the lifetime of a key", () => {
   test.each([
     ["has no end without a ttl", { ttl: 0, maximumTtl: 0 }, undefined],
-    [
-      "has no end without a ttl, used or not",
-      { ttl: 0, maximumTtl: 0, idleSince: used },
-      undefined,
-    ],
+    ["has no end without a ttl after a use", { ttl: 0, maximumTtl: 0, idleSince: used }, undefined],
     ["is its ttl from creation", { ttl: 5, maximumTtl: 0 }, born + 5_000],
     ["is its ttl from the last use", { ttl: 5, maximumTtl: 0, idleSince: used }, used + 5_000],
-    ["is as long as the maximum at most", { ttl: 9, maximumTtl: 7 }, born + 7_000],
+    ["is at most the maximum", { ttl: 9, maximumTtl: 7 }, born + 7_000],
     [
-      "is as long as the maximum at most after the last use",
+      "is at most the maximum after the last use",
       { ttl: 9, maximumTtl: 7, idleSince: used },
       used + 7_000,
     ],
     ["is the maximum from creation without a ttl", { ttl: 0, maximumTtl: 7 }, born + 7_000],
     [
-      "is the maximum from creation without a ttl, used or not",
+      "is the maximum from creation without a ttl after a use",
       { ttl: 0, maximumTtl: 7, idleSince: used },
       born + 7_000,
     ],
-    ["is its ttl when the maximum is longer", { ttl: 5, maximumTtl: 7 }, born + 5_000],
+    ["is its ttl if the maximum is longer", { ttl: 5, maximumTtl: 7 }, born + 5_000],
   ])("%s", (_rule, terms, endsAt) => {
     expect(lifetimeOf({ createdAt: born, ...terms })?.endsAt).toBe(endsAt);
   });
@@ -48,7 +44,7 @@ describe("the life of a key", () => {
     expect(lifetimeOf({ createdAt: born, ...terms })?.clamped).toBe(clamped);
   });
 
-  test("is over at the instant of its end, and neither before nor without an end", () => {
+  test("is over at its end, not before, and never without an end", () => {
     const life = lifetimeOf({ createdAt: born, ttl: 5, maximumTtl: 0 });
     expect([
       isOver(life, born + 4_999),
@@ -58,17 +54,17 @@ describe("the life of a key", () => {
   });
 
   test.each([
-    ["a life of a day", day, undefined],
-    ["a life of ten days", 10 * day, born + 9 * day * 1000],
+    ["a lifetime of a day", day, undefined],
+    ["a lifetime of ten days", 10 * day, born + 9 * day * 1000],
   ])("the last tenth of %s begins at its instant or never", (_rule, ttl, from) => {
     expect(expiringFrom(lifetimeOf({ createdAt: born, ttl, maximumTtl: 0 }))).toBe(from);
   });
 
-  test("a life without end never comes near it", () => {
+  test("has no last tenth without an end", () => {
     expect(expiringFrom(undefined)).toBeUndefined();
   });
 
-  test("is never shorter than asked without a maximum, never longer than the maximum, and exact", () => {
+  test("is exact, without a maximum the requested one, and never longer than the maximum", () => {
     const seconds = fc.integer({ min: 0, max: 2 ** 31 - 1 });
     fc.assert(
       fc.property(
@@ -97,7 +93,7 @@ describe("instants", () => {
     expect(instantOf(text)).toBe(instant);
   });
 
-  test("an object whose creation cannot be read is as old as can be", () => {
+  test("an object with an invalid creation timestamp was created in 1970", () => {
     expect(createdAt({ creationTimestamp: "?" })).toBe(0);
   });
 });

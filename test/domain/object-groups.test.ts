@@ -13,7 +13,7 @@ const condition = (type: string, status: Condition["status"], reason: string): C
 describe("an object counts", () => {
   test.each<[string, readonly Condition[], ReturnType<typeof objectStates>]>([
     [
-      "as Unknown before a controller has seen it",
+      "as Unknown before a controller has set Ready",
       [],
       [{ condition: "Ready", status: "Unknown", reason: "" }],
     ],
@@ -23,7 +23,7 @@ describe("an object counts", () => {
       [{ condition: "Ready", status: "False", reason: "MissingKey" }],
     ],
     [
-      "by Synced, too",
+      "also by Synced",
       [condition("Synced", "False", "Conflict"), condition("Ready", "True", "Ready")],
       [
         { condition: "Ready", status: "True", reason: "Ready" },
@@ -31,7 +31,7 @@ describe("an object counts", () => {
       ],
     ],
     [
-      "without a reason that is none of Latchkey's",
+      "with an empty reason if the reason is unknown",
       [condition("Ready", "True", "toString")],
       [{ condition: "Ready", status: "True", reason: "" }],
     ],
@@ -50,6 +50,6 @@ test.each([
     { sync: { desired: 1, synced: 5, conflicts: -2 } },
     { synced: 5, conflict: 0, failed: 0, pending: 0 },
   ],
-])("targets of %j", (status, expected) => {
+])("counts the targets of %j", (status, expected) => {
   expect(syncTargetsOf(status)).toEqual(expected);
 });

@@ -2,7 +2,7 @@ import { isRecord, recordAt } from "../../src/api/parse.ts";
 import type { Metadata } from "../../src/api/object.ts";
 import type { Plan } from "../../src/domain/plan/plan.ts";
 
-/** The status patch of a plan; an empty one when it writes none. */
+/** The status patch of a plan; an empty one if it writes none. */
 export function statusPatch(plan: Plan): Readonly<Record<string, unknown>> {
   const write = plan.steps
     .flat()
@@ -24,7 +24,7 @@ export function applyStatus(
   return after;
 }
 
-/** Metadata after the plan: its merge patches of annotations applied. */
+/** The metadata after the plan: its merge patches of annotations applied. */
 export function applyAnnotations(metadata: Metadata, plan: Plan): Metadata {
   const patches = plan.steps
     .flat()
@@ -39,7 +39,7 @@ export function applyAnnotations(metadata: Metadata, plan: Plan): Metadata {
   return { ...metadata, annotations: Object.fromEntries(merged) };
 }
 
-/** Type, reason and deduplicationKey of the Events that a plan tells. */
+/** Type, reason and deduplicationKey of the Events of a plan. */
 export function notesOf(plan: Plan): readonly string[] {
   return plan.steps
     .flat()

@@ -8,12 +8,12 @@ import type { ObservedTarget } from "../../src/domain/sync/sync.ts";
 import { encodeBody } from "../../src/kube/encode.ts";
 import { target } from "../support/observed-copies.ts";
 
-/** The place of one Secret, with the refusals of the API server that matter here. */
+/** The API server for one Secret, with the rejections that matter here. */
 export class SecretPlace {
   #standing: Record<string, unknown> | undefined;
   #version = 1;
 
-  /** Stores a Secret as it is given, whatever stands. */
+  /** Stores a Secret as given, replacing any existing one. */
   put(object: Readonly<Record<string, unknown>>): void {
     this.#version += 1;
     const raw: unknown = JSON.parse(encodeBody(object));
@@ -33,7 +33,7 @@ export class SecretPlace {
     return this.#standing === undefined ? undefined : parseSecret(this.#standing);
   }
 
-  /** What the informers would hold of it. */
+  /** The Secret as the informers would cache it. */
   seen(): Pick<ObservedTarget, "copy" | "unmanaged"> {
     const secret = this.secret;
     if (secret === undefined) return {};
@@ -43,7 +43,7 @@ export class SecretPlace {
     return { copy: { ...rest, digest: digestOf(data) } };
   }
 
-  /** Does what the API server would; throws where it would refuse. */
+  /** Executes a write like the API server; throws if it would reject it. */
   apply(write: Write): void {
     const standing = this.secret;
     if (write.do === "create") {
@@ -75,7 +75,7 @@ export class SecretPlace {
   }
 }
 
-/** What stands for the data in these tests. */
+/** The digest of the data in these tests. */
 export function digestOf(data: Secret["data"]): string {
   return Object.values(data)
     .map((value) => SecretText.reveal(value))
@@ -97,7 +97,7 @@ function refuseSealed(standing: Secret, object: Manifest): void {
     throw new Error("422: field is immutable when `immutable` is set");
 }
 
-/** RFC 7386, as far as metadata goes. */
+/** Applies a merge patch (RFC 7386) to metadata. */
 function merged(standing: unknown, patch: unknown): Record<string, unknown> {
   const result: Record<string, unknown> = isRecord(standing) ? { ...standing } : {};
   for (const [field, value] of Object.entries(isRecord(patch) ? patch : {})) {

@@ -4,24 +4,24 @@ import type { Source } from "../../src/domain/sync/copy.ts";
 import type { SecretPlace } from "./sync-model.ts";
 import { observedSource } from "../support/observed-copies.ts";
 
-/** The SharedSecret team/db, which wants the target. */
+/** The SharedSecret team/db, which syncs to the target. */
 export const live = observedSource();
 /** The same, paused. */
 export const paused = observedSource({ options: { paused: true } });
 /** The same, in another type. */
 export const retyped = observedSource({ options: { secretType: "kubernetes.io/tls" } });
-/** The same with an annotation that cannot be followed. */
+/** The same with an invalid annotation. */
 export const misspelt = observedSource({
   options: { problem: { reason: "InvalidSyncOption", message: "mend it" } },
 });
 /** The same while it is being deleted. */
 export const deleting = observedSource({ metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } });
-/** An older SharedSecret that wants the target too. */
+/** An older SharedSecret that syncs to the target, too. */
 export const older = observedSource({
   metadata: { name: "older", uid: "uid-older", creationTimestamp: "2025-01-01T00:00:00Z" },
 });
 
-/** What a copy carries that was pasted from another place. */
+/** The copy-of annotation of a Secret that a user copied from another place. */
 export const elsewhere = "team/db -> pay/other";
 
 const copyOfTexts = [
@@ -33,7 +33,7 @@ const copyOfTexts = [
 ] as const;
 const uids = ["uid-db", "uid-older", "uid-gone", undefined] as const;
 
-/** What may stand at the target, mended by whoever. */
+/** The Secrets that may exist at the target, with any manual edits. */
 export const standingSecrets = fc.record({
   label: fc.constantFrom(...uids),
   copyOf: fc.constantFrom(...copyOfTexts),
@@ -44,10 +44,10 @@ export const standingSecrets = fc.record({
   told: fc.boolean(),
 });
 
-/** One of them. */
+/** One of these Secrets. */
 export type StandingSecret = typeof standingSecrets extends fc.Arbitrary<infer T> ? T : never;
 
-/** Stores it as the API server would, beside what others put on it. */
+/** Stores it in the API server, with additional metadata of other clients. */
 export function putStanding(
   place: SecretPlace,
   { label, copyOf, data, type, immutable, pauses: isPaused, told }: StandingSecret,
@@ -72,7 +72,7 @@ export function putStanding(
 
 const owners = fc.constantFrom(undefined, live, older, misspelt, deleting, paused);
 
-/** A target with what stands there and all that counts for it. */
+/** The observed state of a target, and an existing Secret. */
 export const situations = fc.record({
   standing: fc.option(standingSecrets, { nil: undefined }),
   context: fc
@@ -85,8 +85,8 @@ export const situations = fc.record({
 });
 
 /**
- * Whether a Secret may be written: it says that it is a copy at this place, or carries the label of
- * the source that goes here.
+ * Whether Latchkey may write a Secret: its annotation names this place, or it has the label of the
+ * source of this target.
  */
 export function isOurs({ label, copyOf }: StandingSecret, candidates: readonly Source[]): boolean {
   if (copyOf?.endsWith(" -> pay/db") === true) return true;

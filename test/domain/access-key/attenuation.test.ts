@@ -8,51 +8,55 @@ const scope = (...names: readonly string[]) =>
   parseScopeLimit({ projects: names.map((project) => ({ project })) });
 const terms = (changes: Parameters<typeof resolvedKeyWith>[0]) => resolvedKeyWith(changes).key.spec;
 
-describe("a request with a key makes a key", () => {
+describe("a request with a key may create a key", () => {
   test.each<[string, Parameters<typeof resolvedKeyWith>[0], Parameters<typeof resolvedKeyWith>[0]]>(
     [
-      ["like itself", { scope: scope("web") }, { scope: scope("web") }],
-      ["of a narrower scope", { scope: scope("web") }, { scope: scope("web", "pay") }],
-      ["of any scope where it has none", {}, {}],
-      ["that ends when it does", { ttl: 60 }, { ttl: 60 }],
+      ["with the same scope", { scope: scope("web") }, { scope: scope("web") }],
+      ["with a narrower scope", { scope: scope("web") }, { scope: scope("web", "pay") }],
+      ["without a scope if its own key has none", {}, {}],
+      ["that expires at the same time", { ttl: 60 }, { ttl: 60 }],
       [
-        "that ends before it does when it is idle",
+        "that expires no later than an idle ttl counted from the request",
         { ttl: 60 },
         { ttl: 60, ttlAfterLastActivity: true },
       ],
-      ["that ends where it does not", { ttl: 60, ttlAfterLastActivity: true }, {}],
+      [
+        "with an idle ttl if its own key does not expire",
+        { ttl: 60, ttlAfterLastActivity: true },
+        {},
+      ],
     ],
   )("%s", (_rule, made, asking) => {
     expect(attenuationProblem(terms(made), resolvedKeyWith(asking), born)).toBeUndefined();
   });
 });
 
-describe("a request with a key makes no key", () => {
+describe("a request with a key must not create a key", () => {
   test.each<
     [string, Parameters<typeof resolvedKeyWith>[0], Parameters<typeof resolvedKeyWith>[0], RegExp]
   >([
     [
-      "of a wider scope",
+      "with a wider scope",
       { scope: scope("web", "pay") },
       { scope: scope("web") },
       /^spec\.scope: must not exceed the scope/,
     ],
     ["without a scope", {}, { scope: scope("web") }, /^spec\.scope: must not exceed the scope/],
     [
-      "without an end",
+      "that does not expire",
       {},
       { ttl: 60 },
       /^spec\.ttl: .* expires at 2026-01-01T00:01:00Z; set spec\.ttl to at most 60 seconds without /,
     ],
-    ["that ends later", { ttl: 61 }, { ttl: 60 }, /^spec\.ttl: .* at most 60 seconds/],
+    ["that expires later", { ttl: 61 }, { ttl: 60 }, /^spec\.ttl: .* at most 60 seconds/],
     [
-      "whose end moves",
+      "whose expiry moves",
       { ttl: 10, ttlAfterLastActivity: true },
       { ttl: 60 },
       /without spec\.ttlAfterLastActivity/,
     ],
     [
-      "when it is not accepted itself",
+      "if its own key is not accepted",
       {},
       { disabled: true },
       /^The parent access key ".+" is Disabled; use a valid credential$/,
@@ -61,13 +65,13 @@ describe("a request with a key makes no key", () => {
     expect(attenuationProblem(terms(made), resolvedKeyWith(asking), born)).toMatch(message);
   });
 
-  test("when the key is gone", () => {
+  test("if its own key is gone", () => {
     expect(attenuationProblem(terms({}), "gone", born)).toMatch(
       /^The parent access key was deleted; use a valid credential$/,
     );
   });
 
-  test("beyond any of the keys behind it", () => {
+  test("that exceeds the scope of any ancestor", () => {
     const asking = {
       ...resolvedKeyWith(),
       parentKey: resolvedKeyWith({ scope: scope("web"), ttl: 60 }),
@@ -79,7 +83,7 @@ describe("a request with a key makes no key", () => {
     ).toBeUndefined();
   });
 
-  test("later than a configured maximum would end it anyway", () => {
+  test("except without a ttl, if the configured maximum limits both keys", () => {
     const config = {
       maximumKeyTtl: 30,
       namespace: "latchkey-system",

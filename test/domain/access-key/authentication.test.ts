@@ -16,7 +16,7 @@ const emptyScope = {
 
 interface Rest extends Omit<Partial<ResolvedKey>, "key"> {
   readonly key?: Partial<ObservedAccessKey>;
-  /** Alice unless told. */
+  /** Alice's key by default. */
   readonly owner?: { readonly user?: string };
 }
 
@@ -53,7 +53,7 @@ function scopeHashOf(view: ResolvedKey): string | undefined {
     : undefined;
 }
 
-test("a key in order lets its user in, with its own uid as an extra", () => {
+test("authenticates a valid key as its user, with the uid of the key as an extra", () => {
   expect(authenticate(viewOf(), born)).toEqual({
     kind: "authenticated",
     user: {
@@ -67,7 +67,7 @@ test("a key in order lets its user in, with its own uid as an extra", () => {
   });
 });
 
-test("another scope is another extra, so that no decision on the former one counts", () => {
+test("sets another extra for another scope, so that cached decisions do not apply", () => {
   const scopes = [
     "none",
     emptyScope,
@@ -79,12 +79,12 @@ test("another scope is another extra, so that no decision on the former one coun
   expect(new Set(hashes).size).toBe(scopes.length);
 });
 
-describe("a key lets nobody in", () => {
+describe("rejects a key", () => {
   test.each<[string, ResolvedKey, number, string]>([
     ["that is disabled", viewOf({ disabled: true }), born, "Disabled"],
-    ["at the instant of its end", viewOf({ ttl: 60 }), born + 60_000, "Expired"],
+    ["at its expiry", viewOf({ ttl: 60 }), born + 60_000, "Expired"],
     [
-      "after a maximum",
+      "at the end of the maximum lifetime",
       viewOf(
         {},
         {
@@ -99,7 +99,7 @@ describe("a key lets nobody in", () => {
       "Expired",
     ],
     [
-      "that was idle for its idle life",
+      "at the end of its idle ttl",
       viewOf(
         { ttl: 60, ttlAfterLastActivity: true },
         { key: { lastActivity: new Date(born + 5_000).toISOString() } },
@@ -117,45 +117,40 @@ describe("a key lets nobody in", () => {
       "Deleted",
     ],
     [
-      "whose requester is not certain",
+      "whose requester is unknown",
       viewOf({}, { requester: { kind: "unknown", why: "x" } }),
       born,
       "UnknownRequester",
     ],
     [
-      "that an older object holds",
+      "that an older object has",
       viewOf({}, { duplicate: { kind: "duplicate", by: "older" } }),
       born,
       "DuplicateKey",
     ],
     [
-      "that is one too many of its index",
+      "beyond the limit of one index",
       viewOf({}, { duplicate: { kind: "over-limit" } }),
       born,
       "DuplicateKey",
     ],
     ["without a subject", viewOf({}, { owner: {} }), born, "MissingSubject"],
     [
-      "in a group of Kubernetes",
+      "in a group that is reserved for Kubernetes",
       viewOf({ groups: ["system:masters"] }),
       born,
       "UnsupportedSubject",
     ],
-    ["whose scope cannot be read", viewOf({ scope: "unreadable" }), born, "InvalidScope"],
+    ["whose scope is invalid", viewOf({ scope: "unreadable" }), born, "InvalidScope"],
+    ["whose parent key is gone", viewOf({}, { parentKey: "gone" }), born, "ParentKeyInvalid"],
     [
-      "that was asked for with a key that is gone",
-      viewOf({}, { parentKey: "gone" }),
-      born,
-      "ParentKeyInvalid",
-    ],
-    [
-      "that was asked for with a key that is disabled",
+      "whose parent key is disabled",
       viewOf({}, { parentKey: viewOf({ disabled: true }) }),
       born,
       "ParentKeyInvalid",
     ],
     [
-      "that was asked for with a key that is being deleted",
+      "whose parent key is being deleted",
       viewOf(
         {},
         {
@@ -173,13 +168,13 @@ describe("a key lets nobody in", () => {
       "ParentKeyInvalid",
     ],
     [
-      "at the end of the key that it was asked for with",
+      "at the expiry of its parent key",
       viewOf({}, { parentKey: viewOf({ ttl: 60 }) }),
       born + 60_000,
       "ParentKeyInvalid",
     ],
     [
-      "at the end of the key before that",
+      "at the expiry of the parent of its parent key",
       viewOf({}, { parentKey: viewOf({}, { parentKey: viewOf({ ttl: 60 }) }) }),
       born + 60_000,
       "ParentKeyInvalid",
@@ -188,12 +183,12 @@ describe("a key lets nobody in", () => {
     expect(authenticate(view, now)).toEqual({ kind: "refused", reason });
   });
 
-  test("a millisecond later than one that was asked for with a key and still does", () => {
+  test("accepts a key one millisecond before the expiry of its parent key", () => {
     const view = viewOf({}, { parentKey: viewOf({}, { parentKey: viewOf({ ttl: 60 }) }) });
     expect(authenticate(view, born + 59_999).kind).toBe("authenticated");
   });
 
-  test("a millisecond later than one that still does", () => {
+  test("accepts a key one millisecond before its expiry", () => {
     expect(authenticate(viewOf({ ttl: 60 }), born + 59_999).kind).toBe("authenticated");
   });
 });

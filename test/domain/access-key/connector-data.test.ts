@@ -33,7 +33,7 @@ const deletes = [
 ];
 
 describe("a Secret of connector data", () => {
-  test("is tied to the oldest key that claims it", () => {
+  test("is owned by the oldest key that references it", () => {
     const claimants = [
       key("b"),
       key("c", "2025-01-01T00:00:00Z"),
@@ -50,7 +50,7 @@ describe("a Secret of connector data", () => {
     });
   });
 
-  test("stays with the key that it is tied to, whoever else claims it", () => {
+  test("keeps its owner if another key references it", () => {
     expect(planConnectorSecret(seen("b"), [key("a"), key("b")], born + 60 * minute)).toMatchObject({
       kind: "plan",
       plan: { steps: [] },
@@ -59,12 +59,12 @@ describe("a Secret of connector data", () => {
 
   test.each<[string, number, object]>([
     [
-      "waits",
+      "is kept",
       10 * minute - 1,
       { steps: [], result: { kind: "requeue-at", at: born + 10 * minute } },
     ],
-    ["goes", 10 * minute, { steps: deletes }],
-  ])("that no key claims %s ten minutes after it was made", (_what, age, plan) => {
+    ["is deleted", 10 * minute, { steps: deletes }],
+  ])("%s ten minutes after its creation if no key references it", (_what, age, plan) => {
     expect(planConnectorSecret(seen(), [], born + age)).toMatchObject({ kind: "plan", plan });
     expect(planConnectorSecret(seen("a"), [key("b")], born + age)).toMatchObject({
       kind: "confirm",
@@ -74,7 +74,7 @@ describe("a Secret of connector data", () => {
     });
   });
 
-  test("that is being deleted is left alone", () => {
+  test("is not changed while it is being deleted", () => {
     expect(
       planConnectorSecret(
         seen(undefined, { deletionTimestamp: "2026-01-01T00:00:00Z" }),
@@ -85,7 +85,7 @@ describe("a Secret of connector data", () => {
   });
 });
 
-test("a claim is taken off at the version that was seen", () => {
+test("removes a reference at the observed resourceVersion", () => {
   expect(removeConnectorDataRef(key("a"))).toMatchObject({
     do: "patch",
     ref: { name: "key-a" },
@@ -95,10 +95,10 @@ test("a claim is taken off at the version that was seen", () => {
   });
 });
 
-describe("a claim", () => {
+describe("a reference", () => {
   const claim = { secret: name, mark: "a".repeat(64) };
 
-  test("is read as it was written", () => {
+  test("is parsed from its annotation value", () => {
     expect(connectorDataRef({ [annotations.connectorData]: connectorDataRefText(claim) })).toEqual(
       claim,
     );
@@ -111,7 +111,7 @@ describe("a claim", () => {
     `other/${claim.mark}`,
     `${name}/${claim.mark}x`,
     `latchkey-signing-keys/${claim.mark}`,
-  ])("is no other text: %j", (text) => {
+  ])("is undefined for an invalid value: %j", (text) => {
     expect(connectorDataRef({ [annotations.connectorData]: text })).toBeUndefined();
   });
 });

@@ -39,61 +39,65 @@ function claim(
 const uids = (claims: readonly KeyCandidate[]): readonly string[] =>
   claims.map(({ metadata }) => metadata.uid);
 
-describe("of the objects of one index", () => {
+describe("rankedCandidates", () => {
   test.each<[string, readonly KeyCandidate[], readonly string[]]>([
-    ["the older comes first", [claim("a", { second: 2 }), claim("b", { second: 1 })], ["b", "a"]],
-    ["of two as old the one with the lower uid does", [claim("b"), claim("a")], ["a", "b"]],
     [
-      "a bound digest comes before one that is not, whatever its age",
+      "puts the older object first",
+      [claim("a", { second: 2 }), claim("b", { second: 1 })],
+      ["b", "a"],
+    ],
+    ["puts the lower uid first if the ages are equal", [claim("b"), claim("a")], ["a", "b"]],
+    [
+      "puts a bound digest before an unbound one, regardless of age",
       [claim("a"), claim("b", { second: 2, keyDigest: bound })],
       ["b", "a"],
     ],
     [
-      "the older of two bound ones comes first",
+      "puts the older of two bound digests first",
       [claim("a", { second: 2, keyDigest: bound }), claim("b", { keyDigest: bound })],
       ["b", "a"],
     ],
     [
-      "four of a requester count, the oldest",
+      "keeps the four oldest objects of a requester",
       [5, 4, 3, 2, 1].map((second) => claim(`${second}`, { second, requester: "eve" })),
       ["1", "2", "3", "4"],
     ],
     [
-      "the fifth of a requester does not count, bound or not",
+      "drops the fifth object of a requester, bound or not",
       [1, 2, 3, 4, 5].map((second) =>
         claim(`${second}`, { second, requester: "eve", keyDigest: second === 5 ? bound : plain }),
       ),
       ["1", "2", "3", "4"],
     ],
-    ["there may be none", [], []],
+    ["is empty without objects", [], []],
   ])("%s", (_rule, claims, order) => {
     expect(uids(rankedCandidates(claims))).toEqual(order);
   });
 });
 
-describe("two objects have one key", () => {
+describe("isSameKey", () => {
   test.each<[string, KeyCandidate, KeyCandidate, boolean]>([
-    ["with one digest", claim("a"), claim("b", { user: "bob" }), true],
+    ["is true for equal digests", claim("a"), claim("b", { user: "bob" }), true],
     [
-      "not with two digests",
+      "is false for different digests",
       claim("a"),
       claim("b", { keyDigest: plain.replace(/0$/, "1") }),
       false,
     ],
     [
-      "with one bound digest for one user",
+      "is true for a bound digest of the same user",
       claim("a", { keyDigest: bound }),
       claim("b", { keyDigest: bound }),
       true,
     ],
     [
-      "not with a bound digest that was copied for another user",
+      "is false for a bound digest that was copied to another user",
       claim("a", { keyDigest: bound }),
       claim("b", { keyDigest: bound, user: "eve" }),
       false,
     ],
     [
-      "not that anybody knew, when one digest is bound",
+      "is false for a bound and an unbound digest",
       claim("a"),
       claim("b", { keyDigest: bound }),
       false,
@@ -103,38 +107,38 @@ describe("two objects have one key", () => {
   });
 });
 
-describe("an object", () => {
+describe("duplicateOf", () => {
   const older = claim("a", { requester: "eve" });
 
   test.each<[string, KeyCandidate, readonly KeyCandidate[], ReturnType<typeof duplicateOf>]>([
-    ["alone holds its key", older, [older], undefined],
-    ["holds its key against a younger one", older, [claim("b", { second: 1 })], undefined],
+    ["is undefined for the only object of an index", older, [older], undefined],
+    ["is undefined for the older object", older, [claim("b", { second: 1 })], undefined],
     [
-      "holds its key against an older copy for another user",
+      "is undefined for a bound digest with an older copy for another user",
       claim("b", { second: 1, keyDigest: bound }),
       [claim("a", { keyDigest: bound, user: "eve" })],
       undefined,
     ],
     [
-      "learns the name of an older one of its requester",
+      "names the older object of the same requester",
       claim("b", { second: 1, requester: "eve" }),
       [older],
       { kind: "duplicate", by: "n-a" },
     ],
     [
-      "learns no name of another requester's",
+      "does not name the older object of another requester",
       claim("b", { second: 1 }),
       [older],
       { kind: "duplicate" },
     ],
     [
-      "is the fifth of its requester",
+      "reports the fifth object of a requester",
       claim("e", { second: 1, requester: "eve" }),
       ["a", "b", "c", "d"].map((uid) => claim(uid, { requester: "eve", keyDigest: bound })),
       { kind: "over-limit" },
     ],
     [
-      "is not kept out by the fifth of another",
+      "ignores the fifth object of another requester",
       claim("f", { second: 2 }),
       [
         ...["a", "b", "c", "d"].map((uid) => claim(uid, { requester: "eve", keyDigest: bound })),
@@ -147,30 +151,34 @@ describe("an object", () => {
   });
 });
 
-describe("a write that puts a key into an object", () => {
+describe("candidateOutcome", () => {
   const own = claim("own", { second: 5 });
   const isSame = (other: KeyCandidate): boolean => isSameKey(own, other);
   const [older, younger] = [claim("a"), claim("z", { second: 6 })];
 
   test.each<[string, readonly KeyCandidate[], ReturnType<typeof candidateOutcome>]>([
-    ["takes nothing from anybody", [claim("b", { keyDigest: bound })], { kind: "free" }],
     [
-      "finds the older object that holds the key",
+      "is free if no other object has the key",
+      [claim("b", { keyDigest: bound })],
+      { kind: "free" },
+    ],
+    [
+      "returns the older object that owns the key",
       [younger, older],
       { kind: "duplicate", by: older },
     ],
-    ["would take the key from a younger object", [younger], { kind: "newer-duplicate" }],
+    ["reports a newer object that would lose the key", [younger], { kind: "newer-duplicate" }],
     [
-      "is one too many",
+      "reports a requester over the limit",
       ["a", "b", "c", "d"].map((uid) => claim(uid, { requester: "requester of own" })),
       { kind: "over-limit" },
     ],
-    ["does not count itself", [own], { kind: "free" }],
+    ["ignores the object itself", [own], { kind: "free" }],
   ])("%s", (_rule, sameIndex, outcome) => {
     expect(candidateOutcome(own, sameIndex, isSame)).toEqual(outcome);
   });
 
-  test("takes nothing from a younger digest that is not bound: that one is known to come after it", () => {
+  test("is free if the newer digest is unbound, which has lower precedence", () => {
     const plainKeyOfBoth = (): boolean => true;
     expect(candidateOutcome(claim("own", { keyDigest: bound }), [younger], plainKeyOfBoth)).toEqual(
       {
@@ -191,7 +199,7 @@ const claims = fc.uniqueArray(
   { selector: ({ uid }) => uid, minLength: 1, maxLength: 12 },
 );
 
-test("every key of an index has exactly one holder, whoever asks, and no requester has more than four contenders", () => {
+test("assigns every key of an index exactly one owner and counts at most four objects of each requester", () => {
   fc.assert(
     fc.property(claims, (given) => {
       const all = given.map(({ uid, ...rest }) => claim(uid, rest));

@@ -45,7 +45,7 @@ describe("the authorizer has no opinion", () => {
   test.each<[string, ScopeLimit]>([
     ["without a scope", "none"],
     ["within the scope", projects("web")],
-  ])("%s: RBAC decides", (_rule, scope) => {
+  ])("%s", (_rule, scope) => {
     expect(authorizeWithKey(viewOf({ scope }), keyed, born)).toEqual({ kind: "no-opinion" });
   });
 });
@@ -53,32 +53,28 @@ describe("the authorizer has no opinion", () => {
 describe("the authorizer denies", () => {
   test.each<[string, ResolvedKey | undefined, RegExp]>([
     [
-      "what is beyond the scope",
+      "a request outside the scope",
       viewOf({ scope: projects("pay") }),
       /the scope of this credential does not allow get secrets a in namespace web-1/,
     ],
     [
-      "what is beyond the scope of the key that it was asked for with",
+      "a request outside the scope of the parent key",
       viewOf({ scope: projects("web"), parentKey: viewOf({ scope: projects("pay") }) }),
       /the scope of this credential does not allow/,
     ],
     [
-      "what is beyond that of the key before",
+      "a request outside the scope of the parent of the parent key",
       viewOf({ parentKey: viewOf({ parentKey: viewOf({ scope: projects("pay") }) }) }),
       /the scope of this credential does not allow/,
     ],
     [
-      "everything when the key that it was asked for with is disabled",
+      "every request if the parent key is disabled",
       viewOf({ parentKey: viewOf({ disabled: true }) }),
       /ParentKeyInvalid/,
     ],
-    ["everything to a key that is gone", undefined, /was deleted/],
-    [
-      "everything to a key that is disabled by now",
-      viewOf({ disabled: true }),
-      /not valid \(Disabled\)/,
-    ],
-    ["everything to a scope that cannot be read", viewOf({ scope: "unreadable" }), /InvalidScope/],
+    ["every request if the key is deleted", undefined, /was deleted/],
+    ["every request if the key is disabled", viewOf({ disabled: true }), /not valid \(Disabled\)/],
+    ["every request if the scope is invalid", viewOf({ scope: "unreadable" }), /InvalidScope/],
   ])("%s", (_rule, view, reason) => {
     expect(authorizeWithKey(view, keyed, born)).toEqual({
       kind: "denied",

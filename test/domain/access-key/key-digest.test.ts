@@ -17,7 +17,7 @@ test("both forms of a digest begin with the index", () => {
   expect(boundPartOf(`${index}.${bound}`)).toBe(bound);
 });
 
-describe("a digest is bound to", () => {
+describe("boundSubjectOf", () => {
   test.each([
     [{ user: "alice" }, "user:alice"],
     [{ team: "web" }, "team:web"],

@@ -10,41 +10,41 @@ function termsOf(spec: Partial<OwnedAccessKeyTerms>): OwnedAccessKeyTerms {
   return { disabled: false, ttlAfterLastActivity: false, groups: [], scope: "none", ...spec };
 }
 
-describe("a key acts as", () => {
+describe("the identity of a key is", () => {
   test.each<[string, Partial<OwnedAccessKeyTerms>, typeof none, string, readonly string[]]>([
     ["its user", { user: "alice" }, none, "alice", []],
-    ["its user, as the authenticator writes users", { user: "alice" }, prefixed, "sso:alice", []],
+    ["its user with the configured prefix", { user: "alice" }, prefixed, "sso:alice", []],
     [
-      "its user, in its groups",
+      "its user in its groups",
       { user: "alice", groups: ["devs", "ops"] },
       prefixed,
       "sso:alice",
       ["devs", "ops"],
     ],
     [
-      "its team, in the team's group",
+      "its team as a user in the group of the team",
       { team: "web" },
       none,
       "management.service:team:web",
       ["web"],
     ],
     [
-      "its team, in the group as the authenticator writes teams",
+      "its team in the group with the configured prefix",
       { team: "web" },
       prefixed,
       "management.service:team:web",
       ["teams:web"],
     ],
     [
-      "its team, in its other groups, each once",
+      "its team in its other groups, each once",
       { team: "web", groups: ["ops", "web"] },
       none,
       "management.service:team:web",
       ["ops", "web"],
     ],
-    ["its subject, verbatim", { subject: "robot:7" }, prefixed, "robot:7", []],
+    ["its subject without a prefix", { subject: "robot:7" }, prefixed, "robot:7", []],
     [
-      "a user who is called system:admin by an authenticator that has a prefix for that",
+      "the user system:admin with the configured prefix",
       { user: "system:admin" },
       prefixed,
       "sso:system:admin",
@@ -55,8 +55,8 @@ describe("a key acts as", () => {
   });
 });
 
-describe("a key acts as nobody", () => {
-  test("when none of user, team and subject is set, whatever its groups", () => {
+describe("a key has no identity", () => {
+  test("if none of user, team and subject is set, with or without groups", () => {
     expect(identityOf(termsOf({ groups: ["devs"] }), none)).toMatchObject({
       kind: "nobody",
       reason: "MissingSubject",
@@ -68,7 +68,7 @@ describe("a key acts as nobody", () => {
     ["subject", { subject: "system:serviceaccount:kube-system:default" }],
     ["team", { team: "system:masters" }],
     ["group", { user: "alice", groups: ["devs", "system:masters"] }],
-  ])("when its %s belongs to Kubernetes", (_field, spec) => {
+  ])("if its %s is reserved for Kubernetes", (_field, spec) => {
     const identity = identityOf(termsOf(spec), none);
     expect(identity).toMatchObject({ kind: "nobody", reason: "UnsupportedSubject" });
     expect(identity.kind === "nobody" && identity.message).toMatch(
@@ -76,7 +76,7 @@ describe("a key acts as nobody", () => {
     );
   });
 
-  test("whatever is asked for, no identity has a name of Kubernetes'", () => {
+  test("no identity has a name that is reserved for Kubernetes", () => {
     const name = fc.constantFrom("", "a", "system:masters", "system:x", "systemic");
     const spec = fc.record(
       { user: name, team: name, subject: name, groups: fc.array(name) },

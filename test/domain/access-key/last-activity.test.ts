@@ -16,35 +16,45 @@ const lasting = (lastActivity?: string): Used => ({
 });
 const at = Date.parse("2026-01-01T00:00:00Z");
 
-describe("a recorded use stands for", () => {
+describe("the interval between writes is", () => {
   test.each<[string, Used, number]>([
-    ["a second where the idle life is short", idle(5), 1_000],
-    ["a twentieth of the idle life", idle(3600), 180_000],
-    ["ten minutes where it is long", idle(86_400), 600_000],
-    ["ten minutes where no life hangs on it", lasting(), 600_000],
-    ["ten minutes where there is no life to end", idle(0), 600_000],
+    ["at least a second", idle(5), 1_000],
+    ["a twentieth of the idle ttl", idle(3600), 180_000],
+    ["at most ten minutes", idle(86_400), 600_000],
+    ["ten minutes if the ttl does not depend on it", lasting(), 600_000],
+    ["ten minutes if the key does not expire", idle(0), 600_000],
   ])("%s", (_rule, key, ms) => {
     expect(activityInterval(key)).toBe(ms);
   });
 });
 
-describe("a use is written", () => {
+describe("a use is", () => {
   test.each<[string, Used, number, string | undefined]>([
-    ["at once when it is the first", lasting(), at + 1, "2026-01-01T00:00:00Z"],
+    ["written if none is recorded", lasting(), at + 1, "2026-01-01T00:00:00Z"],
     [
-      "when the last one is old",
+      "written if the recorded one is older than the interval",
       lasting("2026-01-01T00:00:00Z"),
       at + 600_000,
       "2026-01-01T00:10:00Z",
     ],
-    ["not when the last one is young", lasting("2026-01-01T00:00:00Z"), at + 599_999, undefined],
-    ["never earlier than what stands", lasting("2026-01-01T00:00:00Z"), at - 3_600_000, undefined],
-    ["when what stands cannot be read", lasting("yesterday"), at, "2026-01-01T00:00:00Z"],
+    [
+      "not written if the recorded one is newer than the interval",
+      lasting("2026-01-01T00:00:00Z"),
+      at + 599_999,
+      undefined,
+    ],
+    [
+      "not written if it is earlier than the recorded one",
+      lasting("2026-01-01T00:00:00Z"),
+      at - 3_600_000,
+      undefined,
+    ],
+    ["written if the recorded one is invalid", lasting("yesterday"), at, "2026-01-01T00:00:00Z"],
   ])("%s", (_rule, key, usedAt, expected) => {
     expect(dueActivity(key, usedAt)).toBe(expected);
   });
 
-  test("so often that a key in use never ends, and its time never goes back", () => {
+  test("written often enough that a key in use does not expire, and never decreases", () => {
     const uses = fc.array(fc.integer({ min: 1, max: 5_000 }), { maxLength: 100 });
     fc.assert(
       fc.property(fc.integer({ min: 10, max: 100_000 }), uses, (ttl, gaps) => {

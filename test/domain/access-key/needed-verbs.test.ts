@@ -20,7 +20,7 @@ function needed(object: Object, oldObject?: Object): readonly string[] {
   );
 }
 
-describe("a change of a SharedSecret needs", () => {
+describe("a change of a SharedSecret requires", () => {
   const deleting = ["delete sharedsecrets db in web-1"];
   const held = secret({ finalizers: [name("cleanup"), "x"] });
 
@@ -32,14 +32,24 @@ describe("a change of a SharedSecret needs", () => {
       [],
     ],
     [
-      "nothing for texts and labels",
+      "nothing for display names and labels",
       secret({ labels: { a: "b" } }, { displayName: "b" }),
       secret(),
       [],
     ],
     ["delete for access", secret({}, { access: [{ name: "a" }] }), secret(), deleting],
-    ["delete for less access", secret(), secret({}, { access: [{ name: "a" }] }), deleting],
-    ["nothing for an empty list in the place of none", secret({}, { access: [] }), secret(), []],
+    [
+      "delete for a removed access rule",
+      secret(),
+      secret({}, { access: [{ name: "a" }] }),
+      deleting,
+    ],
+    [
+      "nothing for an empty list of access rules instead of none",
+      secret({}, { access: [] }),
+      secret(),
+      [],
+    ],
     [
       "delete for the owner",
       secret({}, { owner: { user: "eve" } }),
@@ -55,7 +65,7 @@ describe("a change of a SharedSecret needs", () => {
     ["delete for Latchkey's finalizer", secret({ finalizers: ["x"] }), held, deleting],
     ["nothing for another finalizer", secret({ finalizers: [name("cleanup")] }), held, []],
     [
-      "delete for another name of the copies, and share for each project",
+      "delete for another target name, and share for each project",
       offering("web, pay", { [name("sync-secret-name")]: "other" }),
       offering("web, pay"),
       [...deleting, "share projects web", "share projects pay"],
@@ -67,28 +77,28 @@ describe("a change of a SharedSecret needs", () => {
       [...deleting, "share projects web"],
     ],
     [
-      "delete and share for a project more",
+      "delete and share for an added project",
       offering("web,pay"),
       offering("web"),
       [...deleting, "share projects pay"],
     ],
-    ["delete for a project less", offering("web"), offering("web,pay"), deleting],
+    ["delete for a removed project", offering("web"), offering("web,pay"), deleting],
     [
-      "nothing for refresh-now and a pause",
+      "nothing for refresh-now and disable-sync",
       offering("web", { [name("refresh-now")]: "1", [name("disable-sync")]: "true" }),
       offering("web"),
       [],
     ],
     [
-      "share for the projects of a new one",
+      "share for the projects of a new SharedSecret",
       offering("web,,pay, web"),
       undefined,
       ["share projects web", "share projects pay"],
     ],
-    ["nothing for a list that the policy refuses", offering("web\npay"), undefined, []],
+    ["nothing for a list that the policy rejects", offering("web\npay"), undefined, []],
     ["share for all projects for a glob", offering("web-*, *"), undefined, ["share projects"]],
     [
-      "nothing for a new one that offers itself to nobody",
+      "nothing for a new SharedSecret without projects",
       secret({}, { access: [{ name: "a" }] }),
       undefined,
       [],
@@ -98,19 +108,19 @@ describe("a change of a SharedSecret needs", () => {
   });
 });
 
-describe("a change of a Namespace needs", () => {
+describe("a change of a Namespace requires", () => {
   const web = { [name("project")]: "web" };
 
   test.each<[string, Object, Object | undefined, readonly string[]]>([
     ["nothing without Latchkey's labels", namespace({ a: "b" }), namespace({}), []],
-    ["assign for a new one in a project", namespace(web), undefined, ["assign projects web"]],
+    ["assign for a new namespace in a project", namespace(web), undefined, ["assign projects web"]],
     [
-      "assign for another project, on that one",
+      "assign on the new project for another project",
       namespace({ [name("project")]: "pay" }),
       namespace(web),
       ["assign projects pay"],
     ],
-    ["nothing to leave a project", namespace({}), namespace(web), []],
+    ["nothing for a removed project", namespace({}), namespace(web), []],
     [
       "assign for a space",
       namespace({ ...web, [name("space")]: "s" }),
@@ -118,25 +128,25 @@ describe("a change of a Namespace needs", () => {
       ["assign projects web"],
     ],
     [
-      "assign for a virtual cluster less",
+      "assign for a removed virtual cluster",
       namespace(web),
       namespace({ ...web, [name("virtual-cluster")]: "v" }),
       ["assign projects web"],
     ],
     [
-      "assign on the project that it leaves with its space",
+      "assign on the former project for a removed space",
       namespace({}),
       namespace({ ...web, [name("space")]: "s" }),
       ["assign projects web"],
     ],
     [
-      "assign on both for another project and another space at once",
+      "assign on both projects for another project and space",
       namespace({ [name("project")]: "pay", [name("space")]: "s" }),
       namespace(web),
       ["assign projects pay", "assign projects web"],
     ],
     [
-      "assign on all projects for a space in none",
+      "assign on all projects for a space without a project",
       namespace({ [name("space")]: "s" }),
       undefined,
       ["assign projects"],
@@ -146,7 +156,7 @@ describe("a change of a Namespace needs", () => {
   });
 });
 
-test("a change of an access key needs nothing here: policies refuse it with a key", () => {
+test("requires no verb for an OwnedAccessKey, whose changes with a key are rejected by policies", () => {
   expect(
     needed({ kind: "OwnedAccessKey", metadata: { name: "k" }, spec: { user: "alice" } }),
   ).toEqual([]);

@@ -21,7 +21,7 @@ const recorded = observedMetadata({
 interface Changes extends Partial<Omit<ObservedOwnedAccessKey, "key" | "config">> {
   readonly key?: Partial<ObservedAccessKey>;
   readonly spec?: Partial<ObservedAccessKey["spec"]>;
-  /** Whose the key is; alice's if not said. */
+  /** The owner of the key; alice by default. */
   readonly owner?: { readonly user?: string; readonly team?: string; readonly subject?: string };
   readonly config?: Partial<ObservedOwnedAccessKey["config"]>;
 }
@@ -63,7 +63,7 @@ function viewOf({
   };
 }
 
-/** The view after the plan's writes of annotations and status were carried out. */
+/** The key after the annotation and status writes of the plan. */
 function after(view: ObservedOwnedAccessKey, plan: Plan): ObservedOwnedAccessKey {
   const status = applyStatus(view.key.status, plan);
   return {
@@ -77,7 +77,7 @@ function after(view: ObservedOwnedAccessKey, plan: Plan): ObservedOwnedAccessKey
   };
 }
 
-/** The view after its pass, and after the one that follows an end. */
+/** The key after its reconcile, and after the next one if it expired. */
 function settledAt(view: ObservedOwnedAccessKey, now: number): ObservedOwnedAccessKey {
   const first = after(view, planOwnedAccessKey(view, now));
   return after(first, planOwnedAccessKey(first, now));
@@ -109,87 +109,87 @@ const unknown = { kind: "unknown", why: "nobody knows" } as const;
 
 describe("the conditions of a key", () => {
   test.each<[string, Changes, number, Record<string, string>]>([
-    ["say Active while it works", {}, born, active],
-    ["say Active for a team's key", { owner: { team: "t" } }, born, active],
-    ["say Active for a generic subject", { owner: { subject: "s" } }, born, active],
-    ["say Active up to its end", { spec: { ttl: 5 } }, born + 4_999, active],
-    ["say Expired from the instant of its end", { spec: { ttl: 5 } }, born + 5_000, ended],
+    ["report Active for a valid key", {}, born, active],
+    ["report Active for the key of a team", { owner: { team: "t" } }, born, active],
+    ["report Active for a generic subject", { owner: { subject: "s" } }, born, active],
+    ["report Active until the expiry", { spec: { ttl: 5 } }, born + 4_999, active],
+    ["report Expired at the expiry", { spec: { ttl: 5 } }, born + 5_000, ended],
     [
-      "say Expiring in the last tenth",
+      "report Expiring in the last tenth of the lifetime",
       { spec: { ttl: 10 * day } },
       born + 9 * day * 1000,
       { ...active, Expiring: "True/Expiring" },
     ],
     [
-      "say Disabled and are ready",
+      "report Disabled and Ready",
       { spec: { disabled: true } },
       born,
       { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" },
     ],
     [
-      "say UnknownRequester",
+      "report UnknownRequester",
       { requester: unknown },
       born,
       { ...lasting, ...failed("UnknownRequester") },
     ],
     [
-      "say MissingKey",
+      "report MissingKey",
       { key: { keyDigest: undefined } },
       born,
       { ...lasting, ...failed("MissingKey") },
     ],
-    ["say MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
+    ["report MissingSubject", { owner: {} }, born, { ...lasting, ...failed("MissingSubject") }],
     [
-      "say ParentKeyInvalid",
+      "report ParentKeyInvalid",
       { parentKey: "gone" },
       born,
       { ...lasting, ...failed("ParentKeyInvalid") },
     ],
     [
-      "say InvalidScope for a role that is not there, and stay Active",
+      "report InvalidScope for an unknown role and stay Active",
       { unknownRoles: ["viewer"] },
       born,
       { ...active, Ready: "False/InvalidScope", Stalled: "True/InvalidScope" },
     ],
     [
-      "put Disabled before a role that is not there",
+      "prefer Disabled to an unknown role",
       { unknownRoles: ["viewer"], spec: { disabled: true } },
       born,
       { ...lasting, Ready: "True/Disabled", Active: "False/Disabled" },
     ],
     [
-      "put a failure before a role that is not there",
+      "prefer a failure to an unknown role",
       { unknownRoles: ["viewer"], parentKey: "gone" },
       born,
       { ...lasting, ...failed("ParentKeyInvalid") },
     ],
-    ["say DuplicateKey", { duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
+    ["report DuplicateKey", { duplicate: held }, born, { ...lasting, ...failed("DuplicateKey") }],
     [
-      "put Expired before all else",
+      "prefer Expired to everything else",
       { spec: { ttl: 5, disabled: true }, requester: unknown, duplicate: held },
       born + 5_000,
       ended,
     ],
     [
-      "put UnknownRequester before a missing key",
+      "prefer UnknownRequester to a missing key",
       { requester: unknown, key: { keyDigest: undefined } },
       born,
       { ...lasting, ...failed("UnknownRequester") },
     ],
     [
-      "say ApplyFailed while it cannot be applied, and stay Active",
+      "report ApplyFailed while the key cannot be applied, and stay Active",
       { failure },
       born,
       { ...active, Ready: "False/ApplyFailed", Reconciling: "True/ApplyFailed" },
     ],
     [
-      "put what its user has to mend before what cannot be applied",
+      "prefer a problem of the spec to a failure to apply",
       { failure, duplicate: held },
       born,
       { ...lasting, ...failed("DuplicateKey") },
     ],
     [
-      "put a failure before Disabled",
+      "prefer a failure to Disabled",
       { spec: { disabled: true }, duplicate: held },
       born,
       { ...lasting, ...failed("DuplicateKey") },
@@ -200,12 +200,12 @@ describe("the conditions of a key", () => {
 
   test.each<[string, Changes, string]>([
     [
-      "names the older object, not the key",
+      "names the older object and not the key",
       { duplicate: held },
       `The older OwnedAccessKey "two" has the same key. Set another spec.key.`,
     ],
     [
-      "names no object of another requester",
+      "does not name the object of another requester",
       { duplicate: { kind: "duplicate" } },
       "An older OwnedAccessKey of another requester has the same key. Set another spec.key.",
     ],
@@ -215,21 +215,21 @@ describe("the conditions of a key", () => {
       `Requester "alice" has 4 older OwnedAccessKeys whose digests begin with the same 16 digits, which is the limit. Delete one of them, or set another spec.key.`,
     ],
     [
-      "names the roles that are not there, and the label",
+      "names the unknown roles and the label",
       { unknownRoles: ["viewer", "x"] },
       'spec.scope.roles: roles that do not exist allow nothing: "viewer", "x". Set the label management.service/scope-role of a ClusterRole to the name of the role, or name another role.',
     ],
     [
-      "says what became of the key that it was asked for with",
+      "contains the state of the parent key",
       { parentKey: viewOf({ spec: { disabled: true } }) },
       'The parent access key "one" is Disabled, so this key is rejected too. Create the key again with a valid credential.',
     ],
     [
-      "tells the end",
+      "contains the expiry",
       { spec: { ttl: 60 } },
       "The key is accepted. It expires at 2026-01-01T00:01:00Z.",
     ],
-    ["says that there is none", {}, "The key is accepted. It does not expire."],
+    ["says that the key does not expire", {}, "The key is accepted. It does not expire."],
     [
       "says that the maximum applies",
       { spec: { ttl: 60 }, config: { maximumKeyTtl: 30 } },
@@ -245,10 +245,10 @@ describe("the conditions of a key", () => {
   });
 });
 
-describe("what is told while a key cannot be applied", () => {
+describe("the report of a key that cannot be applied", () => {
   const held = viewOf({ failure });
 
-  test("is its status and the Event of it, once", () => {
+  test("contains its status and one Event, and is written once", () => {
     const plan = planKeyReport(held, born);
     expect(plan.steps.map((step) => step.map((write) => write.do))).toEqual([
       ["record-event"],
@@ -258,7 +258,7 @@ describe("what is told while a key cannot be applied", () => {
     expect(planKeyReport(after(held, plan), born + 60_000).steps).toEqual([]);
   });
 
-  test("is told of a key that has no finalizer yet, too, which stays without", () => {
+  test("includes a key without a finalizer and adds none", () => {
     const unheld = viewOf({ failure, key: { metadata: observedMetadata({ finalizers: [] }) } });
     expect(statusPatch(planKeyReport(unheld, born))).toMatchObject({ keyID: "uid-one" });
     expect(
@@ -268,7 +268,7 @@ describe("what is told while a key cannot be applied", () => {
     ).toHaveLength(1);
   });
 
-  test("says Expired of a key that is over", () => {
+  test("contains Expired for an expired key", () => {
     const { conditions } = after(
       viewOf({ failure, spec: { ttl: 5 } }),
       planKeyReport(viewOf({ failure, spec: { ttl: 5 } }), born + 5_000),
@@ -281,7 +281,7 @@ describe("what is told while a key cannot be applied", () => {
 });
 
 describe("the status of a key", () => {
-  test("holds generation, end and id, and leaves lastActivity alone", () => {
+  test("contains the generation, the expiry and the uid, and keeps lastActivity", () => {
     const lastActivity = "2026-01-01T00:00:02Z";
     const view = viewOf({
       spec: { ttl: 5, ttlAfterLastActivity: true },
@@ -297,19 +297,19 @@ describe("the status of a key", () => {
     expect(statusPatch(planOwnedAccessKey(view, born))).not.toHaveProperty("lastActivity");
   });
 
-  test("does not count from the last use unless the spec asks for it", () => {
+  test("ignores the last use unless ttlAfterLastActivity is set", () => {
     const view = viewOf({ spec: { ttl: 5 }, key: { lastActivity: "2026-01-01T00:00:02Z" } });
     expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({
       expiresAt: "2026-01-01T00:00:05Z",
     });
   });
 
-  test("loses its end when the ttl goes", () => {
+  test("removes expiresAt when the ttl is removed", () => {
     const view = viewOf({ key: { status: { expiresAt: "2026-01-01T00:00:05Z" } } });
     expect(statusPatch(planOwnedAccessKey(view, born))).toMatchObject({ expiresAt: null });
   });
 
-  test("is written once and never holds the digest", () => {
+  test("is written once and never contains the digest", () => {
     fc.assert(
       fc.property(views(), fc.integer({ min: 0, max: 20 * day * 1000 }), (view, age) => {
         const first = planOwnedAccessKey(view, born + age);
@@ -325,7 +325,7 @@ describe("the status of a key", () => {
     );
   });
 
-  test("says Expired from the instant of the end on, and the pass before wakes at that very instant", () => {
+  test("contains Expired from the expiry on, and the reconcile before requeues at that instant", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 2 ** 31 - 1 }),
@@ -367,7 +367,7 @@ function views(): fc.Arbitrary<ObservedOwnedAccessKey> {
     );
 }
 
-describe("the records of a key", () => {
+describe("the annotations of a key", () => {
   const at = (instant: string) => Date.parse(instant);
   const withAnnotations = (given: Readonly<Record<string, string>>, changes: Changes = {}) =>
     viewOf({
@@ -385,39 +385,39 @@ describe("the records of a key", () => {
   const taken = { granted: true, named: true, namedByOthers: true };
 
   test.each<[string, ObservedOwnedAccessKey, number, Readonly<Record<string, string>>]>([
-    ["say when its lifetime began", withAnnotations({}), born, { [createdAt]: start }],
+    ["record the start of its lifetime", withAnnotations({}), born, { [createdAt]: start }],
     [
-      "keep an earlier beginning",
+      "keep an earlier start",
       withAnnotations({ [createdAt]: earlier }),
       born,
       { [createdAt]: earlier },
     ],
     [
-      "correct a beginning after the creation, which a later restore would believe",
+      "correct a start after the creation, which a later restore would use",
       withAnnotations({ [createdAt]: "2099-01-01T00:00:00Z" }),
       born,
       { [createdAt]: start },
     ],
     [
-      "correct a beginning that is none",
+      "correct an invalid start",
       withAnnotations({ [createdAt]: "soon" }),
       born,
       { [createdAt]: start },
     ],
     [
-      "say when it has ended",
+      "record the expiry",
       viewOf({ spec: { ttl: 5 } }),
       born + 5_000,
       { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" },
     ],
     [
-      "say nothing of an end that is to come",
+      "record no expiry in the future",
       viewOf({ spec: { ttl: 5 } }),
       born + 4_999,
       { [createdAt]: start },
     ],
     [
-      "forget an end when the ttl grows",
+      "remove an expiry when the ttl is extended",
       withAnnotations(
         { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:05Z" },
         { spec: { ttl: 600 } },
@@ -426,13 +426,13 @@ describe("the records of a key", () => {
       { [createdAt]: start },
     ],
     [
-      "forget an end that is to come",
+      "remove an expiry in the future",
       withAnnotations({ [createdAt]: start, [expiredAt]: "2099-01-01T00:00:00Z" }),
       born,
       { [createdAt]: start },
     ],
     [
-      "keep an end before the creation when the ttl grows",
+      "keep an expiry before the creation when the ttl is extended",
       withAnnotations(
         { [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" },
         { spec: { ttl: 1e6 } },
@@ -441,7 +441,7 @@ describe("the records of a key", () => {
       { [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" },
     ],
     [
-      "say when it has ended, to the second",
+      "record the expiry in whole seconds",
       viewOf({
         spec: { ttl: 5, ttlAfterLastActivity: true },
         key: {
@@ -453,13 +453,13 @@ describe("the records of a key", () => {
       { [createdAt]: start, [expiredAt]: "2026-01-01T00:00:06Z" },
     ],
     [
-      "keep a former requester whose grant stands",
+      "keep a former requester that is still granted the key",
       withAnnotations({ [createdAt]: start, [former]: "bob" }, { grant: taken }),
       born,
       { [createdAt]: start, [former]: "bob" },
     ],
     [
-      "forget a former requester whose grant is gone",
+      "remove a former requester whose grant is deleted",
       withAnnotations({ [createdAt]: start, [former]: "bob" }),
       born,
       { [createdAt]: start },
@@ -490,17 +490,17 @@ describe("the records of a key", () => {
 
   test.each<[string, ObservedOwnedAccessKey, string | undefined]>([
     [
-      "counts from the earlier beginning",
+      "counts from the earlier start",
       withAnnotations({ [createdAt]: earlier }, { spec: { ttl: 5400 } }),
       "2026-01-01T00:30:00Z",
     ],
     [
-      "counts from its creation where the recorded beginning is later",
+      "counts from the creation if the recorded start is later",
       withAnnotations({ [createdAt]: "2026-01-01T00:00:01Z" }, { spec: { ttl: 60 } }),
       "2026-01-01T00:01:00Z",
     ],
     [
-      "counts from the earlier beginning where the last use ended with the restore",
+      "counts from the earlier start if the last use was lost in the restore",
       withAnnotations(
         { [createdAt]: earlier },
         { spec: { ttl: 5400, ttlAfterLastActivity: true } },
@@ -508,22 +508,22 @@ describe("the records of a key", () => {
       "2026-01-01T00:30:00Z",
     ],
     [
-      "ended when it is recorded to have, without a ttl too",
+      "keeps the recorded expiry without a ttl",
       withAnnotations({ [createdAt]: earlier, [expiredAt]: "2025-12-31T23:30:00Z" }),
       "2025-12-31T23:30:00Z",
     ],
     [
-      "ended when it is recorded to have, however long its ttl is",
+      "keeps the recorded expiry with a longer ttl",
       withAnnotations({ [expiredAt]: "2025-12-31T23:30:00Z" }, { spec: { ttl: 1e6 } }),
       "2025-12-31T23:30:00Z",
     ],
     [
-      "ended when it is recorded to have, in the second of its creation",
+      "keeps a recorded expiry in the second of the creation",
       withAnnotations({ [expiredAt]: "2026-01-01T00:00:00Z" }),
       "2026-01-01T00:00:00Z",
     ],
     [
-      "ends with its ttl where a later end is recorded",
+      "expires after its ttl if the recorded expiry is later",
       withAnnotations({ [expiredAt]: "2099-01-01T00:00:00Z" }, { spec: { ttl: 60 } }),
       "2026-01-01T00:01:00Z",
     ],
@@ -536,29 +536,29 @@ describe("the records of a key", () => {
 });
 
 describe("Events about a key", () => {
-  /** Of a pass and the one that follows an end. */
+  /** Events of a reconcile, and of the next one if the key expired. */
   const allNotesOf = (view: ObservedOwnedAccessKey, now: number) => {
     const first = planOwnedAccessKey(view, now);
     return [...notesOf(first), ...notesOf(planOwnedAccessKey(after(view, first), now))];
   };
 
   test.each<[string, Changes, number, readonly string[]]>([
-    ["record-event nothing of a key that works", {}, born, []],
-    ["record-event nothing of a disabled key", { spec: { disabled: true } }, born, []],
+    ["are not recorded for a valid key", {}, born, []],
+    ["are not recorded for a disabled key", { spec: { disabled: true } }, born, []],
     [
-      "warn of the end, on the deduplicationKey of that end",
+      "warn of the expiry, with the expiry as deduplicationKey",
       { spec: { ttl: 5 } },
       born + 5_000,
       ["Warning Expired 2026-01-01T00:00:05Z"],
     ],
     [
-      "announce the end",
+      "announce the expiry",
       { spec: { ttl: 10 * day } },
       born + 9 * day * 1000,
       ["Normal Expiring 2026-01-11T00:00:00Z"],
     ],
     [
-      "warn of another failure, on the deduplicationKey of the generation",
+      "warn of another failure, with the generation in the deduplicationKey",
       { duplicate: held },
       born,
       ["Warning DuplicateKey generation 3"],
@@ -567,7 +567,7 @@ describe("Events about a key", () => {
     expect(allNotesOf(viewOf(changes), now)).toEqual(notes);
   });
 
-  test("come before the status that stops them", () => {
+  test("are recorded before the status", () => {
     const { steps } = planOwnedAccessKey(viewOf({ duplicate: held }), born);
     expect(steps.map((step) => step.map((write) => write.do))).toEqual([
       ["record-event"],
@@ -575,7 +575,7 @@ describe("Events about a key", () => {
     ]);
   });
 
-  test("of the end come after its status, which is written first and alone, and before the record that stops them", () => {
+  test("of the expiry are recorded after the status, which is written first and alone, and before the annotation", () => {
     const view = viewOf({ spec: { ttl: 5 } });
     const first = planOwnedAccessKey(view, born + 5_000);
     expect(first).toMatchObject({
@@ -594,7 +594,7 @@ describe("Events about a key", () => {
     ]);
   });
 
-  test("of the end are told no more when a recorded end moves", () => {
+  test("of the expiry are not repeated when a recorded expiry moves", () => {
     const view = viewOf({
       spec: { ttl: 5 },
       key: {
@@ -615,7 +615,7 @@ describe("Events about a key", () => {
     ).toEqual([]);
   });
 
-  test("are told again when the reason changes", () => {
+  test("are repeated when the reason changes", () => {
     const first = viewOf({ duplicate: held });
     const second = { ...after(first, planOwnedAccessKey(first, born)), requester: unknown };
     expect(notesOf(planOwnedAccessKey(second, born))).toEqual([
@@ -625,9 +625,9 @@ describe("Events about a key", () => {
 
   test.each<[string, Changes, readonly string[]]>([
     ["a failure", { duplicate: held }, ["Normal Active generation 3 since 2026-01-01T00:00:00Z"]],
-    ["its end", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
-    ["a pause", { spec: { disabled: true } }, []],
-  ])("record-event once that a key works again after %s", (_rule, changes, notes) => {
+    ["an expiry", { spec: { ttl: 5 } }, ["Normal Active generation 3 since 2026-01-01T00:00:10Z"]],
+    ["Disabled", { spec: { disabled: true } }, []],
+  ])("report once that a key is valid again after %s", (_rule, changes, notes) => {
     const first = viewOf(changes);
     const now = changes.spec?.ttl === undefined ? born : born + 10_000;
     const troubled = settledAt(first, now);
@@ -641,12 +641,12 @@ describe("Events about a key", () => {
   });
 });
 
-describe("the stay of a key", () => {
+describe("the lifecycle of a key", () => {
   const settled = (changes: Changes, now: number) => {
     return settledAt(viewOf(changes), now);
   };
 
-  test("begins with the finalizer and nothing else", () => {
+  test("starts with only the finalizer", () => {
     const plan = planOwnedAccessKey(
       viewOf({ key: { metadata: observedMetadata({ finalizers: ["x"] }) } }),
       born,
@@ -667,25 +667,25 @@ describe("the stay of a key", () => {
 
   test.each<[string, Changes, number, object]>([
     [
-      "is for ever by default",
+      "keeps an expired key forever by default",
       { spec: { ttl: 5 } },
       born + 1e9,
       { steps: [], result: { kind: "done" } },
     ],
     [
-      "without an end is for ever, opted in or not",
+      "keeps a key that does not expire",
       { config: { deleteExpiredKeysAfter: 60 } },
       born + 1e9,
       { steps: [], result: { kind: "done" } },
     ],
     [
-      "lasts for the opted time after the end",
+      "keeps an expired key for the configured time",
       opted,
       born + 64_999,
       { steps: [], result: { kind: "requeue-at", at: born + 65_000 } },
     ],
     [
-      "is ended then, if it is still the same object",
+      "deletes it then, by uid and resourceVersion",
       opted,
       born + 65_000,
       { steps: [[{ do: "delete", uid: "uid-one", resourceVersion: "7" }]] },
@@ -694,7 +694,7 @@ describe("the stay of a key", () => {
     expect(planOwnedAccessKey(settled(changes, now), now)).toMatchObject(plan);
   });
 
-  test("is not ended before its end was told", () => {
+  test("does not delete a key before its expiry is recorded", () => {
     const view = viewOf(opted);
     const said = after(view, planOwnedAccessKey(view, born + 65_000));
     expect(notesOf(planOwnedAccessKey(said, born + 65_000))).toEqual([

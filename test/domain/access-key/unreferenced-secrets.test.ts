@@ -17,10 +17,10 @@ const written = (count: number, user: string, age = 0): readonly WrittenSecret[]
 
 describe("a Secret counts", () => {
   test.each<[string, number, boolean, number]>([
-    ["from when it was written", 0, false, 1],
+    ["from its write", 0, false, 1],
     ["for ten minutes", 599_999, false, 1],
-    ["no longer", 600_000, false, 0],
-    ["not once a key claims it", 0, true, 0],
+    ["not after ten minutes", 600_000, false, 0],
+    ["not once a key references it", 0, true, 0],
   ])("%s", (_rule, age, isClaimed, expected) => {
     expect(unreferencedSecrets(written(1, "alice", age), () => isClaimed, now)).toHaveLength(
       expected,
@@ -28,14 +28,14 @@ describe("a Secret counts", () => {
   });
 });
 
-describe("one more is", () => {
+describe("another Secret is", () => {
   test.each<[string, readonly WrittenSecret[], string | undefined]>([
-    ["in order where there is none", [], undefined],
-    ["in order below the limit of a user", written(15, "alice"), undefined],
-    ["too many for a user", written(16, "alice"), "16 requests of this user"],
-    ["in order for another user", written(16, "bob"), undefined],
+    ["allowed without others", [], undefined],
+    ["allowed below the limit of the user", written(15, "alice"), undefined],
+    ["rejected at the limit of the user", written(16, "alice"), "16 requests of this user"],
+    ["allowed at the limit of another user", written(16, "bob"), undefined],
     [
-      "too many in all",
+      "rejected at the total limit",
       [...written(16, "bob"), ...written(16, "carol")],
       "32 requests with connector data",
     ],
@@ -45,7 +45,7 @@ describe("one more is", () => {
     ).toBe(true);
   });
 
-  test("never admitted beyond the limits, whoever asks in whatever order", () => {
+  test("never allowed beyond the limits in any order of requests", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom("alice", "bob", "carol", "dave"), { maxLength: 100 }),

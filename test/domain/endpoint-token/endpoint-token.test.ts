@@ -62,7 +62,7 @@ function viewOf({ token = {}, config = {}, ...rest }: Changes = {}): ObservedEnd
   };
 }
 
-/** The view after the plan's status write was carried out. */
+/** The token after the status write of the plan. */
 function after(view: ObservedEndpointToken, plan: Plan): ObservedEndpointToken {
   const status = applyStatus(view.token.status, plan);
   const token = status["token"] instanceof SecretText ? status["token"] : undefined;
@@ -76,7 +76,7 @@ function after(view: ObservedEndpointToken, plan: Plan): ObservedEndpointToken {
   return { ...view, token: { ...view.token, ...seen } };
 }
 
-/** The view with the token that this pass minted. */
+/** The token after this reconcile has minted it. */
 function mintedView(changes: Changes = {}): ObservedEndpointToken {
   const view = viewOf(changes);
   return after(view, planMinted(view, minted, born));
@@ -97,7 +97,7 @@ function messageOf(view: ObservedEndpointToken, type = "Ready"): string | undefi
   return view.token.conditions.find((condition) => condition.type === type)?.message;
 }
 
-describe("what is told while a token cannot be applied", () => {
+describe("the report of a token that cannot be applied", () => {
   const failure = {
     kind: "failed",
     reason: "InternalError",
@@ -112,17 +112,22 @@ describe("what is told while a token cannot be applied", () => {
   };
 
   test.each<[string, ObservedEndpointToken, number, Record<string, string>]>([
-    ["why it waits for its grant", viewOf({ failure, grant: waiting }), born, lacking],
-    ["why it is not minted", viewOf({ failure }), born, lacking],
-    ["that a token that is there is not all there is", { ...mintedView(), failure }, born, lacking],
     [
-      "its end, as before",
+      "contains the failure while the grant is missing",
+      viewOf({ failure, grant: waiting }),
+      born,
+      lacking,
+    ],
+    ["contains the failure of a token that is not minted", viewOf({ failure }), born, lacking],
+    ["contains the failure of a minted token", { ...mintedView(), failure }, born, lacking],
+    [
+      "keeps the reason of an expired token",
       { ...mintedView(), failure },
       born + hour,
       { Expired: "True/Expired", Ready: "False/Expired", Stalled: "True/Expired" },
     ],
     [
-      "why it is refused, as before",
+      "keeps the reason of a refused token",
       viewOf({ failure, requester: unknown }),
       born,
       {
@@ -138,7 +143,7 @@ describe("what is told while a token cannot be applied", () => {
     expect(planTokenReport(told, now + 1).steps).toEqual([]);
   });
 
-  test("keeps a token that is there and erases it at its end", () => {
+  test("keeps a minted token and removes it at its expiry", () => {
     const view = { ...mintedView(), failure };
     expect(after(view, planTokenReport(view, born)).token).toMatchObject({
       token: minted.token,
@@ -147,17 +152,17 @@ describe("what is told while a token cannot be applied", () => {
     expect(after(view, planTokenReport(view, born + hour)).token.token).toBeUndefined();
   });
 
-  test("is said by the pass that waits for the grant, too", () => {
+  test("is also written by the reconcile that waits for the grant", () => {
     const view = viewOf({ failure, grant: waiting });
     const { conditions } = after(view, planOf(planEndpointToken(view, born + 10_000))).token;
     expect(summary(conditions)).toEqual(lacking);
   });
 });
 
-describe("a token of a requester with too many", () => {
+describe("a token of a requester at its quota", () => {
   const reached = { requester: "alice", quota: 3, nextEnd: born + 60_000 };
 
-  test("says so, is no failure for ever, and is looked at again when the next one ends", () => {
+  test("reports TooManyTokens, is not stalled and requeues at the next expiry", () => {
     const plan = planTooMany(viewOf(), reached, born);
     const { token } = after(viewOf(), plan);
     expect(summary(token.conditions)).toEqual({
@@ -175,16 +180,20 @@ describe("a token of a requester with too many", () => {
   });
 
   test.each([
-    ["not at once, of which many may wait for one end", born + 1, born + 10_000],
-    ["at its own end at the latest", born + 2 * hour, born + hour],
-  ])("is looked at again %s", (_rule, nextEnd, at) => {
+    [
+      "after 10 s at the earliest, because many tokens may wait for the same expiry",
+      born + 1,
+      born + 10_000,
+    ],
+    ["at its own expiry at the latest", born + 2 * hour, born + hour],
+  ])("requeues %s", (_rule, nextEnd, at) => {
     expect(planTooMany(viewOf(), { ...reached, nextEnd }, born).result).toEqual({
       kind: "requeue-at",
       at,
     });
   });
 
-  test("says nothing twice", () => {
+  test("does not repeat its status", () => {
     const view = after(viewOf(), planTooMany(viewOf(), reached, born));
     expect(planTooMany(view, { ...reached, nextEnd: born + 90_000 }, born + 60_000).steps).toEqual(
       [],
@@ -192,63 +201,63 @@ describe("a token of a requester with too many", () => {
   });
 });
 
-describe("the order of a token's steps", () => {
+describe("the next step of a token", () => {
   test.each<[string, Changes, number, string]>([
     [
-      "the finalizer comes first",
+      "adds the finalizer first",
       { token: { metadata: observedMetadata({ finalizers: [] }) } },
       born,
       "hold",
     ],
     [
-      "the finalizer comes back under a token that stands",
+      "restores the finalizer of a minted token",
       { token: { ...mintedView().token, metadata: observedMetadata({ finalizers: [] }) } },
       born,
       "hold",
     ],
     [
-      "the grant comes before the token",
+      "waits for the grant",
       { grant: { granted: false, named: false, namedByOthers: false } },
       born,
       "wait",
     ],
     [
-      "another requester's grant is waited out",
+      "waits while another requester is granted the token",
       { grant: { granted: true, named: true, namedByOthers: true } },
       born,
       "wait",
     ],
-    ["the token comes then", {}, born, "mint"],
-    ["a token that stands is kept", { token: mintedView().token }, born, "wait"],
+    ["mints the token once it is granted", {}, born, "mint"],
+    ["keeps a minted token", { token: mintedView().token }, born, "wait"],
     [
-      "a token whose key is gone is minted again",
+      "mints a token again whose signing key is gone",
       { token: mintedView().token, knownKids: new Set(["kid-2"]) },
       born,
       "mint",
     ],
     [
-      "a token without the name of its key is minted again",
+      "mints a token again whose status has no key id",
       { token: { ...mintedView().token, keyId: undefined } },
       born,
       "mint",
     ],
     [
-      "a token that was erased by hand is minted again",
+      "mints a token again that was removed from the status",
       { token: { ...mintedView().token, token: undefined } },
       born,
       "mint",
     ],
-    ["a wiped status is minted again", {}, born + hour - 1, "mint"],
-    ["what is past its end is never minted", {}, born + hour, "status"],
-    ["a token for nobody certain is never minted", { requester: unknown }, born, "status"],
+    ["mints a token again whose status was cleared", {}, born + hour - 1, "mint"],
+    ["does not mint an expired token", {}, born + hour, "status"],
+    ["does not mint a token of an unknown requester", { requester: unknown }, born, "status"],
     [
-      "a token that stands outlives the certainty about its requester",
+      "keeps a minted token whose requester becomes unknown",
       { token: mintedView().token, requester: unknown },
       born,
       "wait",
     ],
     [
-      "what is being deleted is never minted",
+      "does not mint a token that is being deleted",
       { token: { metadata: deletedMetadata } },
       born,
       "wait",
@@ -263,7 +272,7 @@ describe("the order of a token's steps", () => {
     expect(decision.kind === "mint" ? "mint" : done).toBe(step);
   });
 
-  test("a token that cannot be minted is looked at again at its end, so that it does not outlive it", () => {
+  test("requeues a token that cannot be minted at its expiry", () => {
     const missing = planEndpointToken({ ...mintedView(), knownKids: new Set() }, born);
     expect(missing).toMatchObject({
       kind: "mint",
@@ -271,7 +280,7 @@ describe("the order of a token's steps", () => {
     });
   });
 
-  test("a grant that does not come shows in the status after 10 s, and not before", () => {
+  test("reports a missing grant after 10 s, and not before", () => {
     const waiting = viewOf({ grant: { granted: false, named: false, namedByOthers: false } });
     expect(planEndpointToken(waiting, born + 9_999)).toEqual({
       kind: "plan",
@@ -293,7 +302,7 @@ describe("the claims of a token", () => {
     return decision.kind === "mint" ? decision.claims : undefined;
   };
 
-  test("are the requester's, with no group of Kubernetes itself", () => {
+  test("are those of the requester, without groups that are reserved for Kubernetes", () => {
     expect(claimsOf({}, born + 2_500)).toEqual({
       iss: "https://issuer",
       sub: "alice",
@@ -307,7 +316,7 @@ describe("the claims of a token", () => {
     });
   });
 
-  test("carry the scope as the text that the spec has", () => {
+  test("contain the scope as the text of the spec", () => {
     expect(
       claimsOf({ token: { spec: { scope: "{}", limit: parseScopeLimit({}) } } }, born)?.[
         "management.service"
@@ -315,7 +324,7 @@ describe("the claims of a token", () => {
     ).toEqual({ name: "one", scope: "{}" });
   });
 
-  test("carry the id of the key that was used", () => {
+  test("contain the uid of the access key that the token was requested with", () => {
     const terms = { issuer: "i", audience: "a", now: born, endsAt: born, keyScopes: [] };
     expect(
       tokenClaims(viewOf().token, { ...alice, keyId: "k" }, terms)["management.service"],
@@ -335,14 +344,14 @@ describe("the claims of a token", () => {
   };
 
   test.each<[string, Changes, unknown]>([
-    ["no scope where the key has none", { parentKey: resolvedKeyWith() }, "none"],
+    ["no scope if the parent key has none", { parentKey: resolvedKeyWith() }, "none"],
     [
-      "the scope of the key where the token asks for none",
+      "the scope of the parent key if the token has none",
       { parentKey: resolvedKeyWith({ scope: projects("web") }) },
       projects("web"),
     ],
     [
-      "the token's own scope where it is narrower",
+      "the scope of the token if it is narrower",
       {
         token: { spec: spec({ projects: [{ project: "web" }] }) },
         parentKey: resolvedKeyWith({ scope: projects("web", "pay") }),
@@ -350,7 +359,7 @@ describe("the claims of a token", () => {
       projects("web"),
     ],
     [
-      "both scopes where neither is within the other",
+      "both scopes if neither is within the other",
       {
         token: { spec: spec({ projects: [{ project: "ops" }] }) },
         parentKey: resolvedKeyWith({ scope: projects("web") }),
@@ -358,7 +367,7 @@ describe("the claims of a token", () => {
       [projects("ops"), projects("web")],
     ],
     [
-      "the scopes of all keys behind it",
+      "the scopes of all ancestors",
       {
         parentKey: {
           ...resolvedKeyWith({ scope: projects("web") }),
@@ -367,23 +376,23 @@ describe("the claims of a token", () => {
       },
       [projects("web"), projects("pay")],
     ],
-  ])("carry %s that it was asked for with", (_rule, changes, scope) => {
+  ])("contain %s", (_rule, changes, scope) => {
     expect(scopeIn(changes)).toEqual(scope);
   });
 
   test.each<[string, Parameters<typeof resolvedKeyWith>[0], number]>([
-    ["with a key that ends before", { ttl: 60 }, born + 60_000],
-    ["with a key that ends later", { ttl: 7200 }, born + hour],
+    ["with a parent key that expires earlier", { ttl: 60 }, born + 60_000],
+    ["after the ttl with a parent key that expires later", { ttl: 7200 }, born + hour],
     [
-      "with a key that ends when it is idle: asking was a use",
+      "after the idle ttl of the parent key, counted from the request",
       { ttl: 60, ttlAfterLastActivity: true },
       born + 60_000,
     ],
-  ])("end %s", (_rule, terms, endsAt) => {
+  ])("expire %s", (_rule, terms, endsAt) => {
     expect(claimsOf({ parentKey: resolvedKeyWith(terms) }, born)?.exp).toBe(endsAt / 1000);
   });
 
-  test("end at creation plus the clamped ttl, whatever stands and whenever they are made", () => {
+  test("expire after the clamped ttl from creation, regardless of the status and the time of minting", () => {
     const anyTtl = fc.option(fc.integer({ min: 0, max: 2 ** 31 - 1 }), { nil: undefined });
     const status = fc.record({
       token: fc.constantFrom(undefined, minted.token),
@@ -418,7 +427,7 @@ describe("the claims of a token", () => {
 });
 
 describe("the status of a token", () => {
-  test("holds the token, its end and its key", () => {
+  test("contains the token, its expiry and the id of its signing key", () => {
     const { status, conditions } = mintedView().token;
     expect(status).toMatchObject({
       token: minted.token,
@@ -430,14 +439,14 @@ describe("the status of a token", () => {
   });
 
   test.each<[string, Changes, string]>([
-    ["tells the end", {}, "The token is valid until 2026-01-01T01:00:00Z."],
+    ["contains the expiry", {}, "The token is valid until 2026-01-01T01:00:00Z."],
     [
-      "tells that the key's end is the token's",
+      "says that the token expires with its parent key",
       { parentKey: resolvedKeyWith({ ttl: 60 }) },
       "The token is valid until 2026-01-01T00:01:00Z. It expires together with its parent access key.",
     ],
     [
-      "tells that the ttl was clamped",
+      "says that the ttl was clamped",
       { token: { spec: { ttl: 90_000, limit: "none" } } },
       "The token is valid until 2026-01-02T00:00:00Z. spec.ttl of 90000 seconds exceeds the configured maximum of 86400 seconds, so the maximum applies.",
     ],
@@ -445,14 +454,14 @@ describe("the status of a token", () => {
     expect(messageOf(mintedView(changes))).toBe(message);
   });
 
-  test("is written once, and looked at again at the end", () => {
+  test("is written once, and requeued at the expiry", () => {
     expect(planOf(planEndpointToken(mintedView(), born))).toEqual({
       steps: [],
       result: { kind: "requeue-at", at: born + hour },
     });
   });
 
-  test("loses the token at the end and keeps what tells of it", () => {
+  test("loses the token at the expiry, and keeps the expiry and the key id", () => {
     const view = mintedView();
     const plan = planOf(planEndpointToken(view, born + hour));
     expect(statusPatch(plan)).toMatchObject({ token: null });
@@ -468,35 +477,35 @@ describe("the status of a token", () => {
   });
 
   test.each<[string, Requester, string, string, Changes?]>([
-    ["nobody certain", unknown, "UnknownRequester", "nobody knows"],
+    ["an unknown requester", unknown, "UnknownRequester", "nobody knows"],
     [
-      "whoever came with a key that is disabled by now",
+      "a disabled parent key",
       { ...alice, keyId: "k" },
       "ParentKeyInvalid",
       'The parent access key "one" is Disabled',
       { parentKey: resolvedKeyWith({ disabled: true }) },
     ],
     [
-      "whoever came with a key that is gone",
+      "a deleted parent key",
       { ...alice, keyId: "k" },
       "ParentKeyInvalid",
       "The parent access key was deleted. Create the token again",
       { parentKey: "gone" },
     ],
     [
-      "whoever names a scope that cannot be read",
+      "an invalid scope",
       alice,
       "InvalidScope",
       "spec.scope is invalid",
       { token: { spec: { limit: "unreadable" } } },
     ],
     [
-      "Kubernetes itself",
+      "a requester that is reserved for Kubernetes",
       { ...alice, name: "system:admin" },
       "UnsupportedRequester",
       `"system:admin"`,
     ],
-  ])("of %s says so, is told and holds no token", (_rule, requester, reason, message, changes) => {
+  ])("reports %s once and contains no token", (_rule, requester, reason, message, changes) => {
     const view = { ...mintedView(changes), knownKids: new Set(["kid-2"]), requester };
     const plan = planOf(planEndpointToken(view, born));
     expect(statusPatch(plan)).toMatchObject({ token: null, keyID: null });
@@ -510,7 +519,7 @@ describe("the status of a token", () => {
     expect(plan.result).toEqual({ kind: "requeue-at", at: born + hour });
   });
 
-  test("stays Expired when the maximum grows or the clock goes back", () => {
+  test("stays Expired when the maximum increases or the clock goes back", () => {
     const view = mintedView({
       token: { spec: { ttl: 7200, limit: "none" } },
       config: { maximumTokenTtl: 3600 },
@@ -520,7 +529,7 @@ describe("the status of a token", () => {
     expect(planOf(planEndpointToken(grown, born + hour)).steps).toEqual([]);
   });
 
-  test("that says Expired without an end ends as its spec says", () => {
+  test("that says Expired without an expiry takes it from the spec", () => {
     const expired = {
       type: "Expired",
       status: "True",
@@ -531,7 +540,7 @@ describe("the status of a token", () => {
     expect(planEndpointToken(viewOf({ token: { conditions: [expired] } }), born).kind).toBe("mint");
   });
 
-  test("and Events never show the token", () => {
+  test("and Events never contain the token", () => {
     const plan = planMinted(viewOf(), minted, born);
     expect(JSON.stringify(plan)).not.toContain("the-token");
     expect(statusPatch(plan)["token"]).toBe(minted.token);
@@ -547,8 +556,8 @@ describe("the object of an expired token", () => {
   test.each<[string, Changes]>([
     ["minted", { token: mintedView().token }],
     ["never minted", {}],
-    ["of nobody certain", { requester: unknown }],
-  ])("%s is deleted after the retention, if it is still the same", (_rule, changes) => {
+    ["of an unknown requester", { requester: unknown }],
+  ])("is deleted after the retention, by uid and resourceVersion: %s", (_rule, changes) => {
     const view = endOf(changes);
     expect(planOf(planEndpointToken(view, born + hour + 59_999)).steps).toEqual([]);
     expect(planOf(planEndpointToken(view, born + hour + 60_000)).steps).toMatchObject([
@@ -556,7 +565,7 @@ describe("the object of an expired token", () => {
     ]);
   });
 
-  test("is not deleted before its end was told", () => {
+  test("is not deleted before its expiry is recorded", () => {
     expect(notesOf(planOf(planEndpointToken(mintedView(), born + 2 * hour)))).toEqual([
       "Normal Expired 2026-01-01T01:00:00Z",
     ]);

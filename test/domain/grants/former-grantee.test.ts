@@ -14,65 +14,68 @@ const inTeam = granteeOfRoleBinding(
 );
 const requester = granteeOfClusterRoleBinding("latchkey-requester-00ff-", ann);
 
-// The sentences of kube-apiserver 1.36.3 (pkg/registry/rbac/validation/rule.go).
+// The reasons of kube-apiserver 1.36.3 (pkg/registry/rbac/validation/rule.go).
 const by = (binding: string): string => `RBAC: allowed by ${binding} of Role "some" to User "ann"`;
 
 test.for([
   [
-    "our own RoleBinding",
+    "Latchkey's RoleBinding",
     inTeam,
     true,
     by('RoleBinding "latchkey-db-0123456789abcdef/team"'),
     true,
   ],
   [
-    "one of our ClusterRoleBindings",
+    "one of Latchkey's ClusterRoleBindings",
     requester,
     true,
     by('ClusterRoleBinding "latchkey-requester-00ff-3"'),
     true,
   ],
   [
-    "a RoleBinding of that name elsewhere",
+    "a RoleBinding with that name in another namespace",
     inTeam,
     true,
     by('RoleBinding "latchkey-db-0123456789abcdef/other"'),
     false,
   ],
   [
-    "a RoleBinding whose name begins so",
+    "a RoleBinding whose name begins with that name",
     inTeam,
     true,
     by('RoleBinding "latchkey-db-0123456789abcdef-2/team"'),
     false,
   ],
   [
-    "a ClusterRoleBinding for a RoleBinding",
+    "a ClusterRoleBinding instead of a RoleBinding",
     inTeam,
     true,
     by('ClusterRoleBinding "latchkey-db-0123456789abcdef/team"'),
     false,
   ],
   [
-    "another requester's ClusterRoleBinding",
+    "the ClusterRoleBinding of another requester",
     requester,
     true,
     by('ClusterRoleBinding "latchkey-requester-00fe-3"'),
     false,
   ],
   ["cluster-admin", requester, true, by('ClusterRoleBinding "cluster-admin"'), false],
-  ["another authorizer, without a word", requester, true, "", false],
-  ["nobody", inTeam, false, "", false],
+  ["another authorizer without a reason", requester, true, "", false],
+  ["no authorizer", inTeam, false, "", false],
   [
-    "nobody, though something names it",
+    "no authorizer, with a reason that names the binding",
     inTeam,
     false,
     by('RoleBinding "latchkey-db-0123456789abcdef/team"'),
     false,
   ],
-] as const)("whom %s lets in", ([, grantee, allowed, reason, honoured]) => {
-  expect(isHonoured(grantee, { allowed, reason })).toBe(honoured);
-});
+] as const)(
+  "evaluates a request that is allowed by %s",
+  ([, grantee, allowed, reason, honoured]) => {
+    expect(isHonoured(grantee, { allowed, reason })).toBe(honoured);
+  },
+);
 
 const resourceAttributes = {
   group: "management.service",
@@ -84,19 +87,19 @@ const resourceAttributes = {
 
 test.for([
   ["user", { kind: "User", name: "ann" }, { user: "ann" }],
-  ["group, as a member of it alone", { kind: "Group", name: "devs" }, { groups: ["devs"] }],
+  ["group without a user", { kind: "Group", name: "devs" }, { groups: ["devs"] }],
   [
-    "service account, by its user name",
+    "service account by its username",
     { kind: "ServiceAccount", namespace: "ci", name: "bot" },
     { user: "system:serviceaccount:ci:bot" },
   ],
-] as const)("the question about a %s", ([, subject, asked]) => {
+] as const)("reviews the access of a %s", ([, subject, asked]) => {
   expect(
     reviewSpec({ ...inTeam, subject }, resources.sharedSecrets, { namespace: "team", name: "db" }),
   ).toEqual({ ...asked, resourceAttributes });
 });
 
-test("the question about what is in no namespace names none", () => {
+test("reviews the access to a cluster-scoped object without a namespace", () => {
   expect(reviewSpec(requester, resources.ownedAccessKeys, { name: "k" })).toEqual({
     user: "ann",
     resourceAttributes: {

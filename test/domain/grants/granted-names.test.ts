@@ -15,69 +15,75 @@ const bobs = observedRole("bob", 0, [name]);
 const binding = observedBinding("alice", 0);
 const none = { granted: false, named: false, namedByOthers: false };
 
-describe("the grants of one object", () => {
+describe("the state of the grants of an object", () => {
   test.each<[string, string | undefined, readonly GrantRole[], readonly GrantBinding[], object]>([
     [
-      "are in force when a role names it and is bound",
+      "is granted if a role names the object and is bound",
       "alice",
       [role],
       [binding],
       { granted: true, named: true, namedByOthers: false },
     ],
-    ["are not in force without the binding", "alice", [role], [], { ...none, named: true }],
+    ["is not granted without the binding", "alice", [role], [], { ...none, named: true }],
     [
-      "are not in force with another's binding",
+      "is not granted with a binding to another subject",
       "alice",
       [role],
       [{ ...binding, subjects: [] }],
       { ...none, named: true },
     ],
-    ["are not in force without a role", "alice", [], [binding], none],
+    ["is not granted without a role", "alice", [], [binding], none],
     [
-      "are not in force when the role names another",
+      "is not granted if the role names another object",
       "alice",
       [observedRole("alice", 0, ["ownedaccesskeys/two"])],
       [binding],
       none,
     ],
     [
-      "are not in force when the kind is another",
+      "is not granted if the role names another kind",
       "alice",
       [observedRole("alice", 0, ["directclusterendpointtokens/one"])],
       [binding],
       none,
     ],
     [
-      "are not in force when the rule was edited",
+      "is not granted if the rule was edited",
       "alice",
       [{ ...role, rules: role.rules.map((rule) => ({ ...rule, verbs: ["get"] })) }],
       [binding],
       { ...none, named: true },
     ],
     [
-      "may be another's beside one's own",
+      "reports the grant of another requester in addition",
       "alice",
       [role, bobs],
       [binding],
       { granted: true, named: true, namedByOthers: true },
     ],
     [
-      "may be another's, bound or not",
+      "reports the grant of another requester, bound or not",
       "alice",
       [bobs],
       [],
       { ...none, named: true, namedByOthers: true },
     ],
     [
-      "are all another's when nobody is certain",
+      "reports every role as another's if the requester is unknown",
       undefined,
       [role],
       [binding],
       { ...none, named: true, namedByOthers: true },
     ],
-    ["are none when nobody is certain and no role names it", undefined, [], [], none],
     [
-      "are not Latchkey's without its label",
+      "reports nothing if the requester is unknown and no role names the object",
+      undefined,
+      [],
+      [],
+      none,
+    ],
+    [
+      "ignores roles without Latchkey's label",
       "alice",
       [{ ...role, metadata: { ...role.metadata, labels: {} } }],
       [binding],
@@ -87,11 +93,11 @@ describe("the grants of one object", () => {
     expect(grantState(object, { requester, roles, bindings })).toEqual(state);
   });
 
-  test("are found by plural and name", () => {
+  test("is indexed by plural and name", () => {
     expect([grantKey(object), ...grantedNames(role)]).toEqual([name, name]);
   });
 
-  test("are tied to a requester by a hash that fits a label and a name", () => {
+  test("has a requester hash that is valid in labels and names", () => {
     expect(
       [requesterHash("alice"), requesterHash("bob")].map((hash) => /^[0-9a-f]{32}$/.test(hash)),
     ).toEqual([true, true]);

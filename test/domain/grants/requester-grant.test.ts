@@ -28,7 +28,7 @@ const wide: GrantRole["rules"][number] = {
   verbs: ["get"],
 };
 
-/** A role with one more rule, which opens all tokens. */
+/** A role with an additional rule, which grants all tokens. */
 function open(number: number, ...names: string[]): GrantRole {
   const { rules, ...rest } = role(number, ...names);
   return { ...rest, rules: [...rules, ...rules.map((rule) => ({ ...rule, resourceNames: [] }))] };
@@ -38,7 +38,7 @@ function stranger<T extends GrantRole | GrantBinding>(entry: T): T {
   return { ...entry, metadata: { ...entry.metadata, labels: {} } };
 }
 
-/** `step: verb kind shard` of every write. */
+/** `step: verb kind chunk` of every write. */
 function told(plan: Plan): readonly string[] {
   return plan.steps.flatMap((step, index) =>
     step.map((write) => {
@@ -59,75 +59,75 @@ describe("the grant of a requester", () => {
       readonly string[],
     ]
   >([
-    ["is nothing for nothing", [], [], [], []],
+    ["needs no writes without objects", [], [], [], []],
     [
-      "is a role, then its binding",
+      "creates a role, then its binding",
       [],
       [],
       [token("a"), key("b")],
       ["0: create Role 0", "1: create RoleBinding 0"],
     ],
-    ["stays as it is", [role(0, "a")], [binding(0)], [token("a")], []],
+    ["writes nothing if it is up to date", [role(0, "a")], [binding(0)], [token("a")], []],
     [
-      "gains a name in its role",
+      "adds a name to its role",
       [role(0, "a")],
       [binding(0)],
       [token("a"), token("b")],
       ["0: replace Role 0"],
     ],
     [
-      "goes with its last name, the binding first",
+      "deletes the binding, then the role, with the last name",
       [role(0, "a")],
       [binding(0)],
       [],
       ["0: delete RoleBinding 0", "1: delete Role 0"],
     ],
     [
-      "loses names before it gains some",
+      "removes names before it adds others",
       [role(0, "a"), role(1, "b", "x")],
       [binding(0), binding(1)],
       [token("a"), token("b"), token("c")],
       ["0: replace Role 1", "1: replace Role 0"],
     ],
     [
-      "loses and gains names of one role at once",
+      "removes and adds names of one role in one write",
       [role(0, "a", "x")],
       [binding(0)],
       [token("a"), token("b")],
       ["0: replace Role 0"],
     ],
     [
-      "takes from one before it trades in another",
+      "revokes the names of one role before it deletes another",
       [role(0, "x"), role(1, "b", "y")],
       [binding(0), binding(1)],
       [token("b")],
       ["0: delete RoleBinding 0", "0: replace Role 1", "1: delete Role 0"],
     ],
     [
-      "loses a rule without names before it gains some",
+      "removes a rule without names before it adds names",
       [role(0, "a"), open(1, "b")],
       [binding(0), binding(1)],
       [token("a"), token("b"), token("c")],
       ["0: replace Role 1", "1: replace Role 0"],
     ],
-    ["is bound again", [role(0, "a")], [], [token("a")], ["0: create RoleBinding 0"]],
-    ["has its role again", [], [binding(0)], [token("a")], ["0: create Role 0"]],
+    ["restores a missing binding", [role(0, "a")], [], [token("a")], ["0: create RoleBinding 0"]],
+    ["restores a missing role", [], [binding(0)], [token("a")], ["0: create Role 0"]],
     [
-      "names an object once",
+      "names an object in only one role",
       [role(0, "a"), role(1, "a", "b")],
       [binding(0), binding(1)],
       [token("a"), token("b")],
       ["0: replace Role 1"],
     ],
     [
-      "has its role made anew when it gathers rules from others, which nobody but an administrator may change",
+      "recreates a role with an aggregation rule, which only an administrator may change",
       [{ ...role(0, "a"), aggregated: true }],
       [binding(0)],
       [token("a")],
       ["0: delete Role 0", "1: create Role 0"],
     ],
     [
-      "is no role of another name, whatever its label",
+      "ignores a role with another name, regardless of its label",
       [role(0, "a"), { ...role(0, "a"), metadata: { ...role(0).metadata, name: "mine" } }],
       [binding(0)],
       [token("a")],
@@ -166,7 +166,7 @@ describe("the grant of a requester", () => {
     ],
     ["no rules", { ...role(0, "a"), rules: [] }],
     ["no annotation", { ...role(0, "a"), metadata: { ...role(0).metadata, annotations: {} } }],
-  ])("is put back when its role has %s", (_edit, edited) => {
+  ])("restores a role with %s", (_edit, edited) => {
     expect(told(new GrantModel([edited], [binding(0)]).plan("alice", [token("a")]))).toEqual([
       "0: replace Role 0",
     ]);
@@ -180,7 +180,7 @@ describe("the grant of a requester", () => {
     ],
     ["no subject", { ...binding(0), subjects: [] }],
     ["no annotation", { ...binding(0), metadata: { ...binding(0).metadata, annotations: {} } }],
-  ])("is bound afresh when its binding has %s", (_edit, edited) => {
+  ])("recreates a binding with %s", (_edit, edited) => {
     expect(told(new GrantModel([role(0, "a")], [edited]).plan("alice", [token("a")]))).toEqual([
       "0: delete RoleBinding 0",
       "1: create RoleBinding 0",
@@ -188,9 +188,9 @@ describe("the grant of a requester", () => {
   });
 
   test.each([
-    ["of a requester of Kubernetes itself", "system:serviceaccount:ns:sa", true],
-    ["that is left over", "alice", false],
-  ])("%s is taken back", (_rule, requester, known) => {
+    ["of a requester that is reserved for Kubernetes", "system:serviceaccount:ns:sa", true],
+    ["of an unknown requester", "alice", false],
+  ])("revokes the grant %s", (_rule, requester, known) => {
     const model = new GrantModel(
       [observedRole(requester, 0, [`${tokenKey}/a`])],
       [observedBinding(requester, 0)],
@@ -199,7 +199,7 @@ describe("the grant of a requester", () => {
     expect([model.roles.size, model.bindings.size]).toEqual([0, 0]);
   });
 
-  test("keeps what others put on its role's metadata", () => {
+  test("keeps other labels, annotations and finalizers of its role", () => {
     const { metadata, ...rest } = role(0, "a");
     const marked = {
       ...rest,
@@ -228,7 +228,7 @@ describe("the grant of a requester", () => {
     ]);
   });
 
-  test("uses the next number where a name is somebody else's, whom it leaves alone", () => {
+  test("uses the next number if a name is taken by an unmanaged object, which it does not change", () => {
     const { metadata, ...rest } = stranger(role(0, "x"));
     const other = { ...rest, metadata: { ...metadata, name: "another" } };
     const model = new GrantModel(
@@ -246,7 +246,7 @@ describe("the grant of a requester", () => {
   });
 });
 
-describe("shards of a grant", () => {
+describe("chunks of a grant", () => {
   const many = (from: number, count: number) =>
     Array.from({ length: count }, (_entry, index) => token(`t${from + index}`));
   const sizes = (model: GrantModel) =>
@@ -259,20 +259,20 @@ describe("shards of a grant", () => {
     return steps.flat().length;
   };
 
-  test("hold 500 names each, keys and tokens together", () => {
+  test("contain up to 500 names, keys and tokens together", () => {
     const model = new GrantModel();
     settle(model, [...many(0, 700), ...many(0, 400).map(({ name }) => key(name))]);
     expect(sizes(model)).toEqual([500, 500, 100]);
   });
 
-  test("keep their names and fill free places, lowest shard first", () => {
+  test("keep their names and fill free space, lowest chunk first", () => {
     const model = new GrantModel();
     settle(model, many(0, 1000));
     expect(settle(model, [...many(0, 490), ...many(500, 500), ...many(2000, 12)])).toBe(3);
     expect(sizes(model)).toEqual([500, 500, 2]);
   });
 
-  test("shrink to 500 names when somebody made one larger", () => {
+  test("shrink to 500 names if a user added more", () => {
     const model = new GrantModel([role(0, ...many(0, 501).map(({ name }) => name))], [binding(0)]);
     settle(model, many(0, 501));
     expect(sizes(model)).toEqual([500, 1]);
@@ -287,7 +287,7 @@ describe("shards of a grant", () => {
     [`latchkey-requester-${hash}--1`, undefined],
     [`latchkey-requester-other-1`, undefined],
     ["1", undefined],
-  ])("have numbers: %s", (name, number) => {
+  ])("are identified by number: %s", (name, number) => {
     expect(chunkNumber(hash, name)).toBe(number);
   });
 });
@@ -320,8 +320,8 @@ const objects = fc
 const everything = [...Array(13).keys()].flatMap((n) => [key(`n${n}`), token(`n${n}`)]);
 
 /**
- * A state that somebody's hands, a crash or an older wish may have left: up to three shards of
- * these names.
+ * A state that a user's edits, a crash or an earlier spec may leave: up to three chunks of these
+ * names.
  */
 function leftBehind(before: readonly GrantedObject[], made: readonly Edit[]): GrantModel {
   const parts = made.map((_edit, number) =>
@@ -352,10 +352,10 @@ function leftBehind(before: readonly GrantedObject[], made: readonly Edit[]): Gr
   return model;
 }
 
-describe("from whatever state", () => {
+describe("from any state", () => {
   const states = fc.tuple(objects, fc.array(fc.constantFrom(...edits), { maxLength: 3 }), objects);
 
-  test("one plan leads to exactly what is wanted, and the next is empty", () => {
+  test("one plan leads to the wanted grants, and the next plan is empty", () => {
     fc.assert(
       fc.property(states, fc.boolean(), ([before, made, wanted], known) => {
         const model = leftBehind(before, made);
@@ -371,7 +371,7 @@ describe("from whatever state", () => {
     );
   });
 
-  test("no write opens more than what stood or is wanted, and none grants without names", () => {
+  test("no write grants more than the observed or wanted state, and none grants without names", () => {
     fc.assert(
       fc.property(states, ([before, made, wanted]) => {
         const model = leftBehind(before, made);
@@ -392,7 +392,7 @@ describe("from whatever state", () => {
     );
   });
 
-  test("whatever is taken from a shard that gains nothing is taken before anything is given", () => {
+  test("all revocations in chunks that gain nothing precede the first grant", () => {
     fc.assert(
       fc.property(states, ([before, made, wanted]) => {
         const model = leftBehind(before, made);

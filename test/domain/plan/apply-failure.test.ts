@@ -28,17 +28,17 @@ const short = (claims: readonly ConditionUpdate[]) =>
 describe("a failure to apply an object", () => {
   test.each<[string, readonly ConditionUpdate[], readonly string[]]>([
     [
-      "makes one that is ready not ready, with work to do",
+      "makes a ready object not ready and reconciling",
       [ready, active],
       ["Ready False ApplyFailed", "Reconciling True ApplyFailed", "Active True Active"],
     ],
     [
-      "says why another waits",
+      "replaces the reason of an object that waits",
       reconciling("WaitingForGrant", "Waiting."),
       ["Ready False ApplyFailed", "Reconciling True ApplyFailed"],
     ],
     [
-      "leaves a user's mistake its reason",
+      "keeps the reason of a stalled object",
       stalled("MissingKey", "No key."),
       ["Ready False MissingKey", "Stalled True MissingKey"],
     ],
@@ -54,11 +54,11 @@ describe("a failure to apply an object", () => {
     ).toEqual([]);
   });
 
-  test("that there is none changes nothing", () => {
+  test("changes nothing if there is none", () => {
     expect(withApplyFailure([ready, active], undefined)).toEqual([ready, active]);
   });
 
-  test("says what to do, however long the error is", () => {
+  test("says what to do, even if the error is long", () => {
     const sentence = applyFailureSentence({ ...failure, message: "x".repeat(5000) });
     expect(sentence.length).toBeLessThan(900);
     expect(sentence).toContain("at least once a minute");

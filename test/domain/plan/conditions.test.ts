@@ -21,7 +21,7 @@ const claim = (type: ConditionUpdate["type"], status: "True" | "False"): Conditi
 });
 
 describe("conditions", () => {
-  test("keep the time of their last flip while the status stays, whatever else changes", () => {
+  test("keep their transition time while the status is the same", () => {
     expect(mergeConditions([standing], [claim("Ready", "True")], at)).toEqual([
       {
         type: "Ready",
@@ -34,7 +34,7 @@ describe("conditions", () => {
     ]);
   });
 
-  test("take the time of a flip, and of their first claim", () => {
+  test("get a transition time when they are new or their status changes", () => {
     const times = mergeConditions(
       [standing],
       [claim("Ready", "False"), claim("Synced", "True")],
@@ -43,7 +43,7 @@ describe("conditions", () => {
     expect(times).toEqual(["2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"]);
   });
 
-  test("are those claimed and no others, sorted by type", () => {
+  test("are exactly those of the updates, sorted by type", () => {
     const settled = mergeConditions(
       [standing],
       [claim("Synced", "True"), claim("Active", "True"), claim("Expired", "True")],
@@ -67,7 +67,7 @@ describe("conditions", () => {
     expect(fitting?.message).toHaveLength(1024);
   });
 
-  test("stay as they are when the same is claimed again", () => {
+  test("do not change if the updates are the same", () => {
     const types = fc.uniqueArray(
       fc.constantFrom<ConditionUpdate["type"]>("Ready", "Synced", "Stalled", "Active"),
     );
@@ -83,13 +83,13 @@ describe("conditions", () => {
   });
 });
 
-test("what nothing but its user can mend is not ready and stalled", () => {
+test("a problem of the spec is not ready and stalled", () => {
   expect(stalled("Expired", "over").map(({ type, status }) => `${type}=${status}`)).toEqual([
     "Ready=False",
     "Stalled=True",
   ]);
 });
 
-test("a time has whole seconds and is never rounded up", () => {
+test("a timestamp has whole seconds and is never rounded up", () => {
   expect(timestamp(born + 999)).toBe("2026-01-01T00:00:00Z");
 });

@@ -33,7 +33,7 @@ function claimsOf(
 const isTrouble = (reason: string): boolean =>
   ["TooLarge", "NameConflict", "Conflict", "Failed"].includes(reason);
 
-test("a change of health is one Event, the same when it is told again before the status is written, and no other change is one", () => {
+test("records one Event for a change of health, the same one until the status is written, and none for other changes", () => {
   const states = fc.array(fc.tuple(fc.constantFrom(...outcomes), fc.constantFrom(...syncs)), {
     minLength: 1,
     maxLength: 12,

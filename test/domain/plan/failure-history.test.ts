@@ -19,7 +19,7 @@ const refused = (reason: string, message = "no"): ObservedFailure => ({
   message,
 });
 
-/** What is said after each of these tries, as `<reason> <message>`; `-` is nothing. */
+/** The reported failure after each of these attempts, as `<reason> <message>`; `-` for none. */
 function said(tries: readonly Seen[]): readonly string[] {
   let failing: FailureHistory | undefined;
   return tries.map(([seconds, failure]) => {
@@ -33,11 +33,11 @@ function said(tries: readonly Seen[]): readonly string[] {
   });
 }
 
-describe("what is said of tries that fail", () => {
+describe("the reported failure", () => {
   test.each<[string, readonly Seen[], readonly string[]]>([
-    ["is nothing of one", [[0, failed("Conflict")]], ["-"]],
+    ["is none after one failure", [[0, failed("Conflict")]], ["-"]],
     [
-      "is nothing before 30 s",
+      "is none before 30 s",
       [
         [0, failed("Conflict")],
         [29.999, failed("Conflict")],
@@ -45,7 +45,7 @@ describe("what is said of tries that fail", () => {
       ["-", "-"],
     ],
     [
-      "is the last of them after 30 s",
+      "is the last one after 30 s",
       [
         [0, failed("Conflict")],
         [30, failed("Timeout")],
@@ -62,7 +62,7 @@ describe("what is said of tries that fail", () => {
       ["-", "Forbidden no"],
     ],
     [
-      "stands when the sentence varies",
+      "is kept if only the message varies",
       [
         [0, refused("Forbidden", "used 1")],
         [1, refused("Forbidden", "used 2")],
@@ -71,7 +71,7 @@ describe("what is said of tries that fail", () => {
       ["Forbidden used 1", "Forbidden used 1", "Forbidden used 1"],
     ],
     [
-      "is brought up to date after ten minutes",
+      "is updated after ten minutes",
       [
         [0, refused("Forbidden", "used 1")],
         [600, refused("Forbidden", "used 2")],
@@ -79,7 +79,7 @@ describe("what is said of tries that fail", () => {
       ["Forbidden used 1", "Forbidden used 2"],
     ],
     [
-      "gives way to another reason after a minute",
+      "is replaced by another reason after a minute",
       [
         [0, refused("Forbidden")],
         [59, refused("Invalid")],
@@ -88,7 +88,7 @@ describe("what is said of tries that fail", () => {
       ["Forbidden no", "Forbidden no", "Invalid no"],
     ],
     [
-      "changes once a minute when reasons alternate",
+      "changes once a minute if reasons alternate",
       [
         [0, failed("A")],
         [30, failed("A")],
@@ -103,14 +103,14 @@ describe("what is said of tries that fail", () => {
     expect(said(tries)).toEqual(expected);
   });
 
-  test("names the instant of the first of them, whatever is said", () => {
+  test("contains the instant of the first failure", () => {
     const at = (seconds: number) => ({ monotonic: seconds * 1000, time: began + seconds * 1000 });
     const first = recordFailure(undefined, failed("A"), at(0));
     const later = recordFailure(recordFailure(first, failed("A"), at(30)), failed("B"), at(200));
     expect(later.reported?.failure).toEqual({ ...failed("B"), since: began });
   });
 
-  test("is decided by the monotonic clock", () => {
+  test("depends on the monotonic clock", () => {
     const first = recordFailure(undefined, failed("A"), { monotonic: 0, time: began });
     expect(
       recordFailure(first, failed("A"), { monotonic: 1_000, time: began + 1e9 }).reported,

@@ -23,29 +23,33 @@ const base: ObservedFinalization = {
 
 describe("an object that is being deleted", () => {
   test.each<[string, Partial<ObservedFinalization>, FinalizationPhase]>([
-    ["goes at once when nobody was granted it", { hasGrantees: false }, { kind: "release" }],
+    ["is released at once without grantees", { hasGrantees: false }, { kind: "release" }],
     ["keeps its grants first", { now: 1_999 }, { kind: "keep-grants", until: 2_000 }],
-    ["loses them after the settle time", { now: 2_000 }, { kind: "revoke" }],
-    ["loses them at once without a settle time", { settleMs: 0 }, { kind: "revoke" }],
+    ["loses its grants after the settle time", { now: 2_000 }, { kind: "revoke" }],
+    ["loses its grants at once without a settle time", { settleMs: 0 }, { kind: "revoke" }],
     [
-      "waits for the settle time after its grants",
+      "waits for the settle time after its grants are deleted",
       { now: 5_000, grantsGoneAt: 3_001 },
       { kind: "settle", until: 5_001 },
     ],
-    ["asks then", { now: 5_001, grantsGoneAt: 3_001 }, { kind: "review" }],
-    ["asks without a settle time, too", { settleMs: 0, grantsGoneAt: 0 }, { kind: "review" }],
+    ["is reviewed then", { now: 5_001, grantsGoneAt: 3_001 }, { kind: "review" }],
     [
-      "goes once nobody is honoured",
+      "is reviewed without a settle time, too",
+      { settleMs: 0, grantsGoneAt: 0 },
+      { kind: "review" },
+    ],
+    [
+      "is released once no grant is honoured",
       { now: 5_001, grantsGoneAt: 3_001, isStillHonoured: false },
       { kind: "release" },
     ],
     [
-      "waits while somebody is",
+      "waits while a grant is honoured",
       { now: 5_001, grantsGoneAt: 3_001, isStillHonoured: true },
       { kind: "settle", until: 5_251 },
     ],
     [
-      "waits a minute for that and no longer",
+      "waits at most a minute for that",
       { now: 65_001, grantsGoneAt: 3_001, isStillHonoured: true },
       { kind: "release" },
     ],
@@ -62,7 +66,7 @@ describe("an object that is being deleted", () => {
     isStillHonoured: fc.constantFrom(undefined, false, true),
   });
 
-  test("never goes while a grant stands, nor before the settle time after it, nor unasked", () => {
+  test("is not released while a grant exists, before the settle time after it, or without a review", () => {
     fc.assert(
       fc.property(seen, (facts) => {
         if (finalizationPhase(facts).kind !== "release") return;
@@ -73,7 +77,7 @@ describe("an object that is being deleted", () => {
     );
   });
 
-  test("goes in the end: what waits waits for an instant that comes, and not for ever", () => {
+  test("is released in the end: every wait is until an instant that comes", () => {
     fc.assert(
       fc.property(seen, (facts) => {
         const phase = finalizationPhase(facts);
@@ -93,7 +97,7 @@ describe("an object that is being deleted", () => {
   });
 });
 
-describe("its status", () => {
+describe("the status of an object that is being deleted", () => {
   const resource = resources.ownedAccessKeys;
   const condition = (type: string, status: "True" | "False", reason: string) => ({
     type,
@@ -111,7 +115,7 @@ describe("its status", () => {
   const object = { metadata: deletedMetadata, status: { keyID: "kid", conditions }, conditions };
   const waiting = { phase: { kind: "keep-grants", until: 9 }, now: born } as const;
 
-  test("promises nothing any more, and keeps what is a fact", () => {
+  test("sets Ready and Active to False and keeps other conditions", () => {
     const { steps } = planFinalization(resource, object, waiting);
     expect(steps).toHaveLength(1);
     const patch = statusPatch(planFinalization(resource, object, waiting));
@@ -137,7 +141,7 @@ describe("its status", () => {
       );
   });
 
-  test("says what fails on the way, until it has succeeded", () => {
+  test("contains the failure of the finalization until it succeeds", () => {
     const failure = {
       kind: "failed",
       reason: "InternalError",
@@ -164,8 +168,8 @@ describe("its status", () => {
       status: { ...object.status, ...patch },
       conditions,
     };
-    // The last try that fails and the one after it say the same, though the phase says that all is
-    // done.
+    // The status of the last failed attempt is not changed by the next one, although its phase is
+    // release.
     expect(
       planFinalization(resource, said, { phase: { kind: "release" }, now: born + 1, failure })
         .steps,
@@ -173,13 +177,13 @@ describe("its status", () => {
     expect(planStuckFinalization(resource, said, { now: born + 1, failure }).steps).toEqual([]);
   });
 
-  test("is not worth a write when the object goes with the finalizer", () => {
+  test("is not written if the object is deleted with the finalizer", () => {
     expect(
       planFinalization(resource, object, { phase: { kind: "release" }, now: born }).steps,
     ).toMatchObject([[{ do: "patch", body: { metadata: { finalizers: [] } } }]]);
   });
 
-  test("is no matter of Latchkey's once nothing holds the object", () => {
+  test("is not written without finalizers", () => {
     expect(
       planFinalization(
         resource,
@@ -193,7 +197,7 @@ describe("its status", () => {
     [[cleanupFinalizer, "theirs"], 2],
     [["theirs"], 1],
   ] as const)(
-    "says while finalizers of others hold it (%s) that Latchkey has finished",
+    "says that Latchkey has finished while other finalizers remain (%s)",
     ([finalizers, steps]) => {
       const plan = planFinalization(
         resource,

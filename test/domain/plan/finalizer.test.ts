@@ -7,22 +7,22 @@ import { observedMetadata } from "../../support/observed-objects.ts";
 const free = observedMetadata({ finalizers: ["theirs"] });
 const held = observedMetadata({ finalizers: ["theirs", cleanupFinalizer, "others"] });
 
-test("an object is held by Latchkey's finalizer, not by others'", () => {
+test("hasFinalizer ignores the finalizers of other controllers", () => {
   expect([hasFinalizer(held), hasFinalizer(free)]).toEqual([true, false]);
 });
 
 test.for([
   [
-    "holding adds it behind those of others",
+    "addFinalizer appends Latchkey's finalizer",
     addFinalizer(resources.sharedSecrets, free),
     ["theirs", cleanupFinalizer],
   ],
   [
-    "releasing takes it out and leaves the others",
+    "removeFinalizer keeps the finalizers of other controllers",
     removeFinalizer(resources.sharedSecrets, held),
     ["theirs", "others"],
   ],
-] as const)("%s, on the version that was seen", ([, write, finalizers]) => {
+] as const)("%s, at the observed resourceVersion", ([, write, finalizers]) => {
   expect(write).toMatchObject({
     do: "patch",
     resource: resources.sharedSecrets,

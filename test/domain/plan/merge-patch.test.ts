@@ -29,7 +29,7 @@ const records = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), values, {
 });
 
 describe("a merge patch", () => {
-  test("turns the one into the other, and there is none between equals", () => {
+  test("turns one object into another, and is undefined for equal objects", () => {
     fc.assert(
       fc.property(records, records, (from, to) => {
         const patch = mergePatch(from, to);
@@ -43,27 +43,32 @@ describe("a merge patch", () => {
 
   test.for<[string, Record<string, unknown>, Record<string, unknown>, unknown]>([
     [
-      "names what changed and nothing else",
+      "contains only what changed",
       { a: 1, b: { c: 1, d: 2 } },
       { a: 1, b: { c: 1, d: 3 } },
       { b: { d: 3 } },
     ],
     [
-      "takes out what is wanted no more",
+      "removes fields that are missing in the wanted object",
       { a: 1, b: { c: 1 } },
       { b: {} },
       { a: null, b: { c: null } },
     ],
-    ["replaces lists whole", { a: [1, 2] }, { a: [1, 3] }, { a: [1, 3] }],
-    ["takes out what is wanted as undefined", { a: 1 }, { a: undefined }, { a: null }],
-    ["passes over what was never there", {}, { a: undefined }, undefined],
-    ["is none when only the order of fields differs", { a: 1, b: 2 }, { b: 2, a: 1 }, undefined],
-    ["is none for the very same secret", { a: secret }, { a: secret }, undefined],
+    ["replaces lists as a whole", { a: [1, 2] }, { a: [1, 3] }, { a: [1, 3] }],
+    [
+      "removes fields that are undefined in the wanted object",
+      { a: 1 },
+      { a: undefined },
+      { a: null },
+    ],
+    ["ignores undefined fields that did not exist", {}, { a: undefined }, undefined],
+    ["is undefined if only the order of fields differs", { a: 1, b: 2 }, { b: 2, a: 1 }, undefined],
+    ["is undefined for the same secret", { a: secret }, { a: secret }, undefined],
   ])("%s", ([, from, to, patch]) => {
     expect(mergePatch(from, to)).toEqual(patch);
   });
 
-  test("knows fields that are called like what every object inherits", () => {
+  test("handles fields with the names of inherited properties", () => {
     const own: Record<string, unknown> = JSON.parse('{"__proto__":{"a":1},"constructor":"x"}');
     expect(JSON.stringify(mergePatch(own, {}))).toBe('{"__proto__":null,"constructor":null}');
     expect(JSON.stringify(mergePatch({}, own))).toBe('{"__proto__":{"a":1},"constructor":"x"}');
@@ -74,7 +79,7 @@ describe("a merge patch", () => {
     ]);
   });
 
-  test("takes two secrets for different, whatever is inside", () => {
+  test("treats two secrets as different, even with the same text", () => {
     const again = new SecretText("x");
     expect(mergePatch({ a: secret }, { a: again })?.["a"]).toBe(again);
     expect(isSame(secret, again)).toBe(false);

@@ -9,11 +9,11 @@ const write = (
   wanted: Readonly<Record<string, unknown>>,
 ) => statusWrites(resources.sharedSecrets, { metadata, status }, wanted);
 
-test("a status that stands as wanted is not written", () => {
+test("writes no status that is up to date", () => {
   expect(write({ keys: 1, access: { roles: 2 } }, { access: { roles: 2 }, keys: 1 })).toEqual([]);
 });
 
-test("one write changes what differs, on the version that was seen, and takes out what is wanted no more", () => {
+test("writes what differs at the observed resourceVersion and removes obsolete fields", () => {
   expect(write({ keys: 1, old: true }, { keys: 2 })).toEqual([
     {
       do: "patch",

@@ -12,16 +12,16 @@ const stamp = {
 const old = { installedAt: born - 10_000 };
 const alice = { kind: "known", name: "alice", uid: "u1", groups: ["devs", "ops"] };
 
-describe("who asked for an object", () => {
+describe("the requester of an object", () => {
   test.each([
-    ["is the stamp's name, uid and groups", stamp, alice],
+    ["has the name, uid and groups of the annotations", stamp, alice],
     [
-      "carries the id of the key that was used",
+      "has the id of the access key that was used",
       { ...stamp, [annotations.requesterKeyId]: "k" },
       { ...alice, keyId: "k" },
     ],
     [
-      "may be in no group and have no uid",
+      "can have no groups and no uid",
       { [annotations.requester]: "alice" },
       { ...alice, uid: "", groups: [] },
     ],
@@ -35,7 +35,7 @@ describe("who asked for an object", () => {
   });
 
   test.each([
-    ["the policies are not there", stamp, undefined, "not installed"],
+    ["the policies are not installed", stamp, undefined, "not installed"],
     [
       "the object is older than the policies",
       stamp,
@@ -43,14 +43,19 @@ describe("who asked for an object", () => {
       "before the policies",
     ],
     [
-      "the policies were not yet 10 s old",
+      "the policies are less than 10 s old",
       stamp,
       { installedAt: born - 9_000 },
       "before the policies",
     ],
-    ["there is no stamp", {}, old, "has no requester annotation"],
-    ["the stamp is empty", { [annotations.requester]: "" }, old, "has no requester annotation"],
-  ])("is not certain when %s, and the message tells the fix", (_rule, annotated, policies, why) => {
+    ["there is no annotation", {}, old, "has no requester annotation"],
+    [
+      "the annotation is empty",
+      { [annotations.requester]: "" },
+      old,
+      "has no requester annotation",
+    ],
+  ])("is unknown if %s, with the fix in the message", (_rule, annotated, policies, why) => {
     const requester = requesterOf(observedMetadata({ annotations: annotated }), policies);
     expect(requester).toMatchObject({
       kind: "unknown",
@@ -58,7 +63,7 @@ describe("who asked for an object", () => {
     });
   });
 
-  test("is Kubernetes itself when the name begins with system:", () => {
+  test("is reserved for Kubernetes if the name begins with system:", () => {
     expect(["system:admin", "systematic"].map(isSystemName)).toEqual([true, false]);
   });
 });
@@ -68,11 +73,11 @@ describe("the age of the requester policies", () => {
     observedMetadata({ creationTimestamp: `2026-01-01T00:00:0${second}Z` });
   const all = [at(1), at(4), at(3)];
 
-  test("counts from the youngest", () => {
+  test("is that of the newest policy", () => {
     expect(policiesAge(all)).toEqual({ installedAt: born + 4_000 });
   });
 
-  test.each([0, 1, 2])("is unknown without one (%i)", (missing) => {
+  test.each([0, 1, 2])("is unknown if one is missing (%i)", (missing) => {
     expect(
       policiesAge(all.map((policy, index) => (index === missing ? undefined : policy))),
     ).toBeUndefined();

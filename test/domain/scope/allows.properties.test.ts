@@ -8,10 +8,10 @@ import { narrower } from "./narrower.ts";
 import { secondOpinion } from "./second-opinion.ts";
 import { context, isAllowed } from "./verdict-of.ts";
 
-/** SCOPE_RUNS= asks for more. */
+/** SCOPE_RUNS= sets the number of runs. */
 const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
 
-test("the engine and an independent second one agree", () => {
+test("the engine agrees with an independent implementation", () => {
   let allowed = 0;
   fc.assert(
     fc.property(anyScope, anyRequest, (scope, request) => {
@@ -21,11 +21,11 @@ test("the engine and an independent second one agree", () => {
     }),
     runs,
   );
-  // A comparison of two that always say no would show nothing.
+  // If both always denied, the comparison would prove nothing.
   expect(allowed).toBeGreaterThan(runs.numRuns / 10);
 });
 
-test("narrowing a scope never allows what it did not allow before", () => {
+test("a narrower scope never allows what the wider one denies", () => {
   fc.assert(
     fc.property(anyScope, anyRequest, (scope, request) => {
       if (isAllowed(scope, request)) return;
@@ -38,7 +38,7 @@ test("narrowing a scope never allows what it did not allow before", () => {
   );
 });
 
-test("what is unknown never allows", () => {
+test("unknown values never allow a request", () => {
   const anything = fc.jsonValue();
   const spoiled = fc.tuple(
     anyScope,
@@ -72,7 +72,7 @@ test("what is unknown never allows", () => {
   );
 });
 
-test("* selects as a whole name only", () => {
+test("* only matches as the whole name", () => {
   const globs = fc.constantFrom("w*", "*b", "**", "w*b", "?eb");
   fc.assert(
     fc.property(globs, (glob) => {

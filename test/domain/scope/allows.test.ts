@@ -20,21 +20,21 @@ type Case = readonly [string, unknown, ScopedRequest];
 describe.each<[string, readonly Case[], readonly Case[]]>([
   [
     "a scope",
-    [["that is absent does not narrow", undefined, pod]],
+    [["that is absent restricts nothing", undefined, pod]],
     [
       ["that is empty allows nothing", {}, pod],
       ["whose lists are empty allows nothing", { projects: [], rules: [] }, pod],
       ["with an unknown field allows nothing", { rules: [{}], more: [] }, pod],
       ["with a field of another type allows nothing", { rules: [{}], projects: "web" }, pod],
-      ["that cannot be read does not even allow discovery", { rules: "all" }, pathRequest("/api")],
+      ["that is invalid does not even allow discovery", { rules: "all" }, pathRequest("/api")],
     ],
   ],
   [
     "a project entry",
     [
-      ["covers what is in the project", { projects: [{ project: "web" }] }, inProject("web")],
+      ["covers resources in the project", { projects: [{ project: "web" }] }, inProject("web")],
       [
-        "covers its paths",
+        "covers paths in the project",
         { projects: [{ project: "web" }] },
         pathRequest("/logs", { target: "ProjectVirtualCluster", project: "web" }),
       ],
@@ -43,7 +43,11 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     [
       ["covers no other project", { projects: [{ project: "web" }] }, inProject("web2")],
       ["covers nothing outside of projects", { projects: [{ project: "*" }] }, pod],
-      ["has no globs but the whole name", { projects: [{ project: "we*" }] }, inProject("web")],
+      [
+        "supports no globs except * as the whole name",
+        { projects: [{ project: "we*" }] },
+        inProject("web"),
+      ],
       ["without a name covers nothing", { projects: [{}] }, inProject("")],
     ],
   ],
@@ -63,7 +67,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     ],
     [
       [
-        "covers no space of that name elsewhere",
+        "does not cover a space with that name in another project",
         { spaces: [{ project: "web", space: "blue" }] },
         resourceRequest({ project: "pay", space: "blue" }),
       ],
@@ -73,7 +77,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ project: "web", space: "red" }),
       ],
       [
-        "covers nothing in the project but spaces",
+        "covers only spaces in the project",
         { spaces: [{ project: "web", space: "*" }] },
         inProject("web"),
       ],
@@ -88,19 +92,19 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ target: "ProjectVirtualCluster", project: "web", virtualCluster: "vc" }),
       ],
       [
-        "* covers every one of the project",
+        "* covers every virtual cluster of the project",
         { virtualClusters: [{ project: "web", virtualCluster: "*" }] },
         resourceRequest({ project: "web", virtualCluster: "vc" }),
       ],
     ],
     [
       [
-        "covers none of that name elsewhere",
+        "does not cover a virtual cluster with that name in another project",
         { virtualClusters: [{ project: "web", virtualCluster: "vc" }] },
         resourceRequest({ project: "pay", virtualCluster: "vc" }),
       ],
       [
-        "covers no other",
+        "covers no other virtual cluster",
         { virtualClusters: [{ project: "web", virtualCluster: "vc" }] },
         resourceRequest({ project: "web", virtualCluster: "wc" }),
       ],
@@ -120,7 +124,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ target: "Cluster", cluster: "c1" }),
       ],
       [
-        "covers what lies inside",
+        "covers the spaces and virtual clusters of the cluster",
         { clusters: [{ cluster: "c1" }] },
         resourceRequest({ target: "ProjectSpace", cluster: "c1", project: "web", space: "blue" }),
       ],
@@ -132,7 +136,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ target: "Cluster", cluster: "c2" }),
       ],
       [
-        "does not cover the central one",
+        "does not cover the central cluster",
         { clusters: [{ cluster: "*" }] },
         resourceRequest({ cluster: "c1" }),
       ],
@@ -141,9 +145,9 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
   [
     "a role entry",
     [
-      ["covers what its bundle permits", { roles: [{ role: "viewer" }] }, pod],
+      ["covers what its rules permit", { roles: [{ role: "viewer" }] }, pod],
       [
-        "covers one subresource of all",
+        "covers one subresource of all resources",
         { roles: [{ role: "viewer" }] },
         resourceRequest({ subresource: "log" }),
       ],
@@ -154,17 +158,17 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ],
       ["covers paths", { roles: [{ role: "viewer" }] }, pathRequest("/logs/a")],
       [
-        "is narrowed to projects",
+        "is restricted to projects",
         { roles: [{ role: "viewer", projects: ["web"] }] },
         inProject("web"),
       ],
       [
-        "is narrowed to each of several projects",
+        "is restricted to each of several projects",
         { roles: [{ role: "viewer", projects: ["pay", "web"] }] },
         inProject("web"),
       ],
       [
-        "is narrowed to virtual clusters",
+        "is restricted to virtual clusters",
         { roles: [{ role: "viewer", virtualClusters: ["vc"] }] },
         resourceRequest({ virtualCluster: "vc" }),
       ],
@@ -179,7 +183,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "allowServiceCli means the same",
+        "allowServiceCli is the same role",
         { allowServiceCli: true },
         resourceRequest({
           group: "management.service",
@@ -191,7 +195,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     ],
     [
       [
-        "covers no more than its bundle",
+        "does not cover more than its rules",
         { roles: [{ role: "viewer" }] },
         resourceRequest({ verb: "delete" }),
       ],
@@ -201,18 +205,18 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ group: "apps", resource: "deployments", name: "db" }),
       ],
       [
-        "covers the central cluster alone",
+        "covers only the central cluster",
         { roles: [{ role: "viewer" }] },
         resourceRequest({ target: "Cluster", cluster: "c1" }),
       ],
-      ["that nobody knows covers nothing", { roles: [{ role: "nobody" }] }, pod],
+      ["that does not exist covers nothing", { roles: [{ role: "nobody" }] }, pod],
       [
-        "covers nothing outside of the projects it is narrowed to",
+        "covers nothing outside of its projects",
         { roles: [{ role: "viewer", projects: ["web"] }] },
         pod,
       ],
       [
-        "must fit both lists",
+        "must match both lists",
         { roles: [{ role: "viewer", projects: ["web"], virtualClusters: ["vc"] }] },
         inProject("web"),
       ],
@@ -242,8 +246,12 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["covers a resource", core("pods"), pod],
       ["covers a subresource", core("pods/log"), resourceRequest({ subresource: "log" })],
       ["covers every subresource of one", core("pods/*"), resourceRequest({ subresource: "log" })],
-      ["covers one subresource of all", core("*/scale"), resourceRequest({ subresource: "scale" })],
-      ["* covers subresources, too", core("*"), resourceRequest({ subresource: "log" })],
+      [
+        "covers one subresource of all resources",
+        core("*/scale"),
+        resourceRequest({ subresource: "scale" }),
+      ],
+      ["* also covers subresources", core("*"), resourceRequest({ subresource: "log" })],
       [
         "covers its names",
         rule({ resources: [{ group: "", resources: ["pods"] }], resourceNames: ["p"] }),
@@ -251,28 +259,28 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ],
       ["covers its namespaces", rule({ namespaces: ["ns"] }), pod],
       [
-        "with an empty namespace covers what is in none",
+        "with an empty namespace covers cluster-scoped resources",
         rule({ namespaces: [""] }),
         resourceRequest({ resource: "nodes", namespace: "", resourceScope: "Cluster" }),
       ],
       [
-        "with an empty namespace covers a namespace itself",
+        "with an empty namespace covers the resource namespaces",
         rule({ namespaces: [""] }),
         resourceRequest({ resource: "namespaces", namespace: "ns", resourceScope: "Cluster" }),
       ],
       [
-        "with a namespace covers that namespace itself",
+        "with a namespace covers the Namespace itself",
         rule({ namespaces: ["ns"] }),
         resourceRequest({ resource: "namespaces", namespace: "ns", resourceScope: "Cluster" }),
       ],
       [
-        "without namespaces covers a list over all of them",
+        "without namespaces covers a list over all namespaces",
         rule({}),
         resourceRequest({ verb: "list", name: "", namespace: "" }),
       ],
       ["covers a path", rule({ nonResourceURLs: ["/metrics"] }), pathRequest("/metrics")],
       [
-        "covers what is below a path",
+        "covers paths below a path",
         rule({ nonResourceURLs: ["/logs/*"] }),
         pathRequest("/logs/a/b"),
       ],
@@ -319,7 +327,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     ],
     [
       ["covers no other verbs", rule({ verbs: ["get"] }), resourceRequest({ verb: "list" })],
-      ["takes * for a verb of that name", rule({ verbs: ["*"] }), pod],
+      ["takes * literally as a verb", rule({ verbs: ["*"] }), pod],
       ["covers no other group", named("apps", "pods"), pod],
       [
         "for a resource does not cover its subresources",
@@ -340,13 +348,17 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
       ["for names without resources covers nothing", rule({ resourceNames: ["p"] }), pod],
       ["covers no other namespace", rule({ namespaces: ["other"] }), pod],
       [
-        "for what is in no namespace does not cover a list over all of them",
+        "for cluster-scoped resources does not cover a list over all namespaces",
         rule({ namespaces: [""] }),
         resourceRequest({ verb: "list", name: "", namespace: "" }),
       ],
-      ["for what is in no namespace covers nothing in one", rule({ namespaces: [""] }), pod],
       [
-        "for namespaces does not cover a list over all of them",
+        "for cluster-scoped resources covers nothing in a namespace",
+        rule({ namespaces: [""] }),
+        pod,
+      ],
+      [
+        "for namespaces does not cover a list over all namespaces",
         rule({ namespaces: ["ns"] }),
         resourceRequest({ verb: "list", name: "", namespace: "" }),
       ],
@@ -361,7 +373,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ group: "constructor", resourceScope: "Unknown" }),
       ],
       [
-        "for namespaces does not cover what is in none",
+        "for namespaces does not cover cluster-scoped resources",
         rule({ namespaces: ["ns"] }),
         resourceRequest({ resource: "nodes", namespace: "" }),
       ],
@@ -371,45 +383,45 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         pathRequest("/logs/a"),
       ],
       [
-        "for what is below a path does not cover the path",
+        "for paths below a path does not cover the path",
         rule({ nonResourceURLs: ["/logs/*"] }),
         pathRequest("/logs"),
       ],
       [
-        "covers no path that leads elsewhere",
+        "covers no path with .. segments",
         rule({ nonResourceURLs: ["/logs/*"] }),
         pathRequest("/logs/../metrics"),
       ],
-      ["that lists paths alone covers no resource", rule({ nonResourceURLs: ["*"] }), pod],
-      ["that lists resources alone covers no path", core("pods"), pathRequest("/metrics")],
+      ["that only lists paths covers no resource", rule({ nonResourceURLs: ["*"] }), pod],
+      ["that only lists resources covers no path", core("pods"), pathRequest("/metrics")],
       [
-        "that lists namespaces alone covers no path",
+        "that only lists namespaces covers no path",
         rule({ namespaces: ["ns"] }),
         pathRequest("/metrics"),
       ],
       ["covers no other target", rule({ requestTargets: ["Cluster"] }), pod],
       [
-        "for a cluster covers nothing else",
+        "for a cluster covers no other target",
         rule({ cluster: "c1" }),
         resourceRequest({ cluster: "c1" }),
       ],
       [
-        "for a cluster covers no other",
+        "for a cluster covers no other cluster",
         rule({ cluster: "c1" }),
         resourceRequest({ target: "Cluster", cluster: "c2" }),
       ],
       [
-        "for virtual clusters covers nothing else",
+        "for virtual clusters covers no other target",
         rule({ virtualClusters: [{}] }),
         resourceRequest({ virtualCluster: "vc" }),
       ],
       [
-        "for a virtual cluster covers no other",
+        "for a virtual cluster covers no other virtual cluster",
         rule({ virtualClusters: [{ name: "vc" }] }),
         resourceRequest({ target: "ProjectVirtualCluster", virtualCluster: "wc" }),
       ],
       [
-        "for a virtual cluster in a namespace covers none elsewhere",
+        "for a virtual cluster in a namespace covers none in other namespaces",
         rule({ virtualClusters: [{ namespace: "home" }] }),
         resourceRequest({ target: "ProjectVirtualCluster", virtualCluster: "vc" }),
       ],
@@ -419,7 +431,11 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     "core Secrets",
     [
       ["are covered by a rule that names them", core("secrets"), secret()],
-      ["are covered by a rule that names them beside others", core("pods", "secrets"), secret()],
+      [
+        "are covered by a rule that names them with other resources",
+        core("pods", "secrets"),
+        secret(),
+      ],
       ["are covered by a project", { projects: [{ project: "web" }] }, secret({ project: "web" })],
       [
         "are covered by a space",
@@ -437,19 +453,23 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         secret({ target: "Cluster", cluster: "c1" }),
       ],
       [
-        "are covered by a role whose bundle names them",
+        "are covered by a role that names them",
         { roles: [{ role: "viewer" }] },
         secret({ verb: "list", name: "" }),
       ],
-      ["are not resources of that name in other groups", rule({}), secret({ group: "apps" })],
+      ["are only the resource of the core group", rule({}), secret({ group: "apps" })],
     ],
     [
       ["are not covered by a rule without resources", rule({}), secret()],
       ["are not covered by a rule without resources in the group", core(), secret()],
       ["are not covered by *", core("*"), secret()],
-      ["are not covered by a rule that names them elsewhere", named("apps", "secrets"), secret()],
       [
-        "are not covered by one rule that names others and one that does not name them",
+        "are not covered by a rule that names secrets of another group",
+        named("apps", "secrets"),
+        secret(),
+      ],
+      [
+        "are not covered by one rule that names them elsewhere and one that does not name them",
         {
           rules: [
             { resources: [{ group: "", resources: ["secrets"] }], namespaces: ["other"] },
@@ -458,11 +478,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         },
         secret(),
       ],
-      [
-        "are not covered by a role whose bundle covers everything",
-        { roles: [{ role: "everything" }] },
-        secret(),
-      ],
+      ["are not covered by a role with wildcards", { roles: [{ role: "everything" }] }, secret()],
       [
         "of all namespaces are not covered by a rule that names them",
         core("secrets"),
@@ -546,12 +562,12 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     ],
   ),
   [
-    "whatever the scope, a key",
+    "regardless of the scope, a key",
     [
-      ["may ask what the API is", {}, pathRequest("/apis/apps/v1")],
-      ["may ask for the version", {}, pathRequest("/version")],
+      ["may use discovery", {}, pathRequest("/apis/apps/v1")],
+      ["may read the version", {}, pathRequest("/version")],
       [
-        "may ask who it is",
+        "may review its own identity",
         {},
         resourceRequest({
           verb: "create",
@@ -562,7 +578,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "may ask what it may",
+        "may review its own permissions",
         {},
         resourceRequest({
           verb: "create",
@@ -575,7 +591,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     ],
     [
       [
-        "may not ask what others may",
+        "may not review the permissions of others",
         {},
         resourceRequest({
           verb: "create",
@@ -590,25 +606,25 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
     ],
   ],
   [
-    "a request that could reach beyond the scope",
+    "a request that could escape the scope",
     [
       [
-        "is in scope where a rule names the resource",
+        "is allowed if a rule names the resource",
         core("serviceaccounts/token"),
         resourceRequest({ verb: "create", resource: "serviceaccounts", subresource: "token" }),
       ],
       [
-        "is in scope where a rule names resource and verb",
+        "is allowed if a rule names the resource and the verb",
         rule({ verbs: ["impersonate"], resources: [{ group: "", resources: ["users"] }] }),
         resourceRequest({ verb: "impersonate", resource: "users", name: "bob", namespace: "" }),
       ],
       [
-        "is none where it only reads",
+        "does not include reading",
         rule({}),
         resourceRequest({ group: "rbac.authorization.k8s.io", resource: "roles" }),
       ],
       [
-        "is none where it creates a key, which admission limits",
+        "does not include creating a key, which admission limits",
         rule({}),
         resourceRequest({
           verb: "create",
@@ -646,12 +662,12 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ verb: "patch", resource: "namespaces", name: "ns" }),
       ],
       [
-        "to act as somebody needs the verb, too",
+        "to impersonate must be covered by its verb, too",
         core("users"),
         resourceRequest({ verb: "impersonate", resource: "users", name: "bob", namespace: "" }),
       ],
       [
-        "to act as somebody on a resource needs the verb, too",
+        "to impersonate on a resource must be covered by its verb, too",
         core("pods"),
         resourceRequest({ verb: "impersonate-on:user-info:get" }),
       ],
@@ -676,7 +692,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "is signing",
+        "is approving signers",
         rule({}),
         resourceRequest({
           verb: "approve",
@@ -686,7 +702,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "is asking for a certificate",
+        "is requesting a certificate",
         rule({}),
         resourceRequest({
           verb: "create",
@@ -697,7 +713,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "is writing roles",
+        "is changing roles",
         rule({}),
         resourceRequest({
           verb: "update",
@@ -707,7 +723,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "is writing policies",
+        "is changing policies",
         rule({}),
         resourceRequest({
           verb: "delete",
@@ -722,12 +738,12 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         resourceRequest({ verb: "patch", resource: "namespaces", name: "ns" }),
       ],
       [
-        "is reaching a kubelet",
+        "is using the proxy of a node",
         rule({}),
         resourceRequest({ resource: "nodes", subresource: "proxy", namespace: "" }),
       ],
       [
-        "is changing what a kind is",
+        "is changing a CRD",
         rule({}),
         resourceRequest({
           verb: "patch",
@@ -737,7 +753,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "is changing keys of one's own by any subresource",
+        "is changing keys through any subresource",
         core("*"),
         resourceRequest({
           verb: "patch",
@@ -748,7 +764,7 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "is deleting many roles at once",
+        "is deleting a collection of roles",
         rule({}),
         resourceRequest({
           verb: "deletecollection",
@@ -758,12 +774,12 @@ describe.each<[string, readonly Case[], readonly Case[]]>([
         }),
       ],
       [
-        "is finishing a namespace by a wildcard of subresources",
+        "is finalizing a namespace with a wildcard of subresources",
         core("*/finalize"),
         resourceRequest({ verb: "update", resource: "namespaces", subresource: "finalize" }),
       ],
       [
-        "is standing in for the API server",
+        "is registering an aggregated API server",
         rule({}),
         resourceRequest({
           verb: "create",
@@ -816,14 +832,14 @@ test.each<[ScopedRequest, string]>([
     resourceRequest({ verb: "patch", resource: "namespaces", namespace: "" }),
     "patch namespaces p: it could escape the scope; a rule must list this resource by name",
   ],
-])("a refusal says what was refused, and why", (request, expected) => {
+])("the reason of a denial names the request and the cause", (request, expected) => {
   expect(allows(parseScopeLimit({}), request, context)).toEqual({
     kind: "denied",
     reason: `the scope of this credential does not allow ${expected}`,
   });
 });
 
-test("a refusal of Secrets says what a rule lacks, if there is one", () => {
+test("the reason of a denial of Secrets names what a rule lacks, if there is one", () => {
   const reasonOf = (scope: unknown) => allows(parseScopeLimit(scope), secret(), context);
   expect(reasonOf(rule({}))).toMatchObject({
     reason: expect.stringMatching(
@@ -835,7 +851,7 @@ test("a refusal of Secrets says what a rule lacks, if there is one", () => {
   });
 });
 
-test("a scope that cannot be read says so", () => {
+test("the reason of a denial names an invalid scope", () => {
   expect(allows("unreadable", pod, context)).toEqual({
     kind: "denied",
     reason:

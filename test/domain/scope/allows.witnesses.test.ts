@@ -7,8 +7,8 @@ import { pathRequest, resourceRequest } from "./requests.ts";
 import { isAllowed } from "./verdict-of.ts";
 
 /**
- * What shows that a field counts: with it the scope says one thing of the request, without it the
- * other.
+ * Shows that a field is not ignored: the decision about the request is different with and without
+ * the field.
  */
 interface Witness {
   readonly scope: object;
@@ -88,7 +88,7 @@ const witnesses: Readonly<Record<string, Witness>> = {
 
 const kinds = ["ownedaccesskeys", "directclusterendpointtokens"];
 
-/** The paths of all fields that a CRD's schema of `spec.scope` has. */
+/** The paths of all fields in the schema of `spec.scope` of a CRD. */
 function fieldsOf(crd: unknown): readonly string[] {
   const [version] = listAt(recordAt(crd, "spec"), "versions");
   const root = [
@@ -109,7 +109,7 @@ function inside(schema: unknown, prefix: string): readonly string[] {
   ]);
 }
 
-/** The object without the field that a path names, in every entry of the lists on the way. */
+/** The object without the field at a path, in every entry of the lists on the path. */
 function without(value: unknown, path: readonly string[]): unknown {
   const [step = "", ...rest] = path;
   if (!isRecord(value)) return value;
@@ -120,7 +120,7 @@ function without(value: unknown, path: readonly string[]): unknown {
 }
 
 describe("no field of a scope is ignored", () => {
-  test.each(kinds)("every one that %s have has a witness", (kind) => {
+  test.each(kinds)("every field of %s has a witness", (kind) => {
     const crd = load(readFileSync(`crds/${kind}.yaml`, "utf8"));
     expect([...fieldsOf(crd)].toSorted()).toEqual(Object.keys(witnesses).toSorted());
   });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { ResourceScope } from "../../../src/api/discovery.ts";
 import type { RequestTarget, ScopedRequest } from "../../../src/domain/scope/request.ts";
 
-/** Few words, so that scopes and requests often meet. */
+/** A small vocabulary, so that scopes and requests often match. */
 const project = fc.constantFrom("web", "pay");
 const cluster = fc.constantFrom("c1", "c2");
 const space = fc.constantFrom("blue", "red");
@@ -76,7 +76,7 @@ const place = {
   virtualClusterNamespace: fc.option(namespace, { nil: undefined }),
 };
 
-/** Any request made of those words; what is not known of its place is absent. */
+/** Any request with this vocabulary; unknown parts of its location are absent. */
 export const anyRequest: fc.Arbitrary<ScopedRequest> = fc
   .oneof(
     {
@@ -132,7 +132,7 @@ const pattern = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom("*", "pods/*", "serviceaccounts/*", "*/log", "*/token") },
 );
 
-/** Any rule, as it stands in a spec. */
+/** Any rule, as written in a spec. */
 export const anyRule = fc.record(
   {
     verbs: some(verb),
@@ -149,7 +149,7 @@ export const anyRule = fc.record(
   optional,
 );
 
-/** Any scope that can be read, as it stands in a spec. */
+/** Any valid scope, as written in a spec. */
 export const anyScope = fc.record(
   {
     roles: some(

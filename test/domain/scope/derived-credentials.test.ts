@@ -7,7 +7,7 @@ const own = "management.service";
 const verbs = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
 const reading = ["get", "list", "watch"];
 
-/** The table of docs/scope.md: what it names, and the verbs that are harmless. */
+/** The table of docs/scope.md: resources, and the verbs that are harmless. */
 const escapes: readonly (readonly [
   group: string,
   resource: string,
@@ -47,7 +47,7 @@ describe.each(escapes)("%s %s", (group, resource, harmless) => {
   });
 });
 
-test("guarded namespaces are Latchkey's own, that of connected clusters, and that of the control plane", () => {
+test("guarded namespaces are Latchkey's own and those of connected clusters and of the control plane", () => {
   const names = ["keys", "latchkey-clusters", "kube-system", "latchkey-system", "default", ""];
   expect(names.filter((name) => isGuardedNamespace(name, "keys"))).toEqual([
     "keys",
@@ -57,7 +57,7 @@ test("guarded namespaces are Latchkey's own, that of connected clusters, and tha
   expect(isGuardedNamespace("", "")).toBe(false);
 });
 
-describe("what is no escape", () => {
+describe("is no escape:", () => {
   test.each([
     ["", "secrets"],
     ["", "serviceaccounts"],
@@ -66,7 +66,7 @@ describe("what is no escape", () => {
     ["", "namespaces2"],
     ["apps", "namespaces"],
     [own, "sharedsecrets"],
-  ])("%s %s, whatever the verb", (group, resource) => {
+  ])("%s %s with any verb", (group, resource) => {
     expect(verbs.filter((verb) => isEscape(requestFor(group, resource, verb)))).toEqual([]);
   });
 });

@@ -3,9 +3,9 @@ import { isRecord, listAt } from "../../../src/api/parse.ts";
 import { anyRule, anyScope } from "./arbitraries.ts";
 
 /**
- * Scopes that can only be narrower: an entry less, a rule restricted where it was not, a list of
- * several values one shorter. Where a request must be named to be covered, a name where there was
- * none is no restriction.
+ * Scopes that can only be narrower: without an entry, with a restriction of a rule that had none,
+ * or with a shorter list. A name is not added where only a rule with the name covers a request,
+ * because it would not restrict.
  */
 export function narrower(
   scope: Readonly<Record<string, unknown>>,
@@ -50,8 +50,7 @@ function restrictions(
   if (!isRecord(entry)) return [];
   return Object.entries(additions[kind]).flatMap(([field, addition]) => {
     const values = listAt(entry, field);
-    // A rule about paths alone that lists a resource covers resources from then on: that is more,
-    // not less.
+    // A rule with only paths that lists a resource also covers resources, so it would be wider.
     const widens =
       kind === "rules" &&
       (field === "resources" || field === "namespaces") &&
@@ -67,7 +66,7 @@ function restrictions(
   });
 }
 
-/** A scope, and one that was made of it by some narrowing steps, of which one in four is none. */
+/** A scope, and the result of some narrowing steps, of which one in four does nothing. */
 export const anyPair = fc
   .tuple(anyScope, fc.array(fc.nat(), { maxLength: 4 }), fc.option(anyRule, { freq: 1 }))
   .map(([parent, choices, rule]) => {

@@ -6,14 +6,14 @@ import { anyRequest, anyScope } from "./arbitraries.ts";
 import { anyPair, narrower } from "./narrower.ts";
 import { isAllowed } from "./verdict-of.ts";
 
-/** SCOPE_RUNS= asks for more. */
+/** SCOPE_RUNS= sets the number of runs. */
 const runs = { numRuns: Number(process.env.SCOPE_RUNS ?? 4_000) };
 
 function isNarrower(child: unknown, parent: unknown): boolean {
   return narrows(parseScopeLimit(child), parseScopeLimit(parent), "latchkey-system");
 }
 
-test("what narrows allows nothing that the wider scope does not", () => {
+test("a narrower scope allows nothing that the wider scope denies", () => {
   let narrowed = 0;
   let allowed = 0;
   fc.assert(
@@ -32,12 +32,12 @@ test("what narrows allows nothing that the wider scope does not", () => {
     ),
     runs,
   );
-  // That nothing ever narrows would show nothing.
+  // If nothing ever narrowed, the property would prove nothing.
   expect(narrowed).toBeGreaterThan(runs.numRuns / 5);
   expect(allowed).toBeGreaterThan(runs.numRuns / 10);
 });
 
-test("every scope narrows itself, and what narrows in one step is known to", () => {
+test("every scope narrows itself, and a single narrowing step is recognized", () => {
   fc.assert(
     fc.property(anyScope, (scope) => {
       expect(isNarrower(scope, scope)).toBe(true);
@@ -47,7 +47,7 @@ test("every scope narrows itself, and what narrows in one step is known to", () 
   );
 });
 
-test("nothing narrows what cannot be read, and only no scope is narrowed by none", () => {
+test("an invalid scope only contains invalid ones, and no scope is only within no scope", () => {
   const limits = [
     "none",
     "unreadable",
@@ -94,7 +94,7 @@ describe("narrows:", () => {
       open,
     ],
     [
-      "everything within a rule that restricts nothing beside one that names Secrets",
+      "everything within a rule that restricts nothing and a rule that names Secrets",
       {
         ...web,
         clusters: [{ cluster: "c" }],
@@ -114,7 +114,7 @@ describe("narrows:", () => {
       { rules: [{ resources: pods, namespaces: ["kube-system", "latchkey-system"] }] },
     ],
     [
-      "what opens nothing in a guarded namespace",
+      "a rule that covers nothing in its guarded namespace",
       { rules: [{ namespaces: ["kube-system"] }] },
       open,
     ],
@@ -165,7 +165,7 @@ describe("narrows:", () => {
       { rules: [{ resources: [{ group: "", resources: ["namespaces"] }] }] },
     ],
     [
-      "acting as one of those that are named",
+      "impersonating one of the named users",
       {
         rules: [
           {
@@ -218,10 +218,10 @@ describe("narrows:", () => {
 
 describe("does not narrow:", () => {
   test.each<[string, unknown, unknown]>([
-    ["* beside a name", { projects: [{ project: "*" }] }, web],
+    ["* within a name", { projects: [{ project: "*" }] }, web],
     ["an empty name within *", { projects: [{ project: "" }] }, { projects: [{ project: "*" }] }],
     ["another project", { projects: [{ project: "pay" }] }, web],
-    ["one project more", { projects: [{ project: "web" }, { project: "pay" }] }, web],
+    ["an additional project", { projects: [{ project: "web" }, { project: "pay" }] }, web],
     [
       "a space of another project",
       { spaces: [{ project: "pay", space: "blue" }] },
@@ -245,17 +245,17 @@ describe("does not narrow:", () => {
     ["another cluster", { clusters: [{ cluster: "c2" }] }, { clusters: [{ cluster: "c1" }] }],
     ["another role", { roles: [{ role: "editor" }] }, { roles: [{ role: "viewer" }] }],
     [
-      "a role in one project more",
+      "a role in an additional project",
       { roles: [{ role: "viewer", projects: ["web", "pay"] }] },
       { roles: [{ role: "viewer", projects: ["web"] }] },
     ],
     [
-      "a role in a project and another",
+      "a role in a project and another one",
       { roles: [{ role: "viewer", projects: ["web", "pay"] }] },
       web,
     ],
     [
-      "a role everywhere",
+      "a role in all projects",
       { roles: [{ role: "viewer" }] },
       { ...web, roles: [{ role: "viewer", projects: ["web"] }] },
     ],
@@ -267,12 +267,12 @@ describe("does not narrow:", () => {
     ["a project, whose Secrets are covered, within a rule that does not name them", web, open],
     ["a role within a rule that does not name Secrets", { roles: [{ role: "viewer" }] }, open],
     [
-      "a project within rules of which the one that names Secrets restricts",
+      "a project within a rule that names Secrets and is restricted",
       web,
       { rules: [{}, { resources: [{ group: "", resources: ["secrets"] }], verbs: ["get"] }] },
     ],
     [
-      "a project within a rule that names Secrets alone",
+      "a project within a rule that only names Secrets",
       web,
       { rules: [{ resources: [{ group: "", resources: ["secrets"] }] }] },
     ],
@@ -310,7 +310,7 @@ describe("does not narrow:", () => {
       },
       open,
     ],
-    ["a place within a rule that restricts", web, { rules: [{ verbs: ["get"] }] }],
+    ["a location within a rule that restricts", web, { rules: [{ verbs: ["get"] }] }],
     ["a rule within a project", { rules: [{ namespaces: ["web"] }] }, web],
     ["all verbs within some", { rules: [{}] }, { rules: [{ verbs: ["get"] }] }],
     ["another verb", { rules: [{ verbs: ["get", "list"] }] }, { rules: [{ verbs: ["get"] }] }],
@@ -322,7 +322,7 @@ describe("does not narrow:", () => {
       { rules: [{ virtualClusters: [{ name: "vc" }] }] },
     ],
     [
-      "one virtual cluster of a rule more",
+      "an additional virtual cluster of a rule",
       { rules: [{ virtualClusters: [{ name: "vc" }, { name: "wc" }] }] },
       { rules: [{ virtualClusters: [{ name: "vc" }] }] },
     ],
@@ -362,17 +362,17 @@ describe("does not narrow:", () => {
       { rules: [{ resources: [{ group: "", resources: ["*/log"] }] }] },
     ],
     [
-      "one group more",
+      "an additional group",
       { rules: [{ resources: [...pods, { group: "apps" }] }] },
       { rules: [{ resources: pods }] },
     ],
     [
-      "one resource more",
+      "an additional resource",
       { rules: [{ resources: [{ group: "", resources: ["pods", "secrets"] }] }] },
       { rules: [{ resources: pods }] },
     ],
     [
-      "a subresource alone of what is listed without",
+      "a subresource within its resource",
       { rules: [{ resources: [{ group: "", resources: ["pods/log"] }] }] },
       { rules: [{ resources: [{ group: "", resources: ["pods", "log/*"] }] }] },
     ],
@@ -387,7 +387,7 @@ describe("does not narrow:", () => {
       { rules: [{ resources: pods, resourceNames: ["a"] }] },
     ],
     [
-      "names of a rule that names no resources",
+      "names within a rule with names and without resources",
       { rules: [{ resources: pods, resourceNames: ["a"] }] },
       { rules: [{ resourceNames: ["a"] }] },
     ],
@@ -397,7 +397,7 @@ describe("does not narrow:", () => {
       { rules: [{ resources: pods, namespaces: ["ns"] }] },
     ],
     [
-      "an escape that * holds and does not name",
+      "an escape that * covers and does not name",
       { rules: [{ verbs: ["patch"], resources: [{ group: "", resources: ["namespaces"] }] }] },
       { rules: [{ resources: [{ group: "", resources: ["*"] }] }] },
     ],
@@ -414,7 +414,7 @@ describe("does not narrow:", () => {
       open,
     ],
     [
-      "keys to read",
+      "reading keys",
       {
         rules: [
           {
@@ -426,7 +426,7 @@ describe("does not narrow:", () => {
       open,
     ],
     [
-      "roles of RBAC, which a group escapes by",
+      "RBAC roles, which are an escape as a group",
       {
         rules: [
           {
@@ -438,27 +438,27 @@ describe("does not narrow:", () => {
       open,
     ],
     [
-      "acting as somebody where the verb was not named",
+      "impersonation if the verb is not named",
       { rules: [{ verbs: ["impersonate"], resources: [{ group: "", resources: ["users"] }] }] },
       { rules: [{ resources: [{ group: "", resources: ["users"] }] }] },
     ],
     [
-      "acting as somebody where the users were not named",
+      "impersonation if the users are not named",
       { rules: [{ verbs: ["impersonate"], resources: [{ group: "", resources: ["users"] }] }] },
       { rules: [{ verbs: ["impersonate"] }] },
     ],
     [
-      "paths where there are resources alone",
+      "paths within a rule with only resources",
       { rules: [{ nonResourceURLs: ["/logs"] }] },
       { rules: [{ resources: pods }] },
     ],
     [
-      "resources where there are paths alone",
+      "resources within a rule with only paths",
       { rules: [{ resources: pods }] },
       { rules: [{ nonResourceURLs: ["*"] }] },
     ],
     [
-      "both where there are resources alone",
+      "paths and resources within a rule with only resources",
       { rules: [{}] },
       { rules: [{ resources: [{ group: "" }] }] },
     ],

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { coversResource } from "../../../src/domain/scope/patterns.ts";
 import { resourceRequest } from "./requests.ts";
 
-test("any one of several patterns is enough", () => {
+test("one matching pattern of several is enough", () => {
   const covers = (...resources: readonly string[]) =>
     coversResource({ group: "", resources }, resourceRequest());
   expect([

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { locationOf } from "../../../src/domain/scope/request-location.ts";
 
 test.each<[string, Readonly<Record<string, string>> | undefined, object]>([
-  ["no namespace is nowhere in particular", undefined, {}],
-  ["a namespace without labels, too", { team: "a" }, {}],
-  ["an empty label names nothing", { "management.service/project": "" }, {}],
+  ["has no project without a namespace", undefined, {}],
+  ["has no project without labels", { team: "a" }, {}],
+  ["ignores an empty label", { "management.service/project": "" }, {}],
   [
-    "labels name project, space and virtual cluster",
+    "takes project, space and virtual cluster from the labels",
     {
       "management.service/project": "p",
       "management.service/space": "s",
@@ -14,6 +14,6 @@ test.each<[string, Readonly<Record<string, string>> | undefined, object]>([
     },
     { project: "p", space: "s", virtualCluster: "v" },
   ],
-])("%s", (_rule, namespaceLabels, place) => {
+])("the location of a request %s", (_rule, namespaceLabels, place) => {
   expect(locationOf(namespaceLabels)).toEqual({ target: "Management", ...place });
 });

@@ -1,6 +1,6 @@
 import type { PathRequest, ResourceRequest } from "../../../src/domain/scope/request.ts";
 
-/** A request to read a pod in namespace `ns` of the central cluster, but for the changes. */
+/** A request to read a pod in namespace `ns` of the central cluster, with these changes. */
 export function resourceRequest(
   changes: Partial<Omit<ResourceRequest, "kind">> = {},
 ): ResourceRequest {
@@ -18,7 +18,7 @@ export function resourceRequest(
   };
 }
 
-/** A request to read a path of the central cluster, but for the changes. */
+/** A request to read a path of the central cluster, with these changes. */
 export function pathRequest(
   path: string,
   changes: Partial<Omit<PathRequest, "kind" | "path">> = {},

@@ -12,7 +12,7 @@ describe("the built-in role serviceCLI", () => {
     roleCovers(entry("serviceCLI"), resourceRequest(changes), new Map());
 
   test.each(["get", "list", "watch"])(
-    "lets the command-line client %s SharedSecrets, their status, and namespaces",
+    "covers %s of SharedSecrets, their status, and namespaces",
     (verb) => {
       expect(covers({ verb, group: own, resource: "sharedsecrets" })).toBe(true);
       expect(covers({ verb, group: own, resource: "sharedsecrets", subresource: "status" })).toBe(
@@ -34,7 +34,7 @@ describe("the built-in role serviceCLI", () => {
   });
 });
 
-test("a wildcard of subresources covers no resource without one", () => {
+test("a wildcard of subresources covers no resource without a subresource", () => {
   const rule: PolicyRule = {
     apiGroups: [""],
     resources: ["*/", "*/log"],
@@ -47,15 +47,15 @@ test("a wildcard of subresources covers no resource without one", () => {
   expect([covers("log"), covers("")]).toEqual([true, false]);
 });
 
-describe("roles that nobody has defined", () => {
+describe("unknown roles", () => {
   const limit = (...roles: readonly string[]) =>
     parseScopeLimit({ roles: roles.map((role) => ({ role })) });
 
   test.each<[string, ReturnType<typeof limit>, readonly string[]]>([
-    ["are told, each once", limit("viewer", "nobody", "none", "nobody"), ["nobody", "none"]],
-    ["are not the built-in one", limit("serviceCLI", "viewer"), []],
-    ["are none where there is no scope", "none", []],
-    ["are none where the scope cannot be read", "unreadable", []],
+    ["are listed once", limit("viewer", "nobody", "none", "nobody"), ["nobody", "none"]],
+    ["do not include the built-in role", limit("serviceCLI", "viewer"), []],
+    ["are empty without a scope", "none", []],
+    ["are empty for an invalid scope", "unreadable", []],
   ])("%s", (_rule, scope, roles) => {
     expect(unknownRoles(scope, (role) => role === "viewer")).toEqual(roles);
   });

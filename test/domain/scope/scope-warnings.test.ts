@@ -20,7 +20,7 @@ const rule = (group: string, resources: readonly string[], namespaces: readonly 
 describe("a scope warns of", () => {
   test.each<[string, unknown, string]>([
     [
-      "a role that nobody has defined",
+      "a role that does not exist",
       { roles: [{ role: "viewer" }, { role: "serviceCLI" }, { role: "editor" }] },
       'spec.scope.roles: "editor" does not exist and covers nothing until a ClusterRole has the label management.service/scope-role with this value',
     ],
@@ -35,12 +35,12 @@ describe("a scope warns of", () => {
       'spec.scope.rules[1]: the API server does not serve "pods.apps", so the entry covers nothing',
     ],
     [
-      "namespaces of what is in none",
+      "namespaces of a cluster-scoped resource",
       rule("", ["nodes"], ["web"]),
       'spec.scope.rules[1]: "nodes" is not namespaced, so these namespaces do not cover it; add "" to namespaces',
     ],
     [
-      "no namespace of what is in one",
+      "an empty namespace of a namespaced resource",
       rule("", ["pods"], [""]),
       'spec.scope.rules[1]: "pods" is namespaced, so namespaces [""] does not cover it; name its namespaces, or omit namespaces to cover all',
     ],
@@ -50,18 +50,18 @@ describe("a scope warns of", () => {
 
   test.each<[string, unknown]>([
     ["no scope", undefined],
-    ["one that cannot be read", "all"],
+    ["an invalid scope", "all"],
     ["resources in their namespaces", rule("", ["pods", "pods/log"], ["web", ""])],
     ["resources without namespaces", rule("", ["pods", "nodes"])],
-    ["what is in no namespace", rule("", ["nodes"], [""])],
-    ["a namespace itself", rule("", ["namespaces"], ["web"])],
+    ["cluster-scoped resources with an empty namespace", rule("", ["nodes"], [""])],
+    ["the resource namespaces in a namespace", rule("", ["namespaces"], ["web"])],
     ["wildcards", rule("nowhere", ["*", "*/scale"], ["web"])],
-    ["whom to act as", rule("", ["users"])],
-  ])("nothing: %s", (_what, scope) => {
+    ["resources of impersonation", rule("", ["users"])],
+  ])("nothing for %s", (_what, scope) => {
     expect(warnings(scope)).toEqual([]);
   });
 
-  test("five things at most", () => {
+  test("at most five things", () => {
     expect(warnings(rule("", ["a", "b", "c", "d", "e", "f"]))).toHaveLength(5);
   });
 });

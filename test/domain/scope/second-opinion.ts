@@ -10,9 +10,9 @@ import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 import { roles } from "./verdict-of.ts";
 
 /*
- * The same semantics as docs/scope.md tells, written a second time from that page and in another
- * way: a request becomes a few lines of text, a scope becomes regular expressions over them.
- * Nothing is shared with the engine but the words.
+ * The semantics of docs/scope.md, implemented independently from that page and in another way: a
+ * request becomes a few lines of text, a scope becomes regular expressions over them. Shares only
+ * names with the engine.
  */
 
 const escape = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
@@ -149,7 +149,7 @@ function linesOfRole(entry: unknown): readonly string[] {
   });
 }
 
-/** Few words make few lines: each becomes a regular expression once. */
+/** A small vocabulary has few lines: each becomes a regular expression once. */
 const compiled = new Map<string, RegExp>();
 
 function isFit(lines: readonly string[], request: ScopedRequest): boolean {
@@ -178,8 +178,8 @@ const escapes = [
 ];
 
 /**
- * Rules of which only what names resources without wildcards is left, and of verbs only what is
- * listed where that is needed.
+ * The rules, reduced to the resources that they name without wildcards, and to the verbs that they
+ * list where verbs must be listed.
  */
 function plainRules(scope: unknown, request: ScopedRequest): readonly unknown[] {
   return listAt(scope, "rules").flatMap((rule) => {
@@ -203,7 +203,7 @@ function entriesOf(scope: unknown): readonly unknown[] {
   ];
 }
 
-/** Whether a readable scope, as it stands in a spec, allows a request. */
+/** Whether a valid scope, as written in a spec, allows a request. */
 export function secondOpinion(scope: unknown, request: ScopedRequest): boolean {
   if (scope === undefined || isFit(always, request)) return true;
   if (request.kind === "resource") {

@@ -5,7 +5,7 @@ import type { ScopedRequest } from "../../../src/domain/scope/request.ts";
 
 /**
  * The roles of these tests: `viewer` reads pods, lists Secrets and reads the path `/metrics`;
- * `everything` names nothing.
+ * `everything` has only wildcards.
  */
 export const roles: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   [
@@ -55,10 +55,10 @@ export const roles: ReadonlyMap<string, readonly PolicyRule[]> = new Map([
   ],
 ]);
 
-/** What scopes are read against in these tests. */
+/** The context of scopes in these tests. */
 export const context: ScopeContext = { roles, ownNamespace: "latchkey-system" };
 
-/** Whether a scope as it stands in a spec allows a request. */
+/** Whether a scope, as written in a spec, allows a request. */
 export function isAllowed(raw: unknown, request: ScopedRequest): boolean {
   return allows(parseScopeLimit(raw), request, context).kind === "allowed";
 }

@@ -32,7 +32,7 @@ function access({
 const subjects = (users: readonly string[], teams: readonly string[] = [], prefixes = none) =>
   access({ rules: [{ users, teams }], prefixes }).grants[0]?.subjects;
 
-test("nobody is granted anything where neither owner nor rule names anybody", () => {
+test("grants nothing if neither the owner nor a rule names subjects", () => {
   expect(access({ rules: [{}] })).toEqual({
     grants: [],
     problems: [],
@@ -40,7 +40,7 @@ test("nobody is granted anything where neither owner nor rule names anybody", ()
   });
 });
 
-describe("the owner holds all six verbs on the object and its status", () => {
+describe("the owner is granted all six verbs on the object and its status", () => {
   test.for<[string, Owner, readonly object[]]>([
     ["as a user", { user: "ann" }, [ann]],
     ["as a team", { team: "devs" }, [{ kind: "Group", apiGroup, name: "devs" }]],
@@ -51,7 +51,7 @@ describe("the owner holds all six verbs on the object and its status", () => {
     ]);
   });
 
-  test("and a wrong name is told, and holds up no rule", () => {
+  test("without affecting rules if its name is invalid, which is reported", () => {
     const { grants, problems } = access({
       owner: { user: "system:admin" },
       rules: [{ users: ["ann"] }],
@@ -72,24 +72,20 @@ describe("a rule grants", () => {
       { verbs: ["watch", "get", "get"] },
       { verbs: ["get", "watch"], status: false },
     ],
-    ["exactly the six that * means", { verbs: ["get", "*"] }, { verbs: all, status: false }],
+    ["exactly six verbs for *", { verbs: ["get", "*"] }, { verbs: all, status: false }],
     [
-      "the status with the subresource status",
+      "the status for the subresource status",
       { subresources: ["status"] },
       { verbs: ["get"], status: true },
     ],
-    [
-      "the status with every subresource",
-      { subresources: ["*"] },
-      { verbs: ["get"], status: true },
-    ],
+    ["the status for every subresource", { subresources: ["*"] }, { verbs: ["get"], status: true }],
   ])("%s", ([, rule, permission]) => {
     expect(access({ rules: [{ users: ["ann"], ...rule }] }).grants).toEqual([
       { permission, subjects: [ann] },
     ]);
   });
 
-  test("under its name", () => {
+  test("with its name as label", () => {
     expect(access({ rules: [{ users: ["ann"], name: "readers" }] }).grants[0]?.label).toBe(
       "readers",
     );
@@ -100,28 +96,28 @@ describe("a subject", () => {
   test.for<[string, readonly string[] | undefined, readonly object[]]>([
     ["is a user", ["ann"], [ann]],
     [
-      "is everybody who is known, for *",
+      "is every authenticated user for *",
       ["*"],
       [{ kind: "Group", apiGroup, name: "system:authenticated" }],
     ],
     [
-      "is a service account of its namespace",
+      "is a service account in its namespace",
       ["system:serviceaccount:ci:builder.v1"],
       [{ kind: "ServiceAccount", namespace: "ci", name: "builder.v1" }],
     ],
-    ["is named once", ["ann", "ann"], [ann]],
+    ["is listed once", ["ann", "ann"], [ann]],
   ])("%s", ([, users, expected]) => {
     expect(subjects(users ?? [])).toEqual(expected);
   });
 
-  test("is a group for a team, and * means the same there", () => {
+  test("of a team is a group, and * means every authenticated user, too", () => {
     expect(subjects([], ["devs", "*"])).toEqual([
       { kind: "Group", apiGroup, name: "devs" },
       { kind: "Group", apiGroup, name: "system:authenticated" },
     ]);
   });
 
-  test("has the prefix of its kind; service accounts and * have none", () => {
+  test("has the configured prefix, except service accounts and *", () => {
     const named = subjects(["ann", "*", "system:serviceaccount:ci:builder"], ["devs"], {
       user: "u:",
       team: "t:",
@@ -135,7 +131,7 @@ describe("a subject", () => {
   });
 });
 
-describe("a rule with a mistake grants nothing, says what to write, and holds up no other", () => {
+describe("an invalid rule grants nothing, reports the fix and does not affect other rules", () => {
   test.for<[string, Partial<AccessRule>, string]>([
     [
       "without verbs",
@@ -153,7 +149,7 @@ describe("a rule with a mistake grants nothing, says what to write, and holds up
       'spec.access[0].verbs[0]: "deletecollection" is not supported because RBAC cannot limit it to one object',
     ],
     [
-      "with a verb that there is not",
+      "with an unknown verb",
       { verbs: ["GET"] },
       'spec.access[0].verbs[0]: "GET" is not supported; must be one of delete,',
     ],
@@ -163,49 +159,49 @@ describe("a rule with a mistake grants nothing, says what to write, and holds up
       'spec.access[0].subresources[0]: "scale" is not supported; must be status or *',
     ],
     [
-      "with a user of the system",
+      "with a user that is reserved for Kubernetes",
       { users: ["system:admin"] },
       '"system:admin" is not supported: names that begin with "system:" are reserved',
     ],
     [
-      "with a group of the system",
+      "with a group that is reserved for Kubernetes",
       { teams: ["system:masters"] },
       'spec.access[0].teams[0]: "system:masters" is not supported: names that begin with "system:" are reserved',
     ],
     [
-      "with a service account among the teams",
+      "with a service account as a team",
       { teams: ["system:serviceaccount:ci:builder"] },
       'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
-      "with a service account that is none",
+      "with an incomplete service account",
       { users: ["system:serviceaccount:ci"] },
       'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
-      "with a service account of an impossible name",
+      "with an invalid service account name",
       { users: ["system:serviceaccount:ci:builder..v1"] },
       'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
-      "with a service account of too long a name",
+      "with a service account name that is too long",
       { users: [`system:serviceaccount:ci:${"b".repeat(254)}`] },
       'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
-      "with a service account of too long a namespace",
+      "with a service account namespace that is too long",
       { users: [`system:serviceaccount:${"c".repeat(64)}:builder`] },
       'names that begin with "system:" are reserved for Kubernetes',
     ],
     [
-      "with a service account in no namespace's name",
+      "with an invalid service account namespace",
       { users: ["system:serviceaccount:Ci:builder"] },
       'names that begin with "system:" are reserved for Kubernetes',
     ],
     ["with an empty user", { users: [""] }, "spec.access[0].users[0]: must not be empty"],
     ["with an empty team", { teams: [""] }, "spec.access[0].teams[0]: must not be empty"],
     [
-      "with a name that is too long to print",
+      "with a name that is too long for the message",
       { users: [`system:${"x".repeat(100)}`] },
       `"system:${"x".repeat(57)}..."`,
     ],
@@ -221,20 +217,20 @@ describe("a rule with a mistake grants nothing, says what to write, and holds up
     expect(problems[0]).toMatch(/^spec\.access\[0\]\.[a-z]+(?:\[\d\])?: /);
   });
 
-  test("and is named by its path", () => {
+  test("and its path is in the message", () => {
     expect(access({ rules: [{}, { name: "writers", verbs: [] }] }).problems[0]).toMatch(
       /^spec\.access\[1\]\.verbs: must not be empty/,
     );
   });
 
-  test("also when only the prefix makes it a name of the system", () => {
+  test("also if only the prefix makes its name reserved", () => {
     expect(
       access({ rules: [{ users: ["admin"] }], prefixes: { user: "system:", team: "" } }).problems,
     ).toHaveLength(1);
   });
 });
 
-test("whatever a rule says, nobody of the system but service accounts and everybody is granted anything", () => {
+test("no rule grants access to reserved names, except service accounts and every authenticated user", () => {
   const words = fc.oneof(
     fc.string(),
     fc.constantFrom(
@@ -264,7 +260,7 @@ test("whatever a rule says, nobody of the system but service accounts and everyb
   );
 });
 
-test("subjects are told apart by kind, namespace and name, and sorted", () => {
+test("subjects are distinguished and sorted by kind, namespace and name", () => {
   const robot = { kind: "ServiceAccount", namespace: "ci", name: "ann" };
   expect(subjectKey(robot)).toBe("ServiceAccount/ci/ann");
   expect(distinct([ann, robot, { ...robot, namespace: "cd" }, ann]).map(subjectKey)).toEqual([
@@ -274,7 +270,7 @@ test("subjects are told apart by kind, namespace and name, and sorted", () => {
   ]);
 });
 
-describe("rules and subjects are bounded in sum:", () => {
+describe("the limits of all rules together:", () => {
   const users = (count: number, first = 0): readonly string[] =>
     Array.from({ length: count }, (_, index) => `u${first + index}`);
   const rules = (count: number) => Array.from({ length: count }, () => ({ users: ["ann"] }));
@@ -289,7 +285,7 @@ describe("rules and subjects are bounded in sum:", () => {
     ]);
   });
 
-  test("a rule with one more is not, nor are those after it; the owner and the rules before are", () => {
+  test("a rule that exceeds the limit is not granted, nor are those after it; the owner and earlier rules are", () => {
     const { grants, problems } = access({
       owner: { user: "ann" },
       rules: [{ users: users(2000) }, { teams: ["devs"] }, { users: ["bob"] }],
@@ -302,7 +298,7 @@ describe("rules and subjects are bounded in sum:", () => {
     ]);
   });
 
-  test("what is far beyond is not read", () => {
+  test("rules far beyond the limit are not read", () => {
     const endless = new Proxy(users(500_000), {
       get: (list, name) =>
         name === "length"

@@ -48,7 +48,7 @@ const edits = fc.array(
   { maxLength: 3 },
 );
 
-/** What stood for `before`, with the hand edits made to it. */
+/** The existing objects for `before`, with these manual edits. */
 function standing(before: readonly Grant[], made: readonly Edit[]): AccessModel {
   const model = new AccessModel();
   derivedRoles(secret, before).forEach((role, index) => {
@@ -105,8 +105,8 @@ function shuffled<T>(items: readonly T[], order: readonly number[]): readonly T[
     .map(({ item }) => item);
 }
 
-describe("the steps of a pass over access", () => {
-  test("end in exactly the wanted rights, and then in nothing to do", () => {
+describe("the steps of a reconcile of access", () => {
+  test("lead to exactly the wanted permissions, and then to no further steps", () => {
     fc.assert(
       fc.property(situation, ({ before, after, made, order }) => {
         const model = standing(before, made);
@@ -120,7 +120,7 @@ describe("the steps of a pass over access", () => {
     );
   });
 
-  test("never give anybody what neither the state found nor the spec grants, in whatever order a step is written", () => {
+  test("never grant what neither the observed state nor the spec grants, in any order of writes", () => {
     fc.assert(
       fc.property(situation, ({ before, after, made, order }) => {
         const model = standing(before, made);
@@ -137,7 +137,7 @@ describe("the steps of a pass over access", () => {
     );
   });
 
-  test("never take from a kept subject what it has and keeps, unless a hand edit broke it", () => {
+  test("never revoke access that a subject keeps, unless a user edited the objects", () => {
     fc.assert(
       fc.property(situation, ({ before, after, order }) => {
         const model = standing(before, []);
@@ -154,7 +154,7 @@ describe("the steps of a pass over access", () => {
     );
   });
 
-  test("cut off in their first step whoever is named nowhere any more", () => {
+  test("revoke the access of subjects that are no longer named in the first step", () => {
     fc.assert(
       fc.property(situation, ({ before, after, made, order }) => {
         const model = standing(before, made);
@@ -169,7 +169,7 @@ describe("the steps of a pass over access", () => {
     );
   });
 
-  test("cut short anywhere, lead to the same end on the next pass", () => {
+  test("lead to the same result in the next reconcile if they are interrupted anywhere", () => {
     fc.assert(
       fc.property(situation, fc.nat(20), ({ before, after, made, order }, crashAfter) => {
         const model = standing(before, made);
@@ -186,7 +186,7 @@ describe("the steps of a pass over access", () => {
   });
 });
 
-test("one reader instead of another costs one write", () => {
+test("replaces one reader by another in one write", () => {
   const readers = (...names: readonly string[]): readonly Grant[] => [
     { permission: { verbs: ["get"], status: false }, subjects: names.map(user) },
   ];
@@ -195,12 +195,12 @@ test("one reader instead of another costs one write", () => {
   expect(steps.flat()).toMatchObject([{ do: "replace", object: { kind: "RoleBinding" } }]);
 });
 
-describe("what an earlier object of the name left behind", () => {
+describe("the derived objects of an earlier object with the same name", () => {
   const wanted = derivedRoles(secret, [
     { permission: { verbs: ["get"], status: false }, subjects: [user("ann")] },
   ]);
 
-  test("is removed, binding first, without touching what is wanted", () => {
+  test("are deleted, bindings first, without changing what is wanted", () => {
     const model = new AccessModel();
     const role = {
       name: "latchkey-database-0123456789abcdef",
@@ -223,7 +223,7 @@ describe("what an earlier object of the name left behind", () => {
     expect(model.roles).toHaveLength(1);
   });
 
-  test("a stranger of a derived name is left alone", () => {
+  test("does not change an unmanaged object with a derived name", () => {
     const model = new AccessModel();
     const [role] = wanted;
     if (role === undefined) throw new Error("no role is wanted");
@@ -232,7 +232,7 @@ describe("what an earlier object of the name left behind", () => {
     expect(accessSteps(model.seen(), wanted)).toEqual([]);
   });
 
-  test("on deletion the bindings go before the Roles", () => {
+  test("deletes bindings before Roles on deletion", () => {
     const model = standing(
       [{ permission: { verbs: ["get"], status: false }, subjects: [user("ann")] }],
       [],

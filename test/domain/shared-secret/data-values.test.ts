@@ -8,7 +8,7 @@ const objectWith = (data: unknown): object => ({ spec: { data } });
 describe("a value of spec.data", () => {
   test.for<[string, unknown, string]>([
     [
-      "of another alphabet",
+      "in another alphabet",
       { password: canary },
       "spec.data.password must be base64 (RFC 4648 section 4, with padding); encode",
     ],
@@ -17,26 +17,22 @@ describe("a value of spec.data", () => {
       { password: "Y2FuYXJ5\nY2FuYXJ5" },
       "spec.data.password must be base64 without line breaks",
     ],
-    [
-      "that is a number",
-      { port: 5432 },
-      "spec.data.port must be a base64-encoded string; quote it",
-    ],
-    [
-      "that is a list",
-      { hosts: [canary] },
-      "spec.data.hosts must be a base64-encoded string; quote it",
-    ],
+    ["as a number", { port: 5432 }, "spec.data.port must be a base64-encoded string; quote it"],
+    ["as a list", { hosts: [canary] }, "spec.data.hosts must be a base64-encoded string; quote it"],
     [
       "without padding",
       { a: "QQ==", b: "QQ" },
       "spec.data.b must be base64 (RFC 4648 section 4, with padding)",
     ],
-    ["the first by name", { z: canary, a: canary }, "spec.data.a must"],
-    ["beside one other", { a: canary, b: canary }, "1 more value of spec.data is not base64"],
-    ["beside others", { a: canary, b: canary, c: 5 }, "2 more values of spec.data are not base64"],
-    ["of a long key", { ["k".repeat(300)]: canary }, `spec.data.${"k".repeat(253)} must`],
-  ])("is refused by its key, never shown: %s", ([, data, sentence]) => {
+    ["the first by key", { z: canary, a: canary }, "spec.data.a must"],
+    ["with one other", { a: canary, b: canary }, "1 more value of spec.data is not base64"],
+    [
+      "with two others",
+      { a: canary, b: canary, c: 5 },
+      "2 more values of spec.data are not base64",
+    ],
+    ["with a long key", { ["k".repeat(300)]: canary }, `spec.data.${"k".repeat(253)} must`],
+  ])("is rejected by key, without the value: %s", ([, data, sentence]) => {
     const problem = dataValueProblem(objectWith(data), undefined);
     expect(`${problem?.field} ${problem?.message}`).toContain(sentence);
     expect(JSON.stringify(problem)).not.toContain(canary);
@@ -45,16 +41,16 @@ describe("a value of spec.data", () => {
   test.for<[string, unknown, unknown]>([
     ["that is base64", { password: "Y2FuYXJ5" }, undefined],
     ["that is empty", { password: "" }, undefined],
-    ["that was stored so before", { password: canary }, { password: canary }],
-    ["where there is no data", undefined, undefined],
-    ["where data is no object", canary, undefined],
+    ["that is already stored", { password: canary }, { password: canary }],
+    ["without data", undefined, undefined],
+    ["in data that is not an object", canary, undefined],
   ])("is admitted %s", ([, data, stored]) => {
     expect(
       dataValueProblem(objectWith(data), stored === undefined ? undefined : objectWith(stored)),
     ).toBeUndefined();
   });
 
-  test("is judged as the schema does, whatever it is called", () => {
+  test("is checked like in the schema, for any key", () => {
     const schema = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
     const texts = fc.oneof(
       fc.string(),

@@ -62,7 +62,7 @@ describe("the name of a derived Role", () => {
     uid: fc.constantFrom("uid-1", "uid-2"),
   });
 
-  test("is another for another permission or object, has at most 63 characters and suits Kubernetes", () => {
+  test("differs for another permission or object, has at most 63 characters and is valid in Kubernetes", () => {
     fc.assert(
       fc.property(secrets, secrets, permissions, permissions, (one, other, first, second) => {
         const name = derivedName(one, first);
@@ -78,8 +78,8 @@ describe("the name of a derived Role", () => {
   });
 });
 
-describe("grants become Roles", () => {
-  test("one for each permission, with the subjects of all its rules and their names", () => {
+describe("the Roles of grants", () => {
+  test("are one for each permission, with the subjects and names of all its rules", () => {
     const roles = derivedRoles(secret, [
       { ...readers, subjects: [user("ben"), user("ann")] },
       { ...readers, subjects: [user("ann")], label: "auditors" },
@@ -102,7 +102,7 @@ describe("grants become Roles", () => {
     expect(roles).toHaveLength(2);
   });
 
-  test("whose annotation stays below what the API server takes, whatever the rules are called", () => {
+  test("have an annotation below the limit of the API server for any rule names", () => {
     const grants = Array.from({ length: 256 }, (_, index) => ({
       ...readers,
       label: `${index} ${"\u0001".repeat(5_000)}`,
@@ -112,7 +112,7 @@ describe("grants become Roles", () => {
     expect(JSON.parse(rules)).toHaveLength(256);
   });
 
-  test("that name this one object, its status only where it is asked for", () => {
+  test("name this one object, and its status only if it is granted", () => {
     expect(roleManifest(secret, role)["rules"]).toEqual([
       {
         apiGroups: ["management.service"],
@@ -127,7 +127,7 @@ describe("grants become Roles", () => {
     });
   });
 
-  test("and RoleBindings, both marked as derived from the object and owned by it", () => {
+  test("and their RoleBindings have Latchkey's metadata and an owner reference", () => {
     for (const manifest of [
       roleManifest(secret, role),
       bindingManifest(secret, role, role.subjects),
@@ -149,7 +149,7 @@ describe("grants become Roles", () => {
   });
 });
 
-describe("a Role stands as written", () => {
+describe("a Role is as written", () => {
   const written = parseRole(seen(roleManifest(secret, role)));
   const [
     rule = { apiGroups: [], resources: [], resourceNames: [], verbs: [], nonResourceURLs: [] },
@@ -161,17 +161,17 @@ describe("a Role stands as written", () => {
   };
 
   test.for<[string, ObservedRole, boolean]>([
-    ["when nobody touched it", written, true],
+    ["if it was not edited", written, true],
     ["with the status", parseRole(seen(roleManifest(secret, statusRole))), true],
     ["but not without rules", { ...written, rules: [] }, false],
-    ["but not with a rule more", { ...written, rules: [rule, rule] }, false],
+    ["but not with an additional rule", { ...written, rules: [rule, rule] }, false],
     [
       "but not with another verb",
       { ...written, rules: [{ ...rule, verbs: ["get", "update"] }] },
       false,
     ],
     [
-      "but not with another name",
+      "but not with another resource name",
       { ...written, rules: [{ ...rule, resourceNames: ["other"] }] },
       false,
     ],
@@ -195,7 +195,7 @@ describe("a Role stands as written", () => {
   });
 });
 
-describe("marks", () => {
+describe("the metadata of a derived object", () => {
   const binding = parseRoleBinding(seen(bindingManifest(secret, role, role.subjects)));
   const changed = (changes: Partial<Metadata>) => ({
     ...binding,
@@ -203,19 +203,19 @@ describe("marks", () => {
   });
 
   test.for<[string, typeof binding, boolean]>([
-    ["stand when they are as written", binding, true],
+    ["is complete if it was not edited", binding, true],
     [
-      "stand beside what others add",
+      "is complete with additional labels",
       changed({ labels: { ...binding.metadata.labels, theirs: "x" } }),
       true,
     ],
-    ["do not stand without the label", changed({ labels: {} }), false],
+    ["is incomplete without the label", changed({ labels: {} }), false],
     [
-      "do not stand without an annotation",
+      "is incomplete without an annotation",
       changed({ annotations: { [annotations.source]: "database" } }),
       false,
     ],
-    ["do not stand without the owner", { ...binding, ownerReferences: [] }, false],
+    ["is incomplete without the owner reference", { ...binding, ownerReferences: [] }, false],
   ])("%s", ([, standing, expected]) => {
     expect(isMarked(secret, role, standing)).toBe(expected);
   });
@@ -223,32 +223,28 @@ describe("marks", () => {
   const owner = { apiVersion, kind: "SharedSecret", name: "database", uid: "uid-owner" };
   test.for<[string, typeof binding, string | undefined]>([
     [
-      "record-event by the owner, before the label",
+      "by the owner reference before the label",
       { ...binding, ownerReferences: [owner] },
       "uid-owner",
     ],
+    ["by the label without an owner reference", { ...binding, ownerReferences: [] }, "uid-1"],
     [
-      "record-event by the label where there is no owner",
-      { ...binding, ownerReferences: [] },
-      "uid-1",
-    ],
-    [
-      "record-event by the owner beside an annotation, where the label is lost",
+      "by the owner reference with an annotation if the label is missing",
       { ...changed({ labels: {} }), ownerReferences: [owner] },
       "uid-owner",
     ],
     [
-      "record-event nothing by the owner alone, which any tool may name",
+      "not by an owner reference alone, which any tool may set",
       { ...changed({ labels: {}, annotations: {} }), ownerReferences: [owner] },
       undefined,
     ],
     [
-      "record-event nothing under a name of another form",
+      "not under a name of another form",
       { ...changed({ name: "latchkey-database" }), ownerReferences: [owner] },
       undefined,
     ],
     [
-      "record-event nothing by owners of other kinds",
+      "not by owners of other kinds",
       {
         ...changed({ labels: {} }),
         ownerReferences: [
@@ -258,12 +254,12 @@ describe("marks", () => {
       },
       undefined,
     ],
-  ])("%s whose a derived object is", ([, standing, uid]) => {
+  ])("identifies the source %s", ([, standing, uid]) => {
     expect(sourceUidOf(standing)).toBe(uid);
   });
 });
 
-test("a name follows from the uid and one of the permissions there are", () => {
+test("recognizes the names for the uid and every possible permission", () => {
   const names = [["get"], ["delete", "get", "list", "patch", "update", "watch"]].flatMap((verbs) =>
     [true, false].map((status) => derivedName(secret, { verbs, status })),
   );
@@ -275,7 +271,7 @@ test("a name follows from the uid and one of the permissions there are", () => {
   ]).toEqual([false, false, false]);
 });
 
-test("a permission without grants is not made up, and an object without namespace names none", () => {
+test("sets no permission without grants, and no namespace for an object without one", () => {
   expect(derivedRoles(secret, [])).toEqual([]);
   const { namespace: _, ...clusterScoped } = secret;
   expect(roleManifest(clusterScoped, role).metadata).not.toHaveProperty("namespace");

@@ -67,33 +67,37 @@ function told(findings: StatusInput): Readonly<Record<string, string>> {
   );
 }
 
-describe("access", () => {
+describe("the condition AccessApplied", () => {
   test.for<[string, Partial<StatusInput>, string]>([
-    ["is granted to nobody where nobody is named", {}, "True Applied: no access is granted"],
-    ["is granted by one Role", { wanted: [role] }, "True Applied: access is granted by 1 Role"],
+    ["is True without grants", {}, "True Applied: no access is granted"],
+    ["is True with one Role", { wanted: [role] }, "True Applied: access is granted by 1 Role"],
     [
-      "is granted by rules that name somebody",
+      "is True and names a rule without subjects",
       { wanted: [role], emptyRules: ["spec.access[1]"] },
       "True Applied: access is granted by 1 Role; spec.access[1] names no users or teams and grants nothing",
     ],
     [
-      "is granted by no rule that names nobody",
+      "is True and counts rules without subjects",
       { emptyRules: ["spec.access[0]", "spec.access[1]"] },
       "True Applied: no access is granted; spec.access[0] and 1 more name no users or teams and grant nothing",
     ],
-    ["is granted by Roles", { wanted: [role, role] }, "True Applied: access is granted by 2 Roles"],
     [
-      "is wrong where a rule is",
+      "is True with several Roles",
+      { wanted: [role, role] },
+      "True Applied: access is granted by 2 Roles",
+    ],
+    [
+      "is False with an invalid rule",
       { ruleProblems: ["spec.access[0]: no verbs"] },
       "False InvalidAccessRule: spec.access[0]: no verbs",
     ],
     [
-      "is in conflict where a name is taken",
+      "is False with a name conflict",
       { nameConflicts: ["latchkey-db-1"] },
       'False NameConflict: Role or RoleBinding "latchkey-db-1" already exists and is not managed by Latchkey; delete it',
     ],
     [
-      "tells of rules and of names",
+      "contains invalid rules and name conflicts",
       { ruleProblems: ["a"], nameConflicts: ["b"] },
       'False InvalidAccessRule: a; Role or RoleBinding "b" already exists and is not managed by Latchkey; delete it',
     ],
@@ -101,68 +105,78 @@ describe("access", () => {
     expect(told({ ...found({}), ...findings })["AccessApplied"]).toBe(claim);
   });
 
-  test("that is wrong makes the object not ready, and stalled", () => {
+  test("makes the object not ready and stalled if it is False", () => {
     const claims = told(found({ ruleProblems: ["a"] }));
     expect(claims["Ready"]).toBe("False InvalidAccessRule: a");
     expect(claims["Stalled"]).toBe("True InvalidAccessRule: a");
   });
 });
 
-describe("the sync", () => {
+describe("the condition Synced", () => {
   const problem = { reason: "TooLarge", message: "split it" } as const;
   test.for<[string, SourceChanges, Partial<SyncSummary>, string]>([
     [
-      "is not asked for",
+      "is True if no sync is requested",
       silent,
       {},
       "True NotRequested: annotation management.service/sync-to-projects names no project",
     ],
     [
-      "pauses",
+      "is False while sync is paused",
       { options: { paused: true } },
       { pending: 1 },
       'False Paused: annotation management.service/disable-sync is "true", so sync is paused',
     ],
-    ["cannot be done", { options: { problem } }, {}, "False TooLarge: split it"],
     [
-      "cannot be done, asked for or not",
+      "is False if the source cannot be synced",
+      { options: { problem } },
+      {},
+      "False TooLarge: split it",
+    ],
+    [
+      "is False if the source cannot be synced, even without projects",
       { options: { projects: [], problem } },
       {},
       "False TooLarge: split it",
     ],
     [
-      "goes on",
+      "is False while targets are pending",
       wanting,
       { desired: 2, synced: 1, pending: 1, conflicts: 1 },
       "False Progressing: 1 of 2 targets are synced, 1 in conflict",
     ],
     [
-      "meets a foreign Secret",
+      "is False with a conflict",
       wanting,
       { desired: 2, synced: 1, conflicts: 1 },
       "False Conflict: 1 of 2 targets are synced, 1 in conflict",
     ],
     [
-      "is refused",
+      "is False with a failed target",
       wanting,
       { desired: 1, failed: 1, failures },
       "False Failed: 0 of 1 targets are synced, 1 failed, first: pay/db: exceeded quota",
     ],
     [
-      "has nowhere to go",
+      "is False without targets",
       wanting,
       { emptyProjects: [{ project: "web", namespaces: 2, accepting: 0 }] },
       'False NoTargets: no namespace to sync to: all 2 namespaces of project "web" do not have the annotation management.service/sync: enabled',
     ],
     [
-      "is done where one project of two has targets",
+      "is True if one of two projects has targets",
       { options: { projects: ["web", "pya"] } },
       { desired: 1, synced: 1, emptyProjects: [{ project: "pya", namespaces: 0, accepting: 0 }] },
       'True Synced: 1 of 1 targets are synced; no namespace has a label management.service/project that matches "pya"',
     ],
-    ["is done", wanting, { desired: 2, synced: 2 }, "True Synced: 2 of 2 targets are synced"],
     [
-      "is done, and others want the same",
+      "is True if all targets are synced",
+      wanting,
+      { desired: 2, synced: 2 },
+      "True Synced: 2 of 2 targets are synced",
+    ],
+    [
+      "is True if other sources request the same targets",
       wanting,
       {
         desired: 1,
@@ -176,18 +190,18 @@ describe("the sync", () => {
   });
 });
 
-describe("the object", () => {
+describe("the condition Ready", () => {
   test.for<[string, Parameters<typeof found>[0], Readonly<Record<string, string>>]>([
-    ["is ready", { wanted: [role] }, { Ready: "True Ready: access is granted by 1 Role" }],
+    ["is True", { wanted: [role] }, { Ready: "True Ready: access is granted by 1 Role" }],
     [
-      "stays ready when targets are in trouble, and says so",
+      "is True with problems at targets, and reports them",
       { source: wanting, summary: { desired: 1, conflicts: 1 } },
       {
         Ready: "True Ready: no access is granted; 0 of 1 targets are synced, 1 in conflict",
       },
     ],
     [
-      "is ready, and not stalled, where nobody takes its copies",
+      "is True without targets, and the object is not stalled",
       {
         source: wanting,
         summary: { emptyProjects: [{ project: "web", namespaces: 0, accepting: 0 }] },
@@ -198,7 +212,7 @@ describe("the object", () => {
       },
     ],
     [
-      "is not ready while targets are to be written",
+      "is False while targets are pending",
       { source: wanting, summary: { desired: 1, pending: 1 } },
       {
         Ready: "False Progressing: no access is granted; 0 of 1 targets are synced",
@@ -206,12 +220,12 @@ describe("the object", () => {
       },
     ],
     [
-      "is ready while it pauses",
+      "is True while sync is paused",
       { source: { options: { paused: true } }, summary: { pending: 1 } },
       { Ready: "True Ready: no access is granted; 0 of 0 targets are synced" },
     ],
     [
-      "is stalled when neither access nor sync can be followed",
+      "is False and the object is stalled if neither access nor sync can be applied",
       {
         ruleProblems: ["a"],
         source: { options: { problem: { reason: "InvalidSyncOption", message: "b" } } },
@@ -227,8 +241,8 @@ describe("the object", () => {
   });
 });
 
-describe("the figures", () => {
-  test("count keys, Roles that could be put up, and targets; failures only when there are some", () => {
+describe("the counts of the status", () => {
+  test("are those of keys, applied Roles and targets, with failures only if there are any", () => {
     const findings = found({
       wanted: [role, { ...role, name: "taken" }],
       nameConflicts: ["taken"],

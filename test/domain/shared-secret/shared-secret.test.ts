@@ -93,8 +93,8 @@ function outline({ steps }: Plan): readonly string[] {
   );
 }
 
-describe("before anything else", () => {
-  test("the finalizer is put on, and nothing more is done in that pass", () => {
+describe("the first reconcile", () => {
+  test("only adds the finalizer", () => {
     const plan = planSharedSecret(
       seen({
         source: { metadata: { finalizers: ["theirs"] }, secret: { owner: { user: "ann" } } },
@@ -108,7 +108,7 @@ describe("before anything else", () => {
     expect(plan.result).toEqual({ kind: "done" });
   });
 
-  test("nothing is done in a namespace that goes away", () => {
+  test("does nothing in a terminating namespace", () => {
     expect(
       planSharedSecret(
         seen({ namespaceIsTerminating: true, source: { metadata: { finalizers: [] } } }),
@@ -145,7 +145,7 @@ describe("a SharedSecret that is being deleted", () => {
     rules: [],
   };
 
-  test("keeps its grants first, says that it is going, and takes its copies away", () => {
+  test("keeps its grants first, reports Terminating and deletes its copies", () => {
     const plan = planTermination(
       going({ source: owned, access: { ...derived(), orphanedRoles: [left] }, copies }),
       at("keep-grants"),
@@ -165,7 +165,7 @@ describe("a SharedSecret that is being deleted", () => {
     });
   });
 
-  test("cuts off at once whom its spec no longer lets in by that very Role", () => {
+  test("revokes at once the access of subjects that its spec no longer grants by the same Role", () => {
     const plan = planTermination(
       going({ source: { secret: { owner: { user: "bob" } } }, access: derived() }),
       at("keep-grants"),
@@ -173,7 +173,7 @@ describe("a SharedSecret that is being deleted", () => {
     expect(outline(plan)).toEqual(["delete rolebindings", "patch sharedsecrets status"]);
   });
 
-  test("cuts off everybody at once whose Role was edited", () => {
+  test("revokes at once all access of an edited Role", () => {
     const { roles, ...rest } = derived();
     const edited = roles.map((role) => ({
       ...role,
@@ -189,7 +189,7 @@ describe("a SharedSecret that is being deleted", () => {
     ).toBe("delete rolebindings");
   });
 
-  test("takes out of a binding only who is no longer let in, and puts its label back", () => {
+  test("removes only former subjects from a binding, and restores its label", () => {
     const { bindings, ...rest } = derived();
     const both = bindings.map((binding) => ({
       ...binding,
@@ -214,7 +214,7 @@ describe("a SharedSecret that is being deleted", () => {
     ]);
   });
 
-  test("takes its grants back after the settle time, bindings first", () => {
+  test("revokes its grants after the settle time, bindings first", () => {
     const plan = planTermination(
       going({ source: owned, access: { ...derived(), orphanedRoles: [left] } }),
       at("revoke"),
@@ -226,13 +226,13 @@ describe("a SharedSecret that is being deleted", () => {
     ]);
   });
 
-  test.for(["settle", "review"] as const)("waits then, in phase %s", (kind) => {
+  test.for(["settle", "review"] as const)("waits in phase %s", (kind) => {
     expect(outline(planTermination(going({ source: owned }), at(kind)))).toEqual([
       "patch sharedsecrets status",
     ]);
   });
 
-  test("goes last, behind its copies and without another status", () => {
+  test("loses its finalizer last, after its copies and without another status", () => {
     const plan = planTermination(going({ copies }), at("release"));
     expect(outline(plan)).toEqual([
       "delete secrets, delete secrets",
@@ -241,7 +241,7 @@ describe("a SharedSecret that is being deleted", () => {
     expect(plan.steps.at(-1)?.[0]).toMatchObject({ body: { metadata: { finalizers: [] } } });
   });
 
-  test("says while finalizers of others hold it that Latchkey has finished", () => {
+  test("reports that Latchkey has finished while other finalizers remain", () => {
     const others = [cleanupFinalizer, "theirs"];
     const plan = planTermination(going({}, others), at("release"));
     expect(outline(plan)).toEqual(["patch sharedsecrets status", "patch sharedsecrets metadata"]);
@@ -257,7 +257,7 @@ describe("a SharedSecret that is being deleted", () => {
     expect(planTermination({ ...going(), source: told }, at("release")).steps).toEqual([]);
   });
 
-  test("asks about one of each binding, of its spec or standing, but of no unmanaged's", () => {
+  test("reviews one subject of each binding, of its spec or existing, except unmanaged ones", () => {
     const access = derived();
     const names = access.bindings.map(({ metadata }) => metadata.name);
     expect(granteesOf(going({ source: owned, access: nothing }))).toMatchObject([
@@ -275,8 +275,8 @@ describe("a SharedSecret that is being deleted", () => {
   });
 });
 
-describe("a pass", () => {
-  test("puts access up before it writes the status", () => {
+describe("a reconcile", () => {
+  test("applies access before it writes the status", () => {
     const plan = planSharedSecret(seen({ source: { secret: { owner: { user: "ann" } } } }), born);
     expect(outline(plan)).toEqual([
       "create roles",
@@ -290,7 +290,7 @@ describe("a pass", () => {
     });
   });
 
-  test("does nothing when nothing has changed", () => {
+  test("writes nothing if nothing has changed", () => {
     const source = { secret: { owner: { user: "ann" } } };
     const status = statusPatch(planSharedSecret(seen({ source }), born));
     const conditions = parseConditions(status);
@@ -304,7 +304,7 @@ describe("a pass", () => {
     });
   });
 
-  test("leaves a Role of a derived name to whoever made it, and says so", () => {
+  test("does not change an unmanaged Role with a derived name, and reports it", () => {
     const [role] = derived().roles;
     const plan = planSharedSecret(
       seen({
@@ -317,7 +317,7 @@ describe("a pass", () => {
     expect(statusPatch(plan)).toMatchObject({ access: { roles: 0, bindings: 0 } });
   });
 
-  test("applies the rules that are right beside one that is wrong", () => {
+  test("applies valid rules if another one is invalid", () => {
     const rule = { verbs: ["get"], subresources: [], users: ["ann"], teams: [] };
     const plan = planSharedSecret(
       seen({ source: { secret: { access: [{ ...rule, verbs: [] }, rule] } } }),
@@ -335,35 +335,35 @@ describe("a pass", () => {
 describe("the status of a fan-out", () => {
   test.for<[string, Changes, number, readonly string[], object]>([
     [
-      "is not written at once: it will soon be another",
+      "is not written at once, because it changes soon",
       { summary: waiting },
       born,
       [],
       { kind: "requeue-at", at: born + 1000 },
     ],
     [
-      "waits a second from the first pass",
+      "waits a second from the first reconcile",
       { summary: waiting, waitingSince: born },
       born + 999,
       [],
       { kind: "requeue-at", at: born + 1000 },
     ],
     [
-      "tells of progress then, and waits for a target to change",
+      "reports progress then, and waits for a change of a target",
       { summary: waiting, waitingSince: born },
       born + 1000,
       ["patch sharedsecrets status"],
       { kind: "done" },
     ],
     [
-      "is written once all is written",
+      "is written once all targets are written",
       { summary: { desired: 1, synced: 1 }, waitingSince: born },
       born + 5,
       ["patch sharedsecrets status"],
       { kind: "done" },
     ],
     [
-      "waits for nothing that pauses",
+      "does not wait if sync is paused",
       { summary: waiting, source: { options: { paused: true } } },
       born,
       ["patch sharedsecrets status"],
@@ -383,7 +383,7 @@ describe("the status of a fan-out", () => {
   });
 });
 
-describe("trouble is told as a Warning", () => {
+describe("Events about problems", () => {
   const problem = { reason: "TooLarge", message: "split it" } as const;
   const condition = (type: string, status: "True" | "False", reason: string): Condition => ({
     type,
@@ -397,70 +397,75 @@ describe("trouble is told as a Warning", () => {
   const troubled = { source: { options: { problem } } };
   test.for<[string, readonly Condition[], Changes, readonly string[]]>([
     [
-      "once for all conditions that it turns False",
+      "warn once for all conditions that become False",
       [],
       troubled,
       ["Warning TooLarge generation 3"],
     ],
     [
-      "when all was well",
+      "warn if there was no problem",
       [condition("Ready", "True", "Ready")],
       troubled,
       [`Warning TooLarge generation 3 since ${since}`],
     ],
     [
-      "once",
+      "do not repeat a warning",
       [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "TooLarge")],
       troubled,
       [],
     ],
     [
-      "again for another reason",
+      "warn again for another reason",
       [condition("Ready", "False", "NameConflict")],
       troubled,
       [`Warning TooLarge generation 3 since ${since}`],
     ],
     [
-      "once, whatever else was wrong beside it",
+      "do not repeat a warning if there were other problems, too",
       [condition("Ready", "False", "TooLarge"), condition("Synced", "False", "Failed")],
       troubled,
       [],
     ],
     [
-      "about targets, while Ready stays True",
+      "warn of targets while Ready stays True",
       [],
       { summary: { desired: 1, conflicts: 1 } },
       ["Warning Conflict generation 3"],
     ],
-    ["but not while work goes on", [], { summary: waiting, waitingSince: born - 5000 }, []],
-    ["but not about a pause", [], { source: { options: { paused: true } } }, []],
     [
-      "but not where nobody takes copies",
+      "are not recorded while targets are pending",
+      [],
+      { summary: waiting, waitingSince: born - 5000 },
+      [],
+    ],
+    ["are not recorded while sync is paused", [], { source: { options: { paused: true } } }, []],
+    [
+      "are not recorded without targets",
       [],
       { summary: { emptyProjects: [{ project: "*", namespaces: 0, accepting: 0 }] } },
       [],
     ],
-    ["but not when all is well", [], {}, []],
+    ["are not recorded without problems", [], {}, []],
     [
-      "and its end as Normal",
+      "record the end of a problem as Normal",
       [condition("Ready", "False", "TooLarge")],
       {},
       [`Normal Ready generation 3 since ${since}`],
     ],
     [
-      "and its end at targets as Normal",
+      "record the end of problems at targets as Normal",
       [condition("Ready", "True", "Ready"), condition("Synced", "False", "Conflict")],
       {},
       [`Normal Ready generation 3 since ${since}`],
     ],
     [
-      "and its end not before it is over",
+      "do not record the end of a problem while targets are pending",
       [condition("Ready", "False", "TooLarge")],
       { summary: waiting, waitingSince: born - 5000 },
       [],
     ],
     [
-      "and the end of a wait not at all",
+      "do not record the end of a wait",
       [condition("Ready", "False", "Progressing"), condition("Synced", "False", "Paused")],
       {},
       [],
@@ -471,7 +476,7 @@ describe("trouble is told as a Warning", () => {
   });
 });
 
-describe("a target in trouble is told where it is", () => {
+describe("an Event at a target with a problem", () => {
   const regarding = {
     resource: resources.secrets,
     subject: { namespace: "pay", name: "db", uid: "uid-theirs" },
@@ -494,14 +499,14 @@ describe("a target in trouble is told where it is", () => {
           : [],
       );
 
-  test("with the names of both sides", () => {
+  test("names the SharedSecret and the Secret", () => {
     const note = "SharedSecret team/db is not synced to Secret pay/db: rename it";
     expect(told()).toEqual([
       { ...regarding, type: "Warning", reason: "Conflict", note, deduplicationKey: "uid-db 7" },
     ]);
   });
 
-  test("once: not while the status lists it", () => {
+  test("is recorded once, and not while the status lists the failure", () => {
     const { kind: _, regarding: __, ...entry } = failure;
     expect(told({ secret: { status: { sync: { failures: [entry] } } } })).toEqual([]);
     expect(

@@ -23,24 +23,24 @@ const source = observedSource({
   metadata: { labels: { "argocd.argoproj.io/instance": "team" }, annotations: { theirs: "yes" } },
 });
 
-describe("what a Secret says it is a copy of", () => {
+describe("the copy-of annotation of a Secret", () => {
   test.for<[string, string | undefined, object | undefined, boolean]>([
     [
-      "names the source when it names this Secret",
+      "names the source if it names this Secret",
       "team/db -> pay/db",
       { namespace: "team", name: "db" },
       false,
     ],
     [
-      "counts for nothing in another Secret: it was pasted",
+      "is ignored if it names another Secret, because a user copied it",
       "team/db -> pay/other",
       undefined,
       true,
     ],
-    ["counts for nothing in another namespace", "team/db -> play/db", undefined, true],
-    ["counts for nothing when it is nonsense", "team/db", undefined, false],
-    ["counts for nothing with a third part", "team/db/x -> pay/db", undefined, false],
-    ["counts for nothing when it is not there", undefined, undefined, false],
+    ["is ignored if it names another namespace", "team/db -> play/db", undefined, true],
+    ["is ignored if it is invalid", "team/db", undefined, false],
+    ["is ignored with a third part", "team/db/x -> pay/db", undefined, false],
+    ["is ignored if it is missing", undefined, undefined, false],
   ])("%s", ([, text, claimed, pasted]) => {
     const metadata = observedMetadata({
       ...target,
@@ -50,7 +50,7 @@ describe("what a Secret says it is a copy of", () => {
     expect(isCopiedByUser(metadata)).toBe(pasted);
   });
 
-  test("is read as it is written", () => {
+  test("is parsed as it is written", () => {
     const text = copyOfText(source.secret.metadata, target);
     expect(text).toBe("team/db -> pay/db");
     expect(
@@ -58,7 +58,7 @@ describe("what a Secret says it is a copy of", () => {
     ).toEqual({ namespace: "team", name: "db" });
   });
 
-  test("has no namespace where there is none", () => {
+  test("has no namespace for objects without one", () => {
     expect(copyOfText({ name: "a" }, { name: "b" })).toBe("/a -> /b");
     expect(
       copiedSource(
@@ -70,25 +70,29 @@ describe("what a Secret says it is a copy of", () => {
 
 describe("a copy is current", () => {
   test.for<[string, CopyChanges, boolean]>([
-    ["when nothing differs", {}, true],
-    ["whatever others put beside", { labels: { theirs: "x" }, annotations: { theirs: "y" } }, true],
-    ["whoever seals it", { immutable: true }, true],
+    ["if nothing differs", {}, true],
+    [
+      "with additional labels and annotations",
+      { labels: { theirs: "x" }, annotations: { theirs: "y" } },
+      true,
+    ],
+    ["if a user made it immutable", { immutable: true }, true],
     ["but not with other data", { digest: "old" }, false],
     ["but not with another type", { type: "kubernetes.io/tls" }, false],
-    ["but not under another uid", { labels: { [labels.sourceUid]: "uid-other" } }, false],
-    ["but not without its annotation", { annotations: { [annotations.copyOf]: undefined } }, false],
     [
-      "but not while it says why it is stuck",
-      { annotations: { [annotations.syncError]: "why" } },
+      "but not with the uid of another source",
+      { labels: { [labels.sourceUid]: "uid-other" } },
       false,
     ],
+    ["but not without its annotation", { annotations: { [annotations.copyOf]: undefined } }, false],
+    ["but not with a sync error", { annotations: { [annotations.syncError]: "why" } }, false],
   ])("%s", ([, changes, expected]) => {
     expect(isCurrent(observedCopy(source, changes), source)).toBe(expected);
   });
 });
 
 describe("a copy is written", () => {
-  test("with the data of the source and Latchkey's marks, and with nothing else of it", () => {
+  test("with the data of the source and only Latchkey's metadata", () => {
     expect(copyManifest({ source, data }, target)).toEqual({
       apiVersion: "v1",
       kind: "Secret",
@@ -102,7 +106,7 @@ describe("a copy is written", () => {
     });
   });
 
-  test("over a standing one with what it was decided on, keeping what others gave it, but not why it was stuck", () => {
+  test("over an existing copy by uid and resourceVersion, keeping other metadata and removing the sync error", () => {
     const owner = { apiVersion: "v1", kind: "Pod", name: "theirs", uid: "uid-theirs" };
     const standing = observedCopy(source, {
       digest: "old",
@@ -124,7 +128,7 @@ describe("a copy is written", () => {
     });
   });
 
-  test("over a plain one without fields that are empty", () => {
+  test("over a plain copy without empty fields", () => {
     const manifest = copyManifest(
       { source, data },
       target,
@@ -142,7 +146,7 @@ describe("a copy is written", () => {
   });
 });
 
-describe("of a SharedSecret is held", () => {
+describe("the cached form of a SharedSecret", () => {
   const read = (values: readonly string[]) =>
     sourceOf(
       parseSharedSecret({
@@ -153,11 +157,15 @@ describe("of a SharedSecret is held", () => {
     );
 
   test.for<[string, readonly string[], boolean]>([
-    ["its data where that is small", ["YQ=="], true],
-    ["its data up to 8 kB", ["A".repeat(8 * 1024 - 102)], true],
-    ["no data of more", ["A".repeat(8 * 1024 - 101)], false],
-    ["no data of a hundred keys, which cost something themselves", new Array(100).fill(""), false],
-    ["data that is empty", [], true],
+    ["contains small data", ["YQ=="], true],
+    ["contains data up to 8 kB", ["A".repeat(8 * 1024 - 102)], true],
+    ["does not contain larger data", ["A".repeat(8 * 1024 - 101)], false],
+    [
+      "does not contain a hundred empty values, because keys have an overhead",
+      new Array(100).fill(""),
+      false,
+    ],
+    ["contains empty data", [], true],
   ])("%s", ([, values, isHeld]) => {
     const source = read(values);
     expect(source).toMatchObject({ keys: values.length, digest: "digest" });
@@ -165,11 +173,11 @@ describe("of a SharedSecret is held", () => {
     expect(source.secret).not.toHaveProperty("data");
   });
 
-  test("no label or annotation of others", () => {
+  test("contains no foreign labels and annotations", () => {
     expect(read([]).secret.metadata).toMatchObject({ labels: {}, annotations: {} });
   });
 
-  test("whether its data fits a Secret, though it is not held itself", () => {
+  test("contains whether the data fits a Secret, even without the data", () => {
     const metadata = {
       ...observedMetadata(),
       annotations: { [annotations.syncToProjects]: "web" },

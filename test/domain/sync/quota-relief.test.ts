@@ -6,55 +6,60 @@ const quota = (hard: object, used: object = {}) =>
   parseResourceQuota({ metadata: {}, status: { hard, used } });
 const roles = "count/roles.rbac.authorization.k8s.io";
 
-describe("a quota that changes has made room", () => {
+describe("the relief by a change of a quota is", () => {
   test.each<[string, ReturnType<typeof quota>, ReturnType<typeof quota>, number]>([
     [
-      "for one where one went",
+      "one if an object was deleted",
       quota({ secrets: "5" }, { secrets: "5" }),
       quota({ secrets: "5" }, { secrets: "4" }),
       1,
     ],
     [
-      "for as many as the limit grew",
+      "the growth of the limit",
       quota({ secrets: "5" }, { secrets: "5" }),
       quota({ secrets: "1k" }, { secrets: "5" }),
       995,
     ],
     [
-      "for no more than the tightest of its limits lets in",
+      "at most what the strictest limit allows",
       quota({ secrets: "5", "count/secrets": "5" }, { secrets: "5", "count/secrets": "3" }),
       quota({ secrets: "9", "count/secrets": "5" }, { secrets: "5", "count/secrets": "3" }),
       2,
     ],
-    ["for all when it goes", quota({ secrets: "5" }, { secrets: "5" }), undefined, Infinity],
     [
-      "for all when it counts Secrets no more",
+      "unlimited if the quota was deleted",
+      quota({ secrets: "5" }, { secrets: "5" }),
+      undefined,
+      Infinity,
+    ],
+    [
+      "unlimited if the quota no longer limits Secrets",
       quota({ secrets: "5", [roles]: "1" }, { secrets: "5" }),
       quota({ [roles]: "1" }),
       Infinity,
     ],
     [
-      "for none when one came",
+      "none if an object was created",
       quota({ secrets: "5" }, { secrets: "3" }),
       quota({ secrets: "5" }, { secrets: "4" }),
       0,
     ],
     [
-      "for none when the limit fell",
+      "none if the limit decreased",
       quota({ secrets: "5" }, { secrets: "3" }),
       quota({ secrets: "4" }, { secrets: "3" }),
       0,
     ],
-    ["for none when it is new", undefined, quota({ secrets: "5" }), 0],
+    ["none for a new quota", undefined, quota({ secrets: "5" }), 0],
     [
-      "for none when it is still overrun",
+      "none if the quota is still exceeded",
       quota({ secrets: "5" }, { secrets: "9" }),
       quota({ secrets: "5" }, { secrets: "8" }),
       0,
     ],
-    ["for none when nothing changed", quota({ secrets: "5" }), quota({ secrets: "5" }), 0],
+    ["none if nothing changed", quota({ secrets: "5" }), quota({ secrets: "5" }), 0],
     [
-      "for as many as it may be, where a number is of a form that is not known",
+      "the limit if the usage has an unknown form",
       quota({ secrets: "5" }, { secrets: "5" }),
       quota({ secrets: "5" }, { secrets: "5e0" }),
       5,
@@ -63,7 +68,7 @@ describe("a quota that changes has made room", () => {
     expect(quotaRelief(before, after).secrets).toBe(secrets);
   });
 
-  test("for Roles and RoleBindings apart from Secrets", () => {
+  test("separate for Roles and RoleBindings and for Secrets", () => {
     expect(
       quotaRelief(
         quota({ [roles]: "1", secrets: "1" }, { [roles]: "1", secrets: "1" }),
@@ -73,6 +78,6 @@ describe("a quota that changes has made room", () => {
   });
 });
 
-test("a quota that limits nothing Latchkey writes is not held", () => {
+test("does not store a quota that does not limit what Latchkey writes", () => {
   expect(quota({ pods: "5", "requests.cpu": "1" }, { pods: "5" })).toBeUndefined();
 });

@@ -16,18 +16,22 @@ describe("a list", () => {
   test.for<[string, string, string]>([
     ["a line break between names", "a\nb", '"a\\nb" is invalid'],
     ["a line break after the last name", "a,b\n", '"b\\n" is invalid'],
-    ["a space that does not break", "a,\u00a0b", '"\u00a0b" is invalid'],
+    ["a non-breaking space", "a,\u00a0b", '"\u00a0b" is invalid'],
     ["a space inside a name", "a, b c", '"b c" is invalid'],
     ["another separator", "a;b", '"a;b" is invalid'],
-    ["a long name, which is cut", `${"x".repeat(70)}!`, `"${"x".repeat(64)}..." is invalid`],
+    [
+      "a long name, which is truncated in the message",
+      `${"x".repeat(70)}!`,
+      `"${"x".repeat(64)}..." is invalid`,
+    ],
     ["65 entries", "a,".repeat(65), "has 65 entries; must have at most 64"],
     ["more than 4096 characters", ",".repeat(4097), "has 4097 characters; must have at most 4096"],
-  ])("with %s is refused", ([, text, sentence]) => {
+  ])("with %s is rejected", ([, text, sentence]) => {
     expect(syncList(text)).toEqual({ kind: "refused", why: expect.stringContaining(sentence) });
   });
 });
 
-test("whatever a list holds, what is read is bounded and has no white space", () => {
+test("every list has bounded entries without white space", () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom("a", ",", " ", "*", "\n", "\u2003"), maxLength: 300 }),

@@ -20,11 +20,11 @@ function read(
   return syncOptionsOf({ metadata: observedMetadata({ name: "db", annotations: given }), data });
 }
 
-test("without annotations nothing is offered, under the name of the SharedSecret, as Opaque", () => {
+test("without annotations no sync is requested, and the target has the name of the SharedSecret and the type Opaque", () => {
   expect(read({})).toEqual({ projects: [], secretName: "db", secretType: "Opaque", paused: false });
 });
 
-test("a list of projects that cannot be read names none, and is told from an empty one", () => {
+test("an invalid list of projects is empty and distinguished from an empty one", () => {
   expect(read({ [syncToProjects]: "web!" })).toMatchObject({
     projects: [],
     projectsAreUnreadable: true,
@@ -32,7 +32,7 @@ test("a list of projects that cannot be read names none, and is told from an emp
   expect(read({ [syncToProjects]: "" })).not.toHaveProperty("projectsAreUnreadable");
 });
 
-test("annotations name projects, name and type, and pause", () => {
+test("annotations set projects, name, type and pause", () => {
   const given = {
     [syncToProjects]: "web, pay-*,",
     [syncSecretName]: "other",
@@ -47,11 +47,11 @@ test("annotations name projects, name and type, and pause", () => {
   });
 });
 
-describe("annotations that cannot be followed are told with the value and the fix", () => {
+describe("invalid annotations are reported with the value and the fix", () => {
   const long = "x".repeat(300);
   test.for<[string, Readonly<Record<string, string>>, string]>([
     [
-      "a glob with other characters",
+      "a glob with invalid characters",
       { [syncToProjects]: "web,pay?" },
       '"pay?" is invalid; entries must be separated by commas',
     ],
@@ -61,23 +61,27 @@ describe("annotations that cannot be followed are told with the value and the fi
       "has 65 entries; must have at most 64",
     ],
     [
-      "a name that a Secret cannot have",
+      "an invalid Secret name",
       { [syncSecretName]: "My_Secret" },
       '"My_Secret" is not a valid Secret name; must be',
     ],
     ["an empty name", { [syncSecretName]: "" }, '"" is not a valid Secret name'],
     [
-      "a name that is too long, which is cut",
+      "a name that is too long, which is truncated",
       { [syncSecretName]: long },
       `"${"x".repeat(64)}..." is not a valid Secret name`,
     ],
     [
-      "a service account's token",
+      "the type of service account tokens",
       { [syncSecretType]: "kubernetes.io/service-account-token" },
       "is not allowed",
     ],
-    ["a bootstrap token", { [syncSecretType]: "bootstrap.kubernetes.io/token" }, "is not allowed"],
-    ["a release of Helm", { [syncSecretType]: "helm.sh/release.v1" }, "is not allowed"],
+    [
+      "the type of bootstrap tokens",
+      { [syncSecretType]: "bootstrap.kubernetes.io/token" },
+      "is not allowed",
+    ],
+    ["the type of Helm releases", { [syncSecretType]: "helm.sh/release.v1" }, "is not allowed"],
     ["an empty type", { [syncSecretType]: "" }, "must not be empty; set a Secret type"],
     [
       "neither true nor false",
@@ -92,7 +96,7 @@ describe("annotations that cannot be followed are told with the value and the fi
   });
 });
 
-describe("data that a Secret cannot hold is told when it is to be synced, and only then", () => {
+describe("data that a Secret cannot contain is only reported if it is to be synced", () => {
   const big = new SecretText("AAAA".repeat(largestSecret / 3 + 1));
   const fits = new SecretText(Buffer.alloc(largestSecret).toString("base64"));
   const text = new SecretText("YQ==");
@@ -120,7 +124,7 @@ describe("data that a Secret cannot hold is told when it is to be synced, and on
   });
 });
 
-test("a pause is the word true, and nothing else", () => {
+test("only the value true pauses sync", () => {
   expect(
     ["true", "True", "1", "false"].map((text) =>
       isPaused(observedMetadata({ annotations: { [disableSync]: text } })),
@@ -137,7 +141,7 @@ describe("globs", () => {
     .array(fc.constantFrom("a", "b", "-", "."), { maxLength: 7 })
     .map((letters) => letters.join(""));
 
-  test("fit what a regular expression with .* for * fits", () => {
+  test("match like a regular expression with .* for *", () => {
     fc.assert(
       fc.property(texts, fc.array(globs, { maxLength: 3 }), (text, some) => {
         const oracles = some.map(
@@ -149,7 +153,7 @@ describe("globs", () => {
     );
   });
 
-  test("of many stars take no longer than their length asks for", () => {
+  test("with many stars are matched without backtracking", () => {
     expect(fitsAny("a".repeat(10_000), ["*a".repeat(2000) + "b"])).toBe(false);
   });
 });

@@ -34,33 +34,29 @@ const nothing = {
 
 describe("a target counts", () => {
   test.for<[string, TargetReport, object]>([
+    ["as synced if it is current", report("db", { kind: "current", source: live }), { synced: 1 }],
     [
-      "as synced when it is current",
-      report("db", { kind: "current", source: live }),
-      { synced: 1 },
-    ],
-    [
-      "as pending while it is to be written",
+      "as pending until it is written",
       report("db", { kind: "missing", source: live }),
       { pending: 1 },
     ],
     [
-      "as pending while its label is to be put back",
+      "as pending until its label is restored",
       report("db", { kind: "unlabelled", source: live, unmanaged: observedCopy(live) }),
       { pending: 1 },
     ],
     [
-      "as failed when its write was refused",
+      "as failed if its write was rejected",
       report("db", { kind: "missing", source: live }, { failure }),
       { failed: 1, failures: [{ kind: "failed", regarding, ...at("db"), ...failure }] },
     ],
     [
-      "as synced when it is current, whatever failed before",
+      "as synced if it is current after a failure",
       report("db", { kind: "current", source: live }, { failure }),
       { synced: 1 },
     ],
     [
-      "as a conflict when a foreign Secret is there",
+      "as a conflict with an unmanaged Secret",
       report("db", { kind: "conflict", source: live }),
       {
         conflicts: 1,
@@ -78,7 +74,7 @@ describe("a target counts", () => {
       },
     ],
     [
-      "as a conflict when an older source has it",
+      "as a conflict with an older source",
       report("db", { kind: "current", source: older }),
       {
         conflicts: 1,
@@ -96,7 +92,7 @@ describe("a target counts", () => {
       },
     ],
     [
-      "as a conflict when an older source that cannot be followed keeps it",
+      "as a conflict with an older, invalid source that keeps the copy",
       report("db", {
         kind: "source-invalid",
         copy: observedCopy(older),
@@ -122,12 +118,12 @@ describe("a target counts", () => {
     expect(summarize(live, [seen], [])).toEqual({ ...nothing, desired: 1, ...expected });
   });
 
-  test("not at all when its copy pauses itself", () => {
+  test("not at all if its copy is paused", () => {
     expect(summarize(live, [report("db", { kind: "paused" })], [])).toEqual(nothing);
   });
 });
 
-test("the first ten conflicts and failures are told, by place, with at most 256 characters each", () => {
+test("lists the first ten conflicts and failures by namespace and name, with at most 256 characters each", () => {
   const names = Array.from({ length: 12 }, (_, index) => `db-${String.fromCodePoint(97 + index)}`);
   const long = { reason: "Invalid", message: "x".repeat(1000) };
   const reports = names
@@ -139,7 +135,7 @@ test("the first ten conflicts and failures are told, by place, with at most 256 
   expect(new Set(failures.map(({ message }) => message.length))).toEqual(new Set([256]));
 });
 
-test("who else wants a target is counted, and the first one named", () => {
+test("counts the targets that other sources request, and names the first source", () => {
   const rival = junior.secret.metadata;
   const contested = summarize(
     live,
@@ -155,36 +151,36 @@ test("who else wants a target is counted, and the first one named", () => {
 describe("a project without a target", () => {
   test.for<[string, Parameters<typeof emptyProjectsSentence>[0], string]>([
     [
-      "that no namespace has",
+      "without namespaces",
       [{ project: "web", namespaces: 0, accepting: 0 }],
       'no namespace has a label management.service/project that matches "web"',
     ],
     [
-      "whose one namespace does not ask",
+      "whose only namespace does not accept copies",
       [{ project: "web", namespaces: 1, accepting: 0 }],
       'the only namespace of project "web" does not have the annotation management.service/sync: enabled',
     ],
     [
-      "whose namespaces do not ask",
+      "whose namespaces do not accept copies",
       [{ project: "pay-*", namespaces: 3, accepting: 0 }],
       'all 3 namespaces of project "pay-*" do not have the annotation management.service/sync: enabled',
     ],
     [
-      "whose namespaces take from others",
+      "whose namespaces accept copies from other namespaces",
       [{ project: "web", namespaces: 3, accepting: 2 }],
       '2 of 3 namespaces of project "web" accept copies, but not from namespace "team" (annotation management.service/sync-from)',
     ],
     [
-      "beside many others",
+      "and many others",
       ["a", "b", "c", "d", "e"].map((project) => ({ project, namespaces: 0, accepting: 0 })),
       'matches "c"; and 2 more projects have no target',
     ],
     [
-      "of a long name",
+      "with a long name",
       [{ project: "x".repeat(5000), namespaces: 0, accepting: 0 }],
       `matches "${"x".repeat(64)}"`,
     ],
-  ])("is told with what is missing: %s", ([, projects, sentence]) => {
+  ])("is reported with the cause: %s", ([, projects, sentence]) => {
     expect(emptyProjectsSentence(projects, "team")).toContain(sentence);
     expect(emptyProjectsSentence(projects, "team").length).toBeLessThan(400);
   });

@@ -33,44 +33,44 @@ function namespace(changes: {
 
 const willing = { project: "web", sync: "enabled" };
 
-describe("a namespace takes copies", () => {
+describe("a namespace accepts copies", () => {
   test.for<[string, Metadata, boolean]>([
-    ["when it is in a project and asks for them", namespace(willing), true],
+    ["in a project with sync enabled", namespace(willing), true],
     ["but not outside of projects", namespace({ sync: "enabled" }), false],
-    ["but not unasked", namespace({ project: "web" }), false],
-    ["but not when it says something else", namespace({ project: "web", sync: "true" }), false],
-    ["but not while it goes away", namespace({ ...willing, going: true }), false],
+    ["but not without the annotation", namespace({ project: "web" }), false],
+    ["but not with another value", namespace({ project: "web", sync: "true" }), false],
+    ["but not while it is terminating", namespace({ ...willing, going: true }), false],
   ])("%s", ([, given, expected]) => {
     expect(acceptsCopies(given)).toBe(expected);
     expect(isPermitted(observedSource(), given)).toBe(expected);
   });
 
-  test("of the project that its label names", () => {
+  test("in the project of its label", () => {
     expect(projectOf(namespace(willing))).toBe("web");
     expect(projectOf(namespace({}))).toBeUndefined();
   });
 });
 
-describe("both sides agree", () => {
+describe("a sync is permitted", () => {
   test.for<[string, readonly string[], string | undefined, boolean]>([
-    ["when a glob of the source fits the project", ["we*"], undefined, true],
-    ["but not when none does", ["pay-*", "web-*"], undefined, false],
-    ["when the namespace names the source's namespace", ["web"], "other, team", true],
-    ["but not when it names others", ["web"], "other", false],
-    ["but not when it names nobody", ["web"], "", false],
-    ["but not when its list cannot be read", ["web"], "team, other!", false],
+    ["if a glob of the source matches the project", ["we*"], undefined, true],
+    ["but not if no glob matches", ["pay-*", "web-*"], undefined, false],
+    ["if the namespace lists the source's namespace", ["web"], "other, team", true],
+    ["but not if it lists other namespaces", ["web"], "other", false],
+    ["but not if its list is empty", ["web"], "", false],
+    ["but not if its list is invalid", ["web"], "team, other!", false],
   ])("%s", ([, projects, from, expected]) => {
     const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
     expect(isPermitted(observedSource({ options: { projects } }), given)).toBe(expected);
   });
 });
 
-describe("where sync-from is required, a namespace", () => {
+describe("if sync-from is required, a namespace", () => {
   const source = observedSource();
   test.for<[string, string | undefined, boolean]>([
-    ["without it takes nothing", undefined, false],
-    ["that names the source's namespace takes from there", "team", true],
-    ["that names others takes nothing from there", "other", false],
+    ["accepts no copies without it", undefined, false],
+    ["accepts copies from a listed namespace", "team", true],
+    ["accepts no copies from other namespaces", "other", false],
   ])("%s", ([, from, expected]) => {
     const given = namespace({ ...willing, ...(from === undefined ? {} : { from }) });
     expect(isPermitted(source, readNamespace(given, { requireSyncFrom: true }))).toBe(expected);
@@ -79,20 +79,20 @@ describe("where sync-from is required, a namespace", () => {
   });
 });
 
-describe("a copy of a source that cannot be followed is ruled out", () => {
+describe("the copy of an invalid source is certainly not permitted", () => {
   test.for<[string, readonly string[] | "unreadable", Metadata, boolean]>([
-    ["when the namespace has left", ["web"], namespace({ sync: "enabled" }), true],
-    ["when the namespace asks for none", ["web"], namespace({ project: "web" }), true],
-    ["when the namespace wants others", ["web"], namespace({ ...willing, from: "other" }), true],
-    ["when the source names the project no more", ["pay"], namespace(willing), true],
-    ["when the source names no project", [], namespace(willing), true],
-    ["but not while both agree", ["web"], namespace(willing), false],
+    ["if the namespace has no project", ["web"], namespace({ sync: "enabled" }), true],
+    ["if the namespace does not enable sync", ["web"], namespace({ project: "web" }), true],
     [
-      "but not when a misspelt list may have named the project",
-      "unreadable",
-      namespace(willing),
-      false,
+      "if the namespace only lists other namespaces",
+      ["web"],
+      namespace({ ...willing, from: "other" }),
+      true,
     ],
+    ["if the source does not name the project", ["pay"], namespace(willing), true],
+    ["if the source names no project", [], namespace(willing), true],
+    ["unless both sides agree", ["web"], namespace(willing), false],
+    ["unless an invalid list may name the project", "unreadable", namespace(willing), false],
   ])("%s", ([, projects, given, expected]) => {
     const options =
       projects === "unreadable"
@@ -102,22 +102,22 @@ describe("a copy of a source that cannot be followed is ruled out", () => {
   });
 });
 
-describe("a source is offered", () => {
+describe("a source is eligible", () => {
   test.for<[string, SourceChanges, boolean]>([
-    ["when it names projects", {}, true],
+    ["if it names projects", {}, true],
     [
-      "also while it pauses, so that nobody else takes its targets",
+      "also while it is paused, so that no other source gets its targets",
       { options: { paused: true } },
       true,
     ],
-    ["but not without a project", { options: { projects: [] } }, false],
+    ["but not without projects", { options: { projects: [] } }, false],
     [
-      "but not when it cannot be followed",
+      "but not if it is invalid",
       { options: { problem: { reason: "TooLarge", message: "" } } },
       false,
     ],
     [
-      "but not while it is deleted",
+      "but not while it is being deleted",
       { metadata: { deletionTimestamp: "2026-01-01T00:01:00Z" } },
       false,
     ],
@@ -126,7 +126,7 @@ describe("a source is offered", () => {
   });
 });
 
-test("a copy has the name that the source gives it", () => {
+test("the source sets the name of its copies", () => {
   expect(targetIn("pay", observedSource({ options: { secretName: "other" } }))).toEqual({
     namespace: "pay",
     name: "other",

@@ -29,7 +29,7 @@ import {
 const pauses = { [annotations.disableSync]: "true" };
 const nothing = { [annotations.copyOf]: undefined };
 
-/** What may stand at the target, by name. */
+/** The Secrets that may exist at the target, by name. */
 const standings = {
   nothing: {},
   "a current copy": { copy: observedCopy(live) },
@@ -37,34 +37,34 @@ const standings = {
   "a copy of another type": { copy: observedCopy(live, { type: "kubernetes.io/tls" }) },
   "an immutable copy of old data": { copy: observedCopy(live, { digest: "old", immutable: true }) },
   "an immutable current copy": { copy: observedCopy(live, { immutable: true }) },
-  "an immutable copy that says why it was stuck": {
+  "an immutable copy with a sync error": {
     copy: observedCopy(live, { immutable: true, annotations: { [annotations.syncError]: "why" } }),
   },
-  "a copy that says why it was stuck": {
+  "a copy with a sync error": {
     copy: observedCopy(live, { annotations: { [annotations.syncError]: "why" } }),
   },
   "a copy without its annotation": { copy: observedCopy(live, { annotations: nothing }) },
-  "a copy with nonsense for its annotation": {
+  "a copy with an invalid annotation": {
     copy: observedCopy(live, { annotations: { [annotations.copyOf]: "nonsense" } }),
   },
   "a copy of another source": {
     copy: observedCopy(older, { labels: { [labels.sourceUid]: "uid-other" } }),
   },
-  "a labelled Secret that names nobody": {
+  "a labelled Secret without an annotation": {
     copy: observedCopy(live, { labels: { [labels.sourceUid]: "uid-other" }, annotations: nothing }),
   },
-  "a copy that pauses itself": { copy: observedCopy(live, { digest: "old", annotations: pauses }) },
-  "a copy pasted from elsewhere": {
+  "a paused copy": { copy: observedCopy(live, { digest: "old", annotations: pauses }) },
+  "a copy that a user made": {
     copy: observedCopy(live, { annotations: { [annotations.copyOf]: elsewhere } }),
   },
   "a copy without its label": { unmanaged: unmanagedSecret(live) },
-  "a copy without its label that pauses itself": {
+  "a paused copy without its label": {
     unmanaged: unmanagedSecret(live, { annotations: pauses }),
   },
-  "a pasted copy without its label": {
+  "a user's copy without its label": {
     unmanaged: unmanagedSecret(live, { annotations: { [annotations.copyOf]: elsewhere } }),
   },
-  "somebody else's Secret": { unmanaged: unmanagedSecret(live, { annotations: nothing }) },
+  "an unmanaged Secret": { unmanaged: unmanagedSecret(live, { annotations: nothing }) },
 } as const satisfies Record<
   string,
   { readonly copy?: ObservedCopy; readonly unmanaged?: UnmanagedSecret }
@@ -77,7 +77,7 @@ function stateAt(standing: Standing, context: Partial<ObservedTarget>): TargetSt
   return targetState({ candidates: [], isTerminating: false, ...standings[standing], ...context });
 }
 
-describe("a target that one source wants", () => {
+describe("a target of one source", () => {
   test.for<[Standing, Kind]>([
     ["nothing", "missing"],
     ["a current copy", "current"],
@@ -85,31 +85,28 @@ describe("a target that one source wants", () => {
     ["a copy of another type", "to-recreate"],
     ["an immutable copy of old data", "to-recreate"],
     ["an immutable current copy", "current"],
-    ["an immutable copy that says why it was stuck", "differs"],
-    ["a copy that says why it was stuck", "differs"],
+    ["an immutable copy with a sync error", "differs"],
+    ["a copy with a sync error", "differs"],
     ["a copy without its annotation", "differs"],
-    ["a copy with nonsense for its annotation", "differs"],
+    ["a copy with an invalid annotation", "differs"],
     ["a copy of another source", "differs"],
-    ["a labelled Secret that names nobody", "conflict"],
-    ["a copy that pauses itself", "paused"],
-    ["a copy pasted from elsewhere", "conflict"],
+    ["a labelled Secret without an annotation", "conflict"],
+    ["a paused copy", "paused"],
+    ["a copy that a user made", "conflict"],
     ["a copy without its label", "unlabelled"],
-    ["a copy without its label that pauses itself", "paused"],
-    ["a pasted copy without its label", "conflict"],
-    ["somebody else's Secret", "conflict"],
-  ])("and that holds %s is %s", ([standing, kind]) => {
+    ["a paused copy without its label", "paused"],
+    ["a user's copy without its label", "conflict"],
+    ["an unmanaged Secret", "conflict"],
+  ])("with %s is %s", ([standing, kind]) => {
     expect(stateAt(standing, { candidates: [live], owner: live }).kind).toBe(kind);
     expect(stateAt(standing, { candidates: [live], isTerminating: true }).kind).toBe("not-wanted");
   });
 
-  test.for(names(standings))(
-    "and that holds %s is left alone while the source pauses",
-    (standing) => {
-      expect(stateAt(standing, { candidates: [paused], owner: paused }).kind).toBe("paused");
-    },
-  );
+  test.for(names(standings))("with %s is not changed while the source is paused", (standing) => {
+    expect(stateAt(standing, { candidates: [paused], owner: paused }).kind).toBe("paused");
+  });
 
-  test("in another type is made anew, in one pass, if the API server would take it", () => {
+  test("with another type is recreated in one reconcile, if the API server accepts it", () => {
     const state = stateAt("a current copy", { candidates: [retyped], owner: retyped });
     expect(verbs(state)).toEqual([["dry-run-create"], ["delete"], ["create"]]);
     expect(targetSteps(target, state, retyped.data)[0]?.[0]).toMatchObject({
@@ -126,13 +123,13 @@ describe("a target that one source wants", () => {
   });
 });
 
-describe("a target that two sources want", () => {
-  test("is the senior's, whoever's copy stands there", () => {
+describe("a target of two sources", () => {
+  test("belongs to the older source, regardless of the existing copy", () => {
     const state = stateAt("a current copy", { candidates: [older, live], owner: live });
     expect(state).toMatchObject({ kind: "differs", source: older });
   });
 
-  test("is left alone when the senior pauses", () => {
+  test("is not changed while the older source is paused", () => {
     expect(stateAt("nothing", { candidates: [paused, older] }).kind).toBe("paused");
   });
 
@@ -141,9 +138,9 @@ describe("a target that two sources want", () => {
     options: { ...older.options, problem: { reason: "TooLarge", message: "split it" } },
   };
   test.for<[string, Source, Kind]>([
-    ["kept by the senior that holds it and has a typo", seniorWithTypo, "source-invalid"],
+    ["kept by an older owner that is invalid", seniorWithTypo, "source-invalid"],
     [
-      "handed on by a senior that is being deleted",
+      "given to the newer source if the older one is being deleted",
       {
         ...seniorWithTypo,
         secret: {
@@ -153,9 +150,9 @@ describe("a target that two sources want", () => {
       },
       "differs",
     ],
-    ["handed on by a senior that has withdrawn", older, "differs"],
+    ["given to the newer source if the older one no longer requests it", older, "differs"],
     [
-      "not kept by a junior that has a typo",
+      "not kept by a newer owner that is invalid",
       {
         ...seniorWithTypo,
         secret: {
@@ -170,7 +167,7 @@ describe("a target that two sources want", () => {
     expect(targetState({ candidates: [live], copy, owner, isTerminating: false }).kind).toBe(kind);
   });
 
-  test("is relabelled for the senior that has a typo, not handed on", () => {
+  test("is labelled again for the older source that is invalid", () => {
     const context = {
       unmanaged: unmanagedSecret(seniorWithTypo),
       owner: seniorWithTypo,
@@ -182,7 +179,7 @@ describe("a target that two sources want", () => {
     });
   });
 
-  test("is not kept by a senior with a typo that is ruled out here", () => {
+  test("is not kept by an older, invalid source that is not permitted", () => {
     const context = {
       copy: observedCopy(seniorWithTypo),
       owner: seniorWithTypo,
@@ -193,7 +190,7 @@ describe("a target that two sources want", () => {
     expect(targetState({ candidates: [], ...context }).kind).toBe("withdrawn");
   });
 
-  test("is not kept by a senior whose label somebody put on a Secret of their own", () => {
+  test("is not kept by an older, invalid source whose label a user put on another Secret", () => {
     const copy = observedCopy(seniorWithTypo, { annotations: nothing });
     expect(
       targetState({ candidates: [live], copy, owner: seniorWithTypo, isTerminating: false }).kind,
@@ -201,58 +198,58 @@ describe("a target that two sources want", () => {
   });
 });
 
-describe("a target that no source wants", () => {
+describe("a target without a source", () => {
   const ours: readonly Standing[] = [
     "a current copy",
     "a copy of old data",
     "an immutable copy of old data",
-    "a copy that pauses itself",
+    "a paused copy",
     "a copy without its label",
   ];
   const foreign: readonly Standing[] = [
     "nothing",
     "a copy without its annotation",
-    "a copy pasted from elsewhere",
-    "a pasted copy without its label",
-    "somebody else's Secret",
-    "a labelled Secret that names nobody",
+    "a copy that a user made",
+    "a user's copy without its label",
+    "an unmanaged Secret",
+    "a labelled Secret without an annotation",
   ];
   const owners = [
-    { title: "lives", owner: live, kind: "withdrawn" },
-    { title: "pauses", owner: paused, kind: "withdrawn" },
-    { title: "cannot be followed", owner: misspelt, kind: "source-invalid" },
+    { title: "exists", owner: live, kind: "withdrawn" },
+    { title: "is paused", owner: paused, kind: "withdrawn" },
+    { title: "is invalid", owner: misspelt, kind: "source-invalid" },
     { title: "is being deleted", owner: deleting, kind: "not-wanted" },
     { title: "is gone", owner: undefined, kind: "orphaned" },
   ] as const;
 
-  describe.each(owners)("and whose source $title", ({ owner, kind }) => {
+  describe.each(owners)("whose former source $title", ({ owner, kind }) => {
     const context = owner === undefined ? {} : { owner };
-    test.for(ours)("holds %s", (standing) => {
+    test.for(ours)("with %s", (standing) => {
       const expected =
         kind === "source-invalid" && standing === "a copy without its label" ? "unlabelled" : kind;
       expect(stateAt(standing, context).kind).toBe(expected);
       expect(stateAt(standing, { ...context, isTerminating: true }).kind).toBe("not-wanted");
     });
 
-    test.for(foreign)("holds %s, which is left alone", (standing) => {
+    test.for(foreign)("with %s is not changed", (standing) => {
       expect(stateAt(standing, context).kind).toBe("not-wanted");
     });
   });
 
-  test("names the source that an orphan says it comes from", () => {
+  test("reports the source in the annotation of an orphaned copy", () => {
     expect(stateAt("a current copy", {})).toMatchObject({
       kind: "orphaned",
       source: { namespace: "team", name: "db" },
     });
   });
 
-  test("is deleted as it was seen, and nothing else is", () => {
+  test("deletes the observed copy, and nothing else", () => {
     expect(targetSteps(target, stateAt("a current copy", {}))).toMatchObject([
       [{ do: "delete", ref: target, uid: "uid-copy", resourceVersion: "7" }],
     ]);
   });
 
-  test("says why it is stuck, once", () => {
+  test("records the sync error once", () => {
     const state = stateAt("a current copy", { owner: misspelt });
     expect(targetSteps(target, state)).toMatchObject([
       [
@@ -274,7 +271,7 @@ describe("a target that no source wants", () => {
   });
 });
 
-test("no copy is written without the data of its source", () => {
+test("writes no copy without the data of its source", () => {
   for (const standing of [
     "nothing",
     "a copy of old data",
@@ -287,13 +284,13 @@ test("no copy is written without the data of its source", () => {
   for (const standing of [
     "a current copy",
     "a copy without its label",
-    "somebody else's Secret",
+    "an unmanaged Secret",
   ] as const) {
     expect(writtenSource(stateAt(standing, { candidates: [live], owner: live }))).toBeUndefined();
   }
 });
 
-test("a lost label is put back without touching anything else", () => {
+test("restores a missing label and changes nothing else", () => {
   const steps = targetSteps(target, stateAt("a copy without its label", { candidates: [live] }));
   expect(steps).toMatchObject([
     [
@@ -309,7 +306,7 @@ test("a lost label is put back without touching anything else", () => {
   ).toEqual([["metadata"]]);
 });
 
-test("a Secret that is no copy, by its own word or by the label of the source that goes here, is never written or deleted", () => {
+test("never writes or deletes a Secret that is not a copy by its annotation or by the label of its source", () => {
   const foreign = situations.filter(
     ({ standing, context }) => standing !== undefined && !isOurs(standing, context.candidates),
   );
@@ -323,7 +320,7 @@ test("a Secret that is no copy, by its own word or by the label of the source th
   );
 });
 
-test("pass after pass ends in a state that asks for nothing", () => {
+test("repeated reconciles end without writes", () => {
   fc.assert(
     fc.property(situations, ({ standing, context }) => {
       const state = settle(placeWith(standing), context);
@@ -333,7 +330,7 @@ test("pass after pass ends in a state that asks for nothing", () => {
   );
 });
 
-test("a wanted copy ends as current, unless somebody paused it or the Secret is not ours", () => {
+test("a wanted copy becomes current, unless it is paused or not managed by Latchkey", () => {
   fc.assert(
     fc.property(situations, ({ standing, context }) => {
       const [source] = context.candidates;
@@ -351,7 +348,7 @@ test("a wanted copy ends as current, unless somebody paused it or the Secret is 
   );
 });
 
-test("a copy that is written over keeps labels, annotations, finalizers, owners and immutability that others gave it", () => {
+test("an overwritten copy keeps other labels, annotations, finalizers, owners and immutability", () => {
   fc.assert(
     fc.property(standingSecrets, (standing) => {
       const place = placeWith(standing);
@@ -377,7 +374,7 @@ function placeWith(standing: StandingSecret | undefined): SecretPlace {
   return place;
 }
 
-/** Carries out at most three passes and answers the state that the last one found. */
+/** Runs at most three reconciles and returns the last state. */
 function settle(
   place: SecretPlace,
   context: Omit<ObservedTarget, "copy" | "unmanaged">,

@@ -22,55 +22,55 @@ const inUse = (parts: Partial<CaKnowledge>): CaKnowledge => ({
 
 test.each<[string, Parameters<typeof formerCa>[0], readonly string[]]>([
   [
-    "nothing was seen before",
+    "no CA was observed before",
     { current: [a], recorded: [], observed: [], confirmed: undefined },
     [],
   ],
   [
-    "the same was seen before",
+    "the same CA was observed before",
     { current: [a], recorded: [], observed: [a], confirmed: undefined },
     [],
   ],
   [
-    "another was seen before",
+    "another CA was observed before",
     { current: [b], recorded: [], observed: [a], confirmed: undefined },
     [a],
   ],
   [
-    "another is on record",
+    "another CA is recorded",
     { current: [b], recorded: [a], observed: [b], confirmed: undefined },
     [a],
   ],
   [
-    "the record is older than what was seen",
+    "the recorded CA is older than the observed one",
     { current: [c], recorded: [a], observed: [b], confirmed: undefined },
     [a],
   ],
   [
-    "a renewal keeps the former one",
+    "a renewal keeps the former CA in the bundle",
     { current: [b, a], recorded: [], observed: [a], confirmed: undefined },
     [],
   ],
   [
-    "the one on record is back",
+    "the recorded CA is current again",
     { current: [a], recorded: [a], observed: [b], confirmed: undefined },
     [],
   ],
   [
-    "kube-apiserver has shown that it knows the new one",
+    "kube-apiserver has presented a certificate of the new CA",
     { current: [b], recorded: [a], observed: [a], confirmed: b },
     [],
   ],
   [
-    "it has shown that it knows the former one of a bundle",
+    "kube-apiserver has presented a certificate of the former CA of a bundle",
     { current: [c, b], recorded: [a], observed: [], confirmed: b },
     [a],
   ],
-])("the former CA where %s", (_rule, history, former) => {
+])("the former CA if %s", (_rule, history, former) => {
   expect(formerCa(history)).toEqual(former);
 });
 
-test("an annotation names fingerprints, and what is none is left out", () => {
+test("parses the fingerprints of an annotation and ignores invalid entries", () => {
   expect(parseFormerCa(formerCaText([a, b]))).toEqual([a, b]);
   for (const text of [undefined, "", "garbage", `${a}0`, a.toUpperCase()])
     expect(parseFormerCa(text)).toEqual([]);
@@ -84,13 +84,13 @@ test.each<{
   readonly expected: Pick<CaKnowledge, "observed" | "confirmed">;
 }>([
   {
-    rule: "the first certificates come without a record",
+    rule: "the first certificates have no record",
     known: noCaKnowledge,
     found: [a],
     expected: { observed: [], confirmed: undefined },
   },
   {
-    rule: "the first certificates come with a record",
+    rule: "the first certificates have a record",
     known: noCaKnowledge,
     found: [b],
     recorded: { after: [a] },
@@ -103,7 +103,7 @@ test.each<{
     expected: { observed: [a], confirmed: undefined },
   },
   {
-    rule: "another CA signs, and the Secret names a former one",
+    rule: "another CA signs, and the Secret records a former one",
     known: inUse({}),
     found: [b],
     recorded: { after: [c] },
@@ -116,7 +116,7 @@ test.each<{
     expected: { observed: [a], confirmed: undefined },
   },
   {
-    rule: "the CA changes after kube-apiserver has trusted the one before",
+    rule: "the CA changes after kube-apiserver has trusted the previous one",
     known: inUse({ current: [b], observed: [a], confirmed: b }),
     found: [c],
     expected: { observed: [b], confirmed: undefined },
@@ -128,7 +128,7 @@ test.each<{
     expected: { observed: [b], confirmed: a },
   },
   {
-    rule: "another replica puts a former CA on record",
+    rule: "another replica records a former CA",
     known: inUse({}),
     found: [a],
     recorded: { after: [b] },
@@ -141,7 +141,7 @@ test.each<{
     recorded: { before: [b] },
     expected: { observed: [], confirmed: undefined },
   },
-])("what is known of the CA where $rule", ({ known, found, recorded, expected }) => {
+])("what is known of the CA if $rule", ({ known, found, recorded, expected }) => {
   const { before = [], after = [] } = recorded ?? {};
   expect(caAfterChange(known, { current: found, recorded: { before, after } })).toEqual({
     ...known,
@@ -151,21 +151,21 @@ test.each<{
 });
 
 test.each<[string, CaKnowledge, readonly string[]]>([
-  ["what was published where nothing was seen", inUse({}), [b]],
-  ["what was seen", inUse({ observed: [c] }), [c]],
-  ["nothing else once it was compared", inUse({ isCompared: true }), []],
+  ["the published CA if none was observed", inUse({}), [b]],
+  ["the observed CA", inUse({ observed: [c] }), [c]],
+  ["nothing else after the first comparison", inUse({ isCompared: true }), []],
 ])("the CA before this process is %s", (_rule, known, observed) => {
   expect(caAfterComparison(known, [b])).toEqual({ ...known, observed, isCompared: true });
 });
 
-test("a client certificate of the CA that signs ends the change", () => {
+test("a client certificate of the signing CA confirms the change", () => {
   const changed = inUse({ current: [b, c], observed: [a] });
   expect(formerCaInUse(changed, [])).toEqual([a]);
   expect(formerCaInUse(caAfterConfirmation(changed), [a])).toEqual([]);
   expect(formerCaInUse(noCaKnowledge, [a])).toEqual([]);
 });
 
-test("two bundles are signed by the same CA when their first certificates are the same", () => {
+test("two bundles with the same first certificate are signed by the same CA", () => {
   expect(
     [noCaKnowledge, inUse({}), inUse({ current: [b, a] })].map((known) =>
       isSignedBySame(known, [a, c]),

@@ -15,22 +15,22 @@ const validities: CertificateValidities = {
   client: { startsAt: 60, endsAt: 360 },
 };
 
-test("a certificate is renewed when a third of its life is left", () => {
+test("a certificate is renewed when a third of its validity remains", () => {
   expect(renewalInstant({ startsAt: 60, endsAt: 360 })).toBe(260);
 });
 
-describe("due are", () => {
+describe("the certificates that are due", () => {
   test.each<[number, readonly string[]]>([
     [199, []],
     [200, ["serving"]],
     [260, ["serving", "client"]],
-    // What a former authority has signed is signed anew.
+    // Certificates that a former CA has signed are signed again.
     [2000, ["ca", "serving", "client"]],
   ])("at %i: %j", (now, due) => {
     expect(dueCertificates(validities, now)).toEqual(due);
   });
 
-  test("all of them with a new authority, however young", () => {
+  test("are all of them with a new CA, regardless of their age", () => {
     expect(
       dueCertificates(
         {
@@ -44,7 +44,7 @@ describe("due are", () => {
   });
 });
 
-describe("the plan for the Secret where", () => {
+describe("the plan for the Secret if", () => {
   const [a, b] = ["a".repeat(64), "b".repeat(64)];
   const now = 100;
   const knowing = (parts: Partial<CaKnowledge>): CaKnowledge => ({ ...noCaKnowledge, ...parts });
@@ -60,7 +60,7 @@ describe("the plan for the Secret where", () => {
     readonly seen: Partial<ObservedCertificates>;
     readonly at?: number;
     readonly plan: Omit<CertificatePlan, "ca"> & Readonly<Record<string, unknown>>;
-    /** What is known of the CA from now on, where that changes. */
+    /** The CA knowledge after the plan, if it changes. */
     readonly ca?: CaKnowledge;
   }>([
     {
@@ -69,7 +69,7 @@ describe("the plan for the Secret where", () => {
       plan: { kind: "keep" },
     },
     {
-      rule: "it is invalid",
+      rule: "the Secret is invalid",
       seen: { secret: { kind: "invalid" } },
       plan: { kind: "nothing" },
     },
@@ -96,7 +96,7 @@ describe("the plan for the Secret where", () => {
       ca: knowing({ current: [a], observed: [b], isCompared: true }),
     },
     {
-      rule: "another CA is published and on record",
+      rule: "another CA is published and recorded",
       seen: {
         ca: knowing({ current: [a] }),
         published: { bundles: 1, fingerprints: [b] },
@@ -106,12 +106,12 @@ describe("the plan for the Secret where", () => {
       ca: knowing({ current: [a], observed: [b], isCompared: true }),
     },
     {
-      rule: "kube-apiserver trusts the CA and the record still names another one",
+      rule: "kube-apiserver trusts the CA and the Secret records another one",
       seen: { ca: { ...compared, confirmed: a }, secret: { ...valid, formerCa: b } },
       plan: { kind: "replace", renew: [], former: [] },
     },
     {
-      rule: "it has no path of admission",
+      rule: "the Secret has no admission path",
       seen: { secret: { ...valid, hasAdmissionPath: false } },
       plan: { kind: "replace", renew: [], former: [] },
     },
@@ -122,34 +122,34 @@ describe("the plan for the Secret where", () => {
       plan: { kind: "replace", renew: ["serving", "client"], former: [] },
     },
     {
-      rule: "the serving certificate lacks a name",
+      rule: "the serving certificate lacks a DNS name",
       seen: { dnsNames: ["w.ns.svc", "w.example"] },
       plan: { kind: "replace", renew: ["serving"], former: [] },
     },
     {
-      rule: "the serving certificate is due and lacks a name",
+      rule: "the serving certificate is due and lacks a DNS name",
       seen: { dnsNames: ["w.example"] },
       at: 200,
       plan: { kind: "replace", renew: ["serving"], former: [] },
     },
     {
-      rule: "it was deleted while its certificates are in use",
+      rule: "the Secret was deleted while its certificates are in use",
       seen: { secret: missing, ca: { ...compared, observed: [b] } },
       plan: { kind: "create", certificates: "in-use", former: [b] },
     },
     {
-      rule: "there is none and nothing is published",
+      rule: "there is no Secret and no CA is published",
       seen: { secret: missing, inUse: undefined, ca: noCaKnowledge },
       plan: { kind: "create", certificates: "new", former: [] },
       ca: knowing({ isCompared: true }),
     },
     {
-      rule: "there is none and the configurations are not listed",
+      rule: "there is no Secret and the configurations are not listed",
       seen: { secret: missing, inUse: undefined, ca: noCaKnowledge, published: undefined },
       plan: wait,
     },
     {
-      rule: "there is none and another replica may have what is published",
+      rule: "there is no Secret and another replica may have the published certificates",
       seen: {
         secret: missing,
         inUse: undefined,
@@ -160,7 +160,7 @@ describe("the plan for the Secret where", () => {
       plan: wait,
     },
     {
-      rule: "there is none and no replica puts back what is published for 10 s",
+      rule: "there is no Secret and no replica restores the published certificates for 10 s",
       seen: {
         secret: missing,
         inUse: undefined,

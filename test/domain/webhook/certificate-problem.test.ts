@@ -5,17 +5,17 @@ import {
 } from "../../../src/domain/webhook/certificate-problem.ts";
 
 test.each<[string, Partial<ObservedProblems>, readonly string[]]>([
-  ["all is well", {}, []],
+  ["nothing is wrong", {}, []],
   ["the CA changed", { former: ["a"] }, ["ca-changed"]],
   ["the Secret is deleted", { secret: "missing" }, ["secret-missing"]],
-  ["there was no Secret yet", { secret: "missing", isInUse: false }, []],
+  ["there was never a Secret", { secret: "missing", isInUse: false }, []],
   ["the Secret is invalid", { secret: "invalid", isInUse: false }, ["secret-unreadable"]],
   [
     "the CA changed and the Secret is invalid",
     { secret: "invalid", former: ["a"] },
     ["ca-changed", "secret-unreadable"],
   ],
-])("the problems where %s", (_rule, observed, problems) => {
+])("the problems if %s", (_rule, observed, problems) => {
   expect(presentProblems({ secret: "valid", isInUse: true, former: [], ...observed })).toEqual(
     problems,
   );

@@ -11,18 +11,28 @@ const owner = (uid: string, blockOwnerDeletion?: boolean) => ({
 const owned = (...ownerReferences: readonly object[]) => ({ metadata: { ownerReferences } });
 
 test.each<[string, unknown, unknown, readonly string[]]>([
-  ["one that a create holds back", owned(owner("a", true)), undefined, ["a"]],
-  ["none that is not held back", owned(owner("a", false), owner("b")), undefined, []],
+  ["returns an owner that a create blocks", owned(owner("a", true)), undefined, ["a"]],
   [
-    "none that was held back before",
+    "ignores an owner without blockOwnerDeletion",
+    owned(owner("a", false), owner("b")),
+    undefined,
+    [],
+  ],
+  [
+    "ignores an owner that was blocked before",
     owned(owner("b", true), owner("a", true)),
     owned(owner("a", true)),
     ["b"],
   ],
-  ["one that was an owner and not held back", owned(owner("a", true)), owned(owner("a")), ["a"]],
-  ["none where there are no owners", {}, {}, []],
   [
-    "none in what is no reference",
+    "returns an existing owner that an update blocks",
+    owned(owner("a", true)),
+    owned(owner("a")),
+    ["a"],
+  ],
+  ["returns nothing without owners", {}, {}, []],
+  [
+    "ignores invalid references",
     owned("a" as unknown as object, { blockOwnerDeletion: "true" }),
     undefined,
     [],
@@ -31,7 +41,7 @@ test.each<[string, unknown, unknown, readonly string[]]>([
   expect(newlyBlockedOwners(object, stored).map(({ uid }) => uid)).toEqual(uids);
 });
 
-test("any number of owners is read", () => {
+test("reads any number of owners", () => {
   expect(
     newlyBlockedOwners(
       owned(...Array.from({ length: 20_000 }, (_, index) => owner(`${index}`, true))),
@@ -40,7 +50,7 @@ test("any number of owners is read", () => {
   ).toHaveLength(20_000);
 });
 
-test("an owner is told with its place in the list", () => {
+test("returns the index of an owner in the list", () => {
   expect(newlyBlockedOwners(owned(owner("a"), owner("b", true)), undefined)).toEqual([
     { index: 1, apiVersion: "v1", kind: "ConfigMap", name: "name-b", uid: "b" },
   ]);

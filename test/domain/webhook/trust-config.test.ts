@@ -13,14 +13,14 @@ describe("the AuthorizationConfiguration", () => {
     [31, "apiserver.config.k8s.io/v1beta1"],
     [32, "apiserver.config.k8s.io/v1"],
     [36, "apiserver.config.k8s.io/v1"],
-  ])("for 1.%i is of %s", (minor, apiVersion) => {
+  ])("for 1.%i has version %s", (minor, apiVersion) => {
     expect(authorizationConfiguration({ minor, directory })).toMatchObject({
       apiVersion,
       kind: "AuthorizationConfiguration",
     });
   });
 
-  test("asks Latchkey before RBAC, about requests with a key alone, and refuses them when it cannot", () => {
+  test("evaluates only requests with a key, before RBAC, and denies them if Latchkey is unavailable", () => {
     expect(authorizationConfiguration({ minor: 36, directory })).toMatchObject({
       authorizers: [
         {
@@ -45,7 +45,7 @@ describe("the AuthorizationConfiguration", () => {
   });
 });
 
-test("the flags name the files, and v1 of TokenReview, which is no default", () => {
+test("the flags contain the files, and v1 of TokenReview, which is not the default", () => {
   expect(trustFlags({ minor: 36, directory })).toEqual([
     `--authentication-token-webhook-config-file=${directory}/token-review.kubeconfig`,
     "--authentication-token-webhook-version=v1",
@@ -54,7 +54,7 @@ test("the flags name the files, and v1 of TokenReview, which is no default", () 
   ]);
 });
 
-test("a kubeconfig checks the webhook's name, whatever the address, and shows a client certificate", () => {
+test("a kubeconfig verifies the webhook's name regardless of the address, and has a client certificate", () => {
   const access = {
     url: "https://10.0.0.7/token-review",
     serverName: "latchkey-webhook.latchkey-system.svc",

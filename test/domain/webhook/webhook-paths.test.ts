@@ -8,7 +8,7 @@ import { admissionPath, webhookPaths } from "../../../src/domain/webhook/webhook
 const config = join(import.meta.dirname, "..", "..", "..", "config");
 
 test.each(["webhook/admission.yaml", "before-1.36/requester-stamp.yaml"])(
-  "the webhooks of %s are named for their paths, and leave the path to the webhook",
+  "the webhooks of %s have the names of their paths, and leave the path to the webhook",
   (file) => {
     const webhooks = listAt(load(readFileSync(join(config, file), "utf8")), "webhooks");
     const paths = webhooks.map((webhook) =>
