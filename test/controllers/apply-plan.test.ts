@@ -79,7 +79,7 @@ function setup(answer?: (request: Request) => unknown) {
 }
 
 describe("a plan", () => {
-  test("is carried out write by write, each with what it was decided on", async () => {
+  test("is executed write by write, each at the observed uid and resourceVersion", async () => {
     const { client, told, carry } = setup();
     await carry([create("a"), replace("b")], [patch("c"), status("d"), remove("e")], [tell]);
     expect(client.lines).toEqual([
@@ -97,13 +97,13 @@ describe("a plan", () => {
     expect(told).toEqual(["Failed"]);
   });
 
-  test("has its answers taken in, so that the next pass builds on them", async () => {
+  test("puts the responses into the stores for the next reconcile", async () => {
     const { observed, carry } = setup(({ ref: { name } }) => ({ answer: name }));
     await carry([create("a"), replace("b"), patch("c"), remove("d")]);
     expect(observed).toEqual([{ answer: "a" }, { answer: "b" }, { answer: "c" }]);
   });
 
-  test("begins a step when the one before has ended", async () => {
+  test("starts a step when the previous one has ended", async () => {
     const waiting: (() => void)[] = [];
     const { client, carry } = setup(() => new Promise<void>((resolve) => waiting.push(resolve)));
     const carried = carry([create("a"), create("b")], [create("c")]);
@@ -118,7 +118,7 @@ describe("a plan", () => {
     await carried;
   });
 
-  test("ends with the first step that fails, once the others of that step have ended", async () => {
+  test("ends with the first failed step, once its other writes have ended", async () => {
     const { client, observed, carry } = setup(({ ref: { name } }) =>
       name === "a" ? refusal("Forbidden") : { answer: name },
     );
@@ -128,7 +128,7 @@ describe("a plan", () => {
     expect([client.lines.length, observed]).toEqual([2, [{ answer: "b" }]]);
   });
 
-  test("builds later steps on what earlier ones made", async () => {
+  test("uses the resourceVersions of earlier steps in later steps", async () => {
     const { client, carry } = setup(() => ({ metadata: { resourceVersion: "5" } }));
     await carry([replace("a")], [patch("a"), replace("b")], [replace("a")], [remove("a")]);
     const versions = client.requests.map(
@@ -138,15 +138,15 @@ describe("a plan", () => {
   });
 });
 
-describe("what is held of an object is doubted, and the object is read", () => {
+describe("reads the object again", () => {
   test.for<[string, Write, KubeErrorCode]>([
     ["a conflict", replace("a"), "Conflict"],
-    ["a name that is taken", create("a"), "AlreadyExists"],
-    ["an object that is not there to be replaced", replace("a"), "NotFound"],
-    ["an object that is not there to be patched", patch("a"), "NotFound"],
-    ["an object that is not there to be deleted", remove("a"), "NotFound"],
-    ["a delete whose answer is lost", remove("a"), "Network"],
-    ["a status whose answer is lost", status("a"), "Network"],
+    ["a name that already exists", create("a"), "AlreadyExists"],
+    ["a replace of a missing object", replace("a"), "NotFound"],
+    ["a patch of a missing object", patch("a"), "NotFound"],
+    ["a delete of a missing object", remove("a"), "NotFound"],
+    ["a delete without a response", remove("a"), "Network"],
+    ["a status write without a response", status("a"), "Network"],
   ])("after %s", async ([, write, code]) => {
     const { refreshed, carry } = setup(() => refusal(code));
     await carry([write]).catch(() => {});
@@ -160,38 +160,38 @@ describe("what is held of an object is doubted, and the object is read", () => {
     "TooManyRequests",
     "Fenced",
     "Unauthorized",
-  ])("but not after %s, which says nothing about it", async (code) => {
+  ])("but not after %s, which says nothing about the object", async (code) => {
     const { refreshed, carry } = setup(() => refusal(code));
     await expect(carry([replace("a")])).rejects.toMatchObject({ code });
     expect(refreshed).toEqual([]);
   });
 });
 
-describe("a probe", () => {
+describe("a dry-run create", () => {
   const probe: Write = { do: "dry-run-create", resource: secrets, object: manifest("a") };
   const full = refusal("Forbidden", { explanation: "exceeded quota: few" });
 
   test.for<[string, unknown]>([
-    ["the name is taken, by what is to be deleted", refusal("AlreadyExists")],
-    ["the quota is full of what is to be deleted", full],
-    ["the API server would take it", {}],
-  ])("lets the plan go on when %s", async ([, answer]) => {
+    ["the name is taken by the object to delete", refusal("AlreadyExists")],
+    ["the quota is used by the object to delete", full],
+    ["the API server accepts the object", {}],
+  ])("continues the plan if %s", async ([, answer]) => {
     const { client, observed, carry } = setup(({ dryRun }) => (dryRun === true ? answer : {}));
     await carry([probe], [remove("a")]);
     expect([client.lines, observed]).toEqual([["create secrets ns/a", "delete secrets ns/a"], []]);
   });
 
   test.for<[string, unknown]>([
-    ["is not valid", refusal("Invalid")],
-    ["is not allowed", refusal("Forbidden")],
-  ])("ends the plan before anything is deleted when the new object %s", async ([, answer]) => {
+    ["is invalid", refusal("Invalid")],
+    ["is forbidden", refusal("Forbidden")],
+  ])("ends the plan before a delete if the new object %s", async ([, answer]) => {
     const { client, carry } = setup(() => answer);
     await expect(carry([probe], [remove("a")])).rejects.toBe(answer);
     expect(client.lines).toEqual(["create secrets ns/a"]);
   });
 });
 
-describe("an object that is gone", () => {
+describe("an object that does not exist", () => {
   test("needs no status, no finalizer and no delete", async () => {
     const { client, carry } = setup(() => refusal("NotFound"));
     await carry([patch("a"), status("a"), remove("a")], [remove("b")]);
@@ -199,7 +199,7 @@ describe("an object that is gone", () => {
   });
 
   test.for<[string, Write]>([
-    ["created in: its namespace is gone", create("a")],
+    ["created in a deleted namespace", create("a")],
     ["replaced", replace("a")],
   ])("cannot be %s", async ([, write]) => {
     await expect(setup(() => refusal("NotFound")).carry([write])).rejects.toMatchObject({
@@ -210,7 +210,7 @@ describe("an object that is gone", () => {
   test.for<[string, Write]>([
     ["a patch", patch("a")],
     ["a delete", remove("a")],
-  ])("is told from one that changed, for %s", async ([, write]) => {
+  ])("is distinguished from a changed one, for %s", async ([, write]) => {
     await expect(setup(() => refusal("Conflict")).carry([write])).rejects.toMatchObject({
       code: "Conflict",
     });

@@ -35,7 +35,7 @@ function secret(owner?: string): RawObject {
   });
 }
 
-/** A pass; `live` is what the API server says of the object that it is asked about. */
+/** Runs a reconcile; `live` is the object that the API server returns. */
 async function passOver(
   listed: Parameters<typeof syncedInformers>[0],
   {
@@ -65,61 +65,61 @@ test.each<
   [string, Parameters<typeof syncedInformers>[0], Parameters<typeof passOver>[1], readonly string[]]
 >([
   [
-    "a Secret that a key claims is tied to it",
+    "sets the key that references a Secret as its owner",
     { secrets: [secret()], ownedaccesskeys: [claiming] },
     {},
     [`patch secrets ${place}`],
   ],
   [
-    "a Secret that is tied is left alone",
+    "does not change a Secret with an owner",
     { secrets: [secret("k")], ownedaccesskeys: [claiming] },
     later,
     [],
   ],
   [
-    "a Secret whose key is gone goes, once the API server says so",
+    "deletes a Secret once the API server confirms that its key is gone",
     { secrets: [secret("k")] },
     {},
     ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
   ],
   [
-    "a Secret whose key is another one of that name goes",
+    "deletes a Secret whose owner is another key with the same name",
     { secrets: [secret("k")] },
     { live: rawObject({ name: "k", uid: "other" }) },
     ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
   ],
   [
-    "a Secret whose key claims it after all stays",
+    "keeps a Secret that its key still references in the API server",
     { secrets: [secret("k")] },
     { ...later, live: claiming },
     ["getMetadata ownedaccesskeys k"],
   ],
   [
-    "a Secret whose key claims another one goes",
+    "deletes a Secret whose key references another one",
     { secrets: [secret("k")] },
     { ...later, live: rawRequested("k") },
     ["getMetadata ownedaccesskeys k", `delete secrets ${place}`],
   ],
   [
-    "a Secret stays while keys are not served",
+    "keeps a Secret while the resource of keys is not served",
     { secrets: [secret("k")] },
     { ...later, live: refusal("NotFound") },
     ["getMetadata ownedaccesskeys k"],
   ],
   [
-    "a claim on a Secret that is gone is taken off",
+    "removes the reference to a Secret that does not exist",
     { ownedaccesskeys: [claiming] },
     { live: refusal("NotFound", { objectName: name }) },
     [`getMetadata secrets ${place}`, "patch ownedaccesskeys k"],
   ],
   [
-    "a claim on a Secret that the watch has not told of yet stays",
+    "keeps the reference to a Secret that is not in the cache yet",
     { ownedaccesskeys: [claiming] },
     { live: secret() },
     [`getMetadata secrets ${place}`],
   ],
   [
-    "a claim of a key that is going is nobody's business",
+    "ignores the reference of a key that is being deleted",
     {
       ownedaccesskeys: [
         rawRequested("k", { metadata: { ...claim, deletionTimestamp: "2026-01-01T00:00:00Z" } }),
@@ -132,7 +132,7 @@ test.each<
   expect((await passOver(listed, told)).lines).toEqual(lines);
 });
 
-test("a Secret that no key claims is looked at again when its time is over", async () => {
+test("requeues a Secret that no key references when it is due for deletion", async () => {
   expect(await passOver({ secrets: [secret()] })).toEqual({ result: "requeue-at", lines: [] });
   expect((await passOver({ secrets: [secret()] }, later)).lines).toEqual([
     `delete secrets ${place}`,

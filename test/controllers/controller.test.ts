@@ -31,7 +31,7 @@ const options = {
   requireSyncFrom: false,
 };
 
-/** Answers as the API server would to a write that it takes. */
+/** Responds like the API server to a write that it accepts. */
 function taken({ body, ref }: Request): unknown {
   const object = typeof body === "object" ? body : {};
   return rawObject({ ...ref }, { ...object });
@@ -64,7 +64,7 @@ function setup(answer: (request: Request) => unknown = taken) {
   return { clock, log, stop, client, listWatch, controller };
 }
 
-test("who follows holds everything and writes nothing", async () => {
+test("a follower fills its stores and writes nothing", async () => {
   const { client, controller, stop, listWatch } = setup();
   const followed = controller.follow(stop.signal);
   await settled();
@@ -76,7 +76,7 @@ test("who follows holds everything and writes nothing", async () => {
   await followed;
 });
 
-test("who leads writes what is missing, follows changes, and stops when told to", async () => {
+test("a leader writes what is missing, follows changes, and stops when its signal aborts", async () => {
   const { client, controller, stop, listWatch, clock } = setup();
   const leading = new AbortController();
   stops.push(leading);
@@ -100,7 +100,7 @@ test("who leads writes what is missing, follows changes, and stops when told to"
   expect(client.lines).toHaveLength(before);
 });
 
-test("who is told to stop before everything is listed never leads", async () => {
+test("a leader whose signal aborts before everything is listed never reconciles", async () => {
   const { client, controller } = setup();
   const leading = new AbortController();
   const led = controller.lead(leading.signal);
@@ -110,7 +110,7 @@ test("who is told to stop before everything is listed never leads", async () => 
   expect(client.lines).toEqual([]);
 });
 
-test("a target that refuses its write is in the status of its source, until it no longer does", async () => {
+test("a rejected write of a target is in the status of its source until it succeeds", async () => {
   let isFull = true;
   const full = refusal("Forbidden", { explanation: "exceeded quota", reason: "Forbidden" });
   const { client, controller, stop, clock } = setup((request) =>

@@ -76,7 +76,7 @@ const copies: fc.Arbitrary<ObservedCopy> = fc
     }),
   );
 
-test("what is unpacked is what was packed, whatever somebody put on the copy", () => {
+test("decoding returns the encoded copy, with any edits by users", () => {
   fc.assert(
     fc.property(copies, (copy) => {
       expect(decodeCopy(encodeCopy(copy), target)).toStrictEqual(copy);
@@ -85,7 +85,7 @@ test("what is unpacked is what was packed, whatever somebody put on the copy", (
   );
 });
 
-test("a copy as Latchkey writes it takes its own words alone", () => {
+test("the encoding of an unchanged copy contains only the fields that vary", () => {
   const labelled = { [labels.sourceUid]: "uid-db" };
   const metadata = observedMetadata({
     ...target,

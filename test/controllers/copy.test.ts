@@ -46,8 +46,8 @@ async function setup(
   };
 }
 
-describe("a pass over a target", () => {
-  test("creates a copy that is missing, and forgets why it failed before", async () => {
+describe("a reconcile of a target", () => {
+  test("creates a missing copy, and forgets its failure", async () => {
     const { client, copyFailures, failures, pass } = await setup(wanted);
     copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
     failures.length = 0;
@@ -55,13 +55,13 @@ describe("a pass over a target", () => {
     expect([client.lines, failures]).toEqual([["create secrets pay/db"], ["pay/db: none"]]);
   });
 
-  test("writes nothing where all is as it should be", async () => {
+  test("writes nothing if the copy is current", async () => {
     const { client, pass } = await setup({ ...wanted, secrets: [rawCopy("db", "pay")] });
     expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual([]);
   });
 
-  test("says in a copy why its source cannot be followed", async () => {
+  test("records in the copy that its source is invalid", async () => {
     const typo = rawSharedSecret("db", {
       metadata: {
         annotations: { [annotations.syncToProjects]: "web", [annotations.disableSync]: "maybe" },
@@ -77,14 +77,14 @@ describe("a pass over a target", () => {
   });
 });
 
-describe("a source whose data is too big to be held", () => {
+describe("a source whose data is too large for the cache", () => {
   const big = { password: "Y2FuYXJ5".repeat(2_000) };
   const bigger = { password: "b3RoZXI=".repeat(2_000) };
   const source = (data: Readonly<Record<string, string>>, uid = "uid-db") =>
     rawObject({ namespace: "team", name: "db", uid }, { spec: { data } });
   const listed = { ...wanted, sharedsecrets: [rawSharedSecret("db", { data: big })] };
 
-  test("is read when a copy is written, and not for what is right already", async () => {
+  test("is read if a copy is written, and not for a current copy", async () => {
     const { client, pass } = await setup(listed, ({ verb }) => (verb === "get" ? source(big) : {}));
     expect(await pass()).toEqual({ kind: "done" });
     expect(client.lines).toEqual(["get sharedsecrets team/db", "create secrets pay/db"]);
@@ -95,16 +95,16 @@ describe("a source whose data is too big to be held", () => {
   });
 
   test.for<[string, unknown]>([
-    ["holds other data by now", source(bigger)],
-    ["is another object by now", source(big, "uid-other")],
+    ["has other data", source(bigger)],
+    ["is another object", source(big, "uid-other")],
     ["is gone", refusal("NotFound", { objectName: "db" })],
-  ])("is waited for where it %s, without a write", async ([, answer]) => {
+  ])("is requeued without a write if the SharedSecret %s", async ([, answer]) => {
     const { client, clock, pass } = await setup(listed, () => answer);
     expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
-  test("is looked at again when its data is there: it may have changed meanwhile", async () => {
+  test("is evaluated again after the read, because it may have changed meanwhile", async () => {
     let change = (): void => {};
     const { client, listWatch, pass } = await setup(listed, ({ verb }) => {
       if (verb === "get") change();
@@ -120,15 +120,15 @@ describe("a source whose data is too big to be held", () => {
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
-  test("is a failure of the machine where it cannot be read, and says nothing about the target before it has repeated", async () => {
+  test("is an error of the reconcile if it cannot be read, and only reported at the target if that repeats", async () => {
     const { failures, pass } = await setup(listed, () => refusal("Forbidden"));
     await expect(pass()).rejects.toMatchObject({ code: "Forbidden" });
     expect(failures).toEqual(["pay/db again in 30000 ms"]);
   });
 });
 
-describe("an orphan", () => {
-  test("is deleted once the API server itself says that its source is gone", async () => {
+describe("an orphaned copy", () => {
+  test("is deleted once the API server confirms that its source is gone", async () => {
     const { client, pass } = await setup(orphan, ({ verb }) =>
       verb === "getMetadata" ? refusal("NotFound", { objectName: "db" }) : {},
     );
@@ -138,23 +138,26 @@ describe("an orphan", () => {
   });
 
   test.for<[string, unknown]>([
-    ["its source is there after all", rawObject({ namespace: "team", name: "db", uid: "uid-db" })],
-    ["the kind is not served", refusal("NotFound")],
-  ])("stays while %s, and is asked about again", async ([, answer]) => {
+    [
+      "its source exists in the API server",
+      rawObject({ namespace: "team", name: "db", uid: "uid-db" }),
+    ],
+    ["the resource is not served", refusal("NotFound")],
+  ])("is kept and requeued while %s", async ([, answer]) => {
     const { client, clock, pass } = await setup(orphan, () => answer);
     expect(await pass()).toEqual({ kind: "requeue-at", at: clock.now() + 5000 });
     expect(client.lines).toHaveLength(1);
   });
 
-  test("stays while the API server cannot be asked", async () => {
+  test("is kept while the API server cannot be read", async () => {
     const { client, pass } = await setup(orphan, () => refusal("ServerError"));
     await expect(pass()).rejects.toMatchObject({ code: "ServerError" });
     expect(client.lines).toHaveLength(1);
   });
 });
 
-describe("a write that is refused", () => {
-  test("because something of that name is there makes it known, and is tried again later", async () => {
+describe("a rejected write", () => {
+  test("is requeued if the name exists, and the existing Secret is read", async () => {
     const { clock, refreshed, failures, pass } = await setup(wanted, () =>
       refusal("AlreadyExists"),
     );
@@ -163,7 +166,7 @@ describe("a write that is refused", () => {
   });
 
   test.for<[string, Error]>([
-    ["goes away", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
+    ["is terminating", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
     [
       "is gone",
       refusal("NotFound", {
@@ -171,7 +174,7 @@ describe("a write that is refused", () => {
         objectName: "pay",
       }),
     ],
-  ])("because the namespace %s is left to its change", async ([, error]) => {
+  ])("is not retried if the namespace %s", async ([, error]) => {
     const { copyFailures, failures, pass } = await setup(wanted, () => error);
     copyFailures.record("pay/db", { kind: "refused", reason: "Forbidden", message: "no" });
     expect(await pass()).toEqual({ kind: "done" });
@@ -179,7 +182,7 @@ describe("a write that is refused", () => {
   });
 
   test.for(["Forbidden", "Invalid", "BadRequest"] as const)(
-    "with %s is remembered, is no failure, and is tried again ever more seldom",
+    "is recorded for %s and retried with backoff, without an error of the reconcile",
     async (code) => {
       const { failures, client, pass } = await setup(wanted, () =>
         refusal(code, { explanation: "exceeded quota" }),
@@ -194,14 +197,14 @@ describe("a write that is refused", () => {
 
   test.for<[string, Error]>([
     [
-      "the API server or a webhook of somebody's fails",
+      "the API server or another webhook fails",
       refusal("ServerError", { explanation: "exceeded quota" }),
     ],
     [
       "Latchkey lacks a permission",
       refusal("Forbidden", { explanation: "exceeded quota", lacksPermission: true }),
     ],
-  ])("because %s is remembered, and is a failure", async ([, error]) => {
+  ])("is recorded if %s, and is an error of the reconcile", async ([, error]) => {
     const { failures, pass } = await setup(wanted, () => error);
     await expect(pass()).rejects.toBe(error);
     expect(failures).toEqual([
@@ -209,7 +212,7 @@ describe("a write that is refused", () => {
     ]);
   });
 
-  describe("where a copy stands", () => {
+  describe("of an existing copy", () => {
     const drifted = { ...wanted, secrets: [rawCopy("db", "pay", { data: {} })] };
     const answering =
       (rejectsMark: boolean) =>
@@ -218,7 +221,7 @@ describe("a write that is refused", () => {
           ? refusal("Forbidden", { explanation: "denied by policy" })
           : {};
 
-    test("is said in the copy", async () => {
+    test("is recorded in the copy", async () => {
       const { client, pass } = await setup(drifted, answering(false));
       expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
       expect(client.lines).toEqual(["replace secrets pay/db", "patch secrets pay/db"]);
@@ -229,13 +232,13 @@ describe("a write that is refused", () => {
       });
     });
 
-    test("is an outcome even where that is rejected, too", async () => {
+    test("ends the reconcile even if the annotation is rejected, too", async () => {
       const { pass } = await setup(drifted, answering(true));
       expect(await pass()).toEqual({ kind: "requeue-with-backoff" });
     });
   });
 
-  test("is remembered by the server's own reason, where it gives one", async () => {
+  test("is recorded with the reason of the API server, if there is one", async () => {
     const { failures, pass } = await setup(wanted, () =>
       refusal("ServerError", { reason: "InternalError", explanation: "webhook failed" }),
     );
@@ -244,7 +247,7 @@ describe("a write that is refused", () => {
   });
 
   test.for(["Conflict", "TooManyRequests", "Network", "Unauthorized", "NotFound"] as const)(
-    "with %s says nothing about the target before it has repeated for 30 s",
+    "with %s is reported only once it has repeated for 30 s",
     async (code) => {
       const { failures, clock, pass } = await setup(wanted, () => refusal(code));
       await expect(pass()).rejects.toMatchObject({ code });
@@ -257,7 +260,7 @@ describe("a write that is refused", () => {
     },
   );
 
-  test("for want of the Lease says nothing about the target, ever", async () => {
+  test("is never reported without the Lease", async () => {
     const { failures, clock, pass } = await setup(wanted, () => refusal("Fenced"));
     for (let tries = 0; tries < 3; tries += 1) {
       await expect(pass()).rejects.toMatchObject({ code: "Fenced" });
@@ -266,7 +269,7 @@ describe("a write that is refused", () => {
     expect(failures).toEqual([]);
   });
 
-  test("by a bug is thrown as it is", async () => {
+  test("is thrown as it is if it is a bug", async () => {
     const { failures, pass } = await setup(wanted, () => new TypeError("bug"));
     await expect(pass()).rejects.toThrow(new TypeError("bug"));
     expect(failures).toEqual([]);

@@ -9,7 +9,7 @@ const grantee = (binding: string, name = "ann") =>
     { subject: { kind: "User", name }, verb: "get" },
   );
 
-test("a deletion was first seen when it was first asked about, until the object is gone", () => {
+test("keeps the instant at which a deletion was first observed until the object is forgotten", () => {
   const clock = new TestClock();
   const deletions = new Deletions(clock);
   expect(deletions.seenAt("a")).toBe(0);
@@ -23,7 +23,7 @@ test("a deletion was first seen when it was first asked about, until the object 
   expect(deletions.seenAt("a")).toBe(500);
 });
 
-test("grants are gone since they were last seen to be, and anew when one stood in between", () => {
+test("keeps the instant at which the last grant disappeared, and starts again if one reappears", () => {
   const clock = new TestClock();
   const deletions = new Deletions(clock);
   const goneAt = [true, false, false, true, false].map((stand) => {
@@ -37,7 +37,7 @@ test("grants are gone since they were last seen to be, and anew when one stood i
   ]).toEqual([true, false]);
 });
 
-test("whom bindings let in is remembered when they are gone, one for each", () => {
+test("keeps former grantees, one for each binding", () => {
   const deletions = new Deletions(new TestClock());
   deletions.note("a", { stand: true, grantees: [grantee("one"), grantee("two")] });
   const { grantees } = deletions.note("a", { stand: false, grantees: [grantee("two", "ben")] });

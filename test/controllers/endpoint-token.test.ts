@@ -58,11 +58,11 @@ async function passOver(
 
 const token = { directclusterendpointtokens: [rawRequested("t")] };
 
-test("a token that is gone asks for nothing", async () => {
+test("writes nothing for a token that does not exist", async () => {
   expect(await passOver({})).toMatchObject({ result: { kind: "done" }, lines: [] });
 });
 
-test("a token is minted once its requester is granted it, for its requester", async () => {
+test("mints a token for its requester once the grant exists", async () => {
   const { status, lines } = await passOver({
     ...token,
     ...keys,
@@ -78,7 +78,7 @@ test("a token is minted once its requester is granted it, for its requester", as
   expect(lines).toEqual(["patch directclusterendpointtokens t"]);
 });
 
-test("a token waits for its grant, ten seconds without a word", async () => {
+test("waits ten seconds for the grant without a status write", async () => {
   const { lines, result } = await passOver({ ...token, ...keys });
   expect([lines, result]).toEqual([
     [],
@@ -86,7 +86,7 @@ test("a token waits for its grant, ten seconds without a word", async () => {
   ]);
 });
 
-test("a token waits for signing keys without a word: their arrival brings the result pass", async () => {
+test("waits for signing keys without a status write: their event enqueues the token", async () => {
   const { lines, status } = await passOver({
     ...token,
     ...rawGrant("directclusterendpointtokens", "t"),
@@ -94,7 +94,7 @@ test("a token waits for signing keys without a word: their arrival brings the re
   expect([lines, status]).toEqual([[], {}]);
 });
 
-test("a token is not minted while its requester has as many as the quota, deleted ones included", async () => {
+test("does not mint a token while its requester is at the quota, including deleted tokens", async () => {
   const quota = new TokenQuota(config);
   const endsAt = Date.parse("2026-01-01T00:30:00Z");
   for (const uid of ["deleted-1", "deleted-2"]) quota.take({ requester: "ann", uid, endsAt }, 0);

@@ -22,7 +22,7 @@ function setup() {
   return { clock, failures, reports, attempt };
 }
 
-describe("one try after another", () => {
+describe("repeated attempts", () => {
   test.for([
     "ServerError",
     "Conflict",
@@ -31,7 +31,7 @@ describe("one try after another", () => {
     "Network",
     "NotFound",
   ] as const)(
-    "that fails with %s is reported once it has failed for 30 s, and thrown each time",
+    "that fail with %s are reported after 30 s, and each error is thrown",
     async (code) => {
       const { clock, failures, reports, attempt } = setup();
       await expect(attempt(refusal(code))).rejects.toMatchObject({ code });
@@ -42,7 +42,7 @@ describe("one try after another", () => {
     },
   );
 
-  test("is reported in the same words, however they vary", async () => {
+  test("keep the reported message while messages vary", async () => {
     const { clock, reports, attempt } = setup();
     for (let count = 0; count < 5; count += 1) {
       await expect(
@@ -53,7 +53,7 @@ describe("one try after another", () => {
     expect(new Set(reports)).toEqual(new Set(["ServerError request 1"]));
   });
 
-  test("begins anew with a success, and nothing is remembered", async () => {
+  test("start again after a success, which removes the failure", async () => {
     const { clock, failures, reports, attempt } = setup();
     await expect(attempt(refusal("Conflict"))).rejects.toMatchObject({ name: "KubeError" });
     clock.advance(20_000);
@@ -65,7 +65,7 @@ describe("one try after another", () => {
     expect(reports).toEqual([]);
   });
 
-  test("says that what was said is over", async () => {
+  test("report when a reported failure ends", async () => {
     const { failures, attempt } = setup();
     await expect(
       attempt(refusal("Forbidden"), { failureOf: accessFailureOf }),
@@ -78,13 +78,13 @@ describe("one try after another", () => {
   test.for<[string, Error]>([
     ["without the Lease", refusal("Fenced")],
     ["for a bug", new TypeError("bug")],
-  ])("%s is no failure of the object", async ([, error]) => {
+  ])("%s do not count as failures of the object", async ([, error]) => {
     const { failures, attempt } = setup();
     await expect(attempt(error)).rejects.toBe(error);
     expect(failures.size).toBe(0);
   });
 
-  test("whose report fails, too, throws what failed first", async () => {
+  test("throw the first error if their report fails, too", async () => {
     const { attempt } = setup();
     const failing = {
       failureOf: accessFailureOf,
@@ -115,7 +115,7 @@ describe("a failure of Roles and RoleBindings", () => {
     ["failed", refusal("ServerError", { explanation: "failed calling webhook" })],
     ["failed", refusal("Conflict")],
     ["failed", refusal("Forbidden", { causes: ["NamespaceTerminating"] })],
-  ])("is %s: %s", ([kind, error]) => {
+  ])("is classified as %s: %s", ([kind, error]) => {
     expect(accessFailureOf(error).kind).toBe(kind);
   });
 });

@@ -25,7 +25,7 @@ function setup(answer: () => unknown, grantSettleTime = 2_000) {
   return { clock, client, deps, observe };
 }
 
-test("an object goes after two settle times, and asks about sixteen of its grantees at most", async () => {
+test("releases an object after two settle times, and reviews at most sixteen of its grantees", async () => {
   const { clock, client, deps, observe } = setup(() => ({ status: { allowed: false } }));
   const kept = await observe(true);
   expect([kept, afterPhase(kept, deps)]).toEqual([
@@ -42,19 +42,19 @@ test("an object goes after two settle times, and asks about sixteen of its grant
   expect(client.lines).toEqual(Array.from({ length: 16 }, () => "review subjectaccessreviews "));
 });
 
-test("an object whose question is refused goes after a minute", async () => {
+test("releases an object after a minute if reviews are rejected", async () => {
   const { clock, observe } = setup(() => refusal("Forbidden"), 0);
   expect(await observe(false)).toEqual({ kind: "settle", until: 250 });
   clock.advance(60_000);
   expect(await observe(false)).toEqual({ kind: "release" });
 });
 
-test("a question that fails is a failure of the pass", async () => {
+test("throws if a review fails", async () => {
   const failure = refusal("ServerError");
   await expect(setup(() => failure, 0).observe(false)).rejects.toBe(failure);
 });
 
-test("what nobody was granted goes without a question", async () => {
+test("releases an object without grantees without a review", async () => {
   const { client, observe } = setup(() => ({}));
   expect([await observe(false, []), client.lines]).toEqual([{ kind: "release" }, []]);
 });

@@ -6,7 +6,7 @@ import { rawObject } from "../support/fake-list-watch.ts";
 const answer = (uid: string, finalizers: readonly string[]) =>
   rawObject({ name: uid, uid, finalizers });
 
-test("what was written with the finalizer on it is held, until a write takes it off", () => {
+test("contains an object that was written with the finalizer, until a write removes it", () => {
   const held = new FinalizedObjects();
   held.note(answer("a", [cleanupFinalizer]));
   held.note(answer("b", ["another"]));
@@ -15,7 +15,7 @@ test("what was written with the finalizer on it is held, until a write takes it 
   expect(held.has("a")).toBe(false);
 });
 
-test("only the last ten thousand are remembered", () => {
+test("contains at most the last ten thousand objects", () => {
   const held = new FinalizedObjects();
   for (let index = 0; index < 10_000; index += 1)
     held.note(answer(`u${index}`, [cleanupFinalizer]));

@@ -15,11 +15,11 @@ async function seen(listed: Parameters<typeof syncedInformers>[0]) {
   return { requester, grant: observeGrant(object, requester, stores) };
 }
 
-test("a requester is who the stamp says, once all four policies are there", async () => {
+test("the requester is that of the annotations once all four policies exist", async () => {
   expect((await seen(policies)).requester).toMatchObject({ kind: "known", name: "ann" });
 });
 
-test.each(Object.keys(policies))("a requester is not certain without %s", async (plural) => {
+test.each(Object.keys(policies))("the requester is unknown without %s", async (plural) => {
   const { requester } = await seen({ ...policies, [plural]: [] });
   expect(requester).toMatchObject({
     kind: "unknown",
@@ -29,27 +29,27 @@ test.each(Object.keys(policies))("a requester is not certain without %s", async 
 
 test.for<[string, Parameters<typeof syncedInformers>[0], object]>([
   [
-    "is in force when role and binding stand",
+    "is in force if its role and binding exist",
     { ...policies, ...rawGrant("ownedaccesskeys", "k") },
     { granted: true, named: true, namedByOthers: false },
   ],
   [
-    "is named, not in force, without its binding",
+    "is named and not in force without its binding",
     { ...policies, ...rawGrant("ownedaccesskeys", "k"), clusterrolebindings: [] },
     { granted: false, named: true },
   ],
   [
-    "is none where the role names others",
+    "does not exist if the role names other objects",
     { ...policies, ...rawGrant("ownedaccesskeys", "other") },
     { granted: false, named: false },
   ],
   [
-    "is none where the role names a token of that name",
+    "does not exist if the role names a token with the same name",
     { ...policies, ...rawGrant("directclusterendpointtokens", "k") },
     { granted: false, named: false },
   ],
   [
-    "is another's where the requester is not certain",
+    "is another requester's if the requester is unknown",
     rawGrant("ownedaccesskeys", "k"),
     { granted: false, named: true },
   ],

@@ -23,7 +23,7 @@ import { rawObject, type RawObject, FakeListWatch } from "../support/fake-list-w
 const names = (values: Iterable<{ readonly metadata: { readonly name: string } }>) =>
   [...values].map(({ metadata }) => metadata.name).toSorted();
 
-test("every kind is waited for, and none any more once all are listed", async () => {
+test("reports every kind as stale until it is listed", async () => {
   const deps = {
     listWatch: new FakeListWatch({}),
     clock: new TestClock(),
@@ -42,8 +42,8 @@ test("every kind is waited for, and none any more once all are listed", async ()
   expect(informers.staleReasons()).toEqual([]);
 });
 
-describe("a SharedSecret is held", () => {
-  test("with its options, found by uid, namespace and the name of its copies", async () => {
+describe("the store of SharedSecrets", () => {
+  test("contains their options, indexed by uid, namespace and name of the copies", async () => {
     const { informers } = await syncedInformers({
       sharedsecrets: [
         rawSharedSecret("db", {
@@ -61,7 +61,7 @@ describe("a SharedSecret is held", () => {
     }
   });
 
-  test("with a digest that is equal for equal data", async () => {
+  test("contains a digest that is equal for equal data", async () => {
     const { informers } = await syncedInformers({
       sharedsecrets: [
         rawSharedSecret("a"),
@@ -78,7 +78,7 @@ describe("a SharedSecret is held", () => {
   });
 });
 
-test("of a namespace and of a SharedSecret nothing is held that others put on it, and of the latter no big data", async () => {
+test("the stores contain no foreign metadata of namespaces and SharedSecrets, and no large data", async () => {
   const theirs = { labels: { theirs: "canary" }, annotations: { theirs: "canary" } };
   const { informers } = await syncedInformers({
     namespaces: [rawObject({ name: "pay", ...theirs })],
@@ -97,7 +97,7 @@ test("of a namespace and of a SharedSecret nothing is held that others put on it
   expect(source).not.toHaveProperty("data");
 });
 
-describe("of other Secrets nothing is held", () => {
+describe("the store of unmanaged Secrets", () => {
   const others = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
   const unmanaged = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
     rawObject(
@@ -111,7 +111,7 @@ describe("of other Secrets nothing is held", () => {
       { data: { password: "Y2FuYXJ5" } },
     );
 
-  test("but what stands where a copy is wanted, stripped of what is not Latchkey's", async () => {
+  test("contains Secrets at targets, without foreign metadata", async () => {
     const paused = { annotations: { theirs: "y", [annotations.disableSync]: "true" } };
     const { informers } = await syncedInformers({
       ...others,
@@ -128,7 +128,7 @@ describe("of other Secrets nothing is held", () => {
     });
   });
 
-  test("but what says that it is a copy at its very place, found by its source", async () => {
+  test("contains Secrets that are copies by their annotation, indexed by source", async () => {
     const annotation = (place: string) => ({
       annotations: { theirs: "y", [annotations.copyOf]: `gone/db -> ${place}` },
     });
@@ -148,7 +148,7 @@ describe("of other Secrets nothing is held", () => {
     });
   });
 
-  test("and no data is held anywhere", async () => {
+  test("contains no data", async () => {
     const { informers } = await syncedInformers({
       ...others,
       secrets: [unmanaged("db"), rawCopy("db", "play")],
@@ -162,12 +162,12 @@ describe("of other Secrets nothing is held", () => {
   });
 });
 
-describe("a Role or RoleBinding is held", () => {
+describe("the stores of Roles and RoleBindings", () => {
   const role = (name: string, metadata: Readonly<Record<string, unknown>> = {}) =>
     rawObject({ namespace: "team", name, ...metadata }, { rules: [] });
   const named = (name: string) => `latchkey-${name}-0123456789abcdef`;
   const marked = { [labels.sourceUid]: "uid-db" };
-  test("when it has a name that a derived one might have, and counts as derived with a mark of Latchkey's beside", async () => {
+  test("contain objects with a derived name, which are derived with Latchkey's label or annotation", async () => {
     const owner = {
       apiVersion: "management.service/v1",
       kind: "SharedSecret",
@@ -187,8 +187,8 @@ describe("a Role or RoleBinding is held", () => {
   });
 });
 
-describe("a ClusterRole or ClusterRoleBinding is held", () => {
-  test("when it has the name of a requester's, whatever its labels", async () => {
+describe("the stores of ClusterRoles and ClusterRoleBindings", () => {
+  test("contain objects with the name of a grant, regardless of labels", async () => {
     const hash = requesterHash("ann");
     const { informers } = await syncedInformers({
       clusterroles: [
@@ -204,7 +204,7 @@ describe("a ClusterRole or ClusterRoleBinding is held", () => {
   });
 });
 
-test("keys and tokens are found by the hash of their requester's name, which a stamp alone gives", async () => {
+test("indexes keys and tokens by the hash of their requester, which only the annotation sets", async () => {
   const stamp = { annotations: { [annotations.requester]: "ann" } };
   const { informers } = await syncedInformers({
     ownedaccesskeys: [
@@ -220,8 +220,8 @@ test("keys and tokens are found by the hash of their requester's name, which a s
   expect(requesterHashOf(observedMetadata())).toEqual([]);
 });
 
-describe("the answer to a write is taken in", () => {
-  test("by the store of its kind", async () => {
+describe("the response to a write", () => {
+  test("is put into the store of its kind", async () => {
     const { informers } = await syncedInformers({});
     informers.recordWrite(resources.sharedSecrets, rawSharedSecret("db"));
     informers.recordWrite(resources.roles, rawObject({ namespace: "team", name: "latchkey-a" }));
@@ -229,7 +229,7 @@ describe("the answer to a write is taken in", () => {
     expect([informers.stores.sharedSecrets.size, informers.stores.roles.size]).toEqual([1, 1]);
   });
 
-  test("among the copies for a Secret with Latchkey's label, else among the signing keys", async () => {
+  test("is put into the copies for a Secret with Latchkey's label, otherwise into the signing keys", async () => {
     const { informers } = await syncedInformers({});
     informers.recordWrite(resources.secrets, rawCopy("db", "pay"));
     informers.recordWrite(resources.secrets, rawSigningKeys());
@@ -240,7 +240,7 @@ describe("the answer to a write is taken in", () => {
   });
 });
 
-test("signing keys that cannot be read are logged by name, without a word of them", async () => {
+test("invalid signing keys are logged by name without their content", async () => {
   const { informers, log } = await syncedInformers({
     secrets: [
       rawObject(
@@ -254,7 +254,7 @@ test("signing keys that cannot be read are logged by name, without a word of the
   expect(JSON.stringify(log.lines)).not.toMatch(/canary|Y2FuYXJ5/);
 });
 
-test("it ends when told to, before Secrets of others are followed, too", async () => {
+test("stops when the signal aborts, also before unmanaged Secrets are listed", async () => {
   const stop = new AbortController();
   const listWatch = new FakeListWatch({});
   const list: ListWatch["list"] = (selection, signal, onEvents) =>
@@ -279,19 +279,19 @@ test("it ends when told to, before Secrets of others are followed, too", async (
   await ended;
 });
 
-describe("what the API server itself says of", () => {
+describe("a refresh", () => {
   const wanted = { namespaces: [projectNamespace("pay")], sharedsecrets: [rawSharedSecret("db")] };
   const foreign = rawObject({ namespace: "pay", name: "db" }, { data: { password: "Y2FuYXJ5" } });
 
   test.for<[string, readonly RawObject[], readonly string[]]>([
-    ["a Secret of others is read as metadata alone", [foreign], ["secrets metadata pay/db"]],
+    ["reads only the metadata of an unmanaged Secret", [foreign], ["secrets metadata pay/db"]],
     [
-      "a copy is read whole",
+      "reads a copy with its data",
       [rawCopy("db", "pay")],
       ["secrets metadata pay/db", "secrets whole pay/db"],
     ],
     [
-      "a Secret that is not there is asked for in both ways",
+      "reads a missing Secret in both ways",
       [],
       ["secrets metadata pay/db", "secrets whole pay/db"],
     ],
@@ -304,13 +304,13 @@ describe("what the API server itself says of", () => {
   test.for<[string, readonly string[]]>([
     ["connector-1", ["metadata", "metadata"]],
     [ownObjects.signingKeys, ["whole", "metadata"]],
-  ])("Latchkey's own Secret %s is read as it is held", async ([name, reads]) => {
+  ])("reads Latchkey's own Secret %s like its informer", async ([name, reads]) => {
     const { informers, listWatch } = await syncedInformers(wanted);
     await informers.refresh(resources.secrets, { namespace: ownNamespace, name });
     expect(listWatch.reads).toEqual(reads.map((read) => `secrets ${read} ${ownNamespace}/${name}`));
   });
 
-  test("an object of another kind is read once, and one of a kind that is not kept never", async () => {
+  test("reads an object of another kind once, and never one of a kind that is not stored", async () => {
     const { informers, listWatch } = await syncedInformers(wanted);
     await informers.refresh(resources.sharedSecrets, { namespace: "team", name: "db" });
     await informers.refresh(resources.leases, { namespace: "team", name: "db" });

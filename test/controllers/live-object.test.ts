@@ -8,21 +8,21 @@ const found = (uid: string) => rawObject({ ...ref, uid });
 
 test.for<[string, string | undefined, unknown, boolean]>([
   [
-    "is gone when the API server does not find it by name",
+    "is gone if the API server does not find it by name",
     "u",
     refusal("NotFound", { objectName: "db" }),
     true,
   ],
   ["is not gone when the API server does not serve the kind", "u", refusal("NotFound"), false],
   [
-    "is not gone when something else is not found",
+    "is not gone if another object is not found",
     "u",
     refusal("NotFound", { objectName: "team" }),
     false,
   ],
-  ["is there under its uid", "u", found("u"), false],
-  ["is gone when another stands under its name", "u", found("other"), true],
-  ["is there under any uid where none is known", undefined, found("other"), false],
+  ["exists with its uid", "u", found("u"), false],
+  ["is gone if its name has another uid", "u", found("other"), true],
+  ["exists with any uid if none is known", undefined, found("other"), false],
 ])("a source %s", async ([, uid, answer, expected]) => {
   const client = new FakeClient(() => answer);
   expect(await isSourceGone(ref, uid, client)).toBe(expected);

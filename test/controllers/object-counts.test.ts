@@ -25,7 +25,7 @@ const conditions = (ready: string, synced: string) => [
   },
 ];
 
-test("objects and targets are counted as they come, change and go", async () => {
+test("counts objects and targets as they are created, changed and deleted", async () => {
   const metrics = createMetrics();
   const counts = new ObjectCounts(metrics);
   const { listWatch, stop } = await syncedInformers(

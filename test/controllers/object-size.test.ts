@@ -3,7 +3,7 @@ import { resources } from "../../src/api/resources.ts";
 import { sizeOfIn } from "../../src/controllers/object-size.ts";
 import { rawSharedSecret, syncedInformers } from "../support/fake-informers.ts";
 
-test("a SharedSecret is as big as its data, one that is not held and a Secret may be as big as any object, other kinds are small", async () => {
+test("a SharedSecret has the size of its data, an unknown one and a Secret the maximum size, other kinds are small", async () => {
   const { informers } = await syncedInformers({
     sharedsecrets: [rawSharedSecret("db", { data: { password: "YQ==".repeat(50_000) } })],
   });

@@ -48,11 +48,11 @@ async function passOver(listed: Parameters<typeof syncedInformers>[0], name = "k
   };
 }
 
-test("a key that is gone asks for nothing", async () => {
+test("writes nothing for a key that does not exist", async () => {
   expect(await passOver({})).toMatchObject({ result: { kind: "done" }, lines: [] });
 });
 
-test("a key in order is Active", async () => {
+test("reports a valid key as Active", async () => {
   const { lines, written } = await passOver({
     ownedaccesskeys: [rawRequested("k", { spec: plain })],
   });
@@ -61,14 +61,14 @@ test("a key in order is Active", async () => {
   expect(written).not.toContain("canary");
 });
 
-test("a key with a ttl is looked at again at its end, to the second", async () => {
+test("requeues a key with a ttl at its expiry, to the second", async () => {
   const { result } = await passOver({
     ownedaccesskeys: [rawRequested("k", { spec: { ...plain, ttl: 60 } })],
   });
   expect(result).toEqual({ kind: "requeue-at", at: Date.parse("2026-01-01T00:01:00Z") });
 });
 
-test("the younger of two with one key is the duplicate", async () => {
+test("reports the newer of two equal keys as duplicate", async () => {
   const older = rawRequested("older", {
     spec: plain,
     metadata: { creationTimestamp: "2025-06-01T00:00:00Z" },
@@ -79,7 +79,7 @@ test("the younger of two with one key is the duplicate", async () => {
   expect(written).toContain("DuplicateKey");
 });
 
-test("without its policies nobody is certain who asked", async () => {
+test("reports UnknownRequester without the policies", async () => {
   const { written } = await passOver({
     validatingadmissionpolicies: [],
     ownedaccesskeys: [rawRequested("k", { spec: plain })],
@@ -87,7 +87,7 @@ test("without its policies nobody is certain who asked", async () => {
   expect(written).toContain("UnknownRequester");
 });
 
-test("a key without a key says so", async () => {
+test("reports MissingKey without spec.key", async () => {
   expect(
     (await passOver({ ownedaccesskeys: [rawRequested("k", { spec: { user: "ann" } })] })).written,
   ).toContain("MissingKey");

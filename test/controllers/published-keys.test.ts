@@ -18,7 +18,7 @@ const get = (
   );
 
 describe("the published keys", () => {
-  test("are public members only, and may be kept for a minute", async () => {
+  test("contain only public members and may be cached for a minute", async () => {
     const response = await get("/openid/v1/jwks");
     expect(JSON.parse(response.body)).toEqual({
       keys: [{ ...keys.signing.publicJwk, kid: keys.signing.kid, use: "sig", alg: "ES256" }],
@@ -34,7 +34,7 @@ describe("the published keys", () => {
     });
   });
 
-  test("are said to be missing while there are none", async () => {
+  test("are a 503 while there are none", async () => {
     const handler = routed(publishedKeyRoutes("https://latchkey.example", () => undefined));
     const response = await handler({ method: "GET", path: "/openid/v1/jwks", body: "" }, unmanaged);
     expect(response.status).toBe(503);

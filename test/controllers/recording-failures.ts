@@ -3,7 +3,7 @@ import { Failures } from "../../src/controllers/failures.ts";
 import type { ReportedFailure } from "../../src/domain/plan/failure-history.ts";
 import type { TestClock } from "../support/test-clock.ts";
 
-/** Failures that record what is said, and at which instants another try is asked for. */
+/** Failures that record what is reported, and when they requeue. */
 export class RecordingFailures extends Failures {
   readonly lines: string[];
 
@@ -22,7 +22,7 @@ export class RecordingFailures extends Failures {
   }
 }
 
-/** Failures of each kind, none of which is looked at. */
+/** Failures of each queue, which tests do not check. */
 export function allFailures(
   clock: TestClock,
 ): Readonly<

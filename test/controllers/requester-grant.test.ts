@@ -17,8 +17,8 @@ const gone = () => refusal("NotFound", { objectName: "k" });
 const notServed = () => refusal("NotFound");
 
 /**
- * A pass over what the stores were told; the API server says the same of an object unless `answer`
- * does otherwise.
+ * Runs a reconcile with these objects in the stores; the API server has the same objects unless
+ * `answer` says otherwise.
  */
 async function passOver(
   listed: Parameters<typeof syncedInformers>[0],
@@ -58,7 +58,7 @@ async function passOver(
   };
 }
 
-test("a requester is granted the keys and tokens that it asked for", async () => {
+test("grants a requester the keys and tokens that it created", async () => {
   const { client, granted: names } = await passOver({
     ownedaccesskeys: [rawRequested("k")],
     directclusterendpointtokens: [rawRequested("t")],
@@ -74,7 +74,7 @@ test("a requester is granted the keys and tokens that it asked for", async () =>
 
 test.for<[string, Parameters<typeof syncedInformers>[0]]>([
   [
-    "that Latchkey does not hold yet",
+    "without Latchkey's finalizer",
     { ownedaccesskeys: [rawRequested("k", { metadata: { finalizers: [] } })] },
   ],
   [
@@ -86,27 +86,27 @@ test.for<[string, Parameters<typeof syncedInformers>[0]]>([
     },
   ],
   [
-    "whose requester is not certain",
+    "with an unknown requester",
     { ownedaccesskeys: [rawRequested("k")], mutatingadmissionpolicies: [] },
   ],
-])("nobody is granted what asks for it but %s", async ([, listed]) => {
+])("grants nothing for an object %s", async ([, listed]) => {
   expect((await passOver(listed)).client.lines).toEqual([]);
 });
 
 test.for<[string, () => unknown]>([
   ["gone", gone],
-  ["not known, as the kind is not served", notServed],
+  ["unknown, because the resource is not served", notServed],
   [
     "being deleted",
     () => rawRequested("k", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
   ],
-  ["another object by now", () => rawRequested("k", { metadata: { uid: "another" } })],
-])("nobody is granted what the API server says is %s", async ([, answer]) => {
+  ["another object", () => rawRequested("k", { metadata: { uid: "another" } })],
+])("grants nothing for an object that is %s in the API server", async ([, answer]) => {
   const { client } = await passOver({ ownedaccesskeys: [rawRequested("k")] }, answer);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
 });
 
-test("what this leader holds itself is granted without a question", async () => {
+test("grants an object whose finalizer this leader wrote without a read", async () => {
   const { client } = await passOver({ ownedaccesskeys: [rawRequested("k")] }, gone, {
     isHeldByUs: true,
   });
@@ -116,7 +116,7 @@ test("what this leader holds itself is granted without a question", async () => 
   ]);
 });
 
-test("what is granted already needs no question", async () => {
+test("reads no object that is already granted", async () => {
   const { client } = await passOver({
     ownedaccesskeys: [rawRequested("k")],
     ...rawGrant("ownedaccesskeys", "k"),
@@ -124,7 +124,7 @@ test("what is granted already needs no question", async () => {
   expect(client.lines).toEqual([]);
 });
 
-test("a role that lost its binding is bound again once the API server says that its objects are there", async () => {
+test("binds a role again once the API server confirms its objects", async () => {
   const { client } = await passOver({
     ownedaccesskeys: [rawRequested("k")],
     ...rawGrant("ownedaccesskeys", "k"),
@@ -138,32 +138,35 @@ test("a role that lost its binding is bound again once the API server says that 
 
 const revoked = [`delete clusterrolebindings ${name}`, `delete clusterroles ${name}`];
 
-/** A key in the API server's words, and in a store that may be older. */
+/** A key in the API server, and in a store that may be older. */
 const key = (metadata: Readonly<Record<string, unknown>>) => rawRequested("k", { metadata });
 
 test.for<[string, Parameters<typeof syncedInformers>[0], () => unknown]>([
   ["is gone", rawGrant("ownedaccesskeys", "k"), gone],
   [
-    "somebody else asked for",
+    "belongs to another requester",
     rawGrant("ownedaccesskeys", "k"),
     () => key({ annotations: { [annotations.requester]: "bob" } }),
   ],
   [
-    "Latchkey does not hold",
+    "has no finalizer",
     {
       ...rawGrant("ownedaccesskeys", "k"),
       ownedaccesskeys: [key({ finalizers: [], resourceVersion: "5" })],
     },
     () => key({ finalizers: [], resourceVersion: "5" }),
   ],
-])("a grant of what %s is taken back, once the API server says so", async ([, listed, answer]) => {
-  const { client } = await passOver(listed, () => answer());
-  expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", ...revoked]);
-});
+])(
+  "revokes a grant of an object that %s, once the API server confirms it",
+  async ([, listed, answer]) => {
+    const { client } = await passOver(listed, () => answer());
+    expect(client.lines).toEqual(["getMetadata ownedaccesskeys k", ...revoked]);
+  },
+);
 
 const goingKey = key({ deletionTimestamp: "2026-01-01T00:00:00Z" });
 
-test("a grant of what is being deleted stays for the settle time, and is looked at again then", async () => {
+test("keeps a grant of an object that is being deleted for the settle time, and requeues", async () => {
   const { client, next } = await passOver({
     ...rawGrant("ownedaccesskeys", "k"),
     ownedaccesskeys: [goingKey],
@@ -172,7 +175,7 @@ test("a grant of what is being deleted stays for the settle time, and is looked 
   expect(next).toEqual({ kind: "requeue-at", at: Date.UTC(2026, 0, 1) + 1 + 2_000 + 100 });
 });
 
-test("a grant of what is being deleted is taken back after the settle time, without a question", async () => {
+test("revokes a grant of an object that is being deleted after the settle time, without a read", async () => {
   const { client, next } = await passOver(
     { ...rawGrant("ownedaccesskeys", "k"), ownedaccesskeys: [goingKey] },
     undefined,
@@ -181,7 +184,7 @@ test("a grant of what is being deleted is taken back after the settle time, with
   expect([client.lines, next]).toEqual([revoked, { kind: "done" }]);
 });
 
-test("what is being deleted is granted to nobody anew, nor bound again", async () => {
+test("grants and binds no object that is being deleted", async () => {
   const unbound = await passOver({
     ...rawGrant("ownedaccesskeys", "k"),
     clusterrolebindings: [],
@@ -191,9 +194,9 @@ test("what is being deleted is granted to nobody anew, nor bound again", async (
 });
 
 test.for<[string, readonly RawObject[]]>([
-  ["have not told of yet", []],
-  ["know as it was before", [key({ finalizers: [] })]],
-])("a grant of what the stores %s stands, and is looked at again", async ([, ownedaccesskeys]) => {
+  ["do not contain yet", []],
+  ["contain in an older state", [key({ finalizers: [] })]],
+])("keeps a grant of an object that the stores %s, and requeues", async ([, ownedaccesskeys]) => {
   const { client, next } = await passOver(
     { ...rawGrant("ownedaccesskeys", "k"), ownedaccesskeys },
     () => key({ resourceVersion: "9" }),
@@ -202,13 +205,13 @@ test.for<[string, readonly RawObject[]]>([
   expect(next).toMatchObject({ kind: "requeue-at" });
 });
 
-test("a grant stands while the kind of what it names is not served, and is looked at again", async () => {
+test("keeps a grant while the resource of its object is not served, and requeues", async () => {
   const { client, next } = await passOver(rawGrant("ownedaccesskeys", "k"), notServed);
   expect(client.lines).toEqual(["getMetadata ownedaccesskeys k"]);
   expect(next).toMatchObject({ kind: "requeue-at" });
 });
 
-test("a name that somebody else holds is logged", async () => {
+test("logs a name that an unmanaged object has", async () => {
   const { log } = await passOver({
     ownedaccesskeys: [rawRequested("k")],
     clusterroles: [

@@ -75,8 +75,8 @@ function derived(
     : rawObject(metadata, { roleRef: { kind: "Role", name }, subjects: [] });
 }
 
-describe("a pass over a SharedSecret", () => {
-  test("counts its targets: copies, strangers, refusals and rivals", async () => {
+describe("a reconcile of a SharedSecret", () => {
+  test("counts its targets: copies, unmanaged Secrets, rejected writes and conflicting sources", async () => {
     const young = rawSharedSecret("young", {
       metadata: {
         creationTimestamp: "2026-02-01T00:00:00Z",
@@ -110,10 +110,10 @@ describe("a pass over a SharedSecret", () => {
   });
 
   test.for<[string, boolean, object]>([
-    ["is an outcome", false, { kind: "requeue-with-backoff" }],
-    ["is a failure where Latchkey lacks the permission", true, { code: "Forbidden" }],
+    ["with backoff", false, { kind: "requeue-with-backoff" }],
+    ["as an error if Latchkey lacks the permission", true, { code: "Forbidden" }],
   ])(
-    "tells in the status what the API server refused, and tries again: that %s",
+    "reports a rejected write in the status and retries: %s",
     async ([, lacksPermission, outcome]) => {
       const access = { access: [{ users: ["ann"], verbs: ["get"] }] };
       const refused = refusal("Forbidden", { explanation: "exceeded quota: few", lacksPermission });
@@ -135,7 +135,7 @@ describe("a pass over a SharedSecret", () => {
     },
   );
 
-  test("waits a second for its targets, tells of progress, and forgets the wait when all is written", async () => {
+  test("waits a second for its targets, reports progress, and forgets the wait when all are written", async () => {
     const { client, clock, waitingSince, listWatch, pass } = await setup({
       namespaces: [projectNamespace("pay")],
       sharedsecrets: [rawSharedSecret("db")],
@@ -156,7 +156,7 @@ describe("a pass over a SharedSecret", () => {
     expect(waitingSince.size).toBe(0);
   });
 
-  test("does nothing in a namespace that goes away", async () => {
+  test("does nothing in a terminating namespace", async () => {
     const { client, pass } = await setup({
       namespaces: [rawObject({ name: "team", deletionTimestamp: "2026-01-01T00:00:00Z" })],
       sharedsecrets: [rawSharedSecret("db")],
@@ -168,7 +168,7 @@ describe("a pass over a SharedSecret", () => {
   const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   const opened = { access: [{ users: ["ann"], verbs: ["get"] }], metadata: going };
 
-  test("takes its copies away when it is deleted, and lets it go at once when nobody was let in", async () => {
+  test("deletes its copies, and removes the finalizer at once without grantees", async () => {
     const { client, pass } = await setup({
       namespaces: [projectNamespace("pay")],
       sharedsecrets: [rawSharedSecret("db", { metadata: going })],
@@ -178,7 +178,7 @@ describe("a pass over a SharedSecret", () => {
     expect(client.lines).toEqual(["delete secrets pay/db", "patch sharedsecrets team/db"]);
   });
 
-  test("goes a settle time after its grants, once the API server no longer honours them", async () => {
+  test("removes the finalizer a settle time after the grants, once the API server no longer honours them", async () => {
     const name = derivedName({ name: "db", uid: "uid-db" }, { verbs: ["get"], status: false });
     let status: object = {
       allowed: true,
@@ -200,7 +200,7 @@ describe("a pass over a SharedSecret", () => {
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
-  test("does not wait where its namespace goes, too", async () => {
+  test("does not wait in a terminating namespace", async () => {
     const { client, pass } = await setup({
       namespaces: [rawObject({ name: "team", ...going })],
       sharedsecrets: [rawSharedSecret("db", opened)],
@@ -209,7 +209,7 @@ describe("a pass over a SharedSecret", () => {
     expect(client.lines).toEqual(["review subjectaccessreviews ", "patch sharedsecrets team/db"]);
   });
 
-  test("tells a derived name that is somebody else's", async () => {
+  test("reports a derived name that an unmanaged object has", async () => {
     const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
     const first = await setup({ sharedsecrets: [owned] });
     await first.pass();
@@ -224,7 +224,7 @@ describe("a pass over a SharedSecret", () => {
   });
 });
 
-describe("what is left of a SharedSecret that is gone", () => {
+describe("derived objects of a SharedSecret that is gone", () => {
   const leftover = derivedName(
     { name: "gone", uid: "uid-gone" },
     { verbs: ["get"], status: false },
@@ -236,7 +236,7 @@ describe("what is left of a SharedSecret that is gone", () => {
     ],
   };
 
-  test("is taken away, bindings first, once the API server itself says that it is gone", async () => {
+  test("are deleted, bindings first, once the API server confirms that it is gone", async () => {
     const { client, pass } = await setup(left, { answer: goneAnswer });
     expect(await pass("team/gone")).toEqual({ kind: "done" });
     expect(client.lines).toEqual([
@@ -246,7 +246,7 @@ describe("what is left of a SharedSecret that is gone", () => {
     ]);
   });
 
-  test("is taken away by the pass over another of its namespace, before that one is granted to anybody", async () => {
+  test("are deleted by the reconcile of another one in the namespace, before that one is granted", async () => {
     const owned = { ...rawSharedSecret("db", { projects: "" }), spec: { owner: { user: "ann" } } };
     const { client, pass } = await setup(
       { ...left, sharedsecrets: [owned] },
@@ -260,7 +260,7 @@ describe("what is left of a SharedSecret that is gone", () => {
     expect(client.lines.filter((line) => line.startsWith("create"))).toHaveLength(2);
   });
 
-  test("stays while it is there after all: the informer may lag", async () => {
+  test("are kept while it exists in the API server, because the informer may lag", async () => {
     const { client, pass } = await setup(left, {
       answer: () => rawObject({ namespace: "team", name: "gone", uid: "uid-gone" }),
     });
@@ -268,7 +268,7 @@ describe("what is left of a SharedSecret that is gone", () => {
     expect(client.lines).toEqual(["getMetadata sharedsecrets team/gone"]);
   });
 
-  test("is asked for by the name in a Role's rule, where no annotation names it", async () => {
+  test("are confirmed by the name in a Role's rule, if no annotation names it", async () => {
     const { client, pass } = await setup(
       { roles: [derived("role", leftover)] },
       { answer: goneAnswer },
@@ -280,7 +280,7 @@ describe("what is left of a SharedSecret that is gone", () => {
     ]);
   });
 
-  test("is taken away without asking where nothing tells its name", async () => {
+  test("are deleted without a read if nothing names it", async () => {
     const { client, pass } = await setup({ rolebindings: [derived("binding", leftover)] });
     await pass("team/gone");
     expect(client.lines).toEqual([`delete rolebindings team/${leftover}`]);
@@ -288,7 +288,7 @@ describe("what is left of a SharedSecret that is gone", () => {
 
   test.for([
     [
-      "an owner reference and no mark of Latchkey's",
+      "an owner reference and none of Latchkey's metadata",
       {
         labels: {},
         ownerReferences: [
@@ -302,11 +302,11 @@ describe("what is left of a SharedSecret that is gone", () => {
       },
     ],
     [
-      "Latchkey's marks under a name that does not follow from them",
+      "Latchkey's metadata and a name that is not derived from it",
       { name: "latchkey-gone-0123456789abcdef", annotations: { [annotations.source]: "gone" } },
     ],
-    ["Latchkey's label under a name of its own", { name: "latchkey-gone" }],
-  ] as const)("does not mean a stranger with %s", async ([, marks]) => {
+    ["Latchkey's label and a name of another form", { name: "latchkey-gone" }],
+  ] as const)("do not include an unmanaged object with %s", async ([, marks]) => {
     const { client, pass } = await setup(
       {
         roles: [derived("role", leftover, { marks })],
@@ -318,7 +318,7 @@ describe("what is left of a SharedSecret that is gone", () => {
     expect(client.lines).toEqual([]);
   });
 
-  test("of another SharedSecret that lives is left alone", async () => {
+  test("do not include those of an existing SharedSecret", async () => {
     const { client, pass } = await setup({
       sharedsecrets: [rawSharedSecret("db")],
       roles: [derived("role", "latchkey-a-0123456789abcdef", { uid: "uid-db" })],
@@ -336,11 +336,11 @@ describe("Roles that cannot be written", () => {
       message: `POST roles: 500 webhook is away (${count})`,
     });
 
-  /** The source as it stands after the status that was written last. */
+  /** The source after the last status write. */
   const withStatus = (source: RawObject, status: unknown): RawObject =>
     rawObject({ ...source.metadata, resourceVersion: "99999" }, { spec: source.spec, status });
 
-  test("are said once after 30 s, and no more with the pass after the next success", async () => {
+  test("are reported once after 30 s, and no longer after the next success", async () => {
     let [tries, isAway] = [0, true];
     const { client, clock, listWatch, pass } = await setup(
       { sharedsecrets: [opened] },
@@ -386,7 +386,7 @@ describe("Roles that cannot be written", () => {
     });
   });
 
-  test("because etcd cannot store them are a mistake of the spec, at once", async () => {
+  test("are reported as a problem of the spec at once if etcd cannot store them", async () => {
     const { status, pass } = await setup(
       { sharedsecrets: [opened] },
       {

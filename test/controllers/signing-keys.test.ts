@@ -24,13 +24,13 @@ async function setup(listed: Parameters<typeof syncedInformers>[0], client = new
 
 const made: unknown = JSON.parse(encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })));
 
-test("signing keys are made where there are none", async () => {
+test("creates signing keys if there are none", async () => {
   const { client, pass } = await setup({});
   expect(await pass()).toEqual({ kind: "done" });
   expect(client.lines).toEqual([`create secrets ${ownNamespace}/${ownObjects.signingKeys}`]);
 });
 
-test("signing keys that are there are left alone", async () => {
+test("does not change existing signing keys", async () => {
   const { client, pass } = await setup({
     secrets: [rawObject(recordAt(made, "metadata"), { data: recordAt(made, "data") })],
   });
@@ -38,7 +38,7 @@ test("signing keys that are there are left alone", async () => {
   expect(client.lines).toEqual([]);
 });
 
-test("a Secret in their place that cannot be read is never overwritten", async () => {
+test("never overwrites an invalid Secret", async () => {
   const broken = rawObject({ namespace: ownNamespace, name: ownObjects.signingKeys }, { data: {} });
   const { client, pass } = await setup(
     { secrets: [broken] },

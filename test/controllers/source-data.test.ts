@@ -11,21 +11,21 @@ const value = (word: string): string => Buffer.from(word.repeat(10_000)).toStrin
 const shared = (name: string, word: string) =>
   rawObject({ namespace: "team", name }, { spec: { data: { password: value(word) } } });
 
-/** What the store holds of it. */
+/** The source in the store. */
 function sourceAs(name: string, word: string): Source {
   const read = parseSharedSecret(shared(name, word));
   return sourceOf(read, digestOf(read.data));
 }
 
-/** The words are what the API server holds, by name. */
+/** The values are those in the API server, by name. */
 function reading(words: Readonly<Record<string, string>>, most?: number) {
   const held = new Map(Object.entries(words));
   const client = new FakeClient(({ ref }) => shared(ref.name, held.get(ref.name) ?? ""));
   return { held, client, data: new SourceData({ client, digestOf }, most) };
 }
 
-describe("the data of a big source", () => {
-  test("is read once for all who ask at the same time, and for those who ask later", async () => {
+describe("the data of a large source", () => {
+  test("is read once for all concurrent and later calls", async () => {
     const { client, data } = reading({ db: "word" });
     const asked = await Promise.all(
       Array.from({ length: 1000 }, () => data.of(sourceAs("db", "word"))),
@@ -36,14 +36,14 @@ describe("the data of a big source", () => {
     expect(client.lines).toEqual(["get sharedsecrets team/db"]);
   });
 
-  test("is not that of another digest, which is remembered until its change arrives", async () => {
+  test("is undefined for another digest, and cached for the change that follows", async () => {
     const { client, data } = reading({ db: "newer" });
     expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
     expect(await data.of(sourceAs("db", "newer"))).toBeDefined();
     expect(client.lines).toHaveLength(1);
   });
 
-  test("is read anew for who asks for newer data while older is on its way", async () => {
+  test("is read again for newer data while a read of older data is in flight", async () => {
     const { held, client, data } = reading({ db: "word" });
     const older = data.of(sourceAs("db", "word"));
     held.set("db", "newer");
@@ -52,7 +52,7 @@ describe("the data of a big source", () => {
     expect(client.lines).toHaveLength(2);
   });
 
-  test("is not there where the SharedSecret is gone", async () => {
+  test("is undefined if the SharedSecret is gone", async () => {
     const data = new SourceData({
       client: new FakeClient(() => refusal("NotFound", { objectName: "db" })),
       digestOf,
@@ -60,7 +60,7 @@ describe("the data of a big source", () => {
     expect(await data.of(sourceAs("db", "word"))).toBeUndefined();
   });
 
-  test("is asked for again after a failure, which every one who waits gets", async () => {
+  test("is read again after a failure, which all concurrent calls get", async () => {
     let fails = true;
     const client = new FakeClient(() => (fails ? refusal("ServerError") : shared("db", "word")));
     const data = new SourceData({ client, digestOf });
@@ -74,13 +74,13 @@ describe("the data of a big source", () => {
     expect(client.lines).toHaveLength(2);
   });
 
-  test("is forgotten when there is more than may be remembered, the least recently used first", async () => {
+  test("is evicted above the limit, least recently used first", async () => {
     const { client, data } = reading({ a: "a", b: "b", c: "c" }, 2 * value("a").length);
     for (const name of ["a", "b", "a", "c", "a", "c", "b"]) await data.of(sourceAs(name, name));
     expect(client.lines.map((line) => line.slice(-1))).toEqual(["a", "b", "c", "b"]);
   });
 
-  test("is not remembered where it alone is more than that", async () => {
+  test("is not cached if it exceeds the limit alone", async () => {
     const { client, data } = reading({ a: "a" }, 10);
     for (let round = 0; round < 2; round += 1)
       expect(await data.of(sourceAs("a", "a"))).toBeDefined();
@@ -88,7 +88,7 @@ describe("the data of a big source", () => {
   });
 });
 
-test("data that is held is not read", async () => {
+test("does not read data that is in the store", async () => {
   const { client, data } = reading({});
   const small = { ...sourceAs("a", "a"), data: {} };
   expect(await data.of(small)).toBe(small.data);

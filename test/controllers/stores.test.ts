@@ -30,7 +30,7 @@ function sourceOf(stores: Stores, name: string) {
 }
 
 describe("the targets of a source", () => {
-  test("are in every namespace of its projects that asks for copies", async () => {
+  test("are in every namespace of its projects that accepts copies", async () => {
     const stores = await storesOf({
       namespaces: [
         projectNamespace("pay"),
@@ -48,7 +48,7 @@ describe("the targets of a source", () => {
     expect(targetsOf(sourceOf(stores, "silent"), stores)).toEqual([]);
   });
 
-  test("are, where sync-from is required, in those that name the source's namespace", async () => {
+  test("are in the namespaces that list the source's namespace, if sync-from is required", async () => {
     const namespaces = [
       projectNamespace("open"),
       projectNamespace("choosy", { from: "team" }),
@@ -63,7 +63,7 @@ describe("the targets of a source", () => {
   });
 });
 
-test("projects without a target are counted by what their namespaces lack", async () => {
+test("projects without a target are reported with what their namespaces lack", async () => {
   const stores = await storesOf({
     namespaces: [
       projectNamespace("pay", { project: "pay" }),
@@ -105,7 +105,7 @@ describe("the candidates for a target", () => {
     }),
   ];
 
-  test("are the sources of that name that are offered and permitted, the senior first", async () => {
+  test("are the eligible and permitted sources of that name, the oldest first", async () => {
     const stores = await storesOf({ namespaces: [projectNamespace("pay")], sharedsecrets });
     expect(candidatesFor(target, stores).map(({ secret }) => secret.metadata.name)).toEqual([
       "db",
@@ -114,8 +114,8 @@ describe("the candidates for a target", () => {
   });
 
   test.for([
-    ["in a namespace that is not known", []],
-    ["in a namespace that does not ask", [projectNamespace("pay", { sync: "no" })]],
+    ["in an unknown namespace", []],
+    ["in a namespace without sync", [projectNamespace("pay", { sync: "no" })]],
   ] as const)("are none %s", async ([, namespaces]) => {
     const stores = await storesOf({ namespaces, sharedsecrets });
     expect(candidatesFor(target, stores)).toEqual([]);
@@ -123,8 +123,8 @@ describe("the candidates for a target", () => {
   });
 });
 
-describe("a target is seen", () => {
-  test("with the copy that stands there and the source that holds it", async () => {
+describe("the observed target", () => {
+  test("contains the existing copy and the source that owns it", async () => {
     const stores = await storesOf({
       namespaces: [projectNamespace("pay")],
       sharedsecrets: [rawSharedSecret("db")],
@@ -143,7 +143,7 @@ describe("a target is seen", () => {
     expect(seen).not.toHaveProperty("unmanaged");
   });
 
-  test("with a stranger, and the source that it says it comes from", async () => {
+  test("contains an unmanaged Secret and the source in its annotation", async () => {
     const lost = rawCopy("db", "pay", { metadata: { labels: {} } });
     const stores = await storesOf({
       namespaces: [projectNamespace("pay")],
@@ -160,7 +160,7 @@ describe("a target is seen", () => {
     expect(seen).not.toHaveProperty("copy");
   });
 
-  test("without a holder where the Secret says nothing, or its source is gone", async () => {
+  test("has no owner if the Secret names none, or its source is gone", async () => {
     const foreign = rawObject({ namespace: "pay", name: "db" });
     const stores = await storesOf({
       namespaces: [projectNamespace("pay")],
@@ -171,7 +171,7 @@ describe("a target is seen", () => {
     expect(observeTarget({ namespace: "pay", name: "gone" }, stores)).not.toHaveProperty("owner");
   });
 
-  test("as terminating when its namespace is, or is not known", async () => {
+  test("is terminating if its namespace is, or is unknown", async () => {
     const stores = await storesOf({
       namespaces: [projectNamespace("going", { deletionTimestamp: "2026-01-01T00:00:00Z" })],
     });
@@ -181,7 +181,7 @@ describe("a target is seen", () => {
   });
 });
 
-test("the copies of a source are those with its label or its name, at the place that they name", async () => {
+test("the copies of a source have its label or its annotation, with their own name and namespace", async () => {
   const pasted = rawCopy("db", "pay", {
     name: "pasted",
     metadata: { annotations: { [annotations.copyOf]: "team/db -> pay/db" } },

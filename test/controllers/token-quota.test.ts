@@ -10,13 +10,13 @@ const quotaOf = (quotaTokens: number): TokenQuota =>
 const token = (uid: string, endsAt = minute, requester = "ann") => ({ requester, uid, endsAt });
 
 describe("a quota of tokens", () => {
-  test("lets as many be minted as it says, for each requester", () => {
+  test("allows as many tokens as configured for each requester", () => {
     const quota = quotaOf(2);
     expect(["a", "b", "c"].map((uid) => quota.take(token(uid), 0))).toEqual([true, true, false]);
     expect(quota.take(token("d", minute, "bob"), 0)).toBe(true);
   });
 
-  test("counts a token once, however often it is minted, and until its latest end", () => {
+  test("counts a token once, until its latest expiry", () => {
     const quota = quotaOf(2);
     expect(["a", "a", "b", "a"].map((uid) => quota.take(token(uid), 0))).toEqual([
       true,
@@ -33,7 +33,7 @@ describe("a quota of tokens", () => {
     ]);
   });
 
-  test("has room again when a token ends, at that instant", () => {
+  test("allows another token at the expiry of one", () => {
     const quota = quotaOf(1);
     quota.take(token("a"), 0);
     expect([minute - 1, minute].map((now) => quota.take(token("b", 2 * minute), now))).toEqual([
@@ -42,7 +42,7 @@ describe("a quota of tokens", () => {
     ]);
   });
 
-  test("counts what stands already, above the quota, too", () => {
+  test("counts existing tokens, also above the quota", () => {
     const quota = quotaOf(1);
     const standing = (name: string, status: object) =>
       parseEndpointToken(
@@ -58,7 +58,7 @@ describe("a quota of tokens", () => {
     ]).toEqual([false, true, minute]);
   });
 
-  test("is not for who is exempt", () => {
+  test("does not apply to exempt users", () => {
     const quota = quotaOf(1);
     expect(["a", "b", "c"].map((uid) => quota.take(token(uid, minute, "deployer"), 0))).toEqual([
       true,
@@ -68,7 +68,7 @@ describe("a quota of tokens", () => {
     expect(quota.nextEnd("deployer")).toBe(Infinity);
   });
 
-  test("remembers nobody whose tokens have ended", () => {
+  test("forgets requesters whose tokens have expired", () => {
     const quota = quotaOf(1);
     quota.take(token("a"), 0);
     quota.take(token("b", 10 * 60 * minute, "bob"), 2 * 60 * minute);

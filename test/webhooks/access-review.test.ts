@@ -36,47 +36,47 @@ async function statusOf(deps: ReturnType<typeof fakeReviewDeps>, body: object): 
   return recordAt(JSON.parse(response.body), "status");
 }
 
-test("what is within the scope is left to RBAC, and the use is noted", async () => {
+test("leaves a request within the scope to RBAC, and records the use", async () => {
   const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope: web }) });
   expect(await statusOf(deps, reviewOf("web-1"))).toEqual({ allowed: false });
   expect([deps.used, deps.results]).toEqual([[uid], ["no-opinion"]]);
 });
 
-test("who came without a key is left to RBAC", async () => {
+test("leaves a request without a key to RBAC", async () => {
   const deps = fakeReviewDeps({});
   expect(await statusOf(deps, reviewOf("pay-1", {}))).toEqual({ allowed: false });
   expect([deps.used, deps.results]).toEqual([[], ["no-opinion"]]);
 });
 
-describe("denied is", () => {
+describe("denies", () => {
   test.each<[string, Parameters<typeof fakeReviewDeps>[0], object, RegExp]>([
     [
-      "what is beyond the scope",
+      "a request outside the scope",
       { view: resolvedKeyWith({ scope: web }) },
       reviewOf("pay-1"),
       /does not allow get secrets a in namespace pay-1/,
     ],
     [
-      "what has two key ids",
+      "a request with two key ids",
       { view: resolvedKeyWith() },
       reviewOf("web-1", { "management.service/key-id": [uid, "other"] }),
       /was deleted/,
     ],
     [
-      "what has an empty list of key ids",
+      "a request with an empty list of key ids",
       { view: resolvedKeyWith() },
       reviewOf("web-1", { "management.service/key-id": [] }),
       /was deleted/,
     ],
-    ["everything by a key that is gone", {}, reviewOf("web-1"), /was deleted/],
+    ["every request of a deleted key", {}, reviewOf("web-1"), /was deleted/],
     [
-      "everything by a disabled key",
+      "every request of a disabled key",
       { view: resolvedKeyWith({ disabled: true }) },
       reviewOf("web-1"),
       /Disabled/,
     ],
     [
-      "everything while the keys are not read",
+      "every request while the cache is not synced",
       { view: resolvedKeyWith(), isCold: true },
       reviewOf("web-1"),
       /access key cache not synced/,
@@ -91,7 +91,7 @@ describe("denied is", () => {
     expect(deps.used).toEqual([]);
   });
 
-  test("a path beyond the scope", async () => {
+  test("a path outside the scope", async () => {
     const spec = {
       user: "alice",
       extra: { "management.service/key-id": [uid] },
@@ -109,7 +109,7 @@ describe("denied is", () => {
   });
 });
 
-describe("a resource that discovery does not know", () => {
+describe("a resource that discovery does not know yet", () => {
   const reviewFor = (resource: string, group = "") => {
     const spec = {
       user: "alice",
@@ -134,7 +134,7 @@ describe("a resource that discovery does not know", () => {
     ],
   };
 
-  test("is looked for before a scoped key is refused", async () => {
+  test("is looked up before a scoped key is denied", async () => {
     expect(
       await statusOf(fakeReviewDeps({ view: resolvedKeyWith({ scope }) }), reviewFor("nodes")),
     ).toEqual({
@@ -143,7 +143,7 @@ describe("a resource that discovery does not know", () => {
   });
 
   test.each(["things", "__proto__", "constructor", ""])(
-    "is denied when it is not there: %j",
+    "is denied if it does not exist: %j",
     async (resource) => {
       expect(
         await statusOf(
@@ -157,7 +157,7 @@ describe("a resource that discovery does not know", () => {
     },
   );
 
-  test("is denied while the API server does not answer", async () => {
+  test("is denied while the API server does not respond", async () => {
     const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
     expect(await statusOf(deps, reviewFor("broken"))).toMatchObject({
       denied: true,
@@ -166,7 +166,7 @@ describe("a resource that discovery does not know", () => {
     expect(deps.results).toEqual(["not-ready"]);
   });
 
-  test("is no matter for a key without a scope", async () => {
+  test("is not looked up for a key without a scope", async () => {
     expect(
       await statusOf(fakeReviewDeps({ view: resolvedKeyWith() }), reviewFor("broken")),
     ).toEqual({
@@ -174,7 +174,7 @@ describe("a resource that discovery does not know", () => {
     });
   });
 
-  test("does not let a key in that was disabled meanwhile", async () => {
+  test("is denied if the key was disabled in the meantime", async () => {
     const deps = fakeReviewDeps({ view: resolvedKeyWith({ scope }) });
     const answer = statusOf(deps, reviewFor("nodes"));
     deps.accessKeys.byId = () => resolvedKeyWith({ scope, disabled: true });
@@ -183,7 +183,7 @@ describe("a resource that discovery does not know", () => {
 });
 
 test.each<[string, unknown]>([
-  ["no JSON", "x"],
+  ["invalid JSON", "x"],
   [
     "another version",
     { apiVersion: "authorization.k8s.io/v1beta1", kind: "SubjectAccessReview", spec: {} },
@@ -192,6 +192,6 @@ test.each<[string, unknown]>([
     "no request",
     { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec: { user: "alice" } },
   ],
-])("%s is answered with 400", async (_rule, body) => {
+])("responds with 400 to %s", async (_rule, body) => {
   expect((await accessReviewHandler(fakeReviewDeps({}))(posted(body), stranger)).status).toBe(400);
 });

@@ -73,7 +73,7 @@ async function admitted(
   return { response: recordAt(JSON.parse(response.body), "response"), result: results[0] };
 }
 
-/** The object after the patch of the answer. */
+/** The object after the patch of the response. */
 function patched(object: object, response: unknown): unknown {
   const patch: jsonPatch.Operation[] = JSON.parse(
     Buffer.from(stringAt(response, "patch") ?? "", "base64").toString("utf8"),
@@ -81,12 +81,12 @@ function patched(object: object, response: unknown): unknown {
   return jsonPatch.applyPatch(structuredClone(object), patch).newDocument;
 }
 
-describe("a key is filled in", () => {
+describe("a key is generated", () => {
   test.each<[string, object]>([
-    ["where the spec has none", { metadata: { name: "a" }, spec: { user: "alice" } }],
-    ["where there is no spec", { metadata: { name: "a" } }],
-    ["where it is empty", { metadata: { name: "a" }, spec: { key: "" } }],
-  ])("%s, and nothing else is touched", async (_rule, object) => {
+    ["if the spec has none", { metadata: { name: "a" }, spec: { user: "alice" } }],
+    ["if there is no spec", { metadata: { name: "a" } }],
+    ["if it is empty", { metadata: { name: "a" }, spec: { key: "" } }],
+  ])("%s, without other changes", async (_rule, object) => {
     const { response, result } = await admitted(object);
     expect(response).toMatchObject({ uid: "r1", allowed: true, patchType: "JSONPatch" });
     const made = patched(object, response);
@@ -99,17 +99,17 @@ describe("a key is filled in", () => {
     expect(result).toBe("changed");
   });
 
-  test("with the stored one on an update", async () => {
+  test("only on create: an update keeps the stored one", async () => {
     const object = { metadata: { name: "a", uid: "u" }, spec: { user: "alice" } };
     const { response } = await admitted(object, { oldObject: { spec: { key: plain } } });
     expect(patched(object, response)).toMatchObject({ spec: { key: plain } });
   });
 });
 
-describe("a key that another object holds", () => {
+describe("a key that another object has", () => {
   const holder = observedMetadata({ name: "older", uid: "uid-older" });
 
-  test.each([plain, `sha256:${digest}`])("is refused, and not quoted", async (key) => {
+  test.each([plain, `sha256:${digest}`])("is rejected, and not in the message", async (key) => {
     const { response, result } = await admitted(
       { metadata: { name: "a" }, spec: { key } },
       { holder },
@@ -121,12 +121,12 @@ describe("a key that another object holds", () => {
 
   test.each<[string, object, object | undefined]>([
     [
-      "is its own when it holds it itself",
+      "is accepted for the object that has it",
       { metadata: { name: "older", uid: "uid-older" }, spec: { key: plain } },
       { spec: { key: "another" } },
     ],
     [
-      "is no reason to refuse what leaves the key alone",
+      "is accepted if the write does not change the key",
       { metadata: { name: "b", uid: "u" }, spec: { key: plain } },
       { spec: { key: `sha256:${digest}` } },
     ],
@@ -139,7 +139,7 @@ describe("a key that another object holds", () => {
   });
 });
 
-describe("an object is taken over", () => {
+describe("a takeover is allowed", () => {
   const bobs = (key: string) => ({
     metadata: { name: "a", uid: "u", annotations: { [annotations.requester]: "bob" } },
     spec: { key },
@@ -151,16 +151,16 @@ describe("an object is taken over", () => {
   const bound = `sha256:${digest.slice(0, 16)}.${"0".repeat(64)}`;
 
   test.each<[string, object, object, boolean]>([
-    ["by the digest of a new key", bobs(`sha256:${"1".repeat(64)}`), bobs(plain), true],
+    ["with the digest of a new key", bobs(`sha256:${"1".repeat(64)}`), bobs(plain), true],
+    ["but not with a digest of the stored plain key", bobs(`sha256:${digest}`), bobs(plain), false],
+    ["but not with a bound digest of the stored plain key", bobs(bound), bobs(plain), false],
     [
-      "not by the digest of the plain key that stands",
+      "but not with another form of the stored digest",
+      bobs(bound),
       bobs(`sha256:${digest}`),
-      bobs(plain),
       false,
     ],
-    ["not by a bound digest of the plain key that stands", bobs(bound), bobs(plain), false],
-    ["not by another form of the digest that stands", bobs(bound), bobs(`sha256:${digest}`), false],
-    ["which is no matter of who has it already", alices(`sha256:${digest}`), alices(plain), true],
+    ["and does not restrict the requester itself", alices(`sha256:${digest}`), alices(plain), true],
   ])("%s", async (_rule, object, oldObject, allowed) => {
     const { response } = await admitted(object, { oldObject });
     expect(response).toMatchObject(allowed ? { allowed } : { allowed, status: { code: 422 } });
@@ -169,7 +169,7 @@ describe("an object is taken over", () => {
   });
 });
 
-test("warnings go with the answer", async () => {
+test("the response contains warnings", async () => {
   const { response } = await admitted({
     metadata: { name: "a" },
     spec: { key: plain, parent: "p" },
@@ -177,20 +177,20 @@ test("warnings go with the answer", async () => {
   expect(response).toEqual({ uid: "r1", allowed: true, warnings: ["spec.parent"] });
 });
 
-test("what is no review is answered with 400, without a word of it", async () => {
+test("responds with 400 to an invalid review, without its content", async () => {
   const handler = admissionHandler({ steps: [], onResult: () => {} });
   const response = await handler(posted({ spec: { key: "canary" } }), stranger);
   expect([response.status, response.body]).toEqual([400, expect.stringMatching(/^(?!.*canary)/)]);
 });
 
-describe("a request that came with a key", () => {
+describe("a request with a key", () => {
   const made = (spec: object) => ({
     metadata: { name: "a" },
     spec: { user: "alice", key: plain, ...spec },
   });
   const parent = resolvedKeyWith({ ttl: 60 });
 
-  test("makes none while the cache is not proven to be current", async () => {
+  test("creates no key while the cache is not fresh", async () => {
     const { response } = await admitted(made({ ttl: 60 }), {
       parent,
       keyIds: ["uid-asking"],
@@ -203,16 +203,16 @@ describe("a request that came with a key", () => {
   });
 
   test.each<[string, object, Parameters<typeof admitted>[1], boolean]>([
-    ["makes a key within it", made({ ttl: 60 }), { parent, keyIds: ["uid-asking"] }, true],
-    ["makes none beyond it", made({}), { parent, keyIds: ["uid-asking"] }, false],
-    ["makes none when its key is gone", made({ ttl: 60 }), { keyIds: ["uid-asking"] }, false],
+    ["creates a key within its own", made({ ttl: 60 }), { parent, keyIds: ["uid-asking"] }, true],
+    ["creates no key beyond its own", made({}), { parent, keyIds: ["uid-asking"] }, false],
+    ["creates no key if its own is gone", made({ ttl: 60 }), { keyIds: ["uid-asking"] }, false],
     [
-      "makes none when it names several",
+      "creates no key with several key ids",
       made({ ttl: 60 }),
       { parent, keyIds: ["uid-asking", "uid-other"] },
       false,
     ],
-    ["makes none when it names none", made({ ttl: 60 }), { parent, keyIds: [] }, false],
+    ["creates no key without a key id", made({ ttl: 60 }), { parent, keyIds: [] }, false],
   ])("%s", async (_rule, object, told, allowed) => {
     const { response } = await admitted(object, told);
     expect(response).toMatchObject(

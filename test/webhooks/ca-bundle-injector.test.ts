@@ -57,8 +57,8 @@ async function publishing(...configurations: readonly RawObject[]) {
 const bundlesOf = (object: Manifest | undefined): readonly unknown[] =>
   listAt(object, "webhooks").map((webhook) => recordAt(webhook, "clientConfig")["caBundle"]);
 
-describe("the authority of the webhook", () => {
-  test("is written into each of its webhooks, and the rest stays", async () => {
+describe("the injected CA", () => {
+  test("is written into each webhook of a configuration, without other changes", async () => {
     const standing = configuration("latchkey", "", bundle("former"));
     const { published, replaced, end } = await publishing(standing);
     expect(replaced).toEqual([]);
@@ -75,7 +75,7 @@ describe("the authority of the webhook", () => {
     await end();
   });
 
-  test("is told from what the configurations hold now", async () => {
+  test("is read from the existing configurations", async () => {
     const { published, end } = await publishing(
       configuration("latchkey", "", bundle("one"), bundle("one")),
       configuration("latchkey-requester-stamp", bundle("other")),
@@ -86,7 +86,7 @@ describe("the authority of the webhook", () => {
     expect((await publishing()).published.bundles()).toEqual([]);
   });
 
-  test("costs no write when it is there", async () => {
+  test("is not written if it is up to date", async () => {
     const { published, replaced, end } = await publishing(
       configuration("latchkey", bundle("authority")),
     );
@@ -96,7 +96,7 @@ describe("the authority of the webhook", () => {
     await end();
   });
 
-  test("comes back when somebody takes it away, and to a configuration that comes later", async () => {
+  test("is restored if a user removes it, and written into new configurations", async () => {
     const { published, replaced, listWatch, end } = await publishing();
     published.publish({ ca: "authority", segment: "segment" });
     await settled();
@@ -113,7 +113,7 @@ describe("the authority of the webhook", () => {
     await end();
   });
 
-  test("comes with the path of each webhook behind a Service, and a URL stays", async () => {
+  test("is written with the path of each webhook that has a Service; a URL is kept", async () => {
     const service = { namespace: "latchkey-system", name: "latchkey-webhook", port: 443 };
     const own = (clientConfig: object): RawObject =>
       rawObject(
@@ -154,7 +154,7 @@ describe("the authority of the webhook", () => {
     await end();
   });
 
-  test("is no business of other configurations", async () => {
+  test("is not written into other configurations", async () => {
     const { published, replaced, end } = await publishing(configuration("other", ""));
     published.publish({ ca: "authority", segment: "segment" });
     await settled();

@@ -34,17 +34,17 @@ async function standing(now: number): Promise<RawObject> {
   );
 }
 
-/** What stands before a replica starts, and how its writes are answered. */
+/** The existing objects before a replica starts, and the responses to its writes. */
 interface Start {
   readonly secrets?: readonly RawObject[];
   readonly refuse?: KubeError;
-  /** CA bundles in the webhook configurations; none unless given. */
+  /** CA bundles in the webhook configurations; none by default. */
   readonly published?: () => readonly string[] | undefined;
 }
 
 /**
- * Certificates over what is stored; a create or replace is answered as the API server would, unless
- * it is refused.
+ * Certificates with these stored objects; a create or replace gets the response of the API server,
+ * unless it is refused.
  */
 async function keeping({ secrets = [], refuse, published = () => [] }: Start = {}) {
   const [clock, stop, log, listWatch] = [
@@ -80,7 +80,7 @@ async function keeping({ secrets = [], refuse, published = () => [] }: Start = {
   };
   const certificates = new Certificates(deps, { namespace, ...terms });
   const running = certificates.run(stop.signal);
-  // Keys are made outside the event loop.
+  // Keys are generated outside the event loop.
   const rest = async (): Promise<void> => {
     for (let turn = 0; turn < 40; turn += 1) await new Promise((resolve) => setTimeout(resolve, 5));
   };
@@ -107,7 +107,7 @@ const certificatesIn = (object: Manifest | undefined): WebhookCertificates =>
   parseWebhookCertificates(JSON.parse(encodeBody(object ?? {})));
 
 describe("the certificates of the webhook", () => {
-  test("are made where there are none, and used", async () => {
+  test("are created if there are none, and used", async () => {
     const { written, told, end } = await keeping();
     expect(written.map(({ verb }) => verb)).toEqual(["create"]);
     expect(written[0]?.object).toMatchObject({
@@ -121,15 +121,15 @@ describe("the certificates of the webhook", () => {
     await end();
   });
 
-  test("come with a path of admission, which a Secret without one gets and which is kept", async () => {
+  test("get an admission path if the Secret has none, which renewals keep", async () => {
     const now = new TestClock().now();
     const made = await newWebhookCertificates({ ...terms, now });
     const before = { ...made, admissionSegment: undefined };
     const { written, told, end } = await keeping({
       secrets: [stored(webhookCertificatesSecret(before, { namespace }))],
     });
-    // The answer may come before the first list is done with, as no API server's does: then it is
-    // not believed, and written again.
+    // The response may arrive before the first list is complete, unlike with a real API server:
+    // then it is ignored, and written again.
     expect([
       [...new Set(written.map(({ verb }) => verb))],
       told.map(({ admissionSegment }) => admissionSegment),
@@ -144,7 +144,7 @@ describe("the certificates of the webhook", () => {
     );
   });
 
-  test("of another replica are used when it was first", async () => {
+  test("of another replica are used if it created the Secret first", async () => {
     const { listWatch, told, rest, end } = await keeping({
       refuse: new KubeError("x", { code: "AlreadyExists", status: 409 }),
     });
@@ -155,7 +155,7 @@ describe("the certificates of the webhook", () => {
     await end();
   });
 
-  test("stay as they are while none is due", async () => {
+  test("are not changed while none is due", async () => {
     const { written, told, end } = await keeping({
       secrets: [await standing(new TestClock().now())],
     });
@@ -163,7 +163,7 @@ describe("the certificates of the webhook", () => {
     await end();
   });
 
-  test("are renewed when a third of their life is left, by the same authority, on the state that was seen", async () => {
+  test("are renewed by the same CA when a third of their validity remains, at the observed resourceVersion", async () => {
     const { clock, written, told, rest, end } = await keeping({
       secrets: [await standing(new TestClock().now())],
     });
@@ -180,7 +180,7 @@ describe("the certificates of the webhook", () => {
     await end();
   });
 
-  test("that cannot be read are left alone, and said to be in the way", async () => {
+  test("are reported and not changed if they are invalid", async () => {
     const broken = rawObject({ namespace, name: "latchkey-webhook-certificates" }, { data: {} });
     const { certificates, written, told, log, problemMetric, end } = await keeping({
       secrets: [broken],
@@ -201,8 +201,8 @@ describe("the certificates of the webhook", () => {
   });
 });
 
-describe("a Secret that is deleted while a replica has its certificates in memory", () => {
-  test("comes back as it was", async () => {
+describe("a Secret that is changed or deleted while a replica has its certificates in memory", () => {
+  test("is restored if it is deleted", async () => {
     const made = await fresh();
     const { listWatch, written, told, log, certificates, rest, end } = await keeping({
       secrets: [secretOf(made)],
@@ -224,7 +224,7 @@ describe("a Secret that is deleted while a replica has its certificates in memor
     await end();
   });
 
-  test("is left to another replica that was faster", async () => {
+  test("is left to another replica that restores it first", async () => {
     const made = await fresh();
     const { listWatch, written, certificates, problemMetric, rest, end } = await keeping({
       secrets: [secretOf(made)],
@@ -242,7 +242,7 @@ describe("a Secret that is deleted while a replica has its certificates in memor
     await end();
   });
 
-  test("is not made anew by a replica that starts meanwhile, unless nobody puts it back for 10 s", async () => {
+  test("is not created by a new replica, unless no replica restores it for 10 s", async () => {
     const before = await fresh();
     const start = { published: () => [before.ca.certificate] };
     const { listWatch, clock, written, told, rest, end } = await keeping(start);
@@ -265,7 +265,7 @@ describe("a Secret that is deleted while a replica has its certificates in memor
     await alone.end();
   });
 
-  test("that lost its path of admission alone gets the one in memory", async () => {
+  test("gets the admission path in memory if it lost only that", async () => {
     const made = await fresh();
     const { listWatch, written, rest, end } = await keeping({ secrets: [secretOf(made)] });
     listWatch.emit("secrets", "MODIFIED", secretOf({ ...made, admissionSegment: undefined }));
@@ -280,34 +280,41 @@ describe("a Secret that is deleted while a replica has its certificates in memor
   test.each([
     ["is empty", () => ({})],
     [
-      "has a key of another certificate",
+      "has the key of another certificate",
       (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.key": data["ca.key"] }),
     ],
     [
       "has no PEM",
       (data: Readonly<Record<string, unknown>>) => ({ ...data, "tls.crt": "Y2FuYXJ5" }),
     ],
-  ])("that %s is reported and left alone, and what is in memory serves on", async (_rule, edit) => {
-    const made = await fresh();
-    const { listWatch, written, told, certificates, log, rest, end } = await keeping({
-      secrets: [secretOf(made)],
-    });
-    const sent = secretOf(made);
-    listWatch.emit("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
-    await rest();
-    expect([written, told.length, certificates.problems()]).toEqual([[], 1, ["secret-unreadable"]]);
-    expect(JSON.stringify(log.lines)).not.toMatch(/canary|PRIVATE|Y2FuYXJ5/);
-    listWatch.emit("secrets", "DELETED", sent);
-    await rest();
-    expect([written.map(({ verb }) => verb), certificates.problems()]).toEqual([["create"], []]);
-    await end();
-  });
+  ])(
+    "is reported and not changed if it %s, and the certificates in memory are used",
+    async (_rule, edit) => {
+      const made = await fresh();
+      const { listWatch, written, told, certificates, log, rest, end } = await keeping({
+        secrets: [secretOf(made)],
+      });
+      const sent = secretOf(made);
+      listWatch.emit("secrets", "MODIFIED", { ...sent, data: edit(recordAt(sent, "data")) });
+      await rest();
+      expect([written, told.length, certificates.problems()]).toEqual([
+        [],
+        1,
+        ["secret-unreadable"],
+      ]);
+      expect(JSON.stringify(log.lines)).not.toMatch(/canary|PRIVATE|Y2FuYXJ5/);
+      listWatch.emit("secrets", "DELETED", sent);
+      await rest();
+      expect([written.map(({ verb }) => verb), certificates.problems()]).toEqual([["create"], []]);
+      await end();
+    },
+  );
 });
 
 describe("a changed CA", () => {
   const client = ({ client: { certificate } }: WebhookCertificates): string => certificate;
 
-  test("is reported until kube-apiserver shows a client certificate of the new one", async () => {
+  test("is reported until kube-apiserver presents a client certificate of the new one", async () => {
     const [one, other] = [await fresh(), await fresh()];
     const { certificates, listWatch, written, recorded, log, problemMetric, rest, end } =
       await keeping({ secrets: [secretOf(one)] });
@@ -346,7 +353,7 @@ describe("a changed CA", () => {
     ["ServerError", 0],
     ["Forbidden", 1],
   ] as const)(
-    "is put on record before configurations name the new one, unless that is refused for good (%s)",
+    "is recorded before configurations get the new one, unless the record is rejected permanently (%s)",
     async (code, released) => {
       const [one, other] = [await fresh(), await fresh()];
       const { certificates, recorded, written, told, end } = await keeping({
@@ -364,7 +371,7 @@ describe("a changed CA", () => {
     },
   );
 
-  test("is still reported by a replica that starts later, and no more once the record is gone", async () => {
+  test("is still reported by a replica that starts later, until the record is removed", async () => {
     const [one, other] = [await fresh(), await fresh()];
     const { certificates, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(other, [oneOf(one)])],
@@ -377,7 +384,7 @@ describe("a changed CA", () => {
     await end();
   });
 
-  test("that changes back is none", async () => {
+  test("that is reverted is not reported", async () => {
     const [one, other] = [await fresh(), await fresh()];
     const { certificates, listWatch, written, rest, end } = await keeping({
       secrets: [secretOf(one)],
@@ -396,7 +403,7 @@ describe("a changed CA", () => {
   test.each<[string, () => readonly string[] | undefined]>([
     ["nothing is published", () => []],
     ["it is published", () => undefined],
-  ])("is not reported where %s", async (rule, published) => {
+  ])("is not reported if %s", async (rule, published) => {
     const made = await fresh();
     const { certificates, clock, recorded, written, rest, end } = await keeping({
       secrets: [secretOf(made)],
@@ -408,7 +415,7 @@ describe("a changed CA", () => {
     await end();
   });
 
-  test("that keeps the former one is none", async () => {
+  test("that keeps the former CA in the bundle is not reported", async () => {
     const made = await fresh();
     const renewed = await newWebhookCertificates({ ...terms, now: new TestClock().now() }, made);
     const { certificates, listWatch, written, rest, end } = await keeping({

@@ -8,7 +8,7 @@ test.each<[string | undefined, number]>([
   ["latchkey:somebody", 401],
   [undefined, 401],
 ])(
-  "who shows a certificate of %s is answered with %i, before the body is read",
+  "responds to a client certificate of %s with %i, before it reads the body",
   async (clientName, status) => {
     let asked = 0;
     const handler = () => {

@@ -16,7 +16,10 @@ const keyWith = (connectorData?: string, given?: object) => ({
 });
 const marks = parseConnectorKey(JSON.parse(encodeBody(connectorKeySecret("latchkey-system"))));
 
-/** A webhook that has loaded its key of marks, or has not; keys claim what a test says. */
+/**
+ * A webhook that has loaded its connector key, or has not; the test sets which Secrets keys
+ * reference.
+ */
 function moving({
   isLoaded = true,
   isServing = () => true,
@@ -76,7 +79,7 @@ function moving({
 }
 
 describe("connector data", () => {
-  test("goes into a Secret that the object claims", async () => {
+  test("is stored in a Secret that the object references", async () => {
     const { sent, creates } = moving();
     const { left, claim } = await sent(keyWith("canary"));
     expect([recordAt(recordAt(left, "spec"), "identity"), creates()]).toEqual([
@@ -86,7 +89,7 @@ describe("connector data", () => {
     expect(JSON.stringify(left)).not.toContain("canary");
   });
 
-  test("that is sent again is known by its mark, without a write", async () => {
+  test("that is sent again is recognized by its HMAC, without a write", async () => {
     const { sent, creates } = moving();
     const { left, text } = await sent(keyWith("canary"));
     expect(
@@ -101,14 +104,14 @@ describe("connector data", () => {
     expect(creates()).toHaveLength(2);
   });
 
-  test("that is left out is kept, and an empty text takes it away", async () => {
+  test("that is omitted is kept, and an empty string removes it", async () => {
     const { sent } = moving();
     const { left, text } = await sent(keyWith("canary"));
     expect((await sent(keyWith(), { oldObject: left })).text).toBe(text);
     expect((await sent(keyWith(""), { oldObject: left })).text).toBeUndefined();
   });
 
-  test("is written nowhere by a dry run", async () => {
+  test("is not stored by a dry run", async () => {
     const { sent, creates } = moving();
     const { left, claim } = await sent(keyWith("canary"), { isDryRun: true });
     expect([JSON.stringify(left).includes("canary"), claim === undefined, creates()]).toEqual([
@@ -118,12 +121,12 @@ describe("connector data", () => {
     ]);
   });
 
-  test("is refused until the key of marks is loaded, and nothing is fetched for it", async () => {
+  test("is rejected until the HMAC key is loaded, without a request for it", async () => {
     const { sent, client } = moving({ isLoaded: false });
     expect([(await sent(keyWith("canary"))).code, client.lines]).toEqual([503, []]);
   });
 
-  test("that could not be written counts for nothing: retries during an outage lock nobody out", async () => {
+  test("that could not be stored does not count, so that retries during an outage lock out no user", async () => {
     let isServing = false;
     const { sent } = moving({ isServing: () => isServing });
     for (let tries = 0; tries < 40; tries += 1)
@@ -132,7 +135,7 @@ describe("connector data", () => {
     expect((await sent(keyWith("canary"))).code).toBe(200);
   });
 
-  test("is refused when too much of it was not stored, and admitted again when keys claim it, or after ten minutes", async () => {
+  test("is rejected while too many Secrets are unreferenced, until keys reference them or for ten minutes", async () => {
     const { sent, creates, claimed, clock } = moving();
     const codes = async (count: number, username: string): Promise<readonly number[]> =>
       Promise.all(

@@ -26,20 +26,20 @@ const place = "secrets latchkey-system/latchkey-connector-key";
 
 test.each<[string, Parameters<typeof loading>[0], readonly string[]]>([
   ["is read", { key: true }, [`get ${place}`]],
-  ["is made by the first replica", { key: false }, [`get ${place}`, `create ${place}`]],
+  ["is created by the first replica", { key: false }, [`get ${place}`, `create ${place}`]],
   [
-    "is read when another replica was first",
+    "is read if another replica has created it",
     { key: false, isRaced: true },
     [`get ${place}`, `create ${place}`, `get ${place}`],
   ],
-])("the key of marks %s, before anybody asks", async (_rule, has, lines) => {
+])("the connector key %s in advance", async (_rule, has, lines) => {
   const { key, client, ended } = loading(has);
   expect(key.current()).toBeUndefined();
   await ended;
   expect([key.current() !== undefined, client.lines]).toEqual([true, lines]);
 });
 
-test("a failure is tried again, and said without the key", async () => {
+test("retries after a failure, and logs it without the key", async () => {
   const { key, clock, log, ended } = loading({ key: true, failures: 2 });
   await clock.run(5_000);
   await ended;
@@ -49,7 +49,7 @@ test("a failure is tried again, and said without the key", async () => {
   ]);
 });
 
-test("it ends when told to", async () => {
+test("stops when the signal aborts", async () => {
   const { key, stop, clock, ended } = loading({ key: true, failures: 100 });
   await clock.run(1_000);
   stop.abort();

@@ -29,7 +29,7 @@ describe("a SharedSecret", () => {
     ["db-", { generateName: "db-" }],
     ["", {}],
   ])(
-    "with a value that is not base64 is refused the way the schema refuses: %s",
+    "with a value that is not base64 is rejected like by the schema: %s",
     async (name, metadata) => {
       const response = await admitted({
         kind: "SharedSecret",
@@ -54,7 +54,7 @@ describe("a SharedSecret", () => {
     },
   );
 
-  test("whose data is all base64, or was stored so, passes as it is", async () => {
+  test("with only base64 or already stored values is admitted unchanged", async () => {
     expect(await admitted({ spec: { data: { password: "Y2FuYXJ5" } } })).toEqual({
       uid: "r1",
       allowed: true,

@@ -63,8 +63,8 @@ function request(
 }
 
 /**
- * What becomes of a request beside these objects, and whether the API server was asked who may read
- * them.
+ * The outcome of a request with these existing objects, and whether the API server was asked who
+ * may read them.
  */
 async function outcome(sent: AdmissionRequest, views: readonly ResolvedKey[], mayRead = false) {
   const asked: unknown[] = [];
@@ -85,11 +85,11 @@ const refusal = {
   message: expect.stringContaining("already has this key"),
 };
 
-describe("that an object holds a key is told", () => {
+describe("an error about a key that another object has", () => {
   test.each<[string, object]>([
     ["a plain key", { user: "mallory", key: plain }],
     ["a digest", { user: "mallory", key: digest }],
-  ])("to nobody who may not read it: %s is stored", async (_what, spec) => {
+  ])("is hidden from users who may not read that object: %s is stored", async (_what, spec) => {
     const { ruling, asked } = await outcome(request(spec), [held()]);
     expect(ruling).toMatchObject({ kind: "admitted" });
     expect(asked).toMatchObject([
@@ -105,19 +105,19 @@ describe("that an object holds a key is told", () => {
     ]);
   });
 
-  test("to who may read it", async () => {
+  test("is returned to users who may read that object", async () => {
     expect(
       (await outcome(request({ user: "mallory", key: digest }), [held()], true)).ruling,
     ).toMatchObject(refusal);
   });
 
-  test("to its requester, without a question", async () => {
+  test("is returned to its requester without a SubjectAccessReview", async () => {
     expect(
       await outcome(request({ user: "alice", key: digest }, { username: "alice" }), [held()]),
     ).toMatchObject({ ruling: refusal, asked: [] });
   });
 
-  test("in words that show no key, digest or name", async () => {
+  test("contains no key, digest or name", async () => {
     const { ruling } = await outcome(request({ key: digest }), [held()], true);
     expect(JSON.stringify(ruling)).not.toMatch(new RegExp(`${plain}|${index}|held"`));
   });
@@ -126,31 +126,31 @@ describe("that an object holds a key is told", () => {
 describe("a bound digest", () => {
   test.each<[string, object, ResolvedKey, boolean]>([
     [
-      "is another's when it is for the same user",
+      "is a duplicate of the same digest for the same user",
       { user: "alice", key: bound("user:alice") },
       held({ key: bound("user:alice") }),
       false,
     ],
     [
-      "is nobody's when it is copied for another user",
+      "is no duplicate if it was copied for another user",
       { user: "mallory", key: bound("user:alice") },
       held({ key: bound("user:alice") }),
       true,
     ],
     [
-      "is nobody's beside a digest, which may be another's",
+      "is no duplicate of an unbound digest, which another user may have copied",
       { user: "alice", key: bound("user:alice") },
       held({ requester: "mallory", user: "mallory" }),
       true,
     ],
     [
-      "is another's when the plain key is sent",
+      "is a duplicate of the same plain key",
       { user: "bob", key: plain },
       held({ key: bound("user:alice") }),
       false,
     ],
     [
-      "is nobody's when the plain key is not that of its user",
+      "is no duplicate of the plain key if it was copied for another user",
       { user: "bob", key: plain },
       held({ key: bound("user:alice"), user: "mallory" }),
       true,
@@ -171,7 +171,7 @@ describe("an update", () => {
   });
   const change = { uid: "uid-old", stored: { user: "mallory", key: "another-key-of-mallory" } };
 
-  test("takes no key from a younger object, whoever may read that", async () => {
+  test("is rejected if it would take the key of a newer object, regardless of read access", async () => {
     const { ruling, asked } = await outcome(request({ user: "mallory", key: digest }, change), [
       held(),
       old,
@@ -182,7 +182,7 @@ describe("an update", () => {
     ]);
   });
 
-  test("is not believed to be of an object that nobody knows", async () => {
+  test("with an unknown uid counts as a create", async () => {
     const { ruling } = await outcome(
       request({ user: "mallory", key: digest }, { ...change, uid: "uid-guessed" }),
       [held()],
@@ -190,7 +190,7 @@ describe("an update", () => {
     expect(ruling).toMatchObject({ kind: "admitted" });
   });
 
-  test("that leaves the key alone is not asked about", async () => {
+  test("that does not change the key is not checked", async () => {
     const { ruling } = await outcome(
       request({ user: "mallory", key: digest }, { ...change, stored: { key: plain } }),
       [held(), old],
@@ -200,7 +200,7 @@ describe("an update", () => {
   });
 });
 
-test("the fifth key of one index is refused to a requester, and to nobody else", async () => {
+test("rejects the fifth key of one index for a requester, and for no other", async () => {
   const four = ["a", "b", "c", "d"].map((name) =>
     held({ name, key: `sha256:${index}.${sha256(name)}`, requester: "mallory" }),
   );
@@ -220,7 +220,7 @@ test("the fifth key of one index is refused to a requester, and to nobody else",
   ).toMatchObject({ kind: "admitted" });
 });
 
-describe("a requester with as many keys as its quota", () => {
+describe("a requester at its quota of keys", () => {
   const step = (count: number) =>
     enforceQuota({
       accessKeys: { countOf: (name) => (name === "mallory" ? count : 0) },
@@ -234,16 +234,21 @@ describe("a requester with as many keys as its quota", () => {
   };
 
   test.each<[string, number, AdmissionRequest, object]>([
-    ["makes no more", 3, request({}), tooMany],
-    ["makes no more when it has more already", 4, request({}), tooMany],
-    ["makes the last that it may", 2, request({}), { kind: "admitted" }],
-    ["changes those that it has", 3, request({}, { stored: {} }), { kind: "admitted" }],
-    ["is not in the way of others", 3, request({}, { username: "alice" }), { kind: "admitted" }],
+    ["cannot create another key", 3, request({}), tooMany],
+    ["cannot create another key above the quota", 4, request({}), tooMany],
+    ["can create the last key below the quota", 2, request({}), { kind: "admitted" }],
+    ["can update existing keys", 3, request({}, { stored: {} }), { kind: "admitted" }],
+    [
+      "does not affect other requesters",
+      3,
+      request({}, { username: "alice" }),
+      { kind: "admitted" },
+    ],
   ])("%s", async (_rule, count, sent, ruling) => {
     expect(await step(count)(sent)).toMatchObject(ruling);
   });
 
-  test("makes more when it is exempt", async () => {
+  test("can create keys if it is exempt", async () => {
     const exempt = enforceQuota({
       accessKeys: { countOf: () => 9 },
       quota: { quotaKeys: 3, quotaExempt: ["argocd"] },
@@ -254,25 +259,25 @@ describe("a requester with as many keys as its quota", () => {
 
 describe("a warning", () => {
   test.each<[string, AdmissionRequest, number]>([
-    ["is for a digest that is not bound", request({ key: digest }), 1],
+    ["is returned for an unbound digest", request({ key: digest }), 1],
     [
-      "is for a digest in the place of another",
+      "is returned for an unbound digest that replaces another key",
       request({ key: digest }, { stored: { key: "another-key-of-alice" } }),
       1,
     ],
     [
-      "is not for one that stood there",
+      "is not returned for the stored digest",
       request({ key: digest, ttl: 1 }, { stored: { key: digest } }),
       0,
     ],
     [
-      "is not for the digest of the key that stood there",
+      "is not returned for the digest of the stored key",
       request({ key: digest }, { stored: { key: plain } }),
       0,
     ],
-    ["is not for a bound digest", request({ key: bound("user:alice") }), 0],
-    ["is not for a plain key", request({ key: plain }), 0],
-    ["is not for no key", request({}), 0],
+    ["is not returned for a bound digest", request({ key: bound("user:alice") }), 0],
+    ["is not returned for a plain key", request({ key: plain }), 0],
+    ["is not returned without a key", request({}), 0],
   ])("%s", (_rule, sent, count) => {
     const said = digestWarnings(sent);
     expect(said).toHaveLength(count);

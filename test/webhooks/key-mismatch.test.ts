@@ -28,8 +28,8 @@ function recorded(requester: string, count: number, keyDigest = bound): readonly
   return told;
 }
 
-describe("a presented key that fits an index alone is told of", () => {
-  test("on each object with a bound digest, with what it is not bound to and nothing of the key", () => {
+describe("a presented key that only matches the index is recorded", () => {
+  test("on each object with a bound digest, with the subject and without the key", () => {
     const [told] = recorded("alice", 1);
     expect(told).toMatchObject({
       type: "Warning",
@@ -41,11 +41,11 @@ describe("a presented key that fits an index alone is told of", () => {
     expect(JSON.stringify(told)).not.toContain(index);
   });
 
-  test("on no object with a digest that is not bound, which is just another one", () => {
+  test("on no object with an unbound digest, which is the digest of another key", () => {
     expect(recorded("alice", 1, `${index}${"0".repeat(48)}`)).toEqual([]);
   });
 
-  test("25 times for a requester, however many objects it makes, and again for the next", () => {
+  test("at most 25 times for a requester, for any number of objects, and again for another requester", () => {
     expect(recorded("mallory", 100)).toHaveLength(25);
   });
 });

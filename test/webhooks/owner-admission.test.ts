@@ -32,8 +32,8 @@ function holding({ allowed = true }: { readonly allowed?: boolean } = {}) {
   return { client, asked, sent };
 }
 
-describe("an owner that is held back", () => {
-  test("more than 16 times is refused before anybody is asked", async () => {
+describe("a blocked owner", () => {
+  test("is rejected without a review beyond 16 entries", async () => {
     const { client, asked, sent } = holding();
     const owners = Array.from({ length: 17 }, (_, index) => owner(`o${index}`, index));
     expect(await sent(owners)).toMatchObject({
@@ -46,7 +46,7 @@ describe("an owner that is held back", () => {
     expect([asked, client.requests]).toEqual([[], []]);
   });
 
-  test("several times is asked about once", async () => {
+  test("is reviewed once for several entries", async () => {
     const { client, asked, sent } = holding();
     expect(
       await sent(Array.from({ length: 16 }, (_, index) => owner(`o${index % 2}`, index))),
@@ -54,7 +54,7 @@ describe("an owner that is held back", () => {
     expect([asked.length, client.requests.length]).toEqual([2, 2]);
   });
 
-  test("is refused at the first field that is wrong", async () => {
+  test("is rejected with the first invalid field", async () => {
     const { sent } = holding({ allowed: false });
     expect(await sent([owner("a", 0), owner("b", 1, "unknown/v1")])).toMatchObject({
       kind: "refused",

@@ -58,45 +58,45 @@ const beyond = refused(
 );
 
 test.each<[string, Parameters<typeof answered>[0], object]>([
-  ["a change with a key without a scope passes", { view: resolvedKeyWith() }, allowed],
+  ["admits a change with a key without a scope", { view: resolvedKeyWith() }, allowed],
   [
-    "a change within the scope passes",
+    "admits a change within the scope",
     { view: resolvedKeyWith({ scope: projects("web") }) },
     allowed,
   ],
   [
-    "a change beyond the scope is refused",
+    "refuses a change outside the scope",
     { view: resolvedKeyWith({ scope: projects("pay") }) },
     beyond,
   ],
   [
-    "a change beyond the scope of the parent is refused",
+    "refuses a change outside the scope of the parent key",
     { view: { ...resolvedKeyWith(), parentKey: resolvedKeyWith({ scope: projects("pay") }) } },
     beyond,
   ],
   [
-    "a change that hands out nothing passes",
+    "admits a change that requires no other verb",
     { view: resolvedKeyWith({ scope: projects("pay") }), object: stored },
     allowed,
   ],
-  ["a change without a key passes", { keyIds: [] }, allowed],
+  ["admits a change without a key", { keyIds: [] }, allowed],
   [
-    "a change with a key that is gone is refused",
+    "refuses a change with a deleted key",
     {},
     refused("the access key of this request was deleted"),
   ],
   [
-    "a change with a disabled key is refused",
+    "refuses a change with a disabled key",
     { view: resolvedKeyWith({ disabled: true }) },
     refused("Disabled"),
   ],
   [
-    "a change with two keys is refused",
+    "refuses a change with two key ids",
     { view: resolvedKeyWith(), keyIds: ["uid-one", "uid-two"] },
     refused("the access key of this request was deleted"),
   ],
   [
-    "nothing passes before the keys are known",
+    "refuses every change before the cache is synced",
     { view: resolvedKeyWith(), isCold: true },
     refused("retry"),
   ],

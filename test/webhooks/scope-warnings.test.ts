@@ -11,10 +11,10 @@ const served = {
 
 test.each<[string, object, object | undefined, number]>([
   ["a new scope", nobody, undefined, 1],
-  ["a changed one", nobody, withScope({}), 1],
-  ["one that was there before", nobody, nobody, 0],
-  ["an object without one", { spec: {} }, undefined, 0],
-])("%s warns as often as it is new", (_what, object, oldObject, count) => {
+  ["a changed scope", nobody, withScope({}), 1],
+  ["an unchanged scope", nobody, nobody, 0],
+  ["an object without a scope", { spec: {} }, undefined, 0],
+])("%s returns as many warnings as it is new", (_what, object, oldObject, count) => {
   expect(
     newScopeWarnings({ accessKeys: fakeReviewDeps({}).accessKeys, discovery: served })({
       object: { ...object },
@@ -23,7 +23,7 @@ test.each<[string, object, object | undefined, number]>([
   ).toHaveLength(count);
 });
 
-test("what is not known yet warns of nothing", () => {
+test("returns no warnings before the cache is fresh and discovery is loaded", () => {
   const request = { object: nobody, oldObject: undefined };
   expect(
     newScopeWarnings({

@@ -8,7 +8,7 @@ const review = {
   spec: { token: "canary-key-of-somebody" },
 };
 
-test("a key that works says who it is, and its use is noted", async () => {
+test("authenticates a valid key as its user, and records the use", async () => {
   const deps = fakeReviewDeps({ view: resolvedKeyWith({ groups: ["devs"] }) });
   const response = await tokenReviewHandler(deps)(posted(review), stranger);
   expect(JSON.parse(response.body)).toMatchObject({
@@ -26,13 +26,13 @@ test("a key that works says who it is, and its use is noted", async () => {
   expect([deps.used.length, deps.results]).toEqual([1, ["authenticated"]]);
 });
 
-describe("nobody is told more than no", () => {
+describe("returns only that the token is not authenticated", () => {
   test.each<[string, Parameters<typeof fakeReviewDeps>[0], string]>([
-    ["malformed", { found: "malformed" }, "malformed"],
-    ["a key that nobody has", {}, "unknown"],
+    ["a malformed token", { found: "malformed" }, "malformed"],
+    ["an unknown key", {}, "unknown"],
     ["a disabled key", { view: resolvedKeyWith({ disabled: true }) }, "refused"],
-    ["a key that ended", { view: resolvedKeyWith({ ttl: 1 }) }, "refused"],
-  ])("by %s", async (_rule, seen, result) => {
+    ["an expired key", { view: resolvedKeyWith({ ttl: 1 }) }, "refused"],
+  ])("for %s", async (_rule, seen, result) => {
     const deps = fakeReviewDeps(seen);
     deps.clock.advance(10 ** 13);
     const answer = tokenReviewHandler(deps)(posted(review), stranger);
@@ -46,7 +46,7 @@ describe("nobody is told more than no", () => {
   });
 });
 
-test("a key that no object holds is told of with the objects of its index, and only such a key is", async () => {
+test("records a mismatch only for an unknown key, with the objects of its index", async () => {
   const sharing = [resolvedKeyWith().key];
   const deps = fakeReviewDeps({ sharing });
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
@@ -64,7 +64,7 @@ test("a key that no object holds is told of with the objects of its index, and o
   }
 });
 
-test("a key that was made a moment ago is waited for", async () => {
+test("waits for a key that was just created", async () => {
   const deps = fakeReviewDeps({});
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
   await deps.clock.run(50);
@@ -74,9 +74,9 @@ test("a key that was made a moment ago is waited for", async () => {
 });
 
 test.each<[string, Parameters<typeof fakeReviewDeps>[0]]>([
-  ["while the keys are not read", { view: resolvedKeyWith(), isCold: true }],
-  ["while the watch is interrupted and the key is not known", { isFollowing: false }],
-])("%s, the answer is an error, which kube-apiserver does not remember", async (_rule, seen) => {
+  ["while the cache is not synced", { view: resolvedKeyWith(), isCold: true }],
+  ["while the watch is interrupted and the key is unknown", { isFollowing: false }],
+])("%s, it returns an error, which kube-apiserver does not cache", async (_rule, seen) => {
   const deps = fakeReviewDeps(seen);
   const answer = tokenReviewHandler(deps)(posted(review), stranger);
   await deps.clock.run(100);
@@ -93,7 +93,7 @@ test.each<[string, Parameters<typeof fakeReviewDeps>[0]]>([
   expect(deps.results).toEqual(["not-ready"]);
 });
 
-test("a key that is known works while the watch is interrupted", async () => {
+test("authenticates a known key while the watch is interrupted", async () => {
   const response = await tokenReviewHandler(
     fakeReviewDeps({ view: resolvedKeyWith(), isFollowing: false }),
   )(posted(review), stranger);
@@ -101,11 +101,11 @@ test("a key that is known works while the watch is interrupted", async () => {
 });
 
 test.each<[string, unknown]>([
-  ["no JSON", "canary-key-of-somebody"],
+  ["invalid JSON", "canary-key-of-somebody"],
   ["another version", { ...review, apiVersion: "authentication.k8s.io/v1beta1" }],
   ["another kind", { ...review, kind: "SubjectAccessReview" }],
   ["no token", { ...review, spec: {} }],
-])("%s is answered with 400, and shows nothing of what was sent", async (_rule, body) => {
+])("responds with 400 to %s, without its content", async (_rule, body) => {
   const response = await tokenReviewHandler(fakeReviewDeps({ view: resolvedKeyWith() }))(
     posted(body),
     stranger,

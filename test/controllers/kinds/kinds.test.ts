@@ -19,11 +19,11 @@ import {
 } from "../../support/fake-informers.ts";
 import { rawObject } from "../../support/fake-list-watch.ts";
 
-/** A queue that says what was put into it. */
+/** A queue that records the added keys. */
 class HeardQueue extends WorkQueue {
   readonly #heard: (line: string) => void;
   readonly #clock: TestClock;
-  /** Pretends that so many keys wait. */
+  /** The number of queued keys to report. */
   waiting = 0;
 
   constructor(clock: TestClock, heard: (line: string) => void) {
@@ -104,13 +104,13 @@ const pay = projectNamespace("pay");
 const db = rawSharedSecret("db");
 
 describe("a SharedSecret", () => {
-  test("that is new asks for its own pass and for one over each target", async () => {
+  test("enqueues itself and each target when it is new", async () => {
     const { listWatch, enqueued } = await setup({ namespaces: [pay] });
     listWatch.emit("sharedsecrets", "ADDED", db);
     expect(enqueued()).toEqual(["copy pay/db normal", "source team/db high"]);
   });
 
-  test("whose data changes asks for passes over its targets, and sooner over copies where it has none any more", async () => {
+  test("enqueues its targets when its data changes, with a higher priority where no copy exists", async () => {
     const { listWatch, enqueued } = await setup({
       namespaces: [pay],
       sharedsecrets: [db],
@@ -124,13 +124,13 @@ describe("a SharedSecret", () => {
     expect(enqueued()).toEqual(["copy left/db normal", "copy pay/db low", "source team/db high"]);
   });
 
-  test("whose status or texts change asks for its own pass alone", async () => {
+  test("enqueues only itself when its status or a display name changes", async () => {
     const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.emit("sharedsecrets", "MODIFIED", { ...rawSharedSecret("db"), status: { keys: 1 } });
     expect(enqueued()).toEqual(["source team/db high"]);
   });
 
-  test("that gets another name for its copies asks for passes over the old ones, too", async () => {
+  test("enqueues its former targets, too, when the name of its copies changes", async () => {
     const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.emit(
       "sharedsecrets",
@@ -151,7 +151,7 @@ describe("a SharedSecret", () => {
     ]);
   });
 
-  test("that is being deleted, or is gone, asks for passes over its targets, and has rivals counted", async () => {
+  test("enqueues its targets and conflicting sources when it is being deleted or gone", async () => {
     const rival = rawSharedSecret("rival", {
       metadata: {
         annotations: { [annotations.syncToProjects]: "web", [annotations.syncSecretName]: "db" },
@@ -172,7 +172,7 @@ describe("a SharedSecret", () => {
 });
 
 describe("a namespace", () => {
-  test("that does not ask has the status of those recounted that name its project", async () => {
+  test("without sync enqueues the status of the sources that name its project", async () => {
     const { listWatch, enqueued } = await setup({
       sharedsecrets: [db, rawSharedSecret("ops", { projects: "ops" })],
     });
@@ -185,7 +185,7 @@ describe("a namespace", () => {
     secrets: [rawCopy("gone", "pay")],
   };
 
-  test("that joins a project asks for passes over what may come, what stands there, and the sources", async () => {
+  test("enqueues its targets, its existing copies and the status of its sources when it joins a project", async () => {
     const { listWatch, enqueued } = await setup(inside);
     listWatch.emit("namespaces", "ADDED", projectNamespace("pay"));
     expect(enqueued()).toEqual([
@@ -195,7 +195,7 @@ describe("a namespace", () => {
     ]);
   });
 
-  test("that changes project asks for passes over what was there and what may come", async () => {
+  test("enqueues former and new targets when its project changes", async () => {
     const { listWatch, enqueued } = await setup({ ...inside, namespaces: [pay] });
     listWatch.emit("namespaces", "MODIFIED", projectNamespace("pay", { project: "ops" }));
     expect(enqueued()).toEqual([
@@ -207,7 +207,7 @@ describe("a namespace", () => {
     ]);
   });
 
-  test("that changes otherwise asks for nothing", async () => {
+  test("enqueues nothing for other changes", async () => {
     const { listWatch, enqueued } = await setup({ ...inside, namespaces: [pay] });
     listWatch.emit("namespaces", "MODIFIED", {
       ...projectNamespace("pay"),
@@ -216,7 +216,7 @@ describe("a namespace", () => {
     expect(enqueued()).toEqual([]);
   });
 
-  test("that goes away has the SharedSecrets inside looked at", async () => {
+  test("enqueues its SharedSecrets when it is terminating", async () => {
     const { listWatch, enqueued } = await setup({
       ...inside,
       namespaces: [rawObject({ name: "team" })],
@@ -231,13 +231,13 @@ describe("a namespace", () => {
 });
 
 describe("a Secret", () => {
-  test("with Latchkey's label is looked at, at once, and counted a little later", async () => {
+  test("with Latchkey's label is enqueued at once, and the status of its source with a delay", async () => {
     const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.emit("secrets", "ADDED", rawCopy("db", "pay"));
     expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 100 ms"]);
   });
 
-  test("is counted later while copies wait for their turn", async () => {
+  test("enqueues the status of its source with a longer delay while copies are queued", async () => {
     const { listWatch, copyQueue, enqueued } = await setup({
       namespaces: [pay],
       sharedsecrets: [db],
@@ -247,13 +247,13 @@ describe("a Secret", () => {
     expect(enqueued()).toEqual(["copy pay/db high", "source team/db in 1000 ms"]);
   });
 
-  test("that nobody wants is looked at, and its holder counted", async () => {
+  test("that no source requests is enqueued, with the status of its owner", async () => {
     const { listWatch, enqueued } = await setup({ sharedsecrets: [db] });
     listWatch.emit("secrets", "ADDED", rawCopy("db", "left"));
     expect(enqueued()).toEqual(["copy left/db high", "source team/db in 100 ms"]);
   });
 
-  test("of others is looked at where a copy is wanted, and nowhere else", async () => {
+  test("without Latchkey's label is enqueued at targets only", async () => {
     const { listWatch, enqueued } = await setup({ namespaces: [pay], sharedsecrets: [db] });
     listWatch.emit("secrets", "ADDED", rawObject({ namespace: "pay", name: "db" }));
     listWatch.emit("secrets", "ADDED", rawObject({ namespace: "pay", name: "other" }));
@@ -266,23 +266,19 @@ describe("a derived Role or RoleBinding", () => {
     rawObject({ namespace: "team", name, ...metadata }, { rules: [] });
 
   test.for<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
+    ["enqueues its source", { labels: { [labels.sourceUid]: "uid-db" } }, ["source team/db high"]],
     [
-      "asks for the pass over its source",
-      { labels: { [labels.sourceUid]: "uid-db" } },
-      ["source team/db high"],
-    ],
-    [
-      "without a source asks for the pass that takes leftovers away",
+      "without a source enqueues a reconcile that deletes orphaned objects",
       { labels: { [labels.sourceUid]: "gone" }, annotations: { [annotations.source]: "old" } },
       ["source team/old high"],
     ],
     [
-      "without a source or its name asks for a pass of the namespace",
+      "without a source and its name enqueues a reconcile in the namespace",
       { labels: { [labels.sourceUid]: "gone" } },
       ["source team/latchkey-a-0123456789abcdef high"],
     ],
     [
-      "of a stranger that is owned by a SharedSecret asks as any unmanaged does",
+      "that is unmanaged and owned by a SharedSecret enqueues like any unmanaged one",
       {
         ownerReferences: [
           { apiVersion: "management.service/v1", kind: "SharedSecret", name: "gone", uid: "gone" },
@@ -291,7 +287,7 @@ describe("a derived Role or RoleBinding", () => {
       ["source team/db high"],
     ],
     [
-      "of a stranger asks for passes over all whose name it may have taken",
+      "that is unmanaged enqueues all sources whose derived name it may have",
       {},
       ["source team/db high"],
     ],
@@ -310,7 +306,7 @@ describe("keys, tokens and grants", () => {
   const key = (name: string) =>
     rawObject({ name, ...stamp }, { spec: { key: "canary-canary-canary" } });
 
-  test("a key asks for its pass, those of its twins, and its requester's grants", async () => {
+  test("a key enqueues itself, its duplicates, and its requester's grants", async () => {
     const { listWatch, enqueued } = await setup({ ownedaccesskeys: [key("a")] });
     listWatch.emit("ownedaccesskeys", "ADDED", key("b"));
     expect(enqueued()).toEqual([`grant ${hash} high`, "key a high", "key b high"]);
@@ -320,10 +316,10 @@ describe("keys, tokens and grants", () => {
 
   const changed: { what: string; before: object; after: object; grant: boolean }[] = [
     { what: "has a new status", before: {}, after: {}, grant: false },
-    { what: "is held from now on", before: { finalizers: [] }, after: {}, grant: true },
-    { what: "is held no more", before: {}, after: { finalizers: [] }, grant: true },
+    { what: "gets the finalizer", before: { finalizers: [] }, after: {}, grant: true },
+    { what: "loses the finalizer", before: {}, after: { finalizers: [] }, grant: true },
     {
-      what: "was not and is not held",
+      what: "has no finalizer before and after",
       before: { finalizers: [] },
       after: { finalizers: [] },
       grant: false,
@@ -336,7 +332,7 @@ describe("keys, tokens and grants", () => {
     },
   ];
   test.each(changed)(
-    "a token that $what asks for its requester's grants: $grant",
+    "a token that $what enqueues its requester's grants: $grant",
     async ({ before, after, grant }) => {
       const { listWatch, enqueued } = await setup({
         directclusterendpointtokens: [rawObject({ name: "t", ...stamp, ...before })],
@@ -350,7 +346,7 @@ describe("keys, tokens and grants", () => {
     },
   );
 
-  test("a role that changes asks for those that it names from now on, or no more, or with other verbs", async () => {
+  test("a changed role enqueues the objects that it newly names, no longer names, or grants with other verbs", async () => {
     const name = `latchkey-requester-${hash}-0`;
     const rule = (
       resourceNames: readonly string[],
@@ -378,19 +374,19 @@ describe("keys, tokens and grants", () => {
     expect(enqueued()).toEqual([`grant ${hash} high`, "key new high"]);
   });
 
-  test("a key without key or stamp asks for its own pass", async () => {
+  test("a key without spec.key and annotations enqueues only itself", async () => {
     const { listWatch, enqueued } = await setup({});
     listWatch.emit("ownedaccesskeys", "ADDED", rawObject({ name: "a" }));
     expect(enqueued()).toEqual(["key a high"]);
   });
 
-  test("a token asks for its pass and its requester's grants", async () => {
+  test("a token enqueues itself and its requester's grants", async () => {
     const { listWatch, enqueued } = await setup({});
     listWatch.emit("directclusterendpointtokens", "ADDED", rawObject({ name: "t", ...stamp }));
     expect(enqueued()).toEqual([`grant ${hash} high`, "token t high"]);
   });
 
-  test("a key of a requester who has many asks for the grants at a distance, so that what comes together is granted together", async () => {
+  test("a key of a requester with many keys enqueues the grants with a delay, which batches changes", async () => {
     const many = Array.from({ length: 1_000 }, (_, index) =>
       rawObject({ name: `k${index}`, ...stamp }),
     );
@@ -402,7 +398,7 @@ describe("keys, tokens and grants", () => {
     ]);
   });
 
-  test("a grant asks for its requester's pass and those of all that it names", async () => {
+  test("a grant enqueues its requester and all objects that it names", async () => {
     const name = `latchkey-requester-${hash}-0`;
     const rules = [
       { resources: ["ownedaccesskeys"], resourceNames: ["a"] },
@@ -418,7 +414,7 @@ describe("keys, tokens and grants", () => {
     expect(enqueued()).toEqual([`grant ${hash} high`]);
   });
 
-  test("a policy of requesters asks for everything that is stamped", async () => {
+  test("a policy that records requesters enqueues all objects with a requester", async () => {
     const { listWatch, enqueued } = await setup({
       ownedaccesskeys: [key("a")],
       directclusterendpointtokens: [rawObject({ name: "t", ...stamp })],
@@ -431,7 +427,7 @@ describe("keys, tokens and grants", () => {
     expect(enqueued()).toEqual([`grant ${hash} low`, "key a low", "token t low"]);
   });
 
-  test("signing keys ask for themselves and for every token", async () => {
+  test("signing keys enqueue themselves and every token", async () => {
     const { listWatch, enqueued } = await setup({
       directclusterendpointtokens: [rawObject({ name: "t" })],
     });
@@ -440,7 +436,7 @@ describe("keys, tokens and grants", () => {
   });
 });
 
-test("a new leader asks for everything there is", async () => {
+test("a new leader enqueues all objects", async () => {
   const hash = requesterHash("ann");
   const { enqueueAll, enqueued } = await setup({
     namespaces: [pay],
@@ -472,7 +468,7 @@ test("a new leader asks for everything there is", async () => {
   ]);
 });
 
-test("a new leader asks for the keys of one requester after those of another, so that grants come in batches", async () => {
+test("a new leader enqueues the keys of one requester after those of another, which batches grants", async () => {
   const by = (name: string) => ({ annotations: { [annotations.requester]: name } });
   const { enqueueAll, heard } = await setup({
     ownedaccesskeys: [
@@ -491,7 +487,7 @@ test("a new leader asks for the keys of one requester after those of another, so
   ]);
 });
 
-test("a target is counted again for every source that wants it", async () => {
+test("a target enqueues the status of every source that requests it", async () => {
   const { enqueuer, enqueued } = await setup({
     namespaces: [pay],
     sharedsecrets: [db, rawSharedSecret("other")],
@@ -500,7 +496,7 @@ test("a target is counted again for every source that wants it", async () => {
   expect(enqueued()).toEqual(["source team/db in 100 ms"]);
 });
 
-describe("what was asked for with a key", () => {
+describe("a key or token that was created with a key", () => {
   const withKey = (name: string) =>
     rawRequested(name, {
       metadata: {
@@ -512,7 +508,7 @@ describe("what was asked for with a key", () => {
     directclusterendpointtokens: [withKey("token")],
   };
 
-  test("is looked at when the key changes, and when it goes", async () => {
+  test("is enqueued when that key changes or is deleted", async () => {
     const { listWatch, enqueued } = await setup(listed);
     listWatch.emit("ownedaccesskeys", "MODIFIED", rawRequested("k", { spec: { disabled: true } }));
     expect(enqueued()).toEqual(["key child high", "key k high", "token token high"]);
@@ -520,14 +516,14 @@ describe("what was asked for with a key", () => {
     expect(enqueued()).toEqual(expect.arrayContaining(["key child high", "token token high"]));
   });
 
-  test("is not looked at when another one does", async () => {
+  test("is not enqueued when another key changes", async () => {
     const { listWatch, enqueued } = await setup(listed);
     listWatch.emit("ownedaccesskeys", "MODIFIED", withKey("child"));
     expect(enqueued()).toEqual(["key child high"]);
   });
 });
 
-test("a bundle of permissions that comes or goes asks for passes over keys", async () => {
+test("a ClusterRole that is a role for scopes enqueues all keys when it is created or deleted", async () => {
   const { listWatch, enqueued } = await setup({ ownedaccesskeys: [rawRequested("k")] });
   listWatch.emit(
     "clusterroles",
@@ -537,7 +533,7 @@ test("a bundle of permissions that comes or goes asks for passes over keys", asy
   expect(enqueued()).toEqual(["key k low"]);
 });
 
-describe("what was refused in a namespace", () => {
+describe("a rejected object of a namespace", () => {
   const counts = (count: string) => ({
     secrets: count,
     "count/roles.rbac.authorization.k8s.io": count,
@@ -578,7 +574,7 @@ describe("what was refused in a namespace", () => {
     return found;
   }
 
-  test("by its quota is tried again as far as there is room", async () => {
+  test("is retried as far as its quota has room", async () => {
     const { listWatch, enqueued } = await refusedIn();
     listWatch.emit("resourcequotas", "MODIFIED", quota("6", "5"));
     expect(enqueued()).toEqual(["copy pay/a retried", "source pay/own retried"]);
@@ -592,7 +588,7 @@ describe("what was refused in a namespace", () => {
     ]);
   });
 
-  test("is tried again when the namespace changes, whatever the change is", async () => {
+  test("is retried for any change of the namespace", async () => {
     const { listWatch, enqueued } = await refusedIn();
     const { metadata } = projectNamespace("pay");
     listWatch.emit(
@@ -608,7 +604,7 @@ describe("what was refused in a namespace", () => {
     ]);
   });
 
-  test("and is written since is tried no more", async () => {
+  test("is not retried after it was written", async () => {
     const { listWatch, enqueued, copyFailures } = await refusedIn();
     for (const name of ["a", "b"]) copyFailures.end(`pay/${name}`);
     listWatch.emit("resourcequotas", "MODIFIED", quota("9", "5"));
@@ -617,7 +613,7 @@ describe("what was refused in a namespace", () => {
   });
 });
 
-test("what follows the end of a key waits behind the keys that end now", async () => {
+test("an unrecorded expiry is enqueued behind the keys that expire now", async () => {
   const { listWatch, enqueued } = await setup({});
   const ended = {
     conditions: [
