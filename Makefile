@@ -1,46 +1,47 @@
-# Everything runs through npm, which puts the Node 24 of node_modules first on PATH.
+# Every target runs through npm, which puts the Node 24 of node_modules first on PATH.
 export npm_config_update_notifier = false
 run = npm run --silent
 
 .PHONY: help dev test faults walks check format bench soak fuzz mutants build
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-dev: node_modules/.package-lock.json ## a cluster with Latchkey and its samples, until Ctrl-C
+dev: node_modules/.package-lock.json ## start a cluster with Latchkey and its samples, until Ctrl-C
 	@$(run) dev
 
-test: check ## unit, cluster and house tests
+test: check ## run unit, cluster and house tests
 	@$(run) test -- $(VITEST_FLAGS)
 
-faults: node_modules/.package-lock.json ## every fault at every write: SEED=<number> repeats one
+faults: node_modules/.package-lock.json ## inject every fault at every write: SEED=<number> repeats a run
 	@$(run) faults -- $(FAULTS_FLAGS)
 
-walks: node_modules/.package-lock.json ## objects edited again and again: SEED=<number> WALKS=<number>
+walks: node_modules/.package-lock.json ## run random sequences of edits with faults: SEED=<number> WALKS=<number>
 	@SEED=$(SEED) WALKS=$(WALKS) $(run) walks -- $(WALKS_FLAGS)
 
-check: node_modules/.package-lock.json ## format, types and lint
+check: node_modules/.package-lock.json ## check format, types and lint
 	@$(run) check
 
-format: node_modules/.package-lock.json ## source, documents and manifests in the project's format
+format: node_modules/.package-lock.json ## format source, docs and manifests
 	@$(run) format
 
-bench: node_modules/.package-lock.json ## speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys,reviews,sizes, JSON=<file>
+bench: node_modules/.package-lock.json ## measure speed and size: SIZE=tiny|small|full, PARTS=fan-out,latency,newcomer,mint,start,keys,reviews,sizes, JSON=<file>
 	@SIZE=$(SIZE) PARTS=$(PARTS) JSON=$(JSON) $(run) bench
 
-soak: node_modules/.package-lock.json ## half an hour of changes and broken watches: MINUTES=<number>, SEED=<number>, JSON=<file>
+soak: node_modules/.package-lock.json ## run half an hour of changes and broken watches: MINUTES=<number>, SEED=<number>, JSON=<file>
 	@MINUTES=$(MINUTES) SEED=$(SEED) JSON=$(JSON) $(run) soak
 
-fuzz: node_modules/.package-lock.json ## what strangers write, at random: MINUTES=<number>, SEED=<number>, TARGET=<text>
+fuzz: node_modules/.package-lock.json ## feed random input to the code that reads untrusted data: MINUTES=<number>, SEED=<number>, TARGET=<text>
 	@MINUTES=$(MINUTES) SEED=$(SEED) TARGET=$(TARGET) $(run) fuzz
 
-mutants: node_modules/.package-lock.json ## small changes of the source that no test notices: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>
+mutants: node_modules/.package-lock.json ## find small changes of the source that no test detects: ROOMS=scope,domain,kube,..., SAMPLE=<number>, SEED=<number>
 	@ROOMS=$(ROOMS) SAMPLE=$(SAMPLE) SEED=$(SEED) $(run) mutants
 
-build: node_modules/.package-lock.json ## the bundle that goes into the image
+build: node_modules/.package-lock.json ## build the bundle that goes into the image
 	@$(run) build
 
-# npm writes this file last, so it is older than the lock file unless the installation is whole and fresh.
+# npm writes this file last, so it is newer than the lock file only if the installation is complete
+# and up to date.
 node_modules/.package-lock.json: package-lock.json
 	@npm ci --loglevel=error --no-audit --no-fund
 	@touch $@
