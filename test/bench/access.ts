@@ -10,9 +10,9 @@ const name = "granted";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 /**
- * How long after a change of `spec.access` a right is there or gone: until the event of the
- * RoleBinding, and until the API server decides so (SubjectAccessReview, asked again and again, so
- * this is what it takes to effect).
+ * The time from a change of `spec.access` until the permission is granted or revoked: until the
+ * event of the RoleBinding, and until the API server decides accordingly (repeated
+ * SubjectAccessReviews, so this is the time until it takes effect).
  */
 export async function accessRows(
   fixture: BenchFixture,

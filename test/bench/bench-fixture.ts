@@ -15,30 +15,30 @@ import { kubectl } from "../support/kubectl.ts";
 import { type BareClient, bareClient } from "../support/bare-client.ts";
 import { type Readings, readingsOf } from "./controller-readings.ts";
 
-/** A controller that runs. */
+/** A running controller. */
 export interface Running {
   readonly pid: number;
   readonly readings: Readings;
   /** When it was started, on the clock of `performance`. */
   readonly startedAt: number;
-  /** Waits until it is ready; answers when that was seen. */
+  /** Waits until it is ready; returns when that was observed. */
   ready(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** A webhook that runs. */
+/** A running webhook. */
 export interface RunningWebhook {
   readonly webhookUrl: string;
   readonly readings: Readings;
   stop(): Promise<void>;
 }
 
-/** What benchmarks happen on. */
+/** The environment of the benchmarks. */
 export interface BenchFixture {
   readonly controlPlane: StartedControlPlane;
   /** A bare client as administrator. */
   readonly admin: BareClient;
-  /** A bare client as Latchkey's own account, to which the same policies apply. */
+  /** A bare client with Latchkey's own account, to which the same policies apply. */
   readonly account: BareClient;
   readonly say: (line: string) => void;
   /** Starts the controller's bundle with the flags of the image, and with NODE_OPTIONS. */
@@ -49,8 +49,8 @@ export interface BenchFixture {
 }
 
 /**
- * Starts a control plane without audit log and without kube-controller-manager, which would write
- * beside what is measured for every new namespace, installs Latchkey, and bundles the controller.
+ * Starts a control plane without audit log and without kube-controller-manager, whose writes for
+ * every new namespace would disturb the measurement, installs Latchkey, and bundles the controller.
  */
 export async function startBenchFixture(say: (line: string) => void): Promise<BenchFixture> {
   const source = await findOrBuildControlPlane(say);

@@ -11,15 +11,15 @@ import type { Row } from "./report.ts";
 import type { Size } from "./sizes.ts";
 import type { Running, BenchFixture } from "./bench-fixture.ts";
 
-/** How long a controller may take to be ready, or to have nothing to do, in milliseconds. */
+/** How long a controller may take to be ready, or to become idle, in milliseconds. */
 const patienceMs = 300_000;
 
 /** The memory limit of `config/controller`, in megabytes. */
 const limitMB = (512 * 1024 * 1024) / 1e6;
 
 /**
- * SharedSecrets of legal size, with and without copies: peak of memory and longest block under the
- * heap limit that is shipped, while they are written and at the start over them.
+ * SharedSecrets of the maximum size, with and without copies: peak memory and longest block with
+ * the shipped heap limit, during writes and at a start with existing objects.
  */
 export async function bigObjectRows(
   fixture: BenchFixture,
@@ -73,7 +73,7 @@ interface Big {
   readonly method?: "PATCH";
 }
 
-/** Makes a SharedSecret of random bytes, or gives it other ones. */
+/** Creates a SharedSecret of random bytes, or replaces its data. */
 async function put(
   { admin }: BenchFixture,
   { name, project, kilobytes, method }: Big,
@@ -95,8 +95,8 @@ async function put(
 }
 
 /**
- * Starts a controller as it is shipped, lets it take in what is there and do the work, and stops
- * it. One that dies or is never ready is a row, too.
+ * Starts a controller with the shipped settings, lets it sync and do the work, and stops it. A
+ * controller that exits or never becomes ready is a row too.
  */
 async function whileWatched(
   fixture: BenchFixture,
@@ -175,12 +175,12 @@ function rowsOf(
   ];
 }
 
-/** The last line of a file of numbers, 0 where nothing was written. */
+/** The last line of a file of numbers, 0 if the file is empty. */
 function lastNumber(file: string): number {
   return existsSync(file) ? Number(readFileSync(file, "utf8").trim().split("\n").at(-1)) : 0;
 }
 
-/** Reads the peak again and again, because a process that dies takes it along. */
+/** Polls the peak, because it is lost when the process exits. */
 function watchPeak(pid: number): { stop(): number } {
   let peak = 0;
   const read = (): void => void (peak = Math.max(peak, peakMemory(pid) ?? 0));

@@ -12,14 +12,14 @@ import type { BenchFixture } from "./bench-fixture.ts";
 const warmUp = 1000;
 
 /**
- * Sends the first 1,000 requests of the account's connections, which cost a process more than later
+ * Sends the first 1,000 requests on the account's connections, which cost a process more than later
  * ones.
  */
 export async function warmBareClient({ account }: BenchFixture): Promise<void> {
   await account.pour(warmUp, () => ({ method: "GET", path: secretPath("latchkey-system") }));
 }
 
-/** Secrets as Latchkey writes them, one in each namespace, written by the bare client. */
+/** Secrets of the same form as Latchkey's, one in each namespace, written by the bare client. */
 export interface SecretCeiling {
   /** Milliseconds to create all of them. */
   create(): Promise<number>;
@@ -28,7 +28,7 @@ export interface SecretCeiling {
   remove(): Promise<void>;
 }
 
-/** How fast the bare client writes a Secret into each namespace. */
+/** The rate at which the bare client writes a Secret into each namespace. */
 export function secretCeiling(client: BareClient, namespaces: readonly string[]): SecretCeiling {
   const at = (index: number): string => namespaces[index] ?? "";
   const count = namespaces.length;
@@ -65,9 +65,9 @@ export function secretCeiling(client: BareClient, namespaces: readonly string[])
 }
 
 /**
- * Tokens a second that the bare client creates and patches twice, while no controller runs.
- * Latchkey writes a finalizer and a status for each token; it grants in batches, which counts as
- * nothing here.
+ * The rate, in tokens per second, at which the bare client creates and patches a token twice, while
+ * no controller runs. Latchkey writes a finalizer and a status for each token; its grants are
+ * batched and not counted here.
  */
 export async function tokenCeiling({ admin, account }: BenchFixture): Promise<number> {
   const count = 500;

@@ -14,8 +14,8 @@ process_resident_memory_bytes 100000000
 nodejs_eventloop_lag_max_seconds 0.0401
 `;
 
-describe("a reading of metrics", () => {
-  it("adds requests up by method, and keys and passes over all queues", () => {
+describe("readingOf", () => {
+  it("sums up requests by method, and items and reconciles of all queues", () => {
     expect(readingOf(text)).toMatchObject({
       requests: { POST: 4, GET: 14 },
       waiting: 7,
@@ -26,7 +26,7 @@ describe("a reading of metrics", () => {
     });
   });
 
-  it("takes the timer that watches the event loop off its longest block", () => {
+  it("subtracts the timer that monitors the event loop from its longest block", () => {
     expect(readingOf(text).blockMs).toBeCloseTo(20.1);
     expect(readingOf("nodejs_eventloop_lag_max_seconds 0.005\n").blockMs).toBe(0);
   });

@@ -4,21 +4,21 @@ import { performance } from "node:perf_hooks";
 import type { Usage } from "./report.ts";
 
 /**
- * The event loop is watched by a timer of this many milliseconds (prom-client,
- * eventLoopMonitoringPrecision), which is no block.
+ * The event loop is monitored by a timer of this interval (prom-client,
+ * eventLoopMonitoringPrecision), which does not count as a block.
  */
 const loopTimerMs = 20;
 
-/** What /metrics says at one moment. */
+/** Values of /metrics at one time. */
 export interface Reading {
   readonly requests: Readonly<Record<string, number>>;
   readonly cpuSeconds: number;
   readonly residentMB: number;
-  /** The longest block since the reading before. */
+  /** The longest block since the previous reading. */
   readonly blockMs: number;
   /** Items in the queue. */
   readonly waiting: number;
-  /** Passes that have ended. */
+  /** Finished reconciles. */
   readonly passes: number;
   readonly leads: boolean;
 }
@@ -60,20 +60,19 @@ function sampleOf(line: string): Sample[] {
 /** The readings of one controller. */
 export interface Readings {
   read(): Promise<Reading>;
-  /** Begins to count; what is answered ends it. */
+  /** Starts to count; the returned function stops and returns the result. */
   begin(): Promise<() => Promise<Usage>>;
   /**
-   * Waits until no key waits for a worker and no pass has ended for a second; answers when the last
-   * pass ended, on the clock of `performance`, to about a quarter of a second; /metrics is read
-   * that seldom because it costs the controller, too.
+   * Waits until the queue is empty and no reconcile has finished for a second; returns when the
+   * last reconcile finished, on the clock of `performance`, to about a quarter of a second;
+   * /metrics is not read more often because each read costs the controller CPU.
    */
   settled(within?: number): Promise<number>;
 }
 
 /** Reads a controller's /metrics. */
 export function readingsOf(url: string): Readings {
-  // A reading ends the time over which the longest block is sought, so whoever counts must hear of
-  // all of them.
+  // Each reading resets the longest block, so a measurement must include all readings.
   let longest = 0;
   const read = async (): Promise<Reading> => {
     const reading = readingOf(await (await fetch(`${url}/metrics`)).text());
@@ -120,10 +119,7 @@ export function readingsOf(url: string): Readings {
   };
 }
 
-/**
- * The most memory that a process ever had resident, in megabytes; undefined where Linux does not
- * say.
- */
+/** The peak resident memory of a process, in megabytes; undefined if Linux does not provide it. */
 export function peakMemory(pid: number): number | undefined {
   try {
     const [, kilobytes] =

@@ -12,7 +12,8 @@ const day = 86_400;
 const keysPath = (name?: string): string => ownPath("ownedaccesskeys", name);
 
 /**
- * Keys a second whose status the bare client patches, while no controller runs: one write for each.
+ * The rate, in keys per second, at which the bare client patches the status of keys, while no
+ * controller runs: one write for each.
  */
 export async function keyStatusCeiling(
   { admin, account }: BenchFixture,
@@ -38,7 +39,10 @@ const ceilingConditions = ["Active", "Expired", "Expiring", "Ready", "Stalled"].
   lastTransitionTime: "2026-01-01T00:00:00Z",
 }));
 
-/** How late keys that end in one second say that they are expired; `ceiling` in keys a second. */
+/**
+ * The delay of the status Expired of keys that expire in the same second; `ceiling` in keys per
+ * second.
+ */
 export async function togetherRows(
   fixture: BenchFixture,
   running: Running,

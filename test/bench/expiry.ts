@@ -8,10 +8,10 @@ import { watchCollection } from "./watch-collection.ts";
 import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 const day = 86_400;
-/** The first key expires this long after the last was made, in seconds. */
+/** The first key expires this long after the last one was created, in seconds. */
 const leadSeconds = 8;
 
-/** Keys that last, made by the bare client while no controller runs. */
+/** Keys that do not expire soon, created by the bare client while no controller runs. */
 export async function seedKeys(
   { admin, say }: BenchFixture,
   { lasting, requesters }: Size["keys"],
@@ -22,7 +22,9 @@ export async function seedKeys(
   );
 }
 
-/** How long the controller needs for all that was seeded: it is started here, and stays. */
+/**
+ * The time that the controller needs for all seeded keys: it is started here, and keeps running.
+ */
 export async function takeInKeys(
   fixture: BenchFixture,
   { lasting }: Size["keys"],
@@ -48,7 +50,7 @@ export async function takeInKeys(
   };
 }
 
-/** How late a key says that it is expired, beside many others that are not. */
+/** The delay of the status Expired of a key, beside many other keys that do not expire. */
 export async function expiryRows(
   fixture: BenchFixture,
   running: Running,

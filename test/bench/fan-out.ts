@@ -15,12 +15,12 @@ import { median } from "../support/percentile.ts";
 import type { Row, Usage } from "./report.ts";
 import type { Running, BenchFixture } from "./bench-fixture.ts";
 
-/** What fan-outs to so many namespaces of one project took: one entry for each round. */
+/** Times of the fan-outs to this many namespaces of one project: one entry for each round. */
 interface Rounds {
   readonly create: Round[];
   readonly update: Round[];
   readonly unchanged: Round[];
-  /** Milliseconds of the bare client. */
+  /** Milliseconds that the bare client needed. */
   readonly ceilings: Readonly<Record<"create" | "update", number[]>>;
 }
 
@@ -30,9 +30,9 @@ interface Round {
 }
 
 /**
- * Sends one SharedSecret to all namespaces of a project, again and again, in turn with the bare
- * client, which writes as many Secrets of the same size as the same account; the rows are those of
- * the median rounds.
+ * Syncs one SharedSecret to all namespaces of a project, repeatedly, alternating with the bare
+ * client, which writes the same number of Secrets of the same size with the same account; the rows
+ * are those of the median rounds.
  */
 export async function fanOutRows(
   fixture: BenchFixture,
@@ -87,11 +87,12 @@ async function timed(running: Running, work: () => Promise<number>): Promise<Rou
   const end = await running.readings.begin();
   const began = performance.now();
   const ms = (await work()) - began;
-  // The last answers to the controller are under way when the watch has told of their writes.
+  // The last responses to the controller may still be pending when the watch has delivered the
+  // events of their writes.
   return { ms, usage: await end() };
 }
 
-/** Counts the events of all copies; the lines are not even parsed. */
+/** Counts the events of all copies, without parsing the lines. */
 async function countCopies({
   admin,
 }: BenchFixture): Promise<{ reach(count: number): Promise<number>; stop: () => void }> {
@@ -118,7 +119,7 @@ async function countCopies({
   };
 }
 
-/** A change of the display name touches no copy; it has been looked at when the status says so. */
+/** A change of the display name changes no copy; it is done when the status is updated. */
 async function describeAnew({ admin }: BenchFixture, name: string): Promise<number> {
   const path = sharedSecretPath(home, name);
   const generation = (text: string): number =>

@@ -1,4 +1,7 @@
-/* A webhook that does nothing: reads what it is sent and always answers the same. Arguments: port, directory with tls.crt, tls.key and ca.crt. */
+/*
+ * A webhook without logic: reads each request and always sends the same response. Arguments: port,
+ * directory with tls.crt, tls.key and ca.crt.
+ */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { join } from "node:path";

@@ -4,7 +4,7 @@ import { watchCollection } from "./watch-collection.ts";
 import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 /**
- * What the controller does while nothing happens, renewals of its Lease aside, which are counted by
+ * Requests and CPU of an idle controller, without the renewals of its Lease, which are counted by
  * their events.
  */
 export async function idleRows(
@@ -30,7 +30,7 @@ export async function idleRows(
   const renewed = renewals - before;
   leases.stop();
   const { GET = 0, POST = 0, PUT = 0, PATCH = 0, DELETE = 0 } = usage.requests;
-  // The last renewal may have been answered while its event was still to come.
+  // The last renewal may have got its response before its event arrived.
   const writes = Math.max(0, POST + PUT + PATCH + DELETE - renewed - 1);
   const cpu = (usage.cpuSeconds / seconds) * 100;
   return [

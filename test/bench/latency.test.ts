@@ -3,18 +3,18 @@ import { latencyRow } from "./latency.ts";
 
 it.each([
   {
-    says: "the wish came true when the 99th percentile is below it",
+    says: "the goal is met if the 99th percentile is below it",
     values: [1, 2, 3],
     belowMs: 4,
     met: true,
   },
   {
-    says: "the wish was missed when the 99th percentile is not",
+    says: "the goal is missed if the 99th percentile is not below it",
     values: [1, 2, 4],
     belowMs: 4,
     met: false,
   },
-])("a row of latencies says that $says", ({ values, belowMs, met }) => {
+])("a row of latencies: $says", ({ values, belowMs, met }) => {
   expect(latencyRow("repair", values, { belowMs })).toMatchObject({
     measured: values.at(-1),
     unit: "ms p99",
@@ -24,7 +24,7 @@ it.each([
   });
 });
 
-it("a row of latencies without a wish has none", () => {
+it("a row of latencies without a goal has no verdict", () => {
   expect(latencyRow("repair", [1])).toEqual({
     name: "repair",
     measured: 1,

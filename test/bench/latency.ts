@@ -1,7 +1,7 @@
 import { percentile } from "../support/percentile.ts";
 import type { Row, Usage } from "./report.ts";
 
-/** The row of a latency: its 99th percentile, the median beside. */
+/** The row of a latency: its 99th percentile, with the median as a note. */
 export function latencyRow(
   name: string,
   values: readonly number[],

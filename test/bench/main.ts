@@ -34,11 +34,11 @@ function say(line: string): void {
 const namesOf = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
-/** What a part measures with. */
+/** What a part of the benchmark uses. */
 interface Bench {
   readonly fixture: BenchFixture;
   readonly size: Size;
-  /** Hands rows over as soon as they are there. */
+  /** Reports rows as soon as they are measured. */
   readonly report: (rows: readonly Row[]) => void;
 }
 
@@ -122,7 +122,7 @@ async function sizes({ fixture, size, report }: Bench): Promise<void> {
   await bigObjectRows(fixture, size.big, report);
 }
 
-/** What can be measured apart from the rest, in this order. */
+/** The parts that can be run separately, in this order. */
 const parts: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   "fan-out": fanOut,
   latency,

@@ -6,8 +6,8 @@ import type { Size } from "./sizes.ts";
 import type { Running, BenchFixture } from "./bench-fixture.ts";
 
 /**
- * The many SharedSecrets and the Secrets that are not Latchkey's, made by the bare client while no
- * controller runs.
+ * Creates the many SharedSecrets, and the Secrets that Latchkey does not manage, with the bare
+ * client while no controller runs.
  */
 export async function seedMany(
   { admin, say }: BenchFixture,
@@ -30,7 +30,10 @@ export async function seedMany(
   );
 }
 
-/** How long the controller needs to make all copies of what was seeded: it is started here. */
+/**
+ * The time that the controller needs to create all copies of the seeded objects: it is started
+ * here.
+ */
 export async function fillMany(
   fixture: BenchFixture,
   { sources, targets }: Size["many"],
@@ -53,7 +56,7 @@ export async function fillMany(
   return [row];
 }
 
-/** A start over everything that is right already; the controller stays. */
+/** A start with all objects up to date; the controller keeps running. */
 export async function startOverMany(
   fixture: BenchFixture,
   { sources, targets, foreign }: Size["many"],

@@ -10,15 +10,15 @@ import type { Running, BenchFixture } from "./bench-fixture.ts";
 const collection = ownPath("directclusterendpointtokens");
 
 /**
- * Longer than the API server makes a check of rights wait for the one before: it reads bindings
- * from its watch cache, which asks etcd how far it is at most every 100 ms
+ * Longer than an authorization check of the API server waits for the one before: it reads bindings
+ * from its watch cache, which requests progress from etcd at most every 100 ms
  * (ConsistentListFromCache).
  */
 const aloneMs = 150;
 
 /**
- * Tokens alone, tokens one by one, then many at once; the rows want the ceiling, in tokens a
- * second.
+ * Tokens with a pause between them, tokens one after the other, then many at once; the rows need
+ * the ceiling, in tokens per second.
  */
 export async function mintRounds(
   fixture: BenchFixture,

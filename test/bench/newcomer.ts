@@ -16,9 +16,9 @@ import type { Running, BenchFixture } from "./bench-fixture.ts";
 const name = "wide";
 
 /**
- * How long a namespace that joins a project during a fan-out to many others waits for its copy,
- * from the answer to its creation to the copy's event. Newcomers come one after the other; the
- * fan-out is repeated until there were enough.
+ * The time that a namespace which joins a project during a fan-out to many others waits for its
+ * copy, from the response to its creation to the copy's event. One namespace joins after the other;
+ * the fan-out is repeated until there are enough.
  */
 export async function newcomerRows(
   fixture: BenchFixture,

@@ -9,9 +9,7 @@ import { createDataDigest } from "../../src/tokens/data-digest.ts";
 import { median } from "../support/percentile.ts";
 import type { Row } from "./report.ts";
 
-/**
- * Data of legal sizes: few values that are big, and as many keys as the schema accepts.
- */
+/** Data of valid sizes: few big values, and as many keys as the schema accepts. */
 const shapes: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
   "1 value of 1 MiB": () => values(1, 1024 * 1024),
   "1,000 values, 1 MiB": () => values(1_000, 1048),
@@ -29,8 +27,8 @@ function values(count: number, bytes: number): Readonly<Record<string, string>> 
 }
 
 /**
- * Milliseconds for which one object of each shape keeps the event loop of this process, step by
- * step: what runs without a pause is one row's sum.
+ * Milliseconds for which one object of each shape blocks the event loop of this process, step by
+ * step: a row is the sum of what runs without a pause.
  */
 export function objectCostRows(): readonly Row[] {
   return Object.entries(shapes).flatMap(([shape, make]) => {

@@ -1,10 +1,10 @@
 import { appendFileSync } from "node:fs";
 
 /**
- * Loaded into the measured process by `--import`: appends to the file that BLOCKS_FILE names how
- * many milliseconds of processor time the longest turn of the event loop took so far, beginning
- * with the first one after the program is loaded. Unlike the delay of a timer, this is no time for
- * which the thread waited for a core.
+ * Loaded into the measured process by `--import`: appends to the file BLOCKS_FILE the milliseconds
+ * of CPU time of the longest iteration of the event loop so far, beginning with the first one after
+ * the program is loaded. Unlike the delay of a timer, this excludes time in which the thread waited
+ * for a core.
  */
 const file = process.env["BLOCKS_FILE"];
 const spent = (): number => {
@@ -21,7 +21,7 @@ if (file !== undefined) {
       longest = took;
       appendFileSync(file, `${longest}\n`);
     }
-    // What the probe itself took is no part of the next turn.
+    // The CPU time of the probe is not part of the next iteration.
     before = spent();
   }, 2).unref();
 }

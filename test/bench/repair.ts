@@ -17,8 +17,8 @@ import type { Running, BenchFixture } from "./bench-fixture.ts";
 const name = "repaired";
 
 /**
- * How long an edited and how long a deleted copy stays wrong, from the answer of the edit to the
- * event of the repair.
+ * The time until an edited or deleted copy is repaired, from the response to the edit to the event
+ * of the repair.
  */
 export async function repairRows(
   fixture: BenchFixture,

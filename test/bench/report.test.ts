@@ -10,7 +10,7 @@ const cells = (row: Row): readonly string[] =>
     .map((cell) => cell.trim());
 
 describe("the table", () => {
-  it("has one line for each row under a head and a rule, all of one length", () => {
+  it("has one line for each row below a header and a rule, all of the same length", () => {
     const lines = table([
       { name: "a", measured: 1, unit: "s" },
       { name: "a longer name", measured: 1234, unit: "targets/s", usage },
@@ -19,7 +19,7 @@ describe("the table", () => {
     expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
   });
 
-  it("shows a row beside its ceiling with what it took", () => {
+  it("shows a row beside its ceiling with its usage", () => {
     const row = {
       name: "fan-out",
       measured: 1800,
@@ -45,7 +45,7 @@ describe("the table", () => {
     ]);
   });
 
-  it("says where a wish was missed, and leaves empty what was not measured", () => {
+  it("marks a missed goal, and leaves empty what was not measured", () => {
     expect(cells({ name: "idle", measured: 3, unit: "writes", wanted: "0", met: false })).toEqual([
       "idle",
       "3.00 writes",

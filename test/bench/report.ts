@@ -1,11 +1,11 @@
-/** What a controller spent on a piece of work. */
+/** The resources that a controller used for a piece of work. */
 export interface Usage {
-  /** Requests to the API server that have been answered, by HTTP method; a watch is a GET. */
+  /** Requests that got a response from the API server, by HTTP method; a watch is a GET. */
   readonly requests: Readonly<Record<string, number>>;
   readonly cpuSeconds: number;
   /** Resident memory when the work was done, in megabytes. */
   readonly residentMB: number;
-  /** The longest time that the event loop was not free, in milliseconds. */
+  /** The longest time that the event loop was blocked, in milliseconds. */
   readonly blockMs: number;
 }
 
@@ -14,11 +14,11 @@ export interface Row {
   readonly name: string;
   readonly measured: number;
   readonly unit: string;
-  /** What a bare client reached with the same kind of write, in the same run. */
+  /** The result of a bare client with the same kind of write, in the same run. */
   readonly ceiling?: number;
-  /** What is wished for, in words. */
+  /** The goal, in words. */
   readonly wanted?: string;
-  /** Whether the wish came true; absent where nothing is wished for. */
+  /** Whether the goal was met; undefined without a goal. */
   readonly met?: boolean;
   /** Creates and replaces for each target that changed. */
   readonly writesPerTarget?: number;
@@ -50,7 +50,7 @@ const columns: readonly Column[] = [
   ["note", ({ note = "" }) => note],
 ];
 
-/** The rows as a Markdown table whose columns are even in a terminal, too. */
+/** The rows as a Markdown table with aligned columns, for a terminal. */
 export function table(rows: readonly Row[]): string {
   const lines = [
     columns.map(([title]) => title),
@@ -65,7 +65,7 @@ export function table(rows: readonly Row[]): string {
   return [line(head), line(widths.map((width) => "-".repeat(width))), ...body.map(line)].join("\n");
 }
 
-/** A number with three digits that say something, or whole. */
+/** A number with three significant digits, or rounded to an integer. */
 export function shown(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return Number.isFinite(value) ? value.toFixed(digits) : "?";

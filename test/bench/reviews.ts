@@ -31,11 +31,11 @@ import type { RunningWebhook, BenchFixture } from "./bench-fixture.ts";
 
 const day = 86_400;
 /**
- * So many different keys are presented. Each is used before, so that its last use stands: to write
- * that is another kind of work.
+ * The number of different keys. Each is used once before the measurement, so that its last use is
+ * recorded: that write is a different kind of work.
  */
 const used = 500;
-/** With more at a time than there are processors, a latency tells of the queue before them. */
+/** With more clients than processors, a latency includes the time in the queue. */
 const fewAskers = 2;
 const serverName = "latchkey-webhook.latchkey-system.svc";
 const scope = {
@@ -49,7 +49,7 @@ const scope = {
   ],
 };
 
-/** Keys with a scope, made by the bare client. */
+/** Keys with a scope, created by the bare client. */
 export async function seedScopedKeys(
   { admin, say }: BenchFixture,
   { lasting, requesters }: Size["keys"],
@@ -60,16 +60,18 @@ export async function seedScopedKeys(
   );
 }
 
-/** One kind of question, asked again and again. */
+/** One kind of request, sent repeatedly. */
 interface Question {
   readonly name: string;
   readonly path: string;
   readonly bodyOf: (index: number) => string;
-  /** Part of every right answer. */
+  /** Part of every correct response. */
   readonly expects: string;
 }
 
-/** How fast the webhook answers kube-apiserver, beside a webhook that does nothing. */
+/**
+ * The rate at which the webhook responds to kube-apiserver, compared with a webhook without logic.
+ */
 export async function reviewRows(
   fixture: BenchFixture,
   webhook: RunningWebhook,
@@ -165,7 +167,7 @@ function reviewLatencyRow(name: string, asked: Asked, ceiling: Asked): Row {
   };
 }
 
-/** What refusing garbage takes without the way to it. */
+/** The cost of rejecting garbage, without the network. */
 function garbageRow(): Row {
   const count = 100_000;
   const keys = Array.from(
@@ -186,7 +188,7 @@ function garbageRow(): Row {
 }
 
 interface Asked {
-  /** Answers per second. */
+  /** Responses per second. */
   readonly rate: number;
   /** Milliseconds. */
   readonly latencies: readonly number[];

@@ -10,6 +10,6 @@ test.each([
   expect(sizeNamed(given).name).toBe(is);
 });
 
-test("another SIZE is refused with all that there are", () => {
+test("another SIZE is rejected with a list of the valid sizes", () => {
   expect(() => sizeNamed("huge")).toThrow('SIZE is "huge": it must be tiny, small, full');
 });

@@ -1,7 +1,7 @@
-/** How much is measured; all numbers count objects unless they say otherwise. */
+/** The amounts that are measured; all numbers count objects unless noted. */
 export interface Size {
   readonly name: "tiny" | "small" | "full";
-  /** Fan-outs to so many namespaces, and how often each is repeated: the median counts. */
+  /** Fan-outs to this many namespaces, and how often each is repeated: the median counts. */
   readonly fanOuts: readonly { readonly targets: number; readonly rounds: number }[];
   /** Repairs, grants, revocations and tokens that are timed one by one. */
   readonly samples: number;
@@ -106,7 +106,7 @@ const full: Size = {
 
 const sizes: readonly Size[] = [tiny, small, full];
 
-/** The size of that name, small without one; throws for another name. */
+/** The size of this name, small if undefined; throws for another name. */
 export function sizeNamed(name: string | undefined): Size {
   const found = sizes.find((size) => size.name === (name || "small"));
   if (found === undefined)

@@ -11,17 +11,17 @@ export interface TimedEvent {
   readonly at: number;
 }
 
-/** The events of a collection, kept until somebody asks. */
+/** The events of a collection, kept for later calls. */
 export interface CollectionWatch {
-  /** The first event, past or to come, that is wanted. */
+  /** The first matching event, past or future. */
   first(isWanted: (seen: TimedEvent) => boolean): Promise<TimedEvent>;
-  /** Is told of every event to come. */
+  /** Calls a function for every future event. */
   each(look: (seen: TimedEvent) => void): void;
   readonly stop: () => void;
 }
 
 /**
- * Watches a collection from now on; `isKept` looks at the bare line, because most need not be
+ * Watches a collection from now on; `isKept` checks the raw line, because most lines need not be
  * parsed.
  */
 export async function watchCollection(

@@ -10,7 +10,7 @@ const repository = join(import.meta.dirname, "..", "..");
 const directory = mkdtempSync(join(tmpdir(), "latchkey-main-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** What a process of Latchkey did, and which of its files and packages it loaded. */
+/** The output of a Latchkey process, and the files and packages that it loaded. */
 interface Exit {
   readonly code: number | null;
   readonly stdout: string;
@@ -20,7 +20,7 @@ interface Exit {
 
 const moduleText = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
 
-/** Prints the file of src or the package that is resolved, to standard error at the end. */
+/** Records each resolved file of src or package, and prints them to standard error at exit. */
 const recordLoads = moduleText(`
   import { registerHooks } from "node:module";
   const loaded = new Set();
@@ -35,7 +35,7 @@ const recordLoads = moduleText(`
   process.on("exit", () => process.stderr.write("loaded:" + JSON.stringify([...loaded].filter((name) => name !== "node"))));
 `);
 
-/** Makes the process take itself for a Node of that version. */
+/** Makes the process report this Node version. */
 const pretendNode = (node: string): string =>
   moduleText(
     `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${node}" } });`,
@@ -61,7 +61,7 @@ async function latchkey(
   return { code, stdout, stderr: said, loaded: Array.isArray(names) ? names.map(String) : [] };
 }
 
-describe("a wrong command line ends the process with one sentence and 2", () => {
+describe("an invalid command line prints one sentence and exits with 2", () => {
   test.each([
     "controler",
     "controller --nmespace=a",
@@ -74,7 +74,7 @@ describe("a wrong command line ends the process with one sentence and 2", () => 
     expect(stderr).toMatch(/^latchkey: [^\n]+\n$/);
   });
 
-  test("a Node that is too old", async () => {
+  test("latchkey on a Node version that is too old", async () => {
     const { code, stderr, loaded } = await latchkey(["controller"], {
       imports: [pretendNode("20.20.2")],
     });
@@ -86,7 +86,7 @@ describe("a wrong command line ends the process with one sentence and 2", () => 
   });
 });
 
-test("trust-config in a cluster without the Service is one sentence and 2", async () => {
+test("trust-config in a cluster without the Service prints one sentence and exits with 2", async () => {
   const server = createServer((_request, response) => {
     response.writeHead(404, { "content-type": "application/json" });
     response.end(JSON.stringify({ kind: "Status", reason: "NotFound", code: 404 }));
@@ -118,9 +118,9 @@ test("trust-config in a cluster without the Service is one sentence and 2", asyn
   ]);
 });
 
-describe("a process loads what it needs", () => {
+describe("a process loads only what it needs", () => {
   test.each(["--help", "--version", "controller --help", "webhook -h"])(
-    "latchkey %s: the command line and the tables of options",
+    "latchkey %s loads only the command line and the tables of options",
     async (line) => {
       const { code, loaded } = await latchkey(line.split(" "));
       expect(code).toBe(0);
@@ -134,10 +134,10 @@ describe("a process loads what it needs", () => {
     },
   );
 
-  // In a real pod the processes would find a token and run.
+  // In a real pod the processes would find a token and start.
   const isPod = existsSync("/var/run/secrets/kubernetes.io/serviceaccount");
   test.skipIf(isPod).each(["controller", "webhook", "trust-config --authorization"])(
-    "latchkey %s in a pod: no library that reads kubeconfigs",
+    "latchkey %s in a pod loads no library that reads kubeconfigs",
     async (line) => {
       const env = { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: "1" };
       const { code, stderr, loaded } = await latchkey(line.split(" "), { env });

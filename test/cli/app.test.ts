@@ -45,7 +45,7 @@ describe("a command starts with its configuration", () => {
   });
 });
 
-describe("a wrong command line is one sentence and exit code 2", () => {
+describe("an invalid command line prints one sentence and exits with 2", () => {
   test.for<[readonly string[], string]>([
     [
       ["controler"],
@@ -103,7 +103,7 @@ describe("a wrong command line is one sentence and exit code 2", () => {
     });
   });
 
-  test("a variable is checked like its flag", async () => {
+  test("validates a variable like its flag", async () => {
     const { exitCode, stderr } = await outcomeOf(["webhook"], {
       env: { LATCHKEY_QUOTA_KEYS: "many" },
     });
@@ -111,7 +111,7 @@ describe("a wrong command line is one sentence and exit code 2", () => {
     expect(stderr).toMatch(/^latchkey: --quota-keys \(LATCHKEY_QUOTA_KEYS\): "many" must be .*\n$/);
   });
 
-  test("an option of another command does not exist", async () => {
+  test("rejects an option of another command", async () => {
     const { exitCode, stderr } = await outcomeOf(["webhook", "--retry-period=3s"]);
     expect([exitCode, stderr]).toEqual([
       2,
@@ -120,7 +120,7 @@ describe("a wrong command line is one sentence and exit code 2", () => {
   });
 
   test.each(["controller --admission-paht=canary", "webhook --admission-path=canary"])(
-    "a value that may be secret is not quoted: %s",
+    "does not print a value that may be secret: %s",
     async (line) => {
       const { exitCode, stderr } = await outcomeOf(line.split(" "));
       expect(exitCode).toBe(2);
@@ -129,8 +129,8 @@ describe("a wrong command line is one sentence and exit code 2", () => {
   );
 });
 
-describe("a command that fails", () => {
-  test("for lack of credentials is a wrong configuration: one sentence, 2", async () => {
+describe("a failed command", () => {
+  test("reports missing credentials as invalid configuration: one sentence, exit code 2", async () => {
     const failure = new CredentialsError("this is not a pod");
     expect(await outcomeOf(["controller"], { failure })).toMatchObject({
       exitCode: 2,
@@ -138,7 +138,7 @@ describe("a command that fails", () => {
     });
   });
 
-  test("because of the API server says what it answered: one sentence, 1", async () => {
+  test("prints an error of the API server: one sentence, exit code 1", async () => {
     const failure = new KubeError("GET secrets is forbidden", { code: "Forbidden", status: 403 });
     expect(await outcomeOf(["trust-config", "--authorization"], { failure })).toMatchObject({
       exitCode: 1,
@@ -146,7 +146,7 @@ describe("a command that fails", () => {
     });
   });
 
-  test("because of a bug shows the stack: 1", async () => {
+  test("prints the stack of an unexpected error: exit code 1", async () => {
     const { exitCode, stderr } = await outcomeOf(["controller"], { failure: new TypeError("x") });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^latchkey: TypeError: x\n +at /);
@@ -162,7 +162,7 @@ describe("help and version", () => {
     );
   });
 
-  test("no command at all is a wrong command line that shows the help", async () => {
+  test("prints the help if there is no command, and exits with 2", async () => {
     const { exitCode, stdout } = await outcomeOf([]);
     expect([exitCode, stdout]).toEqual([2, (await outcomeOf(["--help"])).stdout]);
   });
@@ -180,7 +180,7 @@ describe("help and version", () => {
     );
   });
 
-  test("latchkey --version is the version in package.json", async () => {
+  test("latchkey --version prints the version in package.json", async () => {
     const manifest = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
     expect(await outcomeOf(["--version"])).toEqual({
       exitCode: 0,

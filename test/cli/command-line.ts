@@ -1,6 +1,6 @@
 import { runCommandLine } from "../../src/cli/app.ts";
 
-/** What a command line printed, and what it started with which configuration. */
+/** The output of a command line, and the command that it started with its configuration. */
 export interface Outcome {
   readonly exitCode: number;
   readonly stdout: string;

@@ -57,8 +57,8 @@ async function printed(
   return texts.join("");
 }
 
-describe("what is printed", () => {
-  test("is three files that fit together, and the flags as comments", async () => {
+describe("the printed configuration", () => {
+  test("consists of three consistent files, and the flags as comments", async () => {
     const text = await printed([]);
     const [authorization, tokenReview, accessReview] = loadAll(text);
     expect(authorization).toMatchObject({
@@ -89,14 +89,14 @@ describe("what is printed", () => {
     );
   });
 
-  test("fits the version of the cluster, or the one that is named", async () => {
+  test("uses the version of the cluster, or the one that is set", async () => {
     expect(await printed([], { version: "v1.31.4" })).toContain("apiserver.config.k8s.io/v1beta1");
     expect(await printed(["--kubernetes-version=1.32"], { version: "v1.31.4" })).toContain(
       "apiserver.config.k8s.io/v1\n",
     );
   });
 
-  test("reaches the webhook as told, also by an IPv6 address", async () => {
+  test("uses the URL that is set, or the cluster IP, also with IPv6", async () => {
     expect(await printed(["--webhook-url=https://latchkey.example.com:8443/"])).toContain(
       "server: https://latchkey.example.com:8443/token-review\n",
     );
@@ -104,7 +104,7 @@ describe("what is printed", () => {
   });
 });
 
-test("files are written for their owner alone, and only flags are printed", async () => {
+test("writes files that only the owner can read, and prints only the flags", async () => {
   const output = join(mkdtempSync(join(tmpdir(), "trust-")), "made");
   const text = await printed([`--output=${output}`]);
   expect(text).not.toContain("client-key-data");
@@ -120,28 +120,28 @@ test("files are written for their owner alone, and only flags are printed", asyn
   rmSync(join(output, ".."), { recursive: true });
 });
 
-describe("what cannot be done is said with its fix", () => {
+describe("an error says how to fix it", () => {
   test.each<[string, readonly string[], Cluster, string]>([
     [
-      "an old server",
+      "for an API server that is too old",
       [],
       { version: "v1.29.0" },
       '"1.29" is too old; kube-apiserver reads an AuthorizationConfiguration since 1.30',
     ],
     [
-      "a Service without an address",
+      "for a Service without a cluster IP",
       [],
       { clusterIP: "None" },
       'Service "latchkey-system/latchkey-webhook" has no cluster IP; set --webhook-url',
     ],
     [
-      "no Service",
+      "for a missing Service",
       ["--service-name=other"],
       { hasService: false },
       'Service "latchkey-system/other" does not exist; install the webhook, or set --service-name',
     ],
     [
-      "no certificates yet",
+      "for missing certificates",
       ["--namespace=ops"],
       { hasSecret: false },
       'Secret "ops/latchkey-webhook-certificates" does not exist; start latchkey webhook',

@@ -5,7 +5,7 @@ import { repository } from "../support/install.ts";
 import { writeKubeconfig } from "../support/kubeconfig.ts";
 import { takeLock, type HeldLock } from "../support/lock-file.ts";
 
-/** What `make dev` leaves in the checkout, ignored by git. */
+/** The directory that `make dev` writes into the checkout, ignored by git. */
 export const devDirectory = join(repository, ".dev");
 
 /** Paths inside the directory. */
@@ -21,7 +21,7 @@ export const devPaths = {
 
 const lockName = "lock";
 
-/** Takes the directory and empties it; throws while another run holds it. */
+/** Locks the directory and empties it; throws while another run holds the lock. */
 export function claimDevDirectory(): HeldLock {
   mkdirSync(devDirectory, { recursive: true });
   const lock = takeLock(join(devDirectory, lockName));
@@ -34,7 +34,7 @@ export function claimDevDirectory(): HeldLock {
   return lock;
 }
 
-/** Writes the kubeconfig with the contexts admin, alice and bob, and the file to be sourced. */
+/** Writes the kubeconfig with the contexts admin, alice and bob, and the file to source. */
 export function writeDevFiles(controlPlane: ControlPlane, controllerUrl: string): void {
   const kubeconfig =
     controlPlane.kind === "own"

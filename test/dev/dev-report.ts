@@ -43,8 +43,8 @@ and try:
 `;
 
 /**
- * What `make dev` prints when all samples are ready: what to paste and try, and tables of what is
- * there.
+ * The output of `make dev` when all samples are ready: commands to paste, and tables of the
+ * objects.
  */
 export async function devReport(controlPlane: ControlPlane): Promise<string> {
   const printed = await Promise.all(

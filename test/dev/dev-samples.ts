@@ -4,7 +4,7 @@ import { apply, repository } from "../support/install.ts";
 import { kubectl, type KubectlAccess } from "../support/kubectl.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** The three kinds' part that says whether an object is as it should be. */
+/** The fields of the three kinds that show whether an object is ready. */
 interface Sample {
   kind: string;
   metadata: { name: string; namespace?: string; generation: number };
@@ -22,7 +22,7 @@ interface Sample {
 
 const samples = join("config", "samples");
 
-/** Applies the samples as administrator and waits until each is Ready and every copy is there. */
+/** Applies the samples as administrator and waits until each is Ready and every copy exists. */
 export async function applySamples(access: KubectlAccess, within = 120_000): Promise<void> {
   await apply(access, samples);
   let missing: string[] = [];

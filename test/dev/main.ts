@@ -13,7 +13,7 @@ import type { HeldLock } from "../support/lock-file.ts";
 import { describeExit, type Exit } from "../support/tied-child.ts";
 import { askWebhookAtAdmission, trustWebhook, webhookHost } from "../support/trust.ts";
 
-/** What was started, in this order; it is stopped in the opposite one. */
+/** Functions that stop what was started, in the order of the starts; they run in reverse order. */
 const started: (() => Promise<unknown>)[] = [];
 
 function say(line: string): void {
@@ -21,8 +21,8 @@ function say(line: string): void {
 }
 
 /**
- * In the development cluster the group devs may ask for keys and tokens, so that there is something
- * to try.
+ * In the development cluster, the group devs may create keys and tokens, so that a user can try
+ * them.
  */
 const requesters = JSON.stringify({
   apiVersion: "rbac.authorization.k8s.io/v1",
@@ -81,14 +81,14 @@ async function up(fail: (what: string) => void): Promise<void> {
   say("Latchkey is ready");
 }
 
-/** A process as the image runs it. */
+/** A process with the settings of the image. */
 function asInImage(program: string) {
   return { program, nodeFlags: imageNodeFlags(), env: { NODE_ENV: "production" } };
 }
 
 /**
- * The webhook, and an API server that asks it, unless the cluster exists already: its API server
- * takes no flags of ours. Whether anything stamps.
+ * Starts the webhook, and an API server that uses it. An existing cluster gets neither, because the
+ * flags of its API server cannot be set. Returns whether requester annotations are written.
  */
 async function startWebhookFor(
   controlPlane: StartedControlPlane,
@@ -124,7 +124,7 @@ async function startWebhookFor(
 }
 
 /**
- * Settles when this process shall end: a signal, the death of the npm that started it, or a
+ * Settles when this process must stop: on a signal, the exit of the npm that started it, or a
  * failure.
  */
 function ending(): {

@@ -2,16 +2,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { targets } from "./targets.ts";
 
-/**
- * SEED= asks for other inputs, FUZZ_RUNS= for more; `make fuzz` goes on for as long as it is told.
- */
+/** SEED= sets the seed, FUZZ_RUNS= the number of runs; `make fuzz` runs for a configured time. */
 const seed = Number(process.env.SEED ?? 12);
 const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
 
-/** A run that does not end is ended by this, which is many times what a slow machine needs. */
+/** A run that does not end is stopped after this time, many times what a slow machine needs. */
 const limitMs = 600_000;
 
-describe(`whatever strangers write (SEED=${seed})`, () => {
+describe(`untrusted input (SEED=${seed})`, () => {
   test.each(targets)(
     "$name",
     async ({ property }) => {

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { isRecord } from "../../src/api/parse.ts";
 
-/** Words that every object inherits, that mean something to patterns, or that are no Unicode. */
+/**
+ * Strings that are properties of every object, special characters of patterns, or invalid Unicode.
+ */
 export const hostileWord = fc.oneof(
   fc.constantFrom(
     "__proto__",
@@ -34,16 +36,15 @@ export const hostileWord = fc.oneof(
 );
 
 /**
- * Stands in a body for lists in lists, which the API server takes 10,000 deep and JSON.stringify
- * does not write.
+ * Placeholder for deeply nested lists: the API server accepts 10,000 levels, JSON.stringify fails
+ * on them.
  */
 const deepMark = "nested 9000 deep";
 
 const nested = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 
 /**
- * JSON values as strangers write them; each is made by JSON.parse, so that `__proto__` is a field
- * like any other.
+ * Untrusted JSON values; each is made by JSON.parse, so that `__proto__` is a field like any other.
  */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 6, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
@@ -70,7 +71,7 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   },
 );
 
-/** A value with some of its inner ones replaced, taken out, or with a field more. */
+/** A value with some nested values replaced, removed or added. */
 export function spoiled(base: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const change = fc.tuple(
     fc.nat(),
@@ -94,7 +95,7 @@ export function spoiled(base: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
 
 type Change = "remove" | { readonly value: unknown; readonly field: string | undefined };
 
-/** Walks down by the digits of `place` and does the change where they end. */
+/** Descends along the digits of `place` and applies the change at the end. */
 function changed(value: unknown, place: number, how: Change): unknown {
   if (Array.isArray(value) && value.length > 0) {
     const index = place % value.length;
@@ -120,7 +121,7 @@ function changed(value: unknown, place: number, how: Change): unknown {
   return how === "remove" ? null : how.value;
 }
 
-/** A body as it arrives: JSON, or what is left of it. */
+/** A request body: JSON, or a truncated part of it. */
 export function bodyOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<string> {
   const text = value.map((one) =>
     (JSON.stringify(one) ?? "").replaceAll(`"${deepMark}"`, nested(9_000)),

@@ -1,4 +1,7 @@
-/* Fuzzes everything that reads what strangers write, target by target, for MINUTES= in all; SEED= repeats a run, TARGET= takes those whose name holds a text. */
+/*
+ * Fuzzes everything that reads untrusted input, target by target, for MINUTES= in total; SEED=
+ * repeats a run, TARGET= selects the targets whose name contains a text.
+ */
 import { randomInt } from "node:crypto";
 import fc from "fast-check";
 import { targets } from "./targets.ts";

@@ -135,7 +135,7 @@ const admissionReview = fc
   })
   .map((request) => ({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }));
 
-/** The status of an answer of 200; undefined for a refusal of the body. */
+/** The status of a response with 200; undefined if the body is rejected. */
 function answered(response: {
   readonly status: number;
   readonly body: string;
@@ -203,10 +203,10 @@ const steps: Readonly<Record<string, () => readonly AdmissionStep[]>> = {
   ],
 };
 
-/** What kube-apiserver, or who passes for it, sends to the webhook. */
+/** Requests to the webhook from kube-apiserver, or from a client that impersonates it. */
 export const reviewTargets: readonly Target[] = [
   {
-    name: "SubjectAccessReview: nothing is let through that the second opinion denies, and nothing is ever allowed",
+    name: "SubjectAccessReview: every request that the reference implementation denies is denied, and no request is allowed",
     property: () =>
       fc.asyncProperty(
         fc.oneof(anyScope, spoiled(anyScope)),
@@ -274,7 +274,7 @@ export const reviewTargets: readonly Target[] = [
       }),
   },
   ...Object.entries(steps).map(([name, made]): Target => ({
-    name: `AdmissionReview of ${name}: an answer to this very review, whose patch is JSON`,
+    name: `AdmissionReview of ${name}: the response has the uid of the review, and its patch is JSON`,
     property: () =>
       fc.asyncProperty(bodyOf(spoiled(admissionReview)), async (body) => {
         const handler = admissionHandler({ steps: made(), onResult: () => {} });

@@ -16,7 +16,7 @@ const words = (count: number): fc.Arbitrary<readonly string[]> =>
     .map(([length, word]) =>
       Array.from({ length }, (_, index) => `${index % 7 === 0 ? word : index}`),
     );
-/** Scopes up to and beyond what may be stored; two of them are as costly to compare as any. */
+/** Scopes up to and above the stored limits; comparing two of them has the highest cost. */
 const largeScope = fc.record(
   {
     projects: words(600).map((names) => names.map((project) => ({ project }))),
@@ -52,14 +52,14 @@ function isNarrower(child: unknown, parent: unknown): boolean {
 /** The scope engine, and the comparison of scopes. */
 export const scopeTargets: readonly Target[] = [
   {
-    name: "scope engine: it says what the second opinion says",
+    name: "scope engine: agrees with the reference implementation",
     property: () =>
       fc.property(anyScope, anyRequest, (scope, request) =>
         assert.equal(isAllowed(scope, request), secondOpinion(scope, request)),
       ),
   },
   {
-    name: "scope: any JSON is read as a scope within its bounds, which is written and read as the same, or denies",
+    name: "scope: any JSON is parsed as a scope within its limits that survives a round trip, or denies",
     property: () =>
       fc.property(anyJson, anyRequest, (raw, request) => {
         const scope = parseScope(raw);
@@ -68,13 +68,12 @@ export const scopeTargets: readonly Target[] = [
         if (scope === undefined) return assert.equal(isLet, raw === undefined);
         assert.ok(scope.rules.length <= scopeBounds.rules);
         assert.deepEqual(parseScope(JSON.parse(JSON.stringify(writeScope(scope)))), scope);
-        // The names that a request has are few; what is allowed must not come from a word that
-        // nothing has.
+        // Requests use a fixed set of names; a name that occurs in no request must not allow one.
         if (isLet && isRecord(raw)) assert.ok(isNarrower(raw, raw));
       }),
   },
   {
-    name: "narrows: what the narrower scope allows, the wider one allows",
+    name: "narrows: a request that the narrower scope allows, the wider one allows",
     property: () =>
       fc.property(
         anyPair,
@@ -87,7 +86,7 @@ export const scopeTargets: readonly Target[] = [
       ),
   },
   {
-    name: "narrows: scopes of any size are compared, and each with itself",
+    name: "narrows: scopes of any size can be compared, and each narrows itself",
     property: () =>
       fc.property(largeScope, largeScope, (one, other) => {
         isNarrower(one, other);

@@ -1,16 +1,16 @@
 import type fc from "fast-check";
 
-/** Something that reads what strangers write, and what holds whatever they write. */
+/** A function that reads untrusted input, and a property that holds for every input. */
 export interface Target {
   readonly name: string;
   /**
-   * Fails where an exception, a wrong grant or an endless loop is; new for each run, because it may
+   * Fails on an exception, a wrong grant or an endless loop; created for each run, because it may
    * count.
    */
   readonly property: () => fc.IRawProperty<unknown>;
 }
 
-/** Throws when what every object inherits was changed. */
+/** Throws if Object.prototype was changed. */
 export function expectNoPollution(): void {
   const inherited: object = {};
   for (const name in inherited) throw new Error(`every object inherits ${JSON.stringify(name)}`);

@@ -76,7 +76,7 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-/** Another way to match a glob. */
+/** A second implementation of globs. */
 function matches(text: string, glob: string): boolean {
   return new RegExp(
     `^${glob
@@ -112,10 +112,10 @@ const watchText = fc
   )
   .map((parts) => Buffer.concat(parts));
 
-/** Texts of annotations, keys and watches, and whole objects. */
+/** Values of annotations, keys, watch streams and whole objects. */
 export const textTargets: readonly Target[] = [
   {
-    name: "copy-of: a Secret claims the source that its annotation names for this very Secret, and nothing else",
+    name: "copy-of: a Secret claims only the source in its annotation, and only if the annotation was made for this Secret",
     property: () =>
       fc.property(
         fc.record({ namespace: name, name }),
@@ -136,7 +136,7 @@ export const textTargets: readonly Target[] = [
       ),
   },
   {
-    name: "sync annotations: globs fit what a regular expression of the same meaning fits, and a list that cannot be read names nobody",
+    name: "sync annotations: globs match like the equivalent regular expression, and an invalid list matches no project",
     property: () =>
       fc.property(list, name, name, (projects, project, from) => {
         const options = syncOptionsOf({
@@ -166,7 +166,7 @@ export const textTargets: readonly Target[] = [
       }),
   },
   {
-    name: "keys: what is presented fits only what was stored for it, and a bound digest only beside what it is bound to",
+    name: "keys: a presented key matches only the value stored for it, and a bound digest only in an object of its user",
     property: () =>
       fc.property(
         fc.oneof(
@@ -197,7 +197,7 @@ export const textTargets: readonly Target[] = [
       ),
   },
   {
-    name: "watch lines: any bytes, cut anywhere, are the same lines",
+    name: "watch lines: any bytes, split at any position, give the same lines",
     property: () =>
       fc.asyncProperty(watchText, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, places) => {
         const lines: string[] = [];
@@ -207,7 +207,7 @@ export const textTargets: readonly Target[] = [
       }),
   },
   {
-    name: "watch events: any bytes are events, or a KubeError",
+    name: "watch events: any bytes are parsed as events, or fail with a KubeError",
     property: () =>
       fc.asyncProperty(watchText, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, places) => {
         const transport = {
@@ -231,7 +231,7 @@ export const textTargets: readonly Target[] = [
       }),
   },
   {
-    name: "objects: any JSON is an object or a TypeError that names the field, and grants stay within their bounds",
+    name: "objects: any JSON is parsed, or fails with a TypeError that names the field, and grants stay within their limits",
     property: () =>
       fc.property(spoiled(object), (raw) => {
         for (const parse of [
@@ -268,7 +268,7 @@ export const textTargets: readonly Target[] = [
       }),
   },
   {
-    name: "merge patches: what is patched is what was wanted",
+    name: "merge patches: a patch is empty exactly if nothing changes",
     property: () =>
       fc.property(
         fc.dictionary(name, fc.jsonValue({ maxDepth: 2 })),

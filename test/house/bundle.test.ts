@@ -9,7 +9,7 @@ const repository = join(import.meta.dirname, "..", "..");
 const directory = mkdtempSync(join(tmpdir(), "latchkey-bundle-"));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test("the bundle of the image is one file that reads a command line like the source", () => {
+test("the bundle of the image is one file that parses a command line like the source", () => {
   const program = join(directory, "latchkey.mjs");
   execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], {
     cwd: repository,

@@ -24,7 +24,7 @@ describe("the CustomResourceDefinitions", () => {
   });
 
   test.each(plurals)(
-    "no rule or pattern stands at a secret of %s, because the API server would print its value",
+    "no rule or pattern is on a secret field of %s, because the API server would print its value",
     async (plural) => {
       const secret = fieldsOf(await schemaOf(plural)).flatMap(({ schema }) => secretsIn(schema));
       const printing = ["pattern", "enum", "minLength", "x-kubernetes-validations"];
@@ -33,7 +33,7 @@ describe("the CustomResourceDefinitions", () => {
   );
 
   test.each(plurals)(
-    "no list passes for a text with a format in the spec of %s, as the API server would have it",
+    "every string with a format in the spec of %s rejects a list, which the API server would accept",
     async (plural) => {
       const texts = fieldsOf(recordAt(propertiesOf(await schemaOf(plural)), "spec")).flatMap(
         ({ schema }) => textsWithFormat(schema),
@@ -47,7 +47,7 @@ describe("the CustomResourceDefinitions", () => {
     },
   );
 
-  test("a key and a token have the same scope, but for its description", async () => {
+  test("a key and a token have the same scope schema, except for its description", async () => {
     const [key, token] = await Promise.all(
       ["ownedaccesskeys", "directclusterendpointtokens"].map(scopeOf),
     );
@@ -75,12 +75,12 @@ function propertiesOf(schema: unknown) {
   return recordAt(schema, "properties");
 }
 
-/** The field itself or the values of a map, where they are secret. */
+/** The field itself or the values of a map, if they are secret. */
 function secretsIn(schema: Field["schema"]): readonly Field["schema"][] {
   return textsWithFormat(schema).filter((place) => stringAt(place, "format") === "password");
 }
 
-/** The field itself or the values of a map, where they are strings with a format. */
+/** The field itself or the values of a map, if they are strings with a format. */
 function textsWithFormat(schema: Field["schema"]): readonly Field["schema"][] {
   return [schema, recordAt(schema, "additionalProperties")].filter(
     (place) => stringAt(place, "type") === "string" && "format" in place,

@@ -14,11 +14,11 @@ const rows = [...page.matchAll(/^\| `([^`]+)` +\| .+? \| +(\d+) \| +(\d+) \|/gm)
 );
 
 describe("docs/dependencies.md", () => {
-  test("has a row for every dependency of package.json, in its order, and for nothing else", () => {
+  test("has a row for every dependency of package.json, in its order, and no other row", () => {
     expect(rows.map(({ name }) => name)).toEqual(names);
   });
 
-  test.each(rows)("counts the packages of $name as package-lock.json does", (row) => {
+  test.each(rows)("counts the packages of $name as in package-lock.json", (row) => {
     const all = neededBy([row.name]);
     const others = neededBy(names.filter((name) => name !== row.name));
     const alone = all.filter((path) => !others.includes(path));
@@ -28,13 +28,13 @@ describe("docs/dependencies.md", () => {
     });
   });
 
-  test("counts the packages of production", () => {
+  test("counts the production packages", () => {
     expect(page).toContain(`${neededBy(production).length} packages are needed in production`);
   });
 });
 
 describe("package.json", () => {
-  test("names exact versions, and the ones of package-lock.json", () => {
+  test("has exact versions, equal to those of package-lock.json", () => {
     const wanted = {
       ...recordAt(manifest, "dependencies"),
       ...recordAt(manifest, "devDependencies"),
@@ -47,7 +47,7 @@ describe("package.json", () => {
   });
 });
 
-/** Paths in package-lock.json of packages and of all that they need, optional peers left out. */
+/** Paths in package-lock.json of packages and their dependencies, without optional peers. */
 function neededBy(wanted: readonly string[]): readonly string[] {
   const found = new Set<string>();
   const visit = (path: string | undefined): void => {

@@ -3,7 +3,7 @@ import { roomOf, sourceFiles } from "./source-files.ts";
 
 interface Door {
   readonly room: string;
-  /** Rooms of ours beside its own. */
+  /** Other directories of src that its files may import. */
   readonly rooms: readonly string[];
   readonly packages: readonly string[];
 }
@@ -56,7 +56,7 @@ const doors: readonly Door[] = [
   { room: "main.ts", rooms: [...inner, "controllers", "webhooks", "cli"], packages: [] },
 ];
 
-describe("a file imports only through the doors of its room", () => {
+describe("a file imports only what its directory is allowed to import", () => {
   test.each(doors)("$room", ({ room, rooms, packages }) => {
     const files = sourceFiles.filter(({ path }) => roomOf(path) === room);
     const trespasses = files.flatMap(({ path, imports }) =>
@@ -73,7 +73,7 @@ describe("a file imports only through the doors of its room", () => {
   });
 });
 
-test("every room has doors", () => {
+test("every directory of src has allowed imports", () => {
   const rooms = new Set(sourceFiles.map(({ path }) => roomOf(path)));
   expect([...rooms].filter((room) => !doors.some((door) => door.room === room))).toEqual([]);
 });

@@ -30,19 +30,18 @@ const mirrored = [
 ];
 
 /**
- * Keys of labels and annotations that stand elsewhere than in the table of names, and what they
- * are.
+ * Keys of labels and annotations that are used outside of the table of names, and what they are.
  */
 const otherKeys = [
   // The audience of direct tokens, an option.
   "runtime/controller-config.ts: management.service/direct",
-  // Who reports Events.
+  // The reporter of Events.
   "controllers/assemble.ts: ${group}/latchkey",
   "webhooks/assemble.ts: ${group}/latchkey",
 ];
 
 describe("files of src", () => {
-  test("have names that say what is inside", () => {
+  test("have descriptive names", () => {
     expect(sourceFiles.map(({ path }) => path).filter(isJunkDrawer)).toEqual([]);
     expect(isJunkDrawer("kube/utils.ts")).toBe(true);
   });
@@ -55,7 +54,7 @@ describe("files of src", () => {
     ).toEqual([]);
   });
 
-  test("say in a sentence what each export is", () => {
+  test("describe each export in a doc comment", () => {
     expect(sourceFiles.flatMap(undocumented)).toEqual([]);
     expect(
       undocumented(sourceFile("domain/breach.ts", "const a = 1;\nexport const b = 2;\n")),
@@ -75,7 +74,7 @@ describe("files of src", () => {
 describe("files of test", () => {
   const tests = typeScriptIn("test/");
 
-  test("have names that say what is inside", () => {
+  test("have descriptive names", () => {
     expect(tests.filter(isJunkDrawer)).toEqual([]);
   });
 
@@ -104,7 +103,7 @@ describe("files of test", () => {
     expect(projectsOf("test/elsewhere/some.test.ts")).toEqual([]);
   });
 
-  test("are beside what they test, where they are not a mirror of src", () => {
+  test("are beside the file that they test, if they do not mirror src", () => {
     const beside = tests.filter((path) => /^(?:support|soak)\/.*\.test\.ts$/.test(path));
     expect(beside).not.toEqual([]);
     expect(beside.filter((path) => !tests.includes(path.replace(/\.test\.ts$/, ".ts")))).toEqual(
@@ -112,7 +111,7 @@ describe("files of test", () => {
     );
   });
 
-  test("of support import nothing from the folder of one kind of test", () => {
+  test("in support import nothing from other directories of test", () => {
     const others = tests
       .filter((path) => path.startsWith("support/"))
       .map((path) => sourceFile(path, readFileSync(join(import.meta.dirname, "..", path), "utf8")))
@@ -126,7 +125,7 @@ describe("files of test", () => {
     expect(others).toEqual([]);
   });
 
-  test("mirror src, test for file", () => {
+  test("mirror the files of src", () => {
     const paths = sourceFiles.map(({ path }) => path);
     const pure = tests.filter(
       (path) => path.endsWith(".test.ts") && mirrored.some((room) => path.startsWith(`${room}/`)),

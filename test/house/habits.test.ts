@@ -4,78 +4,78 @@ import { linesWith, roomOf, type SourceFile, sourceFile, sourceFiles } from "./s
 interface Habit {
   readonly rule: string;
   readonly pattern: RegExp;
-  /** Where it may be, by file or by room. */
+  /** The files and directories that are exempt. */
   readonly at: readonly string[];
-  /** A line that breaks the rule, so that the pattern is known to see one. */
+  /** A line that breaks the rule, so that the pattern is known to match. */
   readonly breach: string;
 }
 
 const habits: readonly Habit[] = [
   {
-    rule: "nothing is exported by default",
+    rule: "there are no default exports",
     pattern: /\bexport\s+default\b|\bas\s+default\b/,
     at: [],
     breach: "export default value;",
   },
   {
-    rule: "types are cast in api alone",
+    rule: "only api casts types",
     pattern:
       /\bas\s+(?:[A-Z{(]|any\b|unknown\b|never\b|string\b|number\b|boolean\b|readonly\b|typeof\b|keyof\b)/,
     at: ["api"],
     breach: "const spec = raw as Spec;",
   },
   {
-    rule: "no value is declared to be there",
+    rule: "there are no non-null assertions",
     pattern: /[\w)\]]!(?!=)/,
     at: [],
     breach: "use(found!);",
   },
   {
-    rule: "the environment is read in one file",
+    rule: "only one file reads the environment",
     pattern: /\bprocess\.env\b/,
     at: ["runtime/config.ts"],
     breach: "const home = process.env.HOME;",
   },
   {
-    rule: "the clock is read in one file",
+    rule: "only the clock and the yielder read the time",
     pattern:
       /\bDate\.now\b|\bperformance\b|\bnew Date\(\s*\)|(?<!new )(?<![.\w])Date\(|\bset(?:Timeout|Interval|Immediate)\b|\bprocess\.(?:hrtime|uptime)\b/,
-    // yielder.ts gives other work of the event loop its turn.
+    // yielder.ts yields to other work of the event loop.
     at: ["runtime/clock.ts", "kube/yielder.ts"],
     breach: "const now = new Date().getTime();",
   },
   {
-    rule: "chance comes from main",
+    rule: "only main uses Math.random",
     pattern: /\bMath\.random\b/,
     at: ["main.ts"],
     breach: "const jitter = Math.random();",
   },
   {
-    rule: "random bytes become names and keys in three files",
+    rule: "only three files turn random bytes into names and keys",
     pattern: /\brandom(?:Bytes|UUID|Int)\b/,
     at: ["tokens", "runtime/config.ts"],
     breach: "const id = randomUUID();",
   },
   {
-    rule: "the process ends where it began",
+    rule: "only the entry point ends the process",
     pattern: /\bprocess\.(?:exit|exitCode|abort|kill)\b/,
     at: ["main.ts", "cli"],
     breach: "process.exit(1);",
   },
   {
-    rule: "secrets are revealed in tokens and in the encoder alone",
+    rule: "only tokens and the encoder reveal secrets",
     pattern: /\breveal\b/,
     at: ["tokens", "kube/encode.ts", "api/secret-text.ts"],
     breach: "return SecretText.reveal(key);",
   },
   {
-    rule: "nothing is printed past the log",
+    rule: "only main and the command line print",
     pattern: /\bconsole\b|\bprocess\.std(?:out|err)\b/,
     at: ["main.ts", "cli"],
     breach: "console.log(secret);",
   },
   {
-    rule: "domain waits for nothing",
+    rule: "domain is synchronous",
     pattern: /\basync\b|\bawait\b|\bPromise\b/,
     at: [
       "kube",
@@ -91,23 +91,23 @@ const habits: readonly Habit[] = [
     breach: "await client.get();",
   },
   {
-    rule: "no check of the compiler or the linter is turned off",
+    rule: "no check of the compiler or the linter is disabled",
     pattern: /@ts-(?:ignore|expect-error|nocheck)|oxlint-disable|eslint-disable/,
     at: [],
     breach: "// @ts-ignore",
   },
   {
-    rule: "nothing is left to be done",
+    rule: "there are no TODOs",
     pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/,
     at: [],
     breach: "// TODO: later",
   },
 ];
 
-/** Rules about comments are looked for in the whole text. */
+/** Rules about comments are checked against the whole text. */
 const inComments = /TODO|@ts-/;
 
-describe("habits", () => {
+describe("source conventions", () => {
   test.each(habits)("$rule", ({ pattern, at }) => {
     const elsewhere = sourceFiles.filter(
       ({ path }) => !at.includes(path) && !at.includes(roomOf(path)),
@@ -115,7 +115,7 @@ describe("habits", () => {
     expect(elsewhere.flatMap((file) => breaches(file, pattern))).toEqual([]);
   });
 
-  test.each(habits)("$rule: a breach is seen", ({ pattern, breach }) => {
+  test.each(habits)("$rule: detects a violation", ({ pattern, breach }) => {
     const file = sourceFile(
       "domain/breach.ts",
       `/** A comment. */\nconst text = "a // string";\n${breach}\n`,
@@ -123,7 +123,7 @@ describe("habits", () => {
     expect(breaches(file, pattern)).toHaveLength(1);
   });
 
-  test("text in comments and strings breaks no rule", () => {
+  test("text in comments and strings violates no rule", () => {
     const lines = [
       "/** Uses `Date.now` as Spec. */",
       'const text = "Date.now as Spec"; // as Spec',

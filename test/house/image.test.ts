@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { imageNodeFlags } from "../support/image.ts";
 
-test("Node accepts the flags that the image gives it, and would refuse to start with an unknown one", () => {
+test("Node accepts the flags of the image, and rejects an unknown one", () => {
   const printed = execFileSync(process.execPath, [...imageNodeFlags(), "--print", "1 + 1"], {
     encoding: "utf8",
   });

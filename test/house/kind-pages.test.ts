@@ -9,7 +9,7 @@ const pages = [
   { page: "direct-cluster-endpoint-token.md", plural: "directclusterendpointtokens" },
 ];
 
-/** Values of fields that look like reasons. */
+/** Field values that look like reasons. */
 const values = ["Opaque", "User", "Management", "Cluster"];
 
 describe.each(pages)("docs/$page", ({ page, plural }) => {

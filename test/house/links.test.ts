@@ -12,7 +12,7 @@ const pages = execFileSync("git", ["ls-files", "-z", "*.md"], {
   .filter((path) => path !== "" && existsSync(join(repository, path)))
   .map((path) => ({ path, text: readFileSync(join(repository, path), "utf8") }));
 
-/** Relative links of a page, as paths from the repository's root with the heading behind `#`. */
+/** Relative links of a page, as paths from the repository's root with the heading after `#`. */
 function linksOf({ path, text }: { path: string; text: string }): readonly string[] {
   return [...withoutCode(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = ""]) => {
     const [file = "", heading] = link.split("#");
@@ -21,7 +21,7 @@ function linksOf({ path, text }: { path: string; text: string }): readonly strin
   });
 }
 
-/** Anchors of headings, as GitHub makes them. */
+/** Anchors of headings, as GitHub generates them. */
 function anchorsOf(text: string): readonly string[] {
   return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
@@ -36,7 +36,7 @@ function withoutCode(text: string): string {
   return text.replaceAll(/^ *```.*?^ *```/gms, "");
 }
 
-test("every relative link in Markdown leads to a file and to a heading that exist", () => {
+test("every relative link in Markdown points to an existing file and heading", () => {
   const anchors = new Map(pages.map(({ path, text }) => [path, anchorsOf(text)]));
   const isBroken = (link: string): boolean => {
     const [file = "", heading] = link.split("#");
@@ -52,7 +52,7 @@ test("every relative link in Markdown leads to a file and to a heading that exis
   expect(broken).toEqual([]);
 });
 
-test("every path of the repository that Markdown names exists", () => {
+test("every path of the repository in Markdown exists", () => {
   const paths = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/(?<![\w/.-])(?:config|crds|docs|src|test)\/[\w./-]+/g)].map(([named]) => ({
       path,

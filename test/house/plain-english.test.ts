@@ -15,10 +15,10 @@ function proseOf(path: string): string {
     .replaceAll(/`[^`]*`/g, "");
 }
 
-/** Pronouns that leave open who is meant: a page names the user, the account or the process. */
+/** Pronouns without a definite subject: a page names the user, the account or the process. */
 const vague = /\b(?:whoever|somebody|someone|anybody|anyone|nobody|everybody|is told)\b/gi;
 
-test("pages name who acts", () => {
+test("pages name the user or process that acts", () => {
   const found = pages.flatMap((path) =>
     [...proseOf(path).matchAll(vague)].map(([word]) => `${path}: ${word}`),
   );

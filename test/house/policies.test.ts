@@ -24,8 +24,8 @@ const actionsOf = new Map(
 const denies = ({ name }: { readonly name: string }): boolean =>
   actionsOf.get(name)?.includes("Deny") ?? false;
 
-// A policy cannot name a field: with Invalid, kubectl prints "is invalid: :".
-test("a policy refuses with Forbidden, in words that name the field", () => {
+// A policy cannot set the field of an error: with Invalid, kubectl prints "is invalid: :".
+test("a policy rejects with Forbidden, and its message names the field", () => {
   const validations = policies.filter(denies).flatMap(({ name, spec }) =>
     listAt(spec, "validations").map((validation) => ({
       name,
@@ -43,7 +43,7 @@ test("a policy either denies and fails closed, or warns and fails open", () => {
   expect(modes.filter((mode) => mode !== "Deny Fail" && mode !== "Warn Ignore")).toEqual([]);
 });
 
-test("the name of a policy begins with latchkey-warn- if it warns", () => {
+test("the name of a policy begins with latchkey-warn- if and only if it warns", () => {
   expect(
     policies
       .filter((policy) => policy.name.startsWith("latchkey-warn-") === denies(policy))

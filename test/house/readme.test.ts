@@ -12,14 +12,14 @@ const files = execFileSync("git", ["ls-files", "-z", "src", "test"], {
   .split("\0")
   .filter((path) => path !== "");
 
-/** Directories in which files lie, as the file map writes them. */
+/** Directories that contain files, in the notation of the file map. */
 function directoriesOf(paths: readonly string[], room: RegExp): readonly string[] {
   return [...new Set(paths.flatMap((path) => room.exec(path)?.[0] ?? []))].toSorted();
 }
 
 const mapped = [...readme.matchAll(/`((?:src|test)\/[\w/-]*\/)`/g)].map(([, path = ""]) => path);
 
-test("README's file map names every directory of src, of src/domain and of test, and no other", () => {
+test("README's file map lists exactly the directories of src, of src/domain and of test", () => {
   const rooms = [/^src\/[^/]+\//, /^src\/domain\/[^/]+\//, /^test\/[^/]+\//];
   const directories = [...new Set(rooms.flatMap((room) => directoriesOf(files, room)))].toSorted();
   expect(directories).toContain("src/domain/scope/");

@@ -8,7 +8,7 @@ const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "
   .split("\0")
   .filter((path) => path !== "");
 
-/** Written in pieces, so that this file does not hold what it looks for. */
+/** Joined from parts, so that this file does not contain what it searches for. */
 const strayPaths = [["", "work", ""].join("/"), ["..", "shared", ""].join("/")];
 const registry =
   /\bregistry\.[a-z0-9-]+\.[a-z]+|\bproxy\.golang\.org|\/repository\/npm|"resolved":/;
@@ -28,7 +28,7 @@ function linesOf(path: string): readonly string[] {
   }
 }
 
-test("no file names a place outside of the project", () => {
+test("no file names a path outside of the project", () => {
   expect(tracked).toContain("package.json");
   expect(places(tracked, (line) => strayPaths.some((path) => line.includes(path)))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /*
- * Makes small changes of the source, one at a time, and runs the unit tests of its room: prints
- * what no test notices. The scope engine is changed in every way; of the other rooms, ROOMS names
- * those that are changed, in SAMPLE places that follow from SEED.
+ * Makes small changes of the source, one at a time, and runs the unit tests of its directory: prints
+ * the changes that no test detects. The scope engine gets every change; ROOMS names other
+ * directories of src, which get SAMPLE changes that SEED selects.
  */
 import { spawn } from "node:child_process";
 import {
@@ -20,7 +20,7 @@ import { type Mutation, mutationsOf } from "./mutations.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 
-/** Files that are changed, and the tests that have to notice. */
+/** Files to change, and the tests that should detect the changes. */
 interface Target {
   readonly files: readonly string[];
   readonly tests: readonly string[];
@@ -31,7 +31,7 @@ const scopeEngine: Target = {
   tests: ["test/domain/scope", "test/api/scope.test.ts"],
 };
 
-/** The target of a room: all of its files, and the tests that mirror it. */
+/** The target of a directory of src: all of its files, and the tests that mirror it. */
 function targetOf(room: string): Target {
   if (room === "scope") return scopeEngine;
   const files = filesIn(`src/${room}`);
@@ -46,7 +46,7 @@ function filesIn(directory: string): readonly string[] {
     .toSorted();
 }
 
-/** Deadlines are generous: an endless loop is noticed, too. */
+/** The timeout is long, and it also ends an endless loop. */
 const deadlineMs = 120_000;
 
 interface Job {
@@ -67,7 +67,7 @@ function makeBed(): Bed {
   return { directory };
 }
 
-/** Whether tests pass in a bed. */
+/** Whether the tests pass in this copy of the repository. */
 function passes({ directory }: Bed, tests: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(
@@ -103,7 +103,7 @@ async function work(bed: Bed, jobs: Job[], survivors: string[]): Promise<void> {
   }
 }
 
-/** Every mutation of the targets, or as many as SAMPLE says, chosen by the seed. */
+/** All mutations of the targets, or SAMPLE of them, selected by the seed. */
 function jobsOf(targets: readonly Target[], seed: number): Job[] {
   const all = targets.flatMap(({ files, tests }) =>
     files.flatMap((file) =>

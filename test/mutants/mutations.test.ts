@@ -1,21 +1,21 @@
 import { describe, expect, test } from "vitest";
 import { mutationsOf } from "./mutations.ts";
 
-describe("a mutation is made of", () => {
+describe("mutationsOf", () => {
   test.each<[string, string, readonly string[]]>([
     [
-      "each condition",
+      "mutates each condition",
       "return a && !b || c;",
       ["return a || !b || c;", "return a && !b && c;", "return a && b || c;"],
     ],
     [
-      "each comparison",
+      "mutates each comparison",
       "if (a === 1 && b > 0) {}",
       ["if (a === 1 || b > 0) {}", "if (a !== 1 && b > 0) {}", "if (a === 1 && b <= 0) {}"],
     ],
-    ["each question about a list", "return list.some(f);", ["return list.every(f);"]],
+    ["mutates each call of some", "return list.some(f);", ["return list.every(f);"]],
     [
-      "each literal",
+      "mutates each literal",
       'return [true, "a", ""];',
       [
         'return [false, "a", ""];',
@@ -24,7 +24,7 @@ describe("a mutation is made of", () => {
       ],
     ],
     [
-      "no comment, import or type",
+      "does not mutate comments, imports or types",
       '/** a && b */\nimport { a } from "b";\n// true\ntype T = "a" | "b";\ninterface I {\n  readonly a: true;\n}\nfunction f(a: Pick<T, "a">, b: T["b"]) {}\n',
       [],
     ],
@@ -32,7 +32,7 @@ describe("a mutation is made of", () => {
     expect(mutationsOf(source).map(({ text }) => text)).toEqual(texts);
   });
 
-  test("with its line", () => {
+  test("reports the line of a mutation", () => {
     expect(mutationsOf("\n\nreturn true;")[0]).toMatchObject({
       line: 3,
       before: "true",

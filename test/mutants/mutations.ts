@@ -1,8 +1,8 @@
-/** One small change of a source text that some test should notice. */
+/** A small change of a source text that a test should detect. */
 export interface Mutation {
   /** 1 is the first line. */
   readonly line: number;
-  /** What stands there, and what takes its place. */
+  /** The text that is replaced; `after` is the replacement. */
   readonly before: string;
   readonly after: string;
   /** The whole text with the change. */
@@ -19,17 +19,14 @@ const swapped = (one: string, other: string): Operator => ({
   replace: (found) => (found === one ? other : one),
 });
 
-/**
- * Conditions turned round, lists asked otherwise, literals changed: what a slip of the hand would
- * do.
- */
+/** Inverted conditions, swapped list predicates and changed literals, as in typical mistakes. */
 const operators: readonly Operator[] = [
   swapped("&&", "||"),
   swapped(" === ", " !== "),
   swapped(".some(", ".every("),
   swapped(" > ", " <= "),
   { pattern: /\b(?:true|false)\b/g, replace: (found) => (found === "true" ? "false" : "true") },
-  // A negation, but neither a type's nor an inequality's.
+  // A negation, but not a non-null assertion and not an inequality.
   { pattern: /!(?=[\w(])(?!=)/g, replace: () => "" },
   {
     pattern: /"(?:[^"\\]|\\.)*"/g,

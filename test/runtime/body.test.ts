@@ -19,7 +19,7 @@ function reading({
   return { clock, budget, incoming, body };
 }
 
-test("a body is read whole, and holds its bytes until it is released", async () => {
+test("a body is read completely, and its bytes count until it is released", async () => {
   const { incoming, body, budget, clock } = reading();
   incoming.push("hel");
   incoming.push("lö");
@@ -34,20 +34,20 @@ test("a body is read whole, and holds its bytes until it is released", async () 
   expect(budget.used).toBe(0);
 });
 
-describe("a body is given up, and holds nothing any more,", () => {
-  test("that says it is too large, before a byte of it is read", async () => {
+describe("a body is rejected, and its bytes no longer count,", () => {
+  test("if its Content-Length is too large, before a byte of it is read", async () => {
     const { body, clock } = reading({ length: 101 });
     expect([await body, clock.pending]).toEqual([{ kind: "too-large" }, 0]);
   });
 
-  test("that is too large without saying so", async () => {
+  test("if it is too large without a Content-Length", async () => {
     const { incoming, body, budget } = reading();
     incoming.push("x".repeat(60));
     incoming.push("x".repeat(60));
     expect([await body, budget.used]).toEqual([{ kind: "too-large" }, 0]);
   });
 
-  test("for which there is no room", async () => {
+  test("if the limit of all bodies is reached", async () => {
     const { incoming, body, budget } = reading({ room: 50 });
     incoming.push("x".repeat(40));
     await settled();
@@ -56,14 +56,14 @@ describe("a body is given up, and holds nothing any more,", () => {
     expect([await body, budget.used]).toEqual([{ kind: "overloaded" }, 0]);
   });
 
-  test("that makes no progress", async () => {
+  test("if no bytes arrive for too long", async () => {
     const { incoming, body, budget, clock } = reading();
     incoming.push("half");
     await clock.run(bodyPatience.silentMs);
     expect([await body, budget.used, clock.pending]).toEqual([{ kind: "too-slow" }, 0, 0]);
   });
 
-  test("that takes too long, though it makes progress", async () => {
+  test("if it takes too long, even though bytes arrive", async () => {
     const { incoming, body, clock } = reading();
     for (let second = 0; second < bodyPatience.wholeMs / 1000; second++) {
       incoming.push("x");
@@ -72,7 +72,7 @@ describe("a body is given up, and holds nothing any more,", () => {
     expect([await body, clock.pending]).toEqual([{ kind: "too-slow" }, 0]);
   });
 
-  test("whose client goes away", async () => {
+  test("if the client disconnects", async () => {
     const { incoming, body, budget } = reading();
     incoming.push("half");
     await settled();

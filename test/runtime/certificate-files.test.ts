@@ -20,7 +20,7 @@ function write(certificate: string): void {
     writeFileSync(join(directory, file), text);
 }
 
-test("files are told of at first and when they have changed; half a set is waited for", async () => {
+test("files are reported when they are first read and when they change; an incomplete set is not reported", async () => {
   const [clock, log, stop, told] = [
     new TestClock(),
     recordingLog(),

@@ -20,7 +20,7 @@ function setup() {
 const numbered = (prefix: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
-test("of one address, the oldest handshake that is not done ends for a new one", () => {
+test("closes the oldest unfinished handshake of an address for a new connection", () => {
   const { open, ended, connections, refused } = setup();
   for (const id of numbered("p", 5)) open(id);
   open("other", "b");
@@ -31,13 +31,13 @@ test("of one address, the oldest handshake that is not done ends for a new one",
   ]);
 });
 
-test("of all addresses, the oldest handshake ends for a new one", () => {
+test("closes the oldest unfinished handshake of all addresses for a new connection", () => {
   const { open, ended } = setup();
   for (const id of numbered("p", 8)) open(id, id);
   expect(ended).toEqual(["p0", "p1"]);
 });
 
-test("who shows a certificate counts nowhere, and is never ended", () => {
+test("does not count or close a connection with a client certificate", () => {
   const { connections, open, stranger, ended } = setup();
   for (const id of numbered("known", 20)) {
     open(id);
@@ -50,7 +50,7 @@ test("who shows a certificate counts nowhere, and is never ended", () => {
   ]);
 });
 
-test("a stranger who waits for an answer goes on, and the next one ends in its place", () => {
+test("keeps an anonymous connection that waits for a response, and closes the next one instead", () => {
   const { connections, stranger, ended } = setup();
   stranger("busy");
   connections.began("busy");
@@ -61,7 +61,7 @@ test("a stranger who waits for an answer goes on, and the next one ends in its p
   expect(ended.at(-1)).toBe("busy");
 });
 
-test("the new one ends when all the others wait for an answer", () => {
+test("closes the new connection if all others wait for a response", () => {
   const { connections, stranger, ended } = setup();
   for (const id of numbered("busy", 4)) {
     stranger(id);
@@ -72,7 +72,7 @@ test("the new one ends when all the others wait for an answer", () => {
   expect(ended).toEqual(["new"]);
 });
 
-test("what is closed makes room", () => {
+test("a closed connection frees its slot", () => {
   const { connections, stranger, ended } = setup();
   for (const id of numbered("s", 40)) {
     stranger(id);
@@ -81,7 +81,7 @@ test("what is closed makes room", () => {
   expect([ended, connections.load()]).toEqual([[], { pending: 0, strangers: 0, all: 0 }]);
 });
 
-test("whatever happens, strangers and handshakes stay within their limits, and no connection with a certificate ends", () => {
+test("in any order of events, anonymous connections and handshakes stay within their limits, and no connection with a certificate is closed", () => {
   const step = fc.record({
     do: fc.constantFrom("open", "known", "stranger", "began", "answered", "closed"),
     id: fc.nat({ max: 30 }),

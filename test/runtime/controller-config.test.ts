@@ -77,10 +77,10 @@ describe("values", () => {
     ["minutes", ["--maximum-key-ttl=15m"], {}, { maximumKeyTtl: 900 }],
     ["hours", ["--delete-expired-keys-after=1h"], {}, { deleteExpiredKeysAfter: 3600 }],
     ["days", ["--delete-expired-keys-after=7d"], {}, { deleteExpiredKeysAfter: 604_800 }],
-    ["at once", ["--delete-expired-keys-after=0"], {}, { deleteExpiredKeysAfter: 0 }],
+    ["a zero delay", ["--delete-expired-keys-after=0"], {}, { deleteExpiredKeysAfter: 0 }],
     ["true", ["--require-sync-from=true"], {}, { requireSyncFrom: true }],
     ["false", [], { LATCHKEY_REQUIRE_SYNC_FROM: "false" }, { requireSyncFrom: false }],
-    ["no time at all for grants to settle", ["--grant-settle-time=0"], {}, { grantSettleTime: 0 }],
+    ["a zero settle time of grants", ["--grant-settle-time=0"], {}, { grantSettleTime: 0 }],
     ["bytes", ["--max-body-bytes-in-flight=2097152"], {}, { maxBodyBytesInFlight: 2 ** 21 }],
     [
       "binary units of bytes",
@@ -99,7 +99,7 @@ describe("values", () => {
   });
 });
 
-describe("a wrong option is an error that names option, value and fix", () => {
+describe("an invalid option is an error that names option, value and fix", () => {
   test.for<[readonly string[], Record<string, string>, string]>([
     [
       ["--require-sync-from=yes"],
@@ -153,6 +153,6 @@ describe("a wrong option is an error that names option, value and fix", () => {
   });
 });
 
-test("credentials in an issuer are not quoted back", () => {
+test("does not print the credentials in an issuer", () => {
   expect(() => parse(["--issuer=https://u:canary@a"])).toThrow(/^(?!.*canary)/);
 });

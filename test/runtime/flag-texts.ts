@@ -1,4 +1,4 @@
-/** Texts of flags by name, of arguments such as `--workers=4`. */
+/** Values of flags by name, from arguments such as `--workers=4`. */
 export function flagTexts(argv: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     argv.map((argument) => {

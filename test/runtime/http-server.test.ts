@@ -33,9 +33,7 @@ async function serving(handler: Handler): Promise<string> {
   return server.url;
 }
 
-/**
- * Sends bytes as they are and returns all that comes back until the server closes the connection.
- */
+/** Sends raw bytes and returns the bytes received until the server closes the connection. */
 async function raw(bytes: string): Promise<string> {
   const socket = connect(server.port, "127.0.0.1");
   socket.write(bytes);
@@ -48,7 +46,7 @@ afterEach(async () => {
   await closed;
 });
 
-test("a request arrives whole and its answer goes back whole", async () => {
+test("a handler gets the whole request and its response is sent completely", async () => {
   const url = await serving(({ method, path, body }) => ({
     status: 201,
     headers: { "x-a": "1" },
@@ -62,7 +60,7 @@ test("a request arrives whole and its answer goes back whole", async () => {
   ]);
 });
 
-test("HEAD is answered with the headers of GET and no body", async () => {
+test("responds to HEAD with the headers of GET and no body", async () => {
   const url = await serving(routed([healthRoute()]));
   const answer = await fetch(`${url}/healthz`, { method: "HEAD" });
   expect([answer.status, answer.headers.get("content-length"), await answer.text()]).toEqual([
@@ -72,14 +70,14 @@ test("HEAD is answered with the headers of GET and no body", async () => {
   ]);
 });
 
-test("a handler that throws is a 500 without details, and is logged", async () => {
+test("responds with 500 without details if a handler throws, and logs the error", async () => {
   const url = await serving(() => Promise.reject(new Error("canary")));
   const answer = await fetch(`${url}/a`);
   expect([answer.status, await answer.text()]).toEqual([500, "internal error\n"]);
   expect(log.lines.at(-1)).toMatchObject({ level: "error", fields: { method: "GET", path: "/a" } });
 });
 
-describe("what is too much or makes no sense is refused, and the server lives on", () => {
+describe("rejects an oversized or malformed request, and continues to serve", () => {
   const ask = (line: string, rest = ""): string =>
     `${line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${rest}\r\n`;
   test.for<[string, string, RegExp]>([
@@ -99,8 +97,8 @@ describe("what is too much or makes no sense is refused, and the server lives on
       /^HTTP\/1.1 431 /,
     ],
     ["an absolute target", ask("GET http://elsewhere/"), /^HTTP\/1.1 400 /],
-    ["a target that is no path", ask("OPTIONS *"), /^HTTP\/1.1 400 /],
-    ["a method that nobody serves", ask("TRACE /"), /^HTTP\/1.1 400 /],
+    ["a target that is not a path", ask("OPTIONS *"), /^HTTP\/1.1 400 /],
+    ["a method without a route", ask("TRACE /"), /^HTTP\/1.1 400 /],
     [
       "a target that looks like a host",
       ask("GET //elsewhere/"),
@@ -113,7 +111,7 @@ describe("what is too much or makes no sense is refused, and the server lives on
   });
 });
 
-test("a request that no route answers is refused before its body is read", async () => {
+test("rejects a request without a route before its body is read", async () => {
   const bodies: string[] = [];
   const routes = [
     {
@@ -149,7 +147,7 @@ test("a request that no route answers is refused before its body is read", async
   ]);
 });
 
-test("closing lets a request under way end and tells its client to hang up", async () => {
+test("close finishes a pending request and sends Connection: close", async () => {
   const begun = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<HttpResponse>();
   const url = await serving(() => {
@@ -164,7 +162,7 @@ test("closing lets a request under way end and tells its client to hang up", asy
   await closed;
 });
 
-test("closing cuts what does not end within the grace", async () => {
+test("close aborts a request that does not finish within the grace period", async () => {
   const begun = Promise.withResolvers<void>();
   const url = await serving(() => {
     begun.resolve();
@@ -182,7 +180,7 @@ describe("draining", () => {
   const times = { leastMs: 5_000, mostMs: 20_000, graceMs: 2_000 };
   const get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 
-  /** A client that keeps its connection, as far as it may. */
+  /** A client with a keep-alive connection, until the server closes it. */
   async function kept() {
     const socket = connect(server.port, "127.0.0.1");
     let said = "";
@@ -208,7 +206,7 @@ describe("draining", () => {
     return { clients, done, isDone: () => isDone };
   }
 
-  test("answers on connections that are open and on new ones, each for the last time", async () => {
+  test("sends a last response on each open and each new connection", async () => {
     const { clients, done, isDone } = await draining();
     expect(await clients[0].ask()).toMatch(/^HTTP\/1.1 200 [^]*Connection: close/i);
     await clients[0].ended;
@@ -224,7 +222,7 @@ describe("draining", () => {
     await done;
   });
 
-  test("with no connection at all serves for the least time", async () => {
+  test("serves for the minimum time if there are no connections", async () => {
     const url = await serving(() => plain(200, "ok"));
     const done = server.drain(times);
     await clock.run(4_999);
@@ -235,7 +233,7 @@ describe("draining", () => {
     await expect(fetch(url)).rejects.toThrow("fetch failed");
   });
 
-  test("ends when the last connection does", async () => {
+  test("ends when the last connection is closed", async () => {
     const { clients, done, isDone } = await draining();
     await clock.run(10_000);
     expect([clients.map((client) => client.isEnded()), isDone()]).toEqual([[false, false], false]);
@@ -243,7 +241,7 @@ describe("draining", () => {
     await done;
   });
 
-  test("leaves idle connections alone until the most time is over", async () => {
+  test("keeps idle connections open until the maximum time", async () => {
     const { clients, done } = await draining();
     await clock.run(19_999);
     expect(clients.map((client) => client.isEnded())).toEqual([false, false]);
@@ -252,7 +250,7 @@ describe("draining", () => {
     await Promise.all(clients.map(({ ended }) => ended));
   });
 
-  test("refuses in the same way", async () => {
+  test("rejects requests in the same way", async () => {
     server = await startHttpServer({
       host: "127.0.0.1",
       port: 0,
@@ -269,7 +267,7 @@ describe("draining", () => {
     await done;
   });
 
-  test("for no time at all is closing", async () => {
+  test("with a time of zero is the same as closing", async () => {
     await serving(() => plain(200, "ok"));
     const client = await kept();
     await client.ask();
@@ -280,7 +278,7 @@ describe("draining", () => {
   });
 });
 
-test("an address that is taken rejects", async () => {
+test("listening on an address in use fails", async () => {
   await serving(routed([]));
   await expect(
     startHttpServer({ host: "127.0.0.1", port: server.port, handler: routed([]), clock, log }),
@@ -290,7 +288,7 @@ test("an address that is taken rejects", async () => {
 describe("over TLS", () => {
   const names = { dnsNames: ["localhost"], clientName: "the-client" };
 
-  /** The server, and what it says to who shows this certificate. */
+  /** The server, and its response to a client with this certificate. */
   async function secured() {
     const made = await newWebhookCertificates({ ...names, now: Date.now() });
     server = await startHttpServer({
@@ -327,7 +325,7 @@ describe("over TLS", () => {
     key: SecretText.reveal(made[name].privateKey),
   });
 
-  test("a client of the authority is known by its name, and no other is", async () => {
+  test("a client of the CA is identified by its name, and other clients are anonymous", async () => {
     const { made, ask } = await secured();
     const foreign = await newWebhookCertificates({ ...names, now: Date.now() });
     expect(await ask(shown(made, "client"))).toBe("you are the-client\n");
@@ -335,7 +333,7 @@ describe("over TLS", () => {
     expect(await ask(shown(foreign, "client"))).toBe("you are undefined\n");
   });
 
-  test("a client is known with the certificate that it showed", async () => {
+  test("a client keeps the identity of the certificate that it presented", async () => {
     const made = await newWebhookCertificates({ ...names, now: Date.now() });
     const shownCertificates: (string | undefined)[] = [];
     server = await startHttpServer({
@@ -359,12 +357,12 @@ describe("over TLS", () => {
     ]);
   });
 
-  test("a certificate that is there to serve makes nobody a client", async () => {
+  test("a client with a serving certificate is anonymous", async () => {
     const { made, ask } = await secured();
     expect(await ask(shown(made, "serving"))).toBe("you are undefined\n");
   });
 
-  test("a client whose time is over is nobody", async () => {
+  test("a client with an expired certificate is anonymous", async () => {
     const { made, ask } = await secured();
     const past = await renewCertificates({
       ca: made.ca,
@@ -375,7 +373,7 @@ describe("over TLS", () => {
     expect(await ask(shown(past, "client"))).toBe("you are undefined\n");
   });
 
-  test("1,000 strangers with half bodies take no more than their share, and who shows a certificate is answered meanwhile", async () => {
+  test("1,000 anonymous clients with incomplete bodies stay within their limit, and a client with a certificate is served meanwhile", async () => {
     const made = await newWebhookCertificates({ ...names, now: Date.now() });
     const refused: string[] = [];
     const routes = [{ method: "POST", path: "/a", handler: () => plain(200, "answered") }] as const;
@@ -436,7 +434,8 @@ describe("over TLS", () => {
     expect(answers).toEqual(Array.from({ length: 100 }, () => "200 answered\n"));
     expect(most.strangers).toBeLessThanOrEqual(128);
     expect(most.bytes).toBeLessThanOrEqual(8 * 1_048_576);
-    // Whether bodies or connections are one too many first follows from how fast they come.
+    // Whether the limit of bodies or of connections is reached first depends on how fast they
+    // arrive.
     expect(refused.length).toBeGreaterThan(0);
     await clock.run(3_000);
     await expect
@@ -446,7 +445,7 @@ describe("over TLS", () => {
     for (const socket of strangers) socket.destroy();
   }, 300_000);
 
-  test("other material counts from the next connection on", async () => {
+  test("new TLS material is used from the next connection on", async () => {
     const { made, ask } = await secured();
     const other = await newWebhookCertificates({ ...names, now: Date.now() });
     server.useTls(tlsOf(other));

@@ -37,7 +37,7 @@ class Circular {
   readonly self = this;
 }
 
-describe("no secret is printed", () => {
+describe("does not print a secret", () => {
   const jwt = `eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIxIn0.${canary}`;
   const withExtras = Object.assign(new Error("request failed", { cause: new Error(canary) }), {
     code: "ECONNRESET",
@@ -57,7 +57,7 @@ describe("no secret is printed", () => {
       },
     ],
     [
-      "such fields deep inside",
+      "such fields at a deeper level",
       { a: { b: { c: [{ access_token: canary, clientKeyData: canary }] } } },
     ],
     ["bytes", { payload: Buffer.from(canary), view: new TextEncoder().encode(canary) }],
@@ -82,7 +82,7 @@ describe("no secret is printed", () => {
   });
 });
 
-test("an error is logged with name, code, message and stack alone", () => {
+test("logs only name, code, message and stack of an error", () => {
   const error = Object.assign(new TypeError("no such thing"), { code: "E_NO", extra: 1 });
   const line: unknown = JSON.parse(logged({ error }));
   expect(line).toMatchObject({
@@ -96,7 +96,7 @@ test("an error is logged with name, code, message and stack alone", () => {
   expect(line).not.toHaveProperty("error.extra");
 });
 
-test("what cannot be written as JSON does not stop the line", () => {
+test("logs the line even if a field cannot be written as JSON", () => {
   const line: unknown = JSON.parse(
     logged({ circle: new Circular(), big: 12n, nothing: undefined }),
   );

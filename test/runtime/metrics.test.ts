@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createMetrics } from "../../src/runtime/metrics.ts";
 import { metricTable } from "../../src/runtime/metric-table.ts";
 
-test("a controller counts its passes by result, their seconds, failures and bugs", async () => {
+test("a controller counts its reconciles by result, their seconds, failures and unexpected errors", async () => {
   const metrics = createMetrics();
   const controller = metrics.controller("sharedsecret");
   controller.ended("success", 0.02);
@@ -36,7 +36,7 @@ test("a queue shows its depth, adds and retries", async () => {
   expect(text).toContain('workqueue_retries_total{name="token"} 1');
 });
 
-test("requests, leadership and the process are shown", async () => {
+test("requests, leadership and the process have metrics", async () => {
   const metrics = createMetrics();
   metrics.request({ code: "200", method: "GET", host: "a:6443" });
   metrics.request({ code: "<error>", method: "PUT", host: "a:6443" });
@@ -53,7 +53,7 @@ test("requests, leadership and the process are shown", async () => {
   );
 });
 
-test("every metric of the table is in the output with its help, and two processes' metrics do not mix", async () => {
+test("the output contains every metric of the table with its help, and two processes have separate metrics", async () => {
   createMetrics().controller("other").unexpectedError();
   const { text } = await createMetrics().render();
   for (const { name, help } of Object.values(metricTable))
@@ -61,7 +61,7 @@ test("every metric of the table is in the output with its help, and two processe
   expect(text).not.toContain("other");
 });
 
-test("watches and the proof of a cache are read when metrics are asked for", async () => {
+test("metrics of watches and caches are read on scrape", async () => {
   const metrics = createMetrics();
   let isFresh = true;
   metrics.watches(() => [{ resource: "secrets", openedAt: 1.5 }]);
@@ -74,8 +74,8 @@ test("watches and the proof of a cache are read when metrics are asked for", asy
 });
 
 /**
- * What `promtool check metrics` says of a metric (client_golang, prometheus/testutil/promlint); the
- * rules for names, help, units and labels.
+ * The problems that `promtool check metrics` reports for a metric (client_golang,
+ * prometheus/testutil/promlint): the rules for names, help, units and labels.
  */
 function lint({
   name,
@@ -176,7 +176,7 @@ function lint({
   return problems.filter(([isWrong]) => isWrong).map(([, problem]) => `${name}: ${problem}`);
 }
 
-test("metrics pass what promtool check metrics checks", async () => {
+test("all metrics pass the rules of promtool check metrics", async () => {
   const { text } = await createMetrics().render();
   const types = new Map(
     [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(
@@ -210,7 +210,7 @@ test.each([
   [{ name: "latchkey_keys_count", type: "gauge" }, "_count"],
   [{ name: "latchkey_keys", type: "gauge", help: "" }, "no help"],
   [{ name: "latchkey_keys", type: "gauge", labels: ["le"] }, '"le"'],
-])("the check sees what is wrong with %o", (metric, problem) => {
+])("the rules detect the problem of %o", (metric, problem) => {
   expect(lint({ help: "Keys.", labels: [], ...metric })).toEqual([
     expect.stringContaining(problem),
   ]);

@@ -23,7 +23,7 @@ function handler(readiness: Readiness = { ready: true, reasons: [] }): Handler {
   ]);
 }
 
-describe("each request has its answer", () => {
+describe("routes a request", () => {
   test.for<[string, string, number, string]>([
     ["GET", "/healthz", 200, "ok\n"],
     ["HEAD", "/healthz", 200, "ok\n"],
@@ -56,7 +56,7 @@ describe("a hidden route", () => {
     ["POST", "/secret/open", 404],
     ["POST", "/open", 200],
     ["POST", "/secret", 404],
-  ])("%s %s is %i, and the gate says so before a body is read", async ([method, path, status]) => {
+  ])("responds to %s %s with %i, before the body is read", async ([method, path, status]) => {
     expect((await routed(routes, isHiddenSegment)(asked(path, method), stranger)).status).toBe(
       status,
     );
@@ -65,17 +65,17 @@ describe("a hidden route", () => {
     );
   });
 
-  test("is not served where there is no segment", async () => {
+  test("is not served without a segment", async () => {
     expect((await routed(routes)(asked("/secret/admit/x", "POST"), stranger)).status).toBe(404);
   });
 });
 
-test("a wrong method is told the right one", async () => {
+test("a wrong method gets 405 with the allowed methods", async () => {
   const response = await handler()(asked("/echo"), stranger);
   expect(response.headers["allow"]).toBe("POST");
 });
 
-test("what is not ready says why", async () => {
+test("readyz lists the reasons if the process is not ready", async () => {
   const response = await handler({
     ready: false,
     reasons: ["secrets are not synced yet", "policies are missing"],
@@ -87,7 +87,7 @@ test("what is not ready says why", async () => {
 test.each([
   [true, 200, "ok\nwarning: the CA changed\n"],
   [false, 503, "not ready\nshutting down\nwarning: the CA changed\n"],
-])("a warning is said and changes no status (%s: %i)", async (ready, status, body) => {
+])("a warning is printed and does not change the status (%s: %i)", async (ready, status, body) => {
   expect(
     await handler({ ready, reasons: ready ? [] : ["shutting down"], warnings: ["the CA changed"] })(
       asked("/readyz"),
@@ -96,7 +96,7 @@ test.each([
   ).toMatchObject({ status, body });
 });
 
-test("metrics come in Prometheus' format", async () => {
+test("metrics are in the format of Prometheus", async () => {
   const response = await handler()(asked("/metrics"), stranger);
   expect(response.headers["content-type"]).toMatch(/^text\/plain; version=0.0.4/);
   expect(response.body).toContain("# TYPE workqueue_depth gauge");

@@ -24,7 +24,7 @@ function started(): {
   return { process, clock, exits, signal };
 }
 
-test.for(["SIGTERM", "SIGINT"])("%s asks for a shutdown and does not exit", (name) => {
+test.for(["SIGTERM", "SIGINT"])("%s requests a shutdown and does not exit", (name) => {
   const { process, exits, signal } = started();
   expect(signal.aborted).toBe(false);
   process.emit(name);
@@ -32,7 +32,7 @@ test.for(["SIGTERM", "SIGINT"])("%s asks for a shutdown and does not exit", (nam
   expect(exits).toEqual([]);
 });
 
-test("a second signal exits at once, with the code that shells expect", () => {
+test("a second signal exits at once, with the conventional exit code", () => {
   const { process, clock, exits } = started();
   process.emit("SIGTERM");
   clock.advance(500);
@@ -40,7 +40,7 @@ test("a second signal exits at once, with the code that shells expect", () => {
   expect(exits).toEqual([130]);
 });
 
-test("one Ctrl-C that arrives twice is one wish", () => {
+test("a Ctrl-C that is delivered twice counts as one", () => {
   const { process, clock, exits } = started();
   process.emit("SIGINT");
   clock.advance(100);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sleep } from "../../src/runtime/sleep.ts";
 import { settled, TestClock } from "../support/test-clock.ts";
 
-test("a sleeper wakes at its time, and leaves nothing behind", async () => {
+test("a sleep ends at its time, and leaves no timer", async () => {
   const clock = new TestClock();
   let awake = false;
   void sleep(100, { clock }).then(() => (awake = true));
@@ -12,7 +12,7 @@ test("a sleeper wakes at its time, and leaves nothing behind", async () => {
   expect([awake, clock.pending]).toEqual([true, 0]);
 });
 
-test("an aborted signal wakes at once", async () => {
+test("an aborted signal ends a sleep at once", async () => {
   const clock = new TestClock();
   const stop = new AbortController();
   const asleep = sleep(100, { clock, signal: stop.signal });
@@ -22,7 +22,7 @@ test("an aborted signal wakes at once", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test("the test clock wakes in the order of instants, each at its own", async () => {
+test("the test clock ends sleeps in the order of their times", async () => {
   const clock = new TestClock(1000);
   const seen: number[] = [];
   for (const ms of [30, 10, 20]) clock.wakeAfter(ms, () => seen.push(clock.now()));

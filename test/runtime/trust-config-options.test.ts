@@ -12,7 +12,7 @@ function parse(argv: readonly string[]) {
   return options;
 }
 
-test("without options all is asked of the cluster, and printed", () => {
+test("without options, all values are read from the cluster, and the files are printed", () => {
   expect(parse(["--authorization=true"])).toEqual({
     authorization: true,
     kubeconfig: undefined,
@@ -43,10 +43,10 @@ describe("a version of Kubernetes", () => {
   });
 });
 
-test("without --authorization there is nothing to print", () => {
+test("without --authorization there is no output", () => {
   expect(() => parse([])).toThrow("trust-config requires --authorization, which prints");
 });
 
-test("a directory ends without a slash", () => {
+test("a trailing slash of a directory is removed", () => {
   expect(parse(["--authorization=true", "--directory=/etc/trust//"]).directory).toBe("/etc/trust");
 });

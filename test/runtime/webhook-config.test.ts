@@ -49,12 +49,12 @@ test("values come from flags and variables", () => {
   });
 });
 
-test("the wait for connections to end is a duration", () => {
+test("the wait for open connections is a duration", () => {
   expect(parse({ argv: ["--drain-timeout=1m"], env: {} }).drainTimeout).toBe(60_000);
   expect(parse({ argv: [], env: { LATCHKEY_DRAIN_TIMEOUT: "0" } }).drainTimeout).toBe(0);
 });
 
-test("users without a quota are separated by commas", () => {
+test("users without a quota are a comma-separated list", () => {
   const users = "system:serviceaccount:argocd:deployer, ops@example.com,";
   expect(parse({ argv: [`--quota-exempt=${users}`, "--quota-keys=5"], env: {} })).toMatchObject({
     quotaExempt: ["system:serviceaccount:argocd:deployer", "ops@example.com"],
@@ -63,7 +63,7 @@ test("users without a quota are separated by commas", () => {
   expect(() => parse({ argv: ["--quota-keys=0"], env: {} })).toThrow("whole number from 1");
 });
 
-test("more names are DNS names", () => {
+test("additional certificate names must be DNS names", () => {
   expect(
     parse({ argv: ["--certificate-names=localhost, latchkey.example.com"], env: {} })
       .certificateNames,
@@ -73,7 +73,7 @@ test("more names are DNS names", () => {
   );
 });
 
-test("a path of admission is hard to guess, and is not shown", () => {
+test("an admission path must be hard to guess, and is not printed", () => {
   expect(parse({ argv: [`--admission-path=${segment}`], env: {} }).admissionPath).toBe(segment);
   for (const path of [
     "short",
@@ -86,7 +86,7 @@ test("a path of admission is hard to guess, and is not shown", () => {
     );
 });
 
-test("certificates from files need a path of admission, because nothing is published then", () => {
+test("certificates from files require an admission path, because the webhook does not publish one then", () => {
   expect(() => parse({ argv: ["--certificate-directory=/tls"], env: {} })).toThrow(
     "--admission-path is required with --certificate-directory",
   );

@@ -3,7 +3,7 @@ import type { OpenWatch } from "../support/open-watch.ts";
 import type { FaultProxy } from "../support/fault-proxy.ts";
 import { pick } from "./slots.ts";
 
-/** A way in which a watch breaks, and whether that befalls all watches together. */
+/** A way to break a watch, and whether it applies to all watches at once. */
 interface Breakage {
   readonly name: string;
   readonly all: boolean;
@@ -20,10 +20,10 @@ const breakages: readonly [Breakage, ...Breakage[]] = [
 
 const watchesOfController = controllerWatches();
 
-/** Breaks watches: the sort by chance, the resources in turn. */
+/** Breaks watches: the kind of breakage is random, the resources take turns. */
 export class WatchBreaker {
   readonly counts = new Map<string, number>();
-  /** When the last one broke, on the clock of `performance`. */
+  /** When the last watch broke, on the clock of `performance`. */
   lastAt = -Infinity;
   readonly #proxy: FaultProxy;
   readonly #random: () => number;
@@ -38,13 +38,13 @@ export class WatchBreaker {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** Whether every watch is open and says what happens. */
+  /** Whether every watch is open and delivers events. */
   get areWhole(): boolean {
     const { watches } = this.#proxy;
     return watches.length >= watchesOfController && watches.every(({ isAlive }) => isAlive);
   }
 
-  /** Breaks one watch, or all; answers what was done in words. */
+  /** Breaks one watch, or all; returns a description. */
   breakNext(): string {
     const { name, all, apply } = pick(breakages, this.#random);
     const alive = this.#proxy.watches.filter(({ isAlive }) => isAlive);

@@ -1,7 +1,7 @@
 import { admin, type Answer, type Ask, type Caller } from "../support/cluster-connection.ts";
 import type { OwnSlot, SecretSlot } from "./slots.ts";
 
-/** Every sort of change, and how many of a hundred are of it. */
+/** The kinds of changes, and their shares in percent. */
 export const sorts = [
   ["data", 30],
   ["access", 10],
@@ -24,17 +24,17 @@ export interface Change {
   readonly sort: Sort;
   readonly by: Caller;
   readonly request: Ask;
-  /** Must be told the answer. */
+  /** Must be called with the response. */
   readonly settle: (answer: Answer) => void;
 }
 
-/** A change of something beside what stands in a slot, which is left alone meanwhile. */
+/** A change of an object related to a slot; other changes of the slot wait meanwhile. */
 export function changeBeside(slot: { isBusy: boolean }, sort: Sort, request: Ask): Change {
   slot.isBusy = true;
   return { sort, by: admin, request, settle: () => void (slot.isBusy = false) };
 }
 
-/** A change of what stands in a slot; the answer tells what stands there really. */
+/** A change of the object in a slot; the response shows whether the object exists. */
 export function changeOf(
   slot: SecretSlot | OwnSlot,
   sort: Sort,

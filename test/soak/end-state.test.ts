@@ -95,50 +95,50 @@ const right: Seen = {
 const moved = { ...copy, metadata: { ...copy.metadata, namespace: "pay-1" } };
 const younger = { ...key, metadata: { ...key.metadata, ...createdAt(2), name: "k" } };
 
-describe("the end of a soak", () => {
-  test("is right where everything follows from what was asked for", () => {
+describe("the end state of a soak", () => {
+  test("has no differences if every object follows from what was requested", () => {
     expect(differencesIn(right)).toEqual([]);
   });
 
   test.each<[string, Partial<Seen>, RegExp]>([
     ["a copy is missing", { copies: [] }, /^missing: the copy web-1\/db/],
-    ["a copy is left over", { copies: [copy, moved] }, /^too much: the copy pay-1\/db/],
+    ["a copy is orphaned", { copies: [copy, moved] }, /^too much: the copy pay-1\/db/],
     [
-      "a copy holds other data",
+      "a copy has different data",
       { copies: [{ ...copy, data: { a: "Qg==" } }] },
       /web-1\/db with other data$/,
     ],
     [
-      "a copy holds more data",
+      "a copy has additional data",
       { copies: [{ ...copy, data: { ...copy.data, b: "QQ==" } }] },
       /web-1\/db with other data$/,
     ],
-    ["a copy's source is gone", { sharedSecrets: [] }, /^too much: the copy/],
+    ["the source of a copy does not exist", { sharedSecrets: [] }, /^too much: the copy/],
+    ["a user lacks a grant of an access rule", { bindings: [] }, /^missing: User alice may get/],
     [
-      "somebody is not granted what a rule grants",
-      { bindings: [] },
-      /^missing: User alice may get/,
-    ],
-    [
-      "somebody is granted what no rule grants",
+      "a user has a grant without an access rule",
       {
         bindings: [{ ...binding, subjects: [...binding.subjects, { kind: "User", name: "bob" }] }],
       },
       /^too much: User bob may get/,
     ],
     [
-      "a Role is left over",
+      "a Role is orphaned",
       { roles: [role, { ...role, metadata: { namespace: "home", name: "r2" } }] },
       /nobody is bound to home\/r2/,
     ],
-    ["a binding's Role is gone", { roles: [] }, /a binding to home\/r, which is not there/],
     [
-      "a status tells of an earlier spec",
+      "the Role of a binding does not exist",
+      { roles: [] },
+      /a binding to home\/r, which is not there/,
+    ],
+    [
+      "a status is of an earlier spec",
       { keys: [{ ...key, metadata: { ...key.metadata, generation: 2 } }] },
       /^missing: the status of k is current/,
     ],
     [
-      "a status counts other copies",
+      "a status has a wrong number of copies",
       { sharedSecrets: [{ ...shared, status: ready("Ready", { sync: { synced: 2 } }) }] },
       /^too much: home\/db counts 2 copies/,
     ],
@@ -148,17 +148,17 @@ describe("the end of a soak", () => {
       /^missing: k is Disabled/,
     ],
     [
-      "a younger key works, too",
+      "a newer duplicate key is active",
       { keys: [{ ...key, metadata: { ...key.metadata, name: "old", uid: "u0" } }, younger] },
       /^missing: k is DuplicateKey/,
     ],
     [
-      "an expired key is still there",
+      "an expired key still exists",
       { keys: [{ ...key, spec: { ...key.spec, ttl: 5 } }] },
       /^too much: k is Active/,
     ],
     [
-      "a key is going, and does not go",
+      "the deletion of a key does not finish",
       {
         keys: [
           { ...key, metadata: { ...key.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } },
@@ -172,12 +172,16 @@ describe("the end of a soak", () => {
       /^missing: t is Minted with a token/,
     ],
     [
-      "a requester is not granted its token",
+      "a requester has no grant for its token",
       { grants: [{ ...grant, rules: rules.slice(0, 1) }] },
       /^missing: alice is granted directclusterendpointtokens t/,
     ],
-    ["a grant outlives its key", { keys: [] }, /^too much: alice is granted ownedaccesskeys k/],
-  ])("is wrong where %s", (_, change, sentence) => {
+    [
+      "a grant of a deleted key still exists",
+      { keys: [] },
+      /^too much: alice is granted ownedaccesskeys k/,
+    ],
+  ])("reports a difference if %s", (_, change, sentence) => {
     expect(differencesIn({ ...right, ...change })).toContainEqual(expect.stringMatching(sentence));
   });
 });

@@ -4,8 +4,8 @@ import { accessOf, copiesOf, statusesOf } from "./secrets-end.ts";
 import { see, type Seen, type Sentences } from "./seen.ts";
 
 /**
- * What is not as it follows from the SharedSecrets, namespaces, keys and tokens that stand;
- * computed without the controller's own code.
+ * Differences from what follows from the existing SharedSecrets, namespaces, keys and tokens;
+ * computed without the controller's code.
  */
 export function differencesIn(seen: Seen): readonly string[] {
   return [copiesOf, accessOf, statusesOf, keysOf, tokensOf, grantsOf].flatMap((judge) =>
@@ -13,7 +13,7 @@ export function differencesIn(seen: Seen): readonly string[] {
   );
 }
 
-/** What is not as it should be in a cluster, read as the administrator. */
+/** The differences in a cluster, read as the administrator. */
 export async function differences(cluster: ProxiedCluster): Promise<readonly string[]> {
   return differencesIn(await see(cluster));
 }

@@ -13,7 +13,7 @@ const began = performance.now();
 const minutes = Number(process.env.MINUTES || 30);
 const seed = Number(process.env.SEED || Date.now() % 1_000_000);
 const sampleEveryMs = 5_000;
-/** How long a controller that has nothing to do is watched. */
+/** How long an idle controller is observed. */
 const quietMs = 10_000;
 
 function say(line: string): void {
@@ -22,7 +22,7 @@ function say(line: string): void {
   );
 }
 
-/** What a controller does behind a proxy that can break its watches. */
+/** A controller behind a proxy that can break its watches. */
 interface Behind {
   readonly proxy: FaultProxy;
   readonly writes: string[];
@@ -43,7 +43,7 @@ async function openProxy(cluster: ProxiedCluster): Promise<Behind> {
   return { proxy, writes, deaths: [] };
 }
 
-/** What another controller writes when all is done already. */
+/** The writes of another controller when all work is done. */
 async function freshWrites(
   cluster: ProxiedCluster,
   { proxy, writes, deaths }: Behind,

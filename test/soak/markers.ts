@@ -19,20 +19,20 @@ import {
 } from "./objects.ts";
 import type { WatchBreaker } from "./breaks.ts";
 
-/** How long it took from the answer of a change to what follows from it. */
+/** The time from the response to a change until its effect. */
 export interface Latency {
   readonly marker: string;
   readonly ms: number;
-  /** Every watch was whole all the time. */
+  /** No watch was broken during this time. */
   readonly isCalm: boolean;
 }
 
-/** A change whose effect is looked for; versions grow. */
+/** A change whose effect is measured; versions increase. */
 interface Marker {
   readonly name: string;
-  /** Makes a change and answers its version. */
+  /** Makes a change and returns its version. */
   change(): Promise<number>;
-  /** The latest version whose effect is there. */
+  /** The latest version whose effect is visible. */
   seen(): Promise<number>;
 }
 
@@ -42,7 +42,7 @@ const secretOf = {
 } as const;
 const keyName = "soak-timed-key";
 
-/** Makes what the markers change. */
+/** Creates the objects that the markers change. */
 export async function prepareMarkers(cluster: ProxiedCluster): Promise<void> {
   await cluster.arrange(createNamespace(timed.home));
   await cluster.arrange(createNamespace(timed.target, timed.project));
@@ -62,7 +62,7 @@ export async function prepareMarkers(cluster: ProxiedCluster): Promise<void> {
   if (code !== 201) throw new Error(`the key to be timed: ${code} ${message}`);
 }
 
-/** Changes one thing after the other and notes when its effect comes, to about 20 ms. */
+/** Makes one change after the other and records when its effect is visible, to about 20 ms. */
 export class Markers {
   readonly latencies: Latency[] = [];
   readonly #breaker: WatchBreaker;
@@ -74,12 +74,12 @@ export class Markers {
     this.#markers = markersOf(cluster).map((marker) => ({ marker, waiting: [], isLooking: false }));
   }
 
-  /** How many effects are still to come. */
+  /** The number of effects that are still missing. */
   get waiting(): number {
     return this.#markers.reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
 
-  /** Makes the next change; resolves when it is answered. */
+  /** Makes the next change; resolves with its response. */
   async next(): Promise<void> {
     this.#turn += 1;
     const timing = this.#markers[this.#turn % this.#markers.length];
@@ -114,7 +114,7 @@ export class Markers {
   }
 }
 
-/** A marker, and the versions whose effect has not come yet. */
+/** A marker, and the versions whose effect is not visible yet. */
 interface Timing {
   readonly marker: Marker;
   readonly waiting: { readonly version: number; readonly at: number; readonly isWhole: boolean }[];

@@ -1,26 +1,26 @@
 import { lowsOf, type Point, slopeOf } from "../support/slope.ts";
 import { valuesOf } from "../support/controller-vitals.ts";
 
-/** What /metrics says of a controller's memory and mistakes. */
+/** Memory and errors of a controller, from /metrics. */
 export interface Sample {
   /** Minutes since the soak began. */
   readonly at: number;
   readonly residentMB: number;
   readonly heapMB: number;
-  /** Buffers outside of the heap that live objects hold. */
+  /** Buffers outside of the heap that live objects reference. */
   readonly externalMB: number;
   readonly bugs: number;
   readonly reconciles: number;
   readonly cpuSeconds: number;
 }
 
-/** How memory went after some minutes; slopes in MB per minute. */
+/** Memory after the warm-up; slopes in MB per minute. */
 export interface MemoryReport {
   readonly warmUpMinutes: number;
   readonly residentAfterWarmUp: number;
   readonly residentAtEnd: number;
   readonly residentSlope: number;
-  /** Of the lowest of each minute: about what is alive. */
+  /** Slope of the minimum of each minute, which is about the size of the live objects. */
   readonly heapSlope: number;
 }
 
@@ -45,8 +45,8 @@ export class MemoryWatch {
   }
 
   /**
-   * Takes another sample; of a controller that does not answer, every figure is NaN, and nothing is
-   * kept.
+   * Takes another sample; if the controller does not respond, every value is NaN, and the sample is
+   * not recorded.
    */
   async sample(): Promise<Sample> {
     const at = (performance.now() - this.#began) / 60_000;
@@ -60,8 +60,8 @@ export class MemoryWatch {
   }
 
   /**
-   * What came after the warm-up; the two resident sizes are means of ten samples, because the
-   * garbage collector comes and goes.
+   * Reports the time after the warm-up; the two resident sizes are means of ten samples, because
+   * the garbage collector makes them vary.
    */
   report(warmUpMinutes: number): MemoryReport {
     const after = this.samples.filter(({ at }) => at >= warmUpMinutes);

@@ -3,44 +3,44 @@ import { ownPath, secretPath, sharedSecretPath } from "../support/bench-objects.
 import { patchTypes, type Ask, type Caller } from "../support/cluster-connection.ts";
 import { requesters } from "../support/actions.ts";
 
-/** Where the SharedSecrets are that change. */
+/** The namespaces of the SharedSecrets that change. */
 export const homes = ["soak-home-0", "soak-home-1"] as const;
 
-/** Namespaces that join projects and leave them. */
+/** Namespaces that join and leave projects. */
 export const targets: readonly string[] = Array.from(
   { length: 6 },
   (_, index) => `soak-target-${index}`,
 );
 
-/** The home and the target of what is timed; nothing else happens there. */
+/** The source and target namespaces of timed changes; no other changes happen there. */
 export const timed = { home: "soak-timed", target: "soak-timed-target", project: "timed" } as const;
 
-/** Users who make keys and tokens, and to whom access is granted. */
+/** Users who create keys and tokens, and who are granted access. */
 export const users: readonly string[] = ["alice", "bob", "carol", "dave", "erin", "frank"].map(
   (name) => `soak-${name}`,
 );
 
-/** Every secret value of a soak begins so, keys included. */
+/** The prefix of every secret value of a soak, including keys. */
 export const canary = "canary-";
 
-/** How a merge patch or a body says what a SharedSecret may go to; null: nowhere. */
+/** Metadata of a merge patch or a body that sets the projects of a SharedSecret; null: none. */
 export function toProjects(projects: string | null): object {
   return { annotations: { [annotations.syncToProjects]: projects } };
 }
 
-/** A secret value of so many characters, as it stands in `data`. */
+/** A secret value of this length, encoded as in `data`. */
 export function secretValue(version: number | string, length = 40): string {
   return Buffer.from(`${canary}${version}-`.padEnd(length, "x")).toString("base64");
 }
 
-/** Whether a text shows a secret value of a soak or a token, plain or as base64. */
+/** Whether a text contains a secret value of a soak or a token, plain or as base64. */
 export function showsSecret(text: string): boolean {
   return [canary, Buffer.from(canary).toString("base64").slice(0, 8), "eyJ"].some((word) =>
     text.includes(word),
   );
 }
 
-/** A namespace that takes copies when it is in a project. */
+/** Creates a namespace that receives copies when it is in a project. */
 export function createNamespace(name: string, project?: string): Ask {
   const metadata = {
     name,
@@ -50,7 +50,7 @@ export function createNamespace(name: string, project?: string): Ask {
   return { method: "POST", path: "/api/v1/namespaces", body: { metadata } };
 }
 
-/** A SharedSecret under a name. */
+/** Creates a SharedSecret of this name. */
 export function createSharedSecret(
   place: { readonly namespace: string; readonly name: string },
   spec: object,
@@ -65,7 +65,7 @@ export function createSharedSecret(
   return { method: "POST", path: sharedSecretPath(place.namespace), body };
 }
 
-/** A key of a user; to be asked by {@link requester}. */
+/** Creates a key of a user; to be sent as {@link requester}. */
 export function createKey(name: string, user: string, spec: object): Ask {
   return {
     method: "POST",
@@ -74,7 +74,7 @@ export function createKey(name: string, user: string, spec: object): Ask {
   };
 }
 
-/** A token of whoever asks. */
+/** Creates a token of the requester. */
 export function createToken(name: string, ttl: number): Ask {
   return {
     method: "POST",
@@ -103,7 +103,7 @@ export function derivedPath(plural: "roles" | "rolebindings", namespace: string)
   return `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/${plural}?labelSelector=${encodeURIComponent(labels.sourceUid)}`;
 }
 
-/** Whether a project is named by a `sync-to-projects` annotation without globs but `*`. */
+/** Whether a `sync-to-projects` annotation without globs other than `*` includes a project. */
 export function goesTo(projects: string | undefined, project: string | undefined): boolean {
   const named = (projects ?? "").split(",").map((entry) => entry.trim());
   return project !== undefined && (named.includes("*") || named.includes(project));

@@ -18,7 +18,9 @@ function reasonOf(object: Json): string {
 
 const ttlOf = (object: Json): number => numberAt(specOf(object), "ttl") ?? longLife;
 
-/** Only long lives are left; of two keys with one value the older one holds it. */
+/**
+ * Only keys with a long lifetime are left; of two keys with the same value the older one is active.
+ */
 export function keysOf({ keys }: Seen): Sentences {
   const left = keys.filter((key) => ttlOf(key) >= longLife);
   const age = (key: Json): string =>
@@ -33,7 +35,7 @@ export function keysOf({ keys }: Seen): Sentences {
   return [expected, keys.map(reasonOf)];
 }
 
-/** Only long lives are left, each with its token. */
+/** Only tokens with a long lifetime are left, each issued. */
 export function tokensOf({ tokens }: Seen): Sentences {
   const left = tokens.filter((token) => ttlOf(token) >= longLife);
   const found = tokens.map(
@@ -43,7 +45,7 @@ export function tokensOf({ tokens }: Seen): Sentences {
   return [left.map((token) => `${nameOf(token)} is Minted with a token`), found];
 }
 
-/** Who has been granted which keys and tokens: those that the user has made. */
+/** The grants of keys and tokens: each to the user who created the object. */
 export function grantsOf({ keys, tokens, grants, grantBindings }: Seen): Sentences {
   const sentence = (user: string | undefined, plural: string, name: string): string =>
     `${user} is granted ${plural} ${name}`;

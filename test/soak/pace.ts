@@ -2,27 +2,27 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import type { Change } from "./change.ts";
 
-/** What became of the changes of one sort. */
+/** The results of the changes of one kind. */
 export interface Outcome {
-  /** The API server has made them. */
+  /** The API server accepted them. */
   done: number;
-  /** Answered with 404 or 409: the driver's own changes, or Latchkey's, were there first. */
+  /** Rejected with 404 or 409: another change of the driver, or of Latchkey, came first. */
   late: number;
-  /** Answered otherwise or not at all. */
+  /** Failed with another error, or got no response. */
   failed: number;
 }
 
-/** How often and how long changes are sent, and what ends them early. */
+/** The rate and duration of changes, and a condition that ends them early. */
 export interface Pace {
   readonly seconds: number;
   readonly perSecond: number;
   readonly isOver: () => boolean;
 }
 
-/** Sends changes and counts what becomes of them. */
+/** Sends changes and counts their results. */
 export class Driver {
   readonly outcomes = new Map<string, Outcome>();
-  /** What some of the failed ones were answered. */
+  /** Error messages of some of the failed changes. */
   readonly failures: string[] = [];
   heldBack = 0;
   readonly #cluster: ProxiedCluster;
@@ -32,7 +32,7 @@ export class Driver {
     this.#cluster = cluster;
   }
 
-  /** Counts of all sorts together. */
+  /** The counts of all kinds together. */
   get total(): Outcome {
     const all = [...this.outcomes.values()];
     const sum = (field: keyof Outcome): number =>
@@ -40,7 +40,9 @@ export class Driver {
     return { done: sum("done"), late: sum("late"), failed: sum("failed") };
   }
 
-  /** Sends at a fixed pace, whatever the answers; `next` gets the number of the change, from 0. */
+  /**
+   * Sends at a fixed rate, regardless of responses; `next` gets the number of the change, from 0.
+   */
   async drive({ seconds, perSecond, isOver }: Pace, next: (number: number) => void): Promise<void> {
     const began = performance.now();
     for (let number = 0; number < seconds * perSecond && !isOver(); number += 1) {
@@ -52,8 +54,8 @@ export class Driver {
   }
 
   /**
-   * Sends one change without waiting for it; none, because everything waits for its answer, counts
-   * as held back.
+   * Sends one change without waiting for it; undefined, because all objects wait for a response,
+   * counts as held back.
    */
   send(change: Change | undefined): void {
     if (change === undefined) {
@@ -64,7 +66,7 @@ export class Driver {
     this.#underWay.add(sending);
   }
 
-  /** Waits until everything is answered. */
+  /** Waits for all responses. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }

@@ -11,16 +11,16 @@ import { Driver } from "./pace.ts";
 import { Population } from "./population.ts";
 import { latencyRows } from "./verdict.ts";
 
-/** Changes in a second. */
+/** Changes per second. */
 export const perSecond = 20;
-/** Milliseconds from one broken watch to the next. */
+/** Milliseconds between broken watches. */
 export const breakEveryMs = 30_000;
-/** Changes from one timed change to the next: two seconds. */
+/** Changes between timed changes: two seconds. */
 const markerEvery = 40;
-/** A half-open watch is found out after 150 s; the rest is for a slow machine. */
+/** A half-open watch is detected after 150 s; the rest is for a slow machine. */
 const patienceMs = 600_000;
 
-/** What is soaked, and what watches it. */
+/** What is soaked, and what observes it. */
 export interface Soaked {
   readonly cluster: ProxiedCluster;
   readonly minutes: number;
@@ -31,14 +31,17 @@ export interface Soaked {
   readonly say: (line: string) => void;
 }
 
-/** Who has played, and what they know. */
+/** The parts of a soak that was played, with their results. */
 export interface Played {
   readonly breaker: WatchBreaker;
   readonly markers: Markers;
   readonly driver: Driver;
 }
 
-/** Changes, broken watches and progress lines until the time is over, or the controller is dead. */
+/**
+ * Sends changes, breaks watches and prints progress until the time is over, or the controller has
+ * exited.
+ */
 export async function soak(soaked: Soaked): Promise<Played> {
   const { cluster, minutes, seed, proxy, isDead } = soaked;
   const breaker = new WatchBreaker(proxy, seededRandom(seed + 1));
@@ -56,7 +59,7 @@ export async function soak(soaked: Soaked): Promise<Played> {
     else driver.send(population.next(number / perSecond));
   });
   clearInterval(breaking);
-  // The last change of every sort, and then the last data of nearly all.
+  // A last change of every kind, and then a last change of the data of nearly all SharedSecrets.
   const last = [
     ...sorts.map(([sort]) => sort),
     ...Array.from({ length: 40 }, () => "data" as const),
@@ -80,7 +83,7 @@ function report({ memory, say }: Soaked, { markers, driver }: Played, broken: st
   );
 }
 
-/** Waits until everything is as it should be; answers what is not, and how many seconds it took. */
+/** Waits for the expected end state; returns the differences, and how many seconds it took. */
 export async function comeToRest(
   { cluster, isDead, say }: Soaked,
   markers: Markers,

@@ -20,7 +20,7 @@ import {
 } from "./objects.ts";
 import { type OwnSlot, pick, type SecretSlot, type TargetSlot, weighted } from "./slots.ts";
 
-/** How long expired keys and tokens stay, in seconds: flags of the controller that is soaked. */
+/** How long expired keys and tokens are kept, in seconds: flags of the soaked controller. */
 export const removedAfter = 10;
 
 const shortTtls = [5, 10, 15, 20] as const;
@@ -36,14 +36,11 @@ const rules = [
     subresources: ["status"],
   },
   { name: "keepers", verbs: ["*"], users: users.slice(4) },
-  // Grants nothing: it cannot be limited to one object.
+  // Grants nothing: the verb create cannot be limited to one object.
   { name: "mistaken", verbs: ["create"], users },
 ] as const;
 
-/**
- * A bounded population of everything that Latchkey cares about, and the changes that befall it; all
- * by the chance that is given.
- */
+/** A bounded population of all kinds that Latchkey watches, and random changes of it. */
 export class Population {
   readonly #random: () => number;
   readonly #secrets: readonly SecretSlot[];
@@ -78,9 +75,9 @@ export class Population {
   }
 
   /**
-   * The next change by chance; `now` is in seconds since the soak began. No object is changed twice
-   * at a time: an API server that is late would become later still over the conflicts. Undefined
-   * when nearly everything waits for its answer.
+   * The next random change; `now` is in seconds since the soak began. An object is not changed
+   * while a change of it is pending: the conflicts would slow down an API server that is already
+   * slow. Undefined if nearly all objects wait for a response.
    */
   next(now: number): Change | undefined {
     for (let tries = 0; tries < 10; tries += 1) {
@@ -91,8 +88,8 @@ export class Population {
   }
 
   /**
-   * A change of one sort; something is created when there is nothing to change. Undefined when all
-   * of them wait for an answer.
+   * A change of one kind; creates an object if there is nothing to change. Undefined if all objects
+   * wait for a response.
    */
   one(sort: Sort, now: number): Change | undefined {
     this.#number += 1;
@@ -149,7 +146,7 @@ export class Population {
     }
   }
 
-  /** Half of them under the name of the one before. */
+  /** Half of them reuse the previous name. */
   #createSecret(slot: SecretSlot): Change {
     if (this.#random() < 0.5)
       slot.name = `${slot.name.replace(/-then-\d+$/, "")}-then-${this.#number}`;
@@ -214,7 +211,7 @@ export class Population {
     });
   }
 
-  /** Gives a slot a new object; answers its ttl. */
+  /** Assigns a new object to a slot; returns its ttl. */
   #settle(slot: OwnSlot, kind: string, now: number): number {
     const ttl = this.#random() < 0.4 ? pick(shortTtls, this.#random) : longTtl;
     Object.assign(slot, {
@@ -225,7 +222,7 @@ export class Population {
     return ttl;
   }
 
-  /** One of the copies that should be there. */
+  /** One of the expected copies. */
   #copyOf({ projects, name }: SecretSlot): string | undefined {
     const wanted = this.#targets.filter(
       ({ project, isOpen }) => isOpen && goesTo(projects, project),

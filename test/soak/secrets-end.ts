@@ -39,7 +39,7 @@ function wantedAt(sharedSecret: Json, namespaces: readonly Json[]): readonly str
     .map(nameOf);
 }
 
-/** Each copy with the source's uid and all its data; which data differs is not said. */
+/** Each copy with the source's uid and all its data; a difference does not print the data. */
 export function copiesOf({ sharedSecrets, namespaces, copies }: Seen): Sentences {
   const byUid = new Map(sharedSecrets.map((secret) => [uidOf(secret), secret]));
   const expected = sharedSecrets.flatMap((secret) => {
@@ -58,7 +58,7 @@ export function copiesOf({ sharedSecrets, namespaces, copies }: Seen): Sentences
   return [expected, found];
 }
 
-/** Who may do what with which SharedSecret. */
+/** The verbs that each user has on each SharedSecret. */
 export function accessOf({ sharedSecrets, roles, bindings }: Seen): Sentences {
   const sentence = (
     kind: string,
@@ -127,7 +127,7 @@ export function accessOf({ sharedSecrets, roles, bindings }: Seen): Sentences {
   return [expected, [...found, ...loose]];
 }
 
-/** Every status is about the spec of now, and SharedSecrets count their copies. */
+/** Every status is of the current spec, and SharedSecrets count their copies. */
 export function statusesOf({ sharedSecrets, namespaces, keys, tokens }: Seen): Sentences {
   const current = (object: Json): string => `the status of ${nameOf(object)} is current`;
   const isCurrent = (object: Json): boolean =>

@@ -5,7 +5,7 @@ import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Everything that an end state consists of, as the API server has it. */
+/** All objects of an end state, as stored in the API server. */
 export interface Seen {
   readonly sharedSecrets: readonly Json[];
   readonly namespaces: readonly Json[];
@@ -18,12 +18,12 @@ export interface Seen {
   readonly grantBindings: readonly Json[];
 }
 
-/** Sentences that must hold, and those that do; none holds a secret. */
+/** Expected and actual statements about the objects; none contains a secret. */
 export type Sentences = readonly [expected: readonly string[], found: readonly string[]];
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
-/** Reads all of it as the administrator. */
+/** Reads all objects as the administrator. */
 export async function see(cluster: ProxiedCluster): Promise<Seen> {
   const list = async (path: string): Promise<readonly Json[]> =>
     listAt(await cluster.arrange({ method: "GET", path }), "items").filter(isRecord);

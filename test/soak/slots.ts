@@ -1,28 +1,31 @@
 /**
- * A place for one object of a bounded population: what is believed to stand there, until an answer
- * says otherwise.
+ * A place for one object of a bounded population, with its assumed state until a response corrects
+ * it.
  */
 export interface Slot {
-  /** A request about it is on its way. */
+  /** A request for the object is pending. */
   isBusy: boolean;
   isThere: boolean;
   name: string;
 }
 
-/** A SharedSecret that comes and goes. */
+/** A SharedSecret that is created and deleted. */
 export interface SecretSlot extends Slot {
   readonly namespace: string;
   projects: string | undefined;
 }
 
-/** A key or a token that comes and goes, each time under a new name. */
+/** A key or a token that is created and deleted, each time with a new name. */
 export interface OwnSlot extends Slot {
   readonly user: string;
-  /** When it is over and removed, in seconds of the soak; never when it does not end in time. */
+  /**
+   * When the object has expired and is removed, in seconds of the soak; undefined if it does not
+   * expire during the soak.
+   */
   endsAt: number;
 }
 
-/** A namespace that joins projects and leaves them. */
+/** A namespace that joins and leaves projects. */
 export interface TargetSlot {
   isBusy: boolean;
   readonly name: string;
@@ -30,14 +33,14 @@ export interface TargetSlot {
   isOpen: boolean;
 }
 
-/** One of the items by chance. */
+/** A random item. */
 export function pick<T>(items: readonly [T, ...T[]], random: () => number): T;
 export function pick<T>(items: readonly T[], random: () => number): T | undefined;
 export function pick<T>(items: readonly T[], random: () => number): T | undefined {
   return items[Math.floor(random() * items.length)];
 }
 
-/** A name of the table by its weight. */
+/** A random name of the table, by its weight. */
 export function weighted<T extends string>(
   weights: readonly (readonly [T, number])[],
   random: () => number,

@@ -12,7 +12,7 @@ import { removedAfter } from "./population.ts";
 const programIn = ({ controlPlane }: ProxiedCluster): string =>
   join(controlPlane.directory, "latchkey.mjs");
 
-/** Builds the bundle that ships. */
+/** Builds the shipped bundle. */
 export function bundleFor(cluster: ProxiedCluster): void {
   execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${programIn(cluster)}`], {
     cwd: repository,
@@ -20,8 +20,8 @@ export function bundleFor(cluster: ProxiedCluster): void {
 }
 
 /**
- * Runs the bundle as the image does, its way to the API server being the proxy, and waits until it
- * has nothing to do. `deaths` is told how it dies.
+ * Runs the bundle with the flags of the image, with the proxy as its API server, and waits until it
+ * is idle. `deaths` receives its exits.
  */
 export async function startBehind(
   proxy: FaultProxy,
@@ -32,9 +32,9 @@ export async function startBehind(
     `--delete-expired-keys-after=${removedAfter}s`,
     `--delete-expired-tokens-after=${removedAfter}s`,
   ];
-  // A crowded machine may let nobody have a turn for longer than the usual 10 s, and this is no
-  // test of elections. In half an hour, a user deletes more tokens than the quota allows to be
-  // valid.
+  // On a busy machine, a process may not run for longer than the default 10 s, and a soak does not
+  // test leader election. In half an hour, a user deletes more tokens than the quota of valid
+  // tokens allows.
   const args = [...ends, "--lease-duration=60s", "--renew-deadline=45s", "--quota-tokens=1000000"];
   const env = { NODE_OPTIONS: process.env.SOAK_NODE_OPTIONS ?? "", NODE_ENV: "production" };
   const controlPlane = { ...cluster.controlPlane, url: proxy.url };

@@ -34,8 +34,8 @@ const good: Findings = {
 
 const missed = (findings: Findings) => mustsOf(findings).filter(({ holds }) => !holds);
 
-describe("a soak", () => {
-  test("with good results misses no goal", () => {
+describe("the verdict of a soak", () => {
+  test("misses no goal with good results", () => {
     expect(missed(good)).toEqual([]);
   });
 
@@ -45,19 +45,19 @@ describe("a soak", () => {
     ["many requests failed", { total: { done: 35_000, late: 0, failed: 1_000 } }],
     ["something is wrong at the end", { differences: ["missing: a copy"] }],
     ["a change has no effect", { withoutEffect: 1 }],
-    ["another controller finds something to do", { freshWrites: ["PUT /api"] }],
-    ["the controller dies", { deaths: ["exit code 1"] }],
+    ["another controller still writes", { freshWrites: ["PUT /api"] }],
+    ["the controller exits", { deaths: ["exit code 1"] }],
     ["an error is logged", { errorLines: ["{}"] }],
     ["a reconcile fails with an unexpected error", { bugs: 1 }],
     ["the number of unexpected errors is unknown", { bugs: Number.NaN }],
     ["a secret is logged", { secretLines: 1 }],
     ["memory grows by a megabyte a minute", { memory: { ...good.memory, residentSlope: 1 } }],
     ["the growth of memory is unknown", { memory: { ...good.memory, residentSlope: Number.NaN } }],
-  ])("in which %s misses one goal", (_, change) => {
+  ])("misses one goal if %s", (_, change) => {
     expect(missed({ ...good, ...change })).toHaveLength(1);
   });
 
-  test("that is short has no goal for the slope of memory", () => {
+  test("has no goal for the slope of memory after a short soak", () => {
     const short = { ...good, minutes: 2, memory: { ...good.memory, residentSlope: 5 } };
     expect(missed(short)).toEqual([]);
     expect(summaryOf(short)).toContain("too short");

@@ -3,55 +3,55 @@ import type { Latency } from "./markers.ts";
 import type { MemoryReport, Sample } from "./memory.ts";
 import type { Outcome } from "./pace.ts";
 
-/** The slope of resident memory that is too much, in MB per minute. */
+/** The slope of resident memory that is too high, in MB per minute. */
 const slopeLimit = 1;
 
-/** A soak shorter than this, in minutes, says nothing about slopes. */
+/** A soak shorter than this, in minutes, gives no reliable slopes. */
 export const shortestForSlope = 10;
 
-/** What a soak has shown. */
+/** The results of a soak. */
 export interface Findings {
   readonly seed: number;
   readonly minutes: number;
   readonly perSecond: number;
   readonly outcomes: Readonly<Record<string, Outcome>>;
   readonly total: Outcome;
-  /** Changes that were not sent, because nearly everything waited for its answer. */
+  /** Changes that were not sent, because nearly all objects waited for a response. */
   readonly heldBack: number;
   readonly failures: readonly string[];
-  /** How many were broken, by sort. */
+  /** The number of broken watches, by kind. */
   readonly broken: Readonly<Record<string, number>>;
   readonly latencies: readonly Latency[];
-  /** Timed changes whose effect never came. */
+  /** Timed changes without an effect. */
   readonly withoutEffect: number;
   readonly memory: MemoryReport;
   readonly samples: readonly Sample[];
   readonly reconciles: number;
   readonly cpuSeconds: number;
-  /** What was wrong at the end, after all had time to come. */
+  /** The differences at the end, after waiting for the expected state. */
   readonly differences: readonly string[];
-  /** Seconds from the last change until nothing was wrong. */
+  /** Seconds from the last change until there was no difference. */
   readonly settledAfter: number;
-  /** Writes that the controller asked for, without the Lease's. */
+  /** Writes of the controller, without those of the Lease. */
   readonly writes: number;
   /** Writes of a controller that was started afterwards. */
   readonly freshWrites: readonly string[];
-  /** How the controller died, if it did. */
+  /** How the controller exited, if it did. */
   readonly deaths: readonly string[];
   readonly errorLines: readonly string[];
   readonly bugs: number;
   readonly secretLines: number;
 }
 
-/** Something that must hold. */
+/** A goal that must be met. */
 export interface Must {
   readonly sentence: string;
   readonly holds: boolean;
-  /** What tells more when it does not hold. */
+  /** Details that are printed if it is missed. */
   readonly details: readonly string[];
 }
 
-/** What must hold after a soak. */
+/** The goals of a soak. */
 export function mustsOf(findings: Findings): readonly Must[] {
   const { total, memory } = findings;
   const all = total.done + total.late + total.failed + findings.heldBack;
@@ -93,7 +93,7 @@ export function mustsOf(findings: Findings): readonly Must[] {
   ];
 }
 
-/** What a person reads at the end. */
+/** The summary that is printed at the end. */
 export function summaryOf(findings: Findings): string {
   const { memory, total } = findings;
   const row = (what: string, value: string): string => `${what.padEnd(34)} ${value}`;
@@ -139,7 +139,7 @@ export function summaryOf(findings: Findings): string {
   ].join("\n");
 }
 
-/** Percentiles of each marker: while all watches were whole, and of all. */
+/** Percentiles of each marker: those without broken watches, and all. */
 export function latencyRows(latencies: readonly Latency[]): readonly (readonly [string, string])[] {
   const names = [...new Set(latencies.map(({ marker }) => marker))];
   const figures = (some: readonly Latency[]): string => {
