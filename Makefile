@@ -16,7 +16,7 @@ test: check ## run unit, cluster and house tests
 faults: node_modules/.package-lock.json ## inject every fault at every write: SEED=<number> repeats a run
 	@$(run) faults -- $(FAULTS_FLAGS)
 
-walks: node_modules/.package-lock.json ## run random sequences of edits with faults: SEED=<number> WALKS=<number>
+walks: node_modules/.package-lock.json ## run random sequences of edits: SEED=<number> WALKS=<number>
 	@SEED=$(SEED) WALKS=$(WALKS) $(run) walks -- $(WALKS_FLAGS)
 
 check: node_modules/.package-lock.json ## check format, types and lint

@@ -19,9 +19,7 @@ import type { Clock } from "../../src/runtime/clock.ts";
 
 type Assemble = typeof assembleController;
 
-/**
- * Latchkey's controller over a client that does something wrong, which shows only under a fault.
- */
+/** Latchkey's controller with a client that has a bug, which has an effect only with a fault. */
 function controllerWith(breaking: (client: Client, clock: Clock) => Client): Assemble {
   return (options: AssemblyOptions, { credentials, clock, random, log, metrics }: AssemblyDeps) => {
     const transport = createTransport({
@@ -66,7 +64,7 @@ function controllerWith(breaking: (client: Client, clock: Clock) => Client): Ass
   };
 }
 
-/** Gives an object up for good once an update of it was refused, and believes that all is well. */
+/** Never writes an object again after an update of it was rejected, and assumes success. */
 export const givesUp: Assemble = controllerWith((client) => {
   const givenUp = new Set<string>();
   return {
@@ -85,7 +83,7 @@ export const givesUp: Assemble = controllerWith((client) => {
   };
 });
 
-/** Deletes and makes anew what it may not replace at once. */
+/** Deletes and recreates an object if a replace fails. */
 export const makesAnew: Assemble = controllerWith((client) => ({
   ...client,
   async replace(resource, object) {
@@ -101,7 +99,7 @@ export const makesAnew: Assemble = controllerWith((client) => ({
   },
 }));
 
-/** Goes on repeating every 40 s what was refused once, after it has succeeded too. */
+/** Repeats a write every 40 s after it was rejected once, even after it has succeeded. */
 export const neverRests: Assemble = controllerWith((client, clock) => ({
   ...client,
   async patch(resource, ref, patch) {
@@ -118,7 +116,7 @@ export const neverRests: Assemble = controllerWith((client, clock) => ({
   },
 }));
 
-/** Believes that objects of one kind are gone, and never deletes them. */
+/** Assumes that objects of one kind do not exist, and never deletes them. */
 function neverDeletes(plural: string): Assemble {
   return controllerWith((client) => ({
     ...client,
@@ -135,8 +133,7 @@ export const keepsBindings: Assemble = neverDeletes("rolebindings");
 export const keepsCopies: Assemble = neverDeletes("secrets");
 
 /**
- * Never takes back that an object is wrong, even when it has started again: a status that says
- * Stalled is the last.
+ * Never clears an error of an object, even after a restart: a status with Stalled is never updated.
  */
 export const staysWrong: Assemble = stubborn(new Set());
 

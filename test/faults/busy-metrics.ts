@@ -1,15 +1,15 @@
 import type { Metrics } from "../../src/runtime/metrics.ts";
 
-/** Metrics that only say whether a controller has something to do. */
+/** Metrics that only show whether a controller is busy. */
 export interface BusyMetrics extends Metrics {
-  /** Keys that wait for a worker or are worked on. */
+  /** Items that wait for a worker or are being processed. */
   readonly busy: () => number;
   readonly isLeading: () => boolean;
-  /** Passes that threw what no failing machine explains. */
+  /** Reconciles that failed with an unexpected error. */
   readonly bugs: () => number;
 }
 
-/** New metrics of one controller; `onChange` is called for every key that comes or goes. */
+/** New metrics of one controller; `onChange` is called for every item that is added or done. */
 export function busyMetrics(onChange: () => void): BusyMetrics {
   const depths = new Map<string, number>();
   let working = 0;

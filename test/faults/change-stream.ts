@@ -8,12 +8,15 @@ const api = `/apis/${apiVersion}`;
 const everyMs = 60;
 const names = ["s0", "s1", "s2", "s3"];
 
-/** The data of a SharedSecret, and so of its copies, that holds nothing but this text. */
+/** The data of a SharedSecret, and so of its copies, that contains only this text. */
 export function dataOf(text: string) {
   return { password: Buffer.from(text).toString("base64") };
 }
 
-/** Changes without end, and a last one that leaves the same behind whatever went before. */
+/**
+ * An endless stream of changes, and a last one after which the state does not depend on earlier
+ * changes.
+ */
 export class ChangeStream {
   readonly #run: ProcessRun;
   readonly #view: View;
@@ -25,7 +28,7 @@ export class ChangeStream {
     this.#view = view;
   }
 
-  /** Makes what the changes change. */
+  /** Creates the objects that the changes change. */
   async prepare(): Promise<void> {
     const { prefix } = this.#view;
     const namespace = (name: string) =>
@@ -52,19 +55,19 @@ export class ChangeStream {
     this.#playing ??= this.#play();
   }
 
-  /** Writes a text into the SharedSecret that the stream leaves alone. */
+  /** Writes a text into the SharedSecret that the stream does not change. */
   async mark(text: string): Promise<void> {
     await this.#perform([this.#edit("mark", { data: dataOf(text) })]);
   }
 
-  /** Ends the changes where they are. */
+  /** Stops the changes. */
   async halt(): Promise<void> {
     this.#isOver = true;
     await this.#playing;
     this.#playing = undefined;
   }
 
-  /** Ends the changes and plays the last ones. */
+  /** Stops the changes and makes the last ones. */
   async end(): Promise<void> {
     await this.halt();
     await this.mark("last");

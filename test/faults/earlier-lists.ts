@@ -3,7 +3,7 @@ import type { ApiRequest } from "../support/api-request.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 import { isVisible, type View } from "../support/visible-objects.ts";
 
-/** Keeps what lists said at an earlier time, for faults that answer them again. */
+/** Records lists, for faults that return them later. */
 export class EarlierLists {
   readonly #cluster: ProxiedCluster;
   readonly #view: View;
@@ -15,17 +15,17 @@ export class EarlierLists {
     this.#view = view;
   }
 
-  /** Adds a list to those that are recorded. */
+  /** Adds a list to the recorded ones. */
   add(request: ApiRequest): void {
     this.#requests.set(request.selection, request);
   }
 
-  /** Keeps what all lists that were asked for would say now. */
+  /** Records the current results of all lists that were requested. */
   async record(): Promise<void> {
     await Promise.all([...this.#requests.values()].map((request) => this.#record(request)));
   }
 
-  /** Takes the list of an earlier time, as it was recorded: it is answered once. */
+  /** Takes a recorded list: it is returned once. */
   take({ selection }: ApiRequest): string | undefined {
     const list = this.#lists.get(selection);
     this.#lists.delete(selection);
@@ -42,7 +42,7 @@ export class EarlierLists {
   }
 }
 
-/** The same list in one answer. */
+/** The same list as a single response. */
 function pathOfList(path: string): string {
   const { pathname, searchParams } = new URL(path, "http://proxy");
   for (const parameter of [

@@ -7,12 +7,12 @@ import type { ActiveFault } from "./run.ts";
 
 type Active = ActiveFault<InProcessBackend>;
 
-/** Lists are answered once as they were at an earlier time. */
+/** Each list returns an earlier result once. */
 export function staleLists(run: InProcessRun): Active {
   return { steering: { list: (request) => run.lists.take(request) } };
 }
 
-/** Every other object's events come late; those of one object stay in order. */
+/** Delays the events of every second object; those of one object stay in order. */
 export function delayEvents(run: InProcessRun): Active {
   const last = new Map<string, Promise<void>>();
   const event: NonNullable<Steering["event"]> = (watch, line, deliver) => {
@@ -33,7 +33,7 @@ function isChosen(subject: string, seed: number): boolean {
   return (createHash("sha256").update(`${seed} ${subject}`).digest()[0] ?? 0) % 2 === 0;
 }
 
-/** The next event never comes; a later one of its object does, or a 410 in the end. */
+/** Drops the next event; a later event of its object is delivered, or a 410 in the end. */
 export function swallowEvent(run: InProcessRun): Active {
   let swallowed: { readonly subject: string; readonly selection: string } | undefined;
   let isOver = false;
@@ -56,7 +56,7 @@ export function swallowEvent(run: InProcessRun): Active {
       const missing = swallowed;
       swallowed = undefined;
       isOver ||= missing !== undefined;
-      // The watch that lost the event may have been reopened behind it since.
+      // The watch that lost the event may have been reopened later since.
       for (const watch of run.watches)
         if (watch.request.selection === missing?.selection) watch.expire();
       return missing !== undefined;

@@ -14,8 +14,7 @@ export class FaultInjector<B extends Backend> {
   readonly #injection: Injection<B> | undefined;
   #calls = 0;
   /**
-   * The write at which the fault was injected, or the change before which it was; undefined when
-   * its moment never came.
+   * The write or change at which the fault was injected; undefined if its moment was not reached.
    */
   injectedAt: string | undefined;
 

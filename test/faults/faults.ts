@@ -11,9 +11,9 @@ import type { ProxyAnswer } from "../support/proxy-messages.ts";
 export type InProcessFault = Fault<InProcessBackend>;
 
 /**
- * A watch brings what came after an old list, one of copies perhaps before one of SharedSecrets:
- * then a copy is written back to what the old list said, and on again. The API server's own lists
- * are never old (they are asked for without a resourceVersion).
+ * A watch delivers the changes after an old list, possibly one of copies before one of
+ * SharedSecrets: then a copy is reverted to the old list, and updated again. The API server's own
+ * lists are never old (they are requested without a resourceVersion).
  */
 const backAndForth: Allowance = { ...usualAllowance, updates: 2 };
 
@@ -32,7 +32,7 @@ function refused(status: number, reason: string, retryAfter?: number): ProxyAnsw
   return { status, text, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }
 
-/** The API server answers a write with a refusal instead of doing it. */
+/** The API server rejects a write instead of executing it. */
 function refusal(status: number, reason: string, retryAfter?: number): InProcessFault {
   return {
     name: `answer-${status}`,
@@ -42,7 +42,7 @@ function refusal(status: number, reason: string, retryAfter?: number): InProcess
   };
 }
 
-/** Everybody's requests fail, and their watches break, for so many milliseconds of the clock. */
+/** All requests fail, and all watches are closed, for these milliseconds of the clock. */
 function outage(name: string, ms: number): InProcessFault {
   return {
     name,
@@ -128,7 +128,7 @@ export const faults: readonly InProcessFault[] = [
           await arrived;
         }),
       });
-      // The client gives up long before and does not get this answer.
+      // The client times out long before and does not receive this response.
       return instance.proxy.aside(() => arrived.then(() => "drop" as const));
     },
   },
@@ -155,7 +155,7 @@ export const faults: readonly InProcessFault[] = [
   {
     name: "foreign-webhook",
     moments: ["change"],
-    // What fails for 30 s is said, and that it ended.
+    // A failure of 30 s is reported in the status, and so is its end.
     allowance: { ...usualAllowance, statuses: 6 },
     losesEvents: true,
     begin(_, run) {
@@ -163,7 +163,7 @@ export const faults: readonly InProcessFault[] = [
       const failing = refused(500, "InternalError");
       const write: NonNullable<Steering["write"]> = async (request, forward) =>
         run.backend.now() < end && request.plural.endsWith("bindings") ? failing : forward();
-      // The longest wait after a failure is a minute.
+      // The longest backoff is a minute.
       return { steering: { write }, finish: once(() => run.backend.pass(100_000)) };
     },
   },

@@ -13,10 +13,10 @@ import type { Step } from "../support/actions.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { performWithWebhook } from "./webhook-actions.ts";
 
-/** How programs run in this process. */
+/** Options of programs that run in this process. */
 export interface InProcessOptions {
   readonly seed: number;
-  /** What runs; a controller alone by default. */
+  /** The programs to run; only the controller by default. */
   readonly programs?: readonly ProgramName[];
   /** Replaces Latchkey's own controller. */
   readonly assemble?: typeof assembleController;
@@ -25,7 +25,7 @@ export interface InProcessOptions {
 /** A run whose programs run in this process. */
 export type InProcessRun = Run<InProcessBackend>;
 
-/** A run in this process, on a clock that begins with it. */
+/** A run in this process, with a clock that starts with it. */
 export function inProcessRun(
   place: { readonly cluster: ProxiedCluster; readonly view: View },
   options: InProcessOptions,
@@ -43,25 +43,26 @@ export function inProcessRun(
 }
 
 /**
- * Real milliseconds without traffic that count as calm, in so many looks; the most that may pass
- * without an answer before the clock jumps; and until a run that never settles fails.
+ * Milliseconds of real time without traffic that count as calm, in this number of looks; the
+ * maximum without a response before the clock jumps; and the timeouts of a run that does not become
+ * idle.
  */
 const times = { calm: 15, longestCalm: 250, looks: 5, stuck: 20_000, limit: 60_000 } as const;
-/** Milliseconds of the clock in one jump: shorter than any wait for the Lease. */
+/** Milliseconds of one clock jump: shorter than every timeout of the Lease. */
 const jumpMs = 5_000;
 
 /** Runs Latchkey's programs in this process, with clocks that jump. */
 export class InProcessBackend implements Backend<InProcessInstance> {
   readonly instances = new Set<InProcessInstance>();
   readonly seed: number;
-  /** Events that a fault holds back. */
+  /** Events that a fault delays. */
   pendingEvents = 0;
   readonly #context: BackendContext<InProcessInstance>;
   readonly #clock: RunClock;
   readonly #names: readonly ProgramName[];
   readonly #programs: Readonly<Record<ProgramName, Program>>;
   readonly #random: () => number;
-  /** So long without traffic counts as calm, in milliseconds. */
+  /** Milliseconds without traffic that count as calm. */
   #calmMs: number = times.calm;
   #movedAt = performance.now();
   #identity = "a";
@@ -80,7 +81,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     this.#programs = programsWith(assemble);
   }
 
-  /** What runs of the last program that the run names. */
+  /** The running instance of the last program of the run. */
   get target(): InProcessInstance | undefined {
     return [...this.instances].find(({ name }) => name === this.#names.at(-1));
   }
@@ -95,7 +96,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     return this.#clock.ahead;
   }
 
-  /** Notes that something moved. */
+  /** Records traffic. */
   moved(): void {
     this.#movedAt = performance.now();
   }
@@ -121,7 +122,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
       onMistake,
       name: program,
       program: this.#programs[program],
-      // A process whose Lease is lost exits, and its supervisor starts it again unless another one
+      // A process that lost its Lease exits, and its supervisor restarts it unless another one
       // leads.
       onEnd: () => void this.#replace(instance),
     });
@@ -136,7 +137,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     this.instances.delete(instance);
   }
 
-  /** Kills an instance and starts it again at once. */
+  /** Kills an instance and restarts it at once. */
   async restart(instance: InProcessInstance): Promise<void> {
     this.kill(instance);
     await this.start({ program: instance.name });
@@ -147,9 +148,9 @@ export class InProcessBackend implements Backend<InProcessInstance> {
   }
 
   /**
-   * Moves all clocks on and lets what that wakes come to an end: a request that the API server is
-   * still answering would be given up by the next jump, and nothing but the test's own haste would
-   * have lost its answer.
+   * Advances all clocks and waits until the resulting work is done: otherwise the next jump could
+   * time out a request that the API server is still processing, and only the speed of the test
+   * would have caused that.
    */
   async jump(ms = jumpMs): Promise<void> {
     this.#clock.advance(ms);
@@ -172,8 +173,8 @@ export class InProcessBackend implements Backend<InProcessInstance> {
   }
 
   /**
-   * Waits until nothing is to be done and 15 seconds of the clock bring no write; throws when that
-   * takes a minute.
+   * Waits until the system is idle and 15 seconds of the clock bring no write; throws after a
+   * minute.
    */
   async untilQuiet(): Promise<void> {
     const { ledger } = this.#context.logbook;
@@ -187,7 +188,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     }
   }
 
-  /** Sixty seconds of the clock and one of real time. */
+  /** Waits for sixty seconds of the clock and one of real time. */
   async idle(): Promise<void> {
     const end = performance.now() + 1_000;
     await this.pass(60_000);
@@ -196,7 +197,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
 
   async beforeRetry(tries: number, last: string): Promise<void> {
     if (tries > 400) throw new Error(last);
-    // Somebody has to do what is waited for.
+    // A request can succeed only while its programs run.
     await this.startMissing();
     await pause(10);
     if (tries > 3) await this.jump();
@@ -214,7 +215,7 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     } else await pause(1_000);
   }
 
-  /** Asks a webhook that has its turn; undefined when none answers. */
+  /** Sends a request to a webhook that is not suspended; undefined if there is no response. */
   async askWebhook(path: string, review: object): Promise<unknown> {
     const webhook = [...this.instances].find(
       ({ name, isPaused }) => name === "webhook" && !isPaused,
@@ -235,13 +236,13 @@ export class InProcessBackend implements Backend<InProcessInstance> {
       method: "GET",
       path: "/api/v1/namespaces?fieldSelector=metadata.name%3Dnobody",
     });
-    // What the API server has to send on a busy machine takes as long as its answers do.
+    // On a busy machine, events of the API server take as long as its responses.
     const latencyMs = performance.now() - began;
     this.#calmMs = Math.min(Math.max(times.calm, 4 * latencyMs), times.longestCalm);
     await this.#still(deadline);
     for (let touched = logbook.takeTouched(); touched.length > 0; touched = logbook.takeTouched()) {
-      // The API server answers from its watch cache, once that has caught up: what it tells then is
-      // on its way.
+      // The API server responds from its watch cache once that has caught up: its events are then
+      // on their way.
       await Promise.all(
         touched.map((path) =>
           cluster.arrange({
@@ -254,8 +255,8 @@ export class InProcessBackend implements Backend<InProcessInstance> {
     }
   }
 
-  // Looked at several times: a process that had no turn for a while finds its sockets only after
-  // its timers.
+  // Looks several times: a process that was not scheduled for a while handles its sockets only
+  // after its timers.
   #still(deadline: number): Promise<void> {
     let waitingSince = performance.now();
     return untilStill({

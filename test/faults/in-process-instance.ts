@@ -11,21 +11,21 @@ import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 export interface InProcessInstanceOptions {
   readonly cluster: ProxiedCluster;
   readonly identity: string;
-  /** Names it apart from those before it. */
+  /** Distinguishes it from earlier processes. */
   readonly process: string;
   /** How far its clock is ahead of real time, in milliseconds. */
   readonly ahead: number;
   readonly random: () => number;
   readonly proxy: Omit<ProxyOptions, "upstream">;
-  /** Told of log lines that stand for a mistake of Latchkey's own. */
+  /** Called with log lines of unexpected errors. */
   readonly onMistake: (line: string) => void;
-  /** Told when it ends of itself: its Lease is lost, and a process would exit. */
+  /** Called when it ends by itself: its Lease is lost, and a process would exit. */
   readonly onEnd: () => void;
   readonly name: ProgramName;
   readonly program: Program;
 }
 
-/** One of Latchkey's programs in this process, behind a proxy and with a clock of its own. */
+/** One of Latchkey's programs in this process, with its own proxy and clock. */
 export class InProcessInstance implements Instance {
   readonly process: string;
   readonly clock: JumpClock;
@@ -88,7 +88,7 @@ export class InProcessInstance implements Instance {
     return this.#metrics.bugs();
   }
 
-  /** Asks a webhook as kube-apiserver does; undefined when it is no answer to build on. */
+  /** Sends a request to a webhook like kube-apiserver; undefined if the response is an error. */
   async ask(path: string, review: object): Promise<unknown> {
     const route = this.#running.routes.find((one) => one.path === path);
     const answer = await route?.handler(
@@ -98,7 +98,7 @@ export class InProcessInstance implements Instance {
     return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
   }
 
-  /** Whether it leads, where it has to, follows everything and has nothing to do. */
+  /** Whether it leads, if it must, watches everything and has an empty queue. */
   isIdle(): boolean {
     const following = this.proxy.watches.length >= this.#running.watches;
     return (
@@ -121,7 +121,7 @@ export class InProcessInstance implements Instance {
     this.proxy.release();
   }
 
-  /** Ends it as kill -9 does: at once, without a word to the API server. */
+  /** Ends it like kill -9: at once, without a request to the API server. */
   crash(): void {
     this.proxy.kill();
     this.#stop.abort();

@@ -9,14 +9,14 @@ import type { Scenario } from "./scenario.ts";
 import { signingKeys } from "./scenarios.ts";
 import type { Worker } from "./worker.ts";
 
-/** How a scenario is played before programs in this process. */
+/** Options of a scenario that is played with programs in this process. */
 export interface InProcessPlayOptions extends Omit<InProcessOptions, "programs"> {
   readonly worker: Worker;
   readonly scenario: Scenario;
   readonly injection?: Injection<InProcessBackend>;
 }
 
-/** Plays a scenario before the programs that it names, in this process. */
+/** Plays a scenario with its programs, in this process. */
 export function play({
   worker,
   scenario,
@@ -36,7 +36,7 @@ export function play({
   });
 }
 
-/** Plays nothing, so that the worker has signing keys. */
+/** Plays an empty scenario, so that the worker has signing keys. */
 export async function warmUp(worker: Worker): Promise<void> {
   const nothing: Scenario = { name: "nothing", grounds: () => [], changes: () => [] };
   await play({ worker, scenario: nothing, seed: 0 });

@@ -7,16 +7,16 @@ interface Wake {
 }
 
 /**
- * Real time plus an offset that a test moves forward: what waits 60 s wakes after a few jumps. A
- * clock of its own for each controller, so that one can stand still while the others go on.
+ * Real time plus an offset that a test advances: a wait of 60 s ends after a few jumps. Each
+ * controller has its own clock, so that one can be paused while the others continue.
  */
 export class JumpClock implements Clock {
   readonly #wakes = new Set<Wake>();
   #offset: number;
-  /** The monotonic instant at which the clock stands still. */
+  /** The monotonic time at which the clock was paused. */
   #stoodAt: number | undefined;
 
-  /** Begins `offset` milliseconds ahead of real time. */
+  /** Starts `offset` milliseconds ahead of real time. */
   constructor(offset = 0) {
     this.#offset = offset;
   }
@@ -41,21 +41,21 @@ export class JumpClock implements Clock {
   }
 
   /**
-   * Moves time on and fires the wake-ups that are due, in the order of their instants; while the
-   * clock stands this counts for later.
+   * Advances the time and fires the wake-ups that are due, in the order of their times; while the
+   * clock is paused, they fire on resume.
    */
   jump(ms: number): void {
     this.#offset += ms;
     if (this.#stoodAt === undefined) this.#fireDue();
   }
 
-  /** Stands still: no wake-up fires, as in a process that gets no turn. */
+  /** Pauses the clock: no wake-up fires, as in a suspended process. */
   pause(): void {
     this.#stoodAt ??= this.monotonic();
     for (const entry of this.#wakes) clearTimeout(entry.timer);
   }
 
-  /** Goes on as if it had never stood: the time has passed all the same. */
+  /** Resumes the clock as if it had not been paused: the time has passed in the meantime. */
   resume(): void {
     this.#stoodAt = undefined;
     this.#fireDue();
@@ -82,7 +82,7 @@ export class JumpClock implements Clock {
     if (this.#stoodAt !== undefined) return;
     // Longer waits end with a jump, and no test takes that long.
     const ms = Math.min(Math.max(0, Math.ceil(entry.due - this.monotonic())), 3_600_000);
-    // A timer may come a little early.
+    // A timer may fire slightly early.
     entry.timer = setTimeout(
       () => (entry.due <= this.monotonic() ? this.#fire(entry) : this.#arm(entry)),
       ms,

@@ -1,6 +1,6 @@
 import type { LeaseTimes } from "../../src/kube/leader-election.ts";
 
-/** Long ones: a minute of the clock takes few renewals then. */
+/** Long times, so that a minute of the clock needs few renewals. */
 export const leaseTimes: LeaseTimes = {
   leaseDuration: 60_000,
   renewDeadline: 40_000,

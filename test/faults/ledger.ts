@@ -5,7 +5,8 @@ import type { ProxyAnswer } from "../support/proxy-messages.ts";
 import type { View } from "../support/visible-objects.ts";
 
 /**
- * How often each object was created, updated and deleted; keys read `update secrets the-web/db`.
+ * The number of creates, updates and deletes of each object; keys have the form `update secrets
+ * the-web/db`.
  */
 export type Counts = ReadonlyMap<string, number>;
 
@@ -17,8 +18,8 @@ const verbs: Readonly<Record<string, string>> = {
 };
 
 /**
- * Keeps account of the writes of one run; names that begin with the run's prefix, or follow from a
- * uid, get names that every run shares.
+ * Counts the writes of one run; names that begin with the run's prefix, or contain a uid, are
+ * replaced by names that all runs share.
  */
 export class Ledger {
   readonly #view: View;
@@ -29,26 +30,26 @@ export class Ledger {
   readonly #now: () => number;
   readonly #began: number;
 
-  /** `now` answers milliseconds of the clock that the controllers of the run share. */
+  /** `now` returns milliseconds of the clock that the controllers of the run share. */
   constructor(view: View, now: () => number) {
     this.#view = view;
     this.#now = now;
     this.#began = now();
   }
 
-  /** Writes that the API server has carried out, Events left out. */
+  /** Writes that the API server has executed, without Events. */
   get counts(): Counts {
     return this.#counts;
   }
 
-  /** Every write that was asked for, one sentence each. */
+  /** Every requested write, as one line each. */
   get asked(): readonly string[] {
     return this.#asked;
   }
 
   /**
-   * What was asked for and what the API server said, each with its milliseconds of the clock: for
-   * whoever looks for a mistake.
+   * Requests and responses of the API server, each with its time in milliseconds of the clock, for
+   * debugging.
    */
   get trace(): readonly string[] {
     return this.#trace;

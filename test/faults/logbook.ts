@@ -5,49 +5,51 @@ import type { ProxyEvents } from "../support/fault-proxy.ts";
 import type { ProxyAnswer } from "../support/proxy-messages.ts";
 import type { View } from "../support/visible-objects.ts";
 
-/** A write that a process asked for; instants are milliseconds of `performance.now()`. */
+/** A write that a process requested; times are milliseconds of `performance.now()`. */
 export interface AskedWrite {
   readonly process: string;
   readonly at: number;
   readonly request: ApiRequest;
-  /** As the ledger calls it. */
+  /** In the format of the ledger. */
   readonly sentence: string;
-  /** Undefined while it is under way, and for ever if its connection broke. */
+  /** Undefined while it is pending, and forever if its connection was closed. */
   answer: { readonly at: number; readonly status: number; readonly sent: string } | undefined;
 }
 
-/** A write of the Lease that was carried out; the holder is empty when it was given back. */
+/** An executed write of the Lease; the holder is empty if it was released. */
 export interface LeaseWrite {
   readonly process: string;
   readonly at: number;
   readonly holder: string;
 }
 
-/** Keeps account of which process wrote what, and when; one book for all processes of a run. */
+/** Records which process wrote what, and when; one logbook for all processes of a run. */
 export class Logbook {
   readonly ledger: Ledger;
   readonly writes: AskedWrite[] = [];
   readonly leases: LeaseWrite[] = [];
   readonly #touched = new Set<string>();
 
-  /** `now` answers milliseconds of the clock that the instances of the run share. */
+  /** `now` returns milliseconds of the clock that the instances of the run share. */
   constructor(view: View, now: () => number) {
     this.ledger = new Ledger(view, now);
   }
 
-  /** Notes a write to the collection of this path. */
+  /** Records a write to the collection of this path. */
   touch(path: string): void {
     this.#touched.add(collectionOf(path));
   }
 
-  /** Takes the collections that were written to since they were taken last. */
+  /** Returns the collections that were written to since the last call. */
   takeTouched(): readonly string[] {
     const touched = [...this.#touched];
     this.#touched.clear();
     return touched;
   }
 
-  /** Records the traffic of a proxy; `process` names the process behind it now. */
+  /**
+   * Records the traffic of a proxy; `process` identifies the process that is currently behind it.
+   */
   eventsOf(process: () => string): ProxyEvents {
     const open = new Map<ApiRequest, AskedWrite>();
     return {
@@ -77,7 +79,7 @@ export class Logbook {
     };
   }
 
-  /** Writes that only a leader may make: all but Events. */
+  /** Writes that only a leader may make: all except Events. */
   fencedWrites(process: string): readonly AskedWrite[] {
     return this.writes.filter(
       (write) => write.process === process && write.request.plural !== "events",
@@ -85,8 +87,8 @@ export class Logbook {
   }
 
   /**
-   * Sentences about processes of which one asked for a write between the writes of another,
-   * `excused` ones apart.
+   * Descriptions of processes that requested a write between two writes of another process, without
+   * the `excused` writes.
    */
   overlaps(excused: ReadonlySet<AskedWrite> = new Set()): readonly string[] {
     const spans = [...new Set(this.writes.map(({ process }) => process))].flatMap((process) => {
@@ -117,7 +119,7 @@ export class Logbook {
   }
 }
 
-/** The collection, over all namespaces, of the object or collection that a path names. */
+/** The collection, in all namespaces, of the object or collection at a path. */
 function collectionOf(path: string): string {
   const { plural } = apiRequest({ url: path });
   const root = /^\/(?:api\/v1|apis\/[^/]+\/[^/]+)/.exec(path)?.[0] ?? "";

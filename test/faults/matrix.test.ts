@@ -11,12 +11,12 @@ import { shuffled } from "../support/seeded-random.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 import { hasDedicatedClusters } from "../support/dedicated-cluster.ts";
 
-// The same sample every time: a change is judged by itself. SEED= draws others, and make faults
-// plays them all.
+// Always the same sample, so that a change is tested on its own. SEED= selects other samples, and
+// make faults plays all runs.
 const seed = Number(process.env.SEED ?? 7);
 const sample = { scenarios: 3, runs: 16, workers: 8 };
 
-/** What each of its faults breaks is different. */
+/** Each of its faults has a different effect. */
 const copying = scenarios.filter(({ name }) => name === "sharedsecret: change data");
 const drawn = shuffled(
   scenarios.filter((scenario) => !copying.includes(scenario)),
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.stop());
 
 describe.skipIf(!hasDedicatedClusters)("a controller behind a faulty network", () => {
-  it(`reaches the same end state with the same writes, whatever fault is injected (${sample.runs} runs, SEED=${seed})`, async () => {
+  it(`reaches the same end state by the same writes with any fault (${sample.runs} runs, SEED=${seed})`, async () => {
     const played: Played<InProcessFault>[] = [];
     await playAll(workers, shuffled(cellsOf(learned, faults, seed), seed).slice(0, sample.runs), {
       learned,
@@ -59,7 +59,7 @@ interface Broken {
   readonly what: string;
   readonly assemble: NonNullable<InProcessPlayOptions["assemble"]>;
   readonly fault: string;
-  /** The writes of which the n-th is disturbed, as the ledger calls them. */
+  /** Selects the writes of which the n-th is disturbed, in the format of the ledger. */
   readonly of: RegExp;
   readonly number: number;
   readonly oracle: "endState" | "counts" | "quiet";
@@ -67,7 +67,7 @@ interface Broken {
 
 const brokenOnes: readonly Broken[] = [
   {
-    what: "gives up what was refused once",
+    what: "does not retry a rejected write",
     assemble: givesUp,
     fault: "answer-500",
     of: /^update secrets/,
@@ -75,7 +75,7 @@ const brokenOnes: readonly Broken[] = [
     oracle: "endState",
   },
   {
-    what: "deletes what it cannot replace",
+    what: "deletes an object that it cannot replace",
     assemble: makesAnew,
     fault: "answer-409",
     of: /^update secrets/,
@@ -83,7 +83,7 @@ const brokenOnes: readonly Broken[] = [
     oracle: "counts",
   },
   {
-    what: "repeats for ever what was refused once",
+    what: "repeats a write forever after it was rejected once",
     assemble: neverRests,
     fault: "answer-503",
     of: /^update sharedsecrets /,

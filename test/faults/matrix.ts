@@ -12,16 +12,16 @@ export interface Cell<F> {
   readonly seed: number;
 }
 
-/** A cell that was played. */
+/** A cell with its result. */
 export interface Played<F> extends Cell<F> {
-  /** Undefined when the run came to its end before the fault's moment. */
+  /** Undefined if the run ended before the fault's moment. */
   readonly injectedAt: string | undefined;
-  /** Empty when all is well. */
+  /** Empty if the run passed. */
   readonly problems: readonly string[];
   readonly trace: readonly string[];
 }
 
-/** Plays a scenario, undisturbed unless something is injected. */
+/** Plays a scenario, undisturbed unless a fault is injected. */
 export type Play<F> = (options: {
   readonly worker: Worker;
   readonly scenario: Scenario;
@@ -29,14 +29,14 @@ export type Play<F> = (options: {
   readonly injection?: { readonly fault: F; readonly moment: Moment };
 }) => Promise<Outcome>;
 
-/** How to learn: `lessons` is how often each scenario is played. */
+/** Options of the undisturbed runs: `lessons` is how often each scenario is played. */
 export interface Learning {
   readonly seed: number;
   readonly lessons: number;
   readonly play: Play<never>;
 }
 
-/** What each scenario comes to when nothing disturbs it. */
+/** The expected result of each scenario, from undisturbed runs. */
 export async function learn(
   workers: readonly Worker[],
   scenarios: readonly Scenario[],
@@ -55,7 +55,7 @@ export async function learn(
   return learned;
 }
 
-/** Every one of these faults at every write and before every change. */
+/** Each of these faults at every write and before every change. */
 export function cellsOf<F extends { readonly moments: readonly Moment["at"][] }>(
   learned: ReadonlyMap<Scenario, Expectation>,
   faults: readonly F[],
@@ -74,7 +74,7 @@ export function cellsOf<F extends { readonly moments: readonly Moment["at"][] }>
   );
 }
 
-/** What a run is called: what it takes to repeat it. */
+/** The name of a run, with everything that is needed to repeat it. */
 export function cellName({
   scenario,
   fault,
@@ -84,14 +84,14 @@ export function cellName({
   return `${scenario.name} / ${fault.name} / ${moment.at} ${moment.number} / seed ${seed}`;
 }
 
-/** What playing cells needs. */
+/** The options of a matrix. */
 export interface MatrixOptions<F> {
   readonly learned: ReadonlyMap<Scenario, Expectation>;
   readonly play: Play<F>;
   readonly onPlayed: (played: Played<F>) => void;
 }
 
-/** Plays all cells, as many at a time as there are workers. */
+/** Plays all cells, one at a time on each worker. */
 export async function playAll<F extends JudgedFault>(
   workers: readonly Worker[],
   cells: readonly Cell<F>[],
@@ -111,7 +111,7 @@ export async function playAll<F extends JudgedFault>(
   });
 }
 
-/** Does the work for all items, one after the other on each worker. */
+/** Runs the work for all items, one after the other on each worker. */
 export async function onWorkers<T>(
   workers: readonly Worker[],
   items: readonly T[],

@@ -6,21 +6,23 @@ import type { Outcome } from "./play.ts";
 import type { RetryAllowance } from "./scenario.ts";
 
 /**
- * What a scenario comes to when nothing disturbs it; counts are the smallest and the greatest of
- * several runs.
+ * The result of undisturbed runs of a scenario; counts are the minimum and the maximum of several
+ * runs.
  */
 export interface Expectation {
   readonly endState: Snapshot;
   readonly counts: ReadonlyMap<string, readonly [number, number]>;
-  /** The most writes that one of the runs asked for: a fault may be injected at each. */
+  /**
+   * The maximum number of writes that one of the runs requested: a fault may be injected at each.
+   */
   readonly calls: number;
   readonly changes: number;
   readonly retryAllowance?: RetryAllowance;
 }
 
 /**
- * What undisturbed runs have in common; throws when they do not end alike, are not quiet or meet a
- * mistake.
+ * The common result of undisturbed runs; throws if their end states differ, if they do not become
+ * idle, or on an unexpected error.
  */
 export function expectationOf(
   outcomes: readonly Outcome[],
@@ -47,7 +49,7 @@ export function expectationOf(
   };
 }
 
-/** What is wrong with a disturbed run, by oracle; all lists are empty when it is right. */
+/** The problems of a disturbed run, by oracle; all lists are empty if it passed. */
 export interface Verdict {
   readonly endState: readonly string[];
   readonly counts: readonly string[];
@@ -55,11 +57,11 @@ export interface Verdict {
   readonly mistakes: readonly string[];
 }
 
-/** What of a fault decides how a run with it is judged. */
+/** The parts of a fault that decide how a run with it is judged. */
 export interface JudgedFault {
   readonly allowance: Allowance;
   readonly losesEvents?: boolean;
-  /** There where it is injected at a write, and decides what becomes of that. */
+  /** Set if the fault is injected at a write and decides its result. */
   readonly call?: unknown;
 }
 
@@ -79,7 +81,7 @@ export function judge(outcome: Outcome, expected: Expectation, fault: JudgedFaul
   };
 }
 
-/** All that a verdict holds, one line each. */
+/** All problems of a verdict, one line each. */
 export function problemsOf(verdict: Verdict): readonly string[] {
   return Object.entries(verdict).flatMap(([oracle, problems]: [string, readonly string[]]) =>
     problems.map((problem) => `${oracle}: ${problem}`),
@@ -122,8 +124,8 @@ function isStatus(entry: string): boolean {
 }
 
 /**
- * Where the clock runs fast enough, each change is reported twice: that it is under way, and that
- * it is over.
+ * If the clock runs fast enough, each change is reported twice: when it is in progress, and when it
+ * is done.
  */
 function statusesAllowed(
   [least, most]: readonly [number, number],
@@ -143,7 +145,7 @@ function allowed(
   return [least - slack, most + slack];
 }
 
-/** What a snapshot lacks, has too much, or has otherwise than expected; one line each. */
+/** The missing, unexpected and different objects of a snapshot; one line each. */
 export function difference(expected: Snapshot, found: Snapshot): readonly string[] {
   const missing = expected.filter((text) => !found.includes(text));
   const unexpected = found.filter((text) => !expected.includes(text));

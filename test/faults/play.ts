@@ -9,37 +9,36 @@ import { isStep, type Scenario } from "./scenario.ts";
 import { webhookStateOf } from "./webhook-state.ts";
 import type { Worker } from "./worker.ts";
 
-/** How a scenario is played. */
+/** The options of a run of a scenario. */
 export interface PlayOptions<B extends Backend> {
   readonly worker: Worker;
   readonly scenario: Scenario;
   readonly injection?: Injection<B> | undefined;
-  /** Sets up the run in names of its own. */
+  /** Sets up the run with its own names. */
   readonly runIn: (view: View) => Run<B>;
 }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface Outcome {
   readonly endState: Snapshot;
   readonly counts: Counts;
-  /** Every write that was asked for before the quiet time. */
+  /** Every write that was requested before the quiet time. */
   readonly calls: readonly string[];
-  /** How many changes the scenario has. */
+  /** The number of changes of the scenario. */
   readonly changes: number;
-  /** Writes that were asked for in the quiet time. */
+  /** Writes that were requested in the quiet time. */
   readonly late: readonly string[];
-  /** What Latchkey's log calls a mistake of its own, and runs that never come to rest. */
+  /** Unexpected errors in Latchkey's log, and runs that do not become idle. */
   readonly mistakes: readonly string[];
   /**
-   * The write at which the fault was injected, or the change before which it was; undefined when
-   * its moment never came.
+   * The write or change at which the fault was injected; undefined if its moment was not reached.
    */
   readonly injectedAt: string | undefined;
-  /** The run's story, one line for each write, answer and jump of the clock. */
+  /** The log of the run, one line for each write, response and jump of the clock. */
   readonly trace: readonly string[];
 }
 
-/** Plays a scenario in names of its own and takes everything away again. */
+/** Plays a scenario with its own names and deletes its objects. */
 export async function playScenario<B extends Backend>({
   worker,
   scenario,
@@ -89,18 +88,18 @@ export async function playScenario<B extends Backend>({
   };
 }
 
-/** What happens in a run, and where. */
+/** The actions of a run, and its environment. */
 export interface Scene {
   readonly worker: Worker;
   readonly view: View;
   readonly play: () => Promise<void>;
-  /** Looks at what there is while the instances still run, whatever came of the play. */
+  /** Reads the result while the instances still run, even if the play failed. */
   readonly after?: () => Promise<void>;
 }
 
 /**
- * Plays a scene in a run, ends the run and takes everything away again; what fails is a mistake of
- * the run.
+ * Plays a scene, ends the run and deletes its objects; a failure is recorded as a mistake of the
+ * run.
  */
 export async function during<B extends Backend>(
   run: Run<B>,
@@ -116,7 +115,10 @@ export async function during<B extends Backend>(
   await worker.tidy(view);
 }
 
-/** All that Latchkey has made or judged in a run, without what differs between runs. */
+/**
+ * All objects that Latchkey has created or whose status it has written in a run, without the
+ * differences between runs.
+ */
 export async function endStateOf(cluster: ProxiedCluster, view: View): Promise<Snapshot> {
   const snapshot = await snapshotOf(cluster, view.prefix.slice(0, -1));
   const texts = [...snapshot, ...(await webhookStateOf(cluster, view))];

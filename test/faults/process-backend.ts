@@ -8,12 +8,12 @@ import { Run } from "./run.ts";
 import type { Change } from "./scenario.ts";
 import type { Step } from "../support/actions.ts";
 
-/** How real processes run. */
+/** Options of real processes. */
 export interface ProcessOptions {
-  /** The bundle of Latchkey. */
+  /** The path of Latchkey's bundle. */
   readonly program: string;
   readonly lease: LeaseSeconds;
-  /** Whether processes that die are started again. */
+  /** Whether processes that exit are restarted. */
   readonly restarts: boolean;
 }
 
@@ -36,8 +36,8 @@ export function processRun(
 }
 
 /**
- * Milliseconds between two looks, how many looks without a change count as rest, and how long rest
- * may take to come; tries of a request, and the milliseconds between two.
+ * Milliseconds between two looks, the number of looks without a change that count as idle, and the
+ * timeout; attempts of a request, and the milliseconds between two.
  */
 const times = { every: 60, looks: 10, limit: 120_000, tries: 7_500, between: 20 } as const;
 
@@ -53,7 +53,7 @@ export class ProcessBackend implements Backend<ProcessInstance> {
     this.#options = options;
   }
 
-  /** Starts another process; the first one of a fresh Lease leads. */
+  /** Starts another process; the first process of a new Lease leads. */
   async start({ program, identity = "a" }: Start): Promise<ProcessInstance> {
     if (program !== "controller") throw new Error(`the ${program} does not run as a process here`);
     const { cluster, view, traffic } = this.#context;
@@ -82,7 +82,7 @@ export class ProcessBackend implements Backend<ProcessInstance> {
       this.#context.onMistake(mistake);
   }
 
-  /** Waits until one process leads and nothing is to be done. */
+  /** Waits until one process leads and the system is idle. */
   untilQuiet(): Promise<void> {
     this.#mark = undefined;
     return untilStill({
@@ -94,7 +94,7 @@ export class ProcessBackend implements Backend<ProcessInstance> {
     });
   }
 
-  /** One second of real time. */
+  /** Waits for one second of real time. */
   async idle(): Promise<void> {
     await pause(1_000);
   }
@@ -121,8 +121,8 @@ export class ProcessBackend implements Backend<ProcessInstance> {
   }
 
   /**
-   * What stays the same while nothing is done; undefined while something is to be done, or nobody
-   * leads.
+   * A value that does not change while the system is idle; undefined while it is busy, or without a
+   * leader.
    */
   async #markNow(): Promise<string | undefined> {
     const running = this.instances.filter(({ isPaused }) => !isPaused);

@@ -3,20 +3,20 @@ import { type Fault, once, usualAllowance } from "./fault.ts";
 import type { ProcessBackend, ProcessRun } from "./process-backend.ts";
 import type { LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 
-/** What may happen to a real process at a write. */
+/** A fault of a real process at a write. */
 export interface ProcessFault extends Fault<ProcessBackend> {
   readonly lease: LeaseSeconds;
 }
 
 const atCalls = { moments: ["call"], allowance: usualAllowance } as const;
 
-/** The default ones, which no slow machine loses. */
+/** The default times, with which a slow machine does not lose the Lease. */
 export const calmLease: LeaseSeconds = { duration: 15, deadline: 10, retry: 2 };
 
-/** A pause is over sooner with short ones. */
+/** A pause takes less time with short ones. */
 const shortLease: LeaseSeconds = { duration: 5, deadline: 3, retry: 1 };
 
-/** Kills, and pauses past the Lease while another process leads. */
+/** Kills, and pauses longer than the Lease while another process leads. */
 export const processFaults: readonly ProcessFault[] = [
   {
     ...atCalls,
@@ -43,7 +43,7 @@ export const processFaults: readonly ProcessFault[] = [
     lease: shortLease,
     async call({ instance, forward }, run) {
       const { resumed } = await pauseUntilSettled(instance, run);
-      // The API server has it only now, when another one leads and has done everything.
+      // The API server receives it only now, when another process leads and has done all work.
       await resumed;
       return forward();
     },
@@ -60,8 +60,8 @@ export const processFaults: readonly ProcessFault[] = [
 ];
 
 /**
- * Pauses the process and has another one lead; answers when it is resumed, which is once everything
- * has come to rest.
+ * Pauses the process and lets another one lead; returns a promise of its resumption, which follows
+ * when the system is idle.
  */
 async function pauseUntilSettled(
   instance: ProcessInstance,

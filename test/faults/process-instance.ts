@@ -8,31 +8,34 @@ import { FaultProxy } from "../support/fault-proxy.ts";
 import type { View } from "../support/visible-objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
-/** Seconds of leader election, as the options of `latchkey controller` have them. */
+/** Seconds of leader election, as in the options of `latchkey controller`. */
 export interface LeaseSeconds {
   readonly duration: number;
   readonly deadline: number;
   readonly retry: number;
 }
 
-/** How a process is started. */
+/** The options of a process. */
 export interface ProcessInstanceOptions {
   readonly cluster: ProxiedCluster;
   readonly view: View;
-  /** The bundle of Latchkey. */
+  /** The path of Latchkey's bundle. */
   readonly program: string;
-  /** Names it in the Lease, the same over its restarts. */
+  /** Its identity in the Lease, the same across restarts. */
   readonly identity: string;
   readonly lease: LeaseSeconds;
   readonly traffic: BackendContext<ProcessInstance>["traffic"];
-  /** Whether it is started again whenever it dies, as a pod's container is. */
+  /** Whether it is restarted whenever it exits, like a pod's container. */
   readonly restarts: boolean;
 }
 
-/** From a death to the next start: a process that cannot live shall not keep the machine busy. */
+/**
+ * The time from an exit to the next start, so that a process that fails at its start does not keep
+ * the machine busy.
+ */
 const restartMs = 50;
 
-/** A real `latchkey controller` process behind a proxy of its own. */
+/** A real `latchkey controller` process with its own proxy. */
 export class ProcessInstance implements Instance {
   readonly identity: string;
   readonly exits: Exit[] = [];
@@ -57,7 +60,7 @@ export class ProcessInstance implements Instance {
     });
     instance.#proxy = proxy;
     instance.#controller = await startController({
-      // Only its own kubeconfig leads through the proxy.
+      // Only its own kubeconfig uses the proxy.
       controlPlane: { ...cluster.controlPlane, url: proxy.url },
       program,
       identity,
@@ -83,7 +86,7 @@ export class ProcessInstance implements Instance {
     return this.#controller;
   }
 
-  /** Names the process of now: another one after each restart. */
+  /** Identifies the current process: different after each restart. */
   get process(): string {
     return `${this.identity}${this.#controller?.starts ?? 1}`;
   }
@@ -92,26 +95,26 @@ export class ProcessInstance implements Instance {
     return this.#isPaused;
   }
 
-  /** SIGKILL; resolves when the process is dead. */
+  /** Sends SIGKILL; resolves when the process has exited. */
   async kill(): Promise<void> {
     const dead = this.controller.exited();
     this.controller.kill("SIGKILL");
     await dead;
   }
 
-  /** SIGSTOP: the process gets no turn any more. */
+  /** Sends SIGSTOP: the process is suspended. */
   pause(): void {
     this.#isPaused = true;
     this.controller.kill("SIGSTOP");
   }
 
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   resume(): void {
     this.#isPaused = false;
     this.controller.kill("SIGCONT");
   }
 
-  /** Ends it for as long as an outage lasts. */
+  /** Stops it for the duration of an outage. */
   async down(): Promise<void> {
     this.#isWanted = false;
     await this.kill();
@@ -123,24 +126,24 @@ export class ProcessInstance implements Instance {
     this.revive();
   }
 
-  /** Starts it again if it is dead. */
+  /** Starts it again if it has exited. */
   revive(): void {
     if (this.#isAlive) return;
     this.#isAlive = true;
     this.controller.start();
   }
 
-  /** Undefined while it does not answer. */
+  /** Undefined while it does not respond. */
   async vitals(): Promise<Vitals | undefined> {
     try {
-      // A process that is stopped while it is asked would not answer before it goes on.
+      // A process that is suspended during this request would not respond before it is resumed.
       return await readVitals(this.controller.url, AbortSignal.timeout(2_000));
     } catch {
       return undefined;
     }
   }
 
-  /** Lines of its log that stand for a mistake of Latchkey's own; a lost Lease may be meant. */
+  /** Lines of its log that report unexpected errors of Latchkey; a lost Lease may be intended. */
   mistakes(): readonly string[] {
     const lines = readFileSync(this.controller.log, "utf8")
       .split("\n")
@@ -150,7 +153,7 @@ export class ProcessInstance implements Instance {
       .map((line) => `${this.identity}: ${line}`);
   }
 
-  /** Stops it for good, and its proxy. */
+  /** Stops it permanently, and its proxy. */
   async end(): Promise<void> {
     this.#isWanted = false;
     this.proxy.release();

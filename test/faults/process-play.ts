@@ -6,7 +6,7 @@ import { calmLease, type ProcessFault } from "./process-faults.ts";
 import { type Change, isStep, type Scenario } from "./scenario.ts";
 import type { Worker } from "./worker.ts";
 
-/** How a scenario is played before a real process. */
+/** Options of a scenario that is played with a real process. */
 export interface ProcessPlayOptions {
   readonly worker: Worker;
   readonly program: string;
@@ -15,12 +15,12 @@ export interface ProcessPlayOptions {
 }
 
 /**
- * How much shorter lives and outages are where nobody can move the clock; long enough to outlive a
- * process that is replaced.
+ * The factor by which lifetimes and outages are shorter, because the real clock cannot be advanced;
+ * they are still longer than the replacement of a process.
  */
 const haste = 30;
 
-/** The scenario with its outages, and the lives that end in them, thirty times shorter. */
+/** The scenario with outages and lifetimes that are thirty times shorter. */
 export function inRealTime(scenario: Scenario): Scenario {
   return {
     ...scenario,
@@ -31,7 +31,7 @@ export function inRealTime(scenario: Scenario): Scenario {
   };
 }
 
-/** Plays a scenario before a real process and takes everything away again. */
+/** Plays a scenario with a real process and deletes its objects. */
 export async function playProcess({
   worker,
   program,

@@ -7,7 +7,7 @@ import type { Scenario } from "./scenario.ts";
 import { scenarios } from "./scenarios.ts";
 import type { Worker } from "./worker.ts";
 
-/** What a sample is drawn from, and where it is played. */
+/** The population of a sample, and the workers that play it. */
 export interface SampleOptions {
   readonly workers: readonly Worker[];
   readonly program: string;
@@ -15,16 +15,16 @@ export interface SampleOptions {
   readonly runs: number;
 }
 
-/** What came of a sample; problems by run, none where all is well. */
+/** The result of a sample; problems by run, empty if all passed. */
 export interface SampleResult {
   readonly scenarios: number;
   readonly runs: number;
-  /** Runs that came to the write at which the fault is injected. */
+  /** Runs that reached the write at which the fault is injected. */
   readonly injected: number;
   readonly problems: Readonly<Record<string, readonly string[]>>;
 }
 
-/** One scenario for every four runs, and three at least. */
+/** One scenario for every four runs, and at least three. */
 function drawn({ seed, runs }: SampleOptions): readonly Scenario[] {
   return shuffled(
     scenarios.filter(({ programs }) => programs === undefined),
@@ -34,7 +34,7 @@ function drawn({ seed, runs }: SampleOptions): readonly Scenario[] {
     .map(inRealTime);
 }
 
-/** Plays some scenarios undisturbed, and then each fault at writes that follow from the seed. */
+/** Plays some scenarios undisturbed, and then each fault at pseudo-random writes. */
 export async function playSample(options: SampleOptions): Promise<SampleResult> {
   const { workers, program, seed } = options;
   const play = (of: Omit<ProcessPlayOptions, "program">) => playProcess({ ...of, program });
@@ -54,7 +54,7 @@ export async function playSample(options: SampleOptions): Promise<SampleResult> 
   return { scenarios: learned.size, runs: cells.length, injected, problems };
 }
 
-/** As many of each fault, at writes drawn from all scenarios. */
+/** The same number of each fault, at writes of all scenarios. */
 function cellsOf(
   learned: ReadonlyMap<Scenario, Expectation>,
   { seed, runs }: SampleOptions,
@@ -71,6 +71,6 @@ function cellsOf(
       .slice(0, each)
       .map((write) => ({ ...write, fault, seed })),
   );
-  // The long ones first, so that no worker waits for one of them in the end.
+  // The long ones first, so that no worker waits for one of them at the end.
   return cells.toReversed();
 }

@@ -10,10 +10,10 @@ import { type HandOver, Pair } from "./two-controllers.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 
 const seed = Number(process.env.SEED ?? 7);
-/** PROCESS_RUNS= asks for more of them. */
+/** PROCESS_RUNS= sets the number of runs. */
 const runs = Number(process.env.PROCESS_RUNS ?? 8);
 const workerCount = 4;
-/** LEASE=15,10,2 plays with the default times. */
+/** LEASE=15,10,2 sets the default times. */
 const lease = leaseFrom(process.env.LEASE ?? "5,3,1");
 
 let cluster: ProxiedCluster;
@@ -62,7 +62,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     pair = await Pair.start({ worker, program, lease });
   });
 
-  // After a failure too: the next test begins with two.
+  // Also after a failure: the next test begins with two.
   afterEach(() => pair?.mend());
   afterAll(async () => {
     await pair?.stream.halt();
@@ -76,12 +76,12 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     );
   }
 
-  /** What a process asked for, without what it sent. */
+  /** The requests of a process, without their bodies. */
   function sentencesOf(process: string): readonly string[] {
     return pair.run.logbook.fencedWrites(process).map(({ sentence }) => sentence);
   }
 
-  /** What must hold after everything that may happen to a leader. */
+  /** The invariants after any fault of a leader. */
   async function expectNoHarm(): Promise<void> {
     await pair.mend();
     expect(await pair.outcome()).toEqual(undisturbed);
@@ -90,7 +90,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     expect(pair.run.backend.instances.flatMap((instance) => instance.mistakes())).toEqual([]);
   }
 
-  it("does all the work when nothing disturbs it", async () => {
+  it("does all the work without a fault", async () => {
     const { leader, other } = await pair.roles();
     pair.stream.begin();
     await pair.stream.mark("amid changes");
@@ -101,7 +101,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     await expectNoHarm();
   });
 
-  it("takes over from one that is killed", async () => {
+  it("takes over from a leader that is killed", async () => {
     pair.stream.begin();
     const { leader, other } = await pair.roles();
     const handOver = await pair.handOver(async (one) => {
@@ -114,7 +114,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     await expectNoHarm();
   });
 
-  it("takes over from one that is paused, which begins no write when it is resumed", async () => {
+  it("takes over from a leader that is paused and that starts no write when it is resumed", async () => {
     pair.stream.begin();
     const { leader, other } = await pair.roles();
     const handOver = await pair.handOver((one) => pair.atNextWrite(one, () => one.pause()));
@@ -124,8 +124,8 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     const exited = leader.controller.exited();
     leader.resume();
     expect(await exited).toEqual({ code: 1, signal: null });
-    // No process looks at its Lease and sends in one step: a write that was between the two when it
-    // stood still goes out now.
+    // A process cannot check its Lease and send a request atomically: a write between the two steps
+    // at the time of the pause is sent now.
     const late = pair.run.logbook.fencedWrites(handOver.old).filter(({ at }) => at >= woken);
     expect(late.map(({ sentence }) => sentence).slice(1)).toEqual([]);
     say(
@@ -135,7 +135,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     await expectNoHarm();
   });
 
-  it("takes over from one without a network, which exits before that", async () => {
+  it("takes over from a leader without a network after that has exited", async () => {
     pair.stream.begin();
     const { leader, other } = await pair.roles();
     const exited = leader.controller.exited();
@@ -151,7 +151,7 @@ describe.skipIf(!hasDedicatedClusters)("one of two controllers", () => {
     await expectNoHarm();
   });
 
-  it("takes over from one that gets SIGTERM without waiting for the Lease to expire, twice", async () => {
+  it("takes over from a leader that gets SIGTERM without waiting for the Lease to expire, twice", async () => {
     pair.stream.begin();
     for (const turn of ["first", "second"]) {
       const { other } = await pair.roles();

@@ -4,19 +4,19 @@ import type { Account } from "../support/account-login.ts";
 import { leaseTimes } from "./lease-times.ts";
 
 /**
- * What a process of a run does: keep the three kinds true, answer for keys, or keep the webhook's
+ * The role of a process of a run: reconcile the three kinds, serve reviews, or renew the webhook's
  * certificates.
  */
 export type ProgramName = "controller" | "webhook" | "certificates";
 
 /** A process of a run without its servers. */
 export interface RunningProgram {
-  /** Resolves when the process would end of itself. */
+  /** Resolves when the process would exit by itself. */
   run(signal: AbortSignal): Promise<unknown>;
   close(): Promise<void>;
-  /** Watches that it holds when it follows everything. */
+  /** The number of its watches when it watches everything. */
   readonly watches: number;
-  /** What a webhook answers kube-apiserver. */
+  /** The routes of a webhook for kube-apiserver. */
   readonly routes: WebhookAssembly["routes"];
 }
 
@@ -42,7 +42,7 @@ export function programsWith(
       leads: true,
       assemble({ namespace, identity }, deps) {
         const assembly = assemble({ ...controllerSettings, namespace, identity }, deps);
-        // Nothing is listed yet: each kind says so.
+        // Nothing is listed yet, so each kind reports a reason.
         const watches = assembly.informers.staleReasons().length;
         return {
           run: (signal) => assembly.run(signal),

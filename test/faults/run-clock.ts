@@ -1,4 +1,4 @@
-/** The clock that the instances of a run in this process share: real time and all jumps. */
+/** The clock that the instances of a run in this process share: real time plus all jumps. */
 export class RunClock {
   #ahead = 0;
 

@@ -16,22 +16,22 @@ export interface Call<B extends Backend> {
   readonly forward: () => Promise<ProxyAnswer>;
 }
 
-/** What disturbs a run; see the tables of faults. */
+/** A disturbance of a run; see the tables of faults. */
 export interface ActiveFault<B extends Backend> {
-  /** Asked before each write is sent; undefined lets it pass. */
+  /** Called before each write is sent; undefined forwards it. */
   onCall?(call: Call<B>): Promise<ProxyAnswer | NoAnswer> | undefined;
   readonly steering?: Steering;
   /**
-   * Ends what lasts: asked when nothing moves any more; true when that may have set something in
-   * motion.
+   * Ends a lasting fault: called when the system is idle; returns true if that may have caused new
+   * work.
    */
   finish?(): Promise<boolean>;
 }
 
-/** How a run is set up. */
+/** The options of a run. */
 export interface RunOptions<B extends Backend> {
   readonly cluster: ProxiedCluster;
-  /** Begins every name of the run. */
+  /** The prefix of every name of the run. */
   readonly view: View;
   /** Milliseconds of the clock that all instances of the run share. */
   readonly now: () => number;
@@ -40,12 +40,12 @@ export interface RunOptions<B extends Backend> {
   readonly target: (backend: B) => InstanceOf<B> | undefined;
 }
 
-/** Latchkey's programs and their traffic, while something is played to them. */
+/** Latchkey's programs and their traffic, while a scenario is played. */
 export class Run<B extends Backend> {
   readonly logbook: Logbook;
   readonly backend: B;
   readonly lists: EarlierLists;
-  /** What Latchkey's logs call a mistake of its own, and what never comes about. */
+  /** Unexpected errors in Latchkey's logs, and conditions that were never met. */
   readonly mistakes: string[] = [];
   readonly #cluster: ProxiedCluster;
   readonly #target: RunOptions<B>["target"];
@@ -65,7 +65,7 @@ export class Run<B extends Backend> {
     });
   }
 
-  /** Disturbs the run by this fault from now on, and by no other. */
+  /** Activates this fault, and deactivates any other. */
   activate(fault: ActiveFault<B>): void {
     this.#active = fault;
   }
@@ -79,13 +79,13 @@ export class Run<B extends Backend> {
     return [...this.backend.instances].flatMap(({ proxy }) => proxy.watches);
   }
 
-  /** Waits until nothing is to be done, then ends what lasts and waits again. */
+  /** Waits until the system is idle, then ends lasting faults and waits again. */
   async settle(): Promise<void> {
     do await this.backend.untilQuiet();
     while ((await this.#active.finish?.()) === true);
   }
 
-  /** Waits while nothing changes; answers the writes that were asked for meanwhile. */
+  /** Waits while nothing changes; returns the writes that were requested in that time. */
   async quiet(): Promise<readonly string[]> {
     const asked = this.logbook.writes.length;
     await this.backend.idle();
@@ -94,7 +94,7 @@ export class Run<B extends Backend> {
       .map(({ process, sentence }) => `${process}: ${sentence}`);
   }
 
-  /** Sends requests together, each again until it is answered as it says. */
+  /** Sends requests in parallel, each repeatedly until its response is as expected. */
   async perform(step: readonly Action[]): Promise<void> {
     await Promise.all(step.map((action) => this.#perform(action)));
   }

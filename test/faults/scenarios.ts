@@ -76,7 +76,7 @@ const projects = (view: View): Step => [
 ];
 const everywhere = ({ prefix }: View) => to(`${prefix}web, ${prefix}pay`);
 
-/** Every way in which a user's life touches Latchkey, one at a time. */
+/** Every way in which users use Latchkey, one at a time. */
 export const scenarios: readonly Scenario[] = [
   {
     name: "sharedsecret: create",
@@ -218,7 +218,8 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "key: connector data",
     programs: ["controller", "webhook"],
-    // Who is refused tries again, and what was written for the first try goes after ten minutes.
+    // A rejected user retries, and what was written for the first attempt is deleted after ten
+    // minutes.
     retryAllowance: { of: / secrets system\/connector data$/, creates: 1, deletes: 1 },
     grounds: home,
     changes: (view) => [
@@ -233,7 +234,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "webhook: certificates",
     programs: ["certificates"],
-    // After a pause two replicas renew at the same instant; one of them gets a conflict.
+    // After a pause, two replicas renew at the same time; one of them gets a conflict.
     retryAllowance: { of: / secrets system\/latchkey-webhook-certificates$/, updates: 1 },
     grounds: home,
     changes: (view) => [
@@ -277,7 +278,7 @@ function certificates({ system }: View): string {
   return `/api/v1/namespaces/${system}/secrets/${ownObjects.webhookCertificates}`;
 }
 
-/** Makes what a run without signing keys would make first. */
+/** Writes what a run without signing keys would write first. */
 export function signingKeys({ system }: View): string {
   return `/api/v1/namespaces/${system}/secrets/${ownObjects.signingKeys}`;
 }

@@ -8,25 +8,28 @@ import { type ProcessRun, processRun } from "./process-backend.ts";
 import type { LeaseSeconds, ProcessInstance } from "./process-instance.ts";
 import type { View } from "../support/visible-objects.ts";
 
-/** What two controllers need. */
+/** The options of two controllers. */
 export interface PairOptions {
   readonly worker: Worker;
   readonly program: string;
   readonly lease: LeaseSeconds;
 }
 
-/** How a change of leaders went; milliseconds since it was brought about. */
+/** The result of a change of leaders; milliseconds since it was triggered. */
 export interface HandOver {
-  /** The process that led. */
+  /** The former leader. */
   readonly old: string;
   readonly firstWriteMs: number;
-  /** Until the change that was made when it had stopped leading had reached its target. */
+  /** Until the change that was made after the leader stopped had reached its target. */
   readonly effectiveMs: number;
-  /** Other holders of the Lease since then, one after the other; empty where it was given back. */
+  /** Later holders of the Lease, in order; empty if it was released. */
   readonly holders: readonly string[];
 }
 
-/** Two real processes that share one Lease and stay dead when they die, while changes stream. */
+/**
+ * Two real processes that share one Lease and are not restarted when they exit, while changes
+ * stream.
+ */
 export class Pair {
   readonly run: ProcessRun;
   readonly stream: ChangeStream;
@@ -53,7 +56,7 @@ export class Pair {
     return pair;
   }
 
-  /** The one that leads and the other one; who has died is started again. */
+  /** The leader and the other process; a process that has exited is restarted. */
   async roles(): Promise<{ readonly leader: ProcessInstance; readonly other: ProcessInstance }> {
     const leading = async () => {
       for (const instance of this.run.backend.instances) instance.revive();
@@ -68,8 +71,8 @@ export class Pair {
   }
 
   /**
-   * Lets `act` take the lead from the leader amid changes; answers when the other one has done what
-   * was wanted after that.
+   * Lets `act` take the lead from the leader during changes; returns when the other process has
+   * done the work that followed.
    */
   async handOver(act: (leader: ProcessInstance) => void | Promise<void>): Promise<HandOver> {
     const { leader, other } = await this.roles();
@@ -101,8 +104,8 @@ export class Pair {
   }
 
   /**
-   * Does something in the moment in which a process has asked for a write and the API server does
-   * not know of it yet.
+   * Runs something at the moment when a process has requested a write and the API server has not
+   * received it yet.
    */
   async atNextWrite(instance: ProcessInstance, act: () => void): Promise<void> {
     const done = Promise.withResolvers<void>();
@@ -116,8 +119,8 @@ export class Pair {
   }
 
   /**
-   * Lets what is held back go on its way, and answers how the API server took the writes of the
-   * process that led.
+   * Forwards the delayed requests, and returns the responses of the API server to the writes of the
+   * former leader.
    */
   async deliverLate(
     { proxy }: ProcessInstance,
@@ -133,7 +136,7 @@ export class Pair {
     return { refused: held.length - accepted, accepted };
   }
 
-  /** Ends the changes; answers what there is when everything has come to rest. */
+  /** Ends the changes; returns the objects when the system is idle. */
   async outcome(): Promise<Snapshot> {
     await this.stream.end();
     await this.run.settle();
@@ -141,7 +144,7 @@ export class Pair {
   }
 
   /**
-   * Ends every disturbance, starts again what has died, and waits until both follow the cluster.
+   * Ends every fault, restarts processes that have exited, and waits until both watch the cluster.
    */
   async mend(): Promise<void> {
     for (const instance of this.run.backend.instances) {
@@ -156,7 +159,7 @@ export class Pair {
     this.#onWrite?.(instance);
   }
 
-  /** When a copy with that text was written. */
+  /** The time at which a copy with that text was written. */
   #copyWith(text: string): number | undefined {
     const { password } = dataOf(text);
     const isIt = ({ request, answer }: AskedWrite) =>

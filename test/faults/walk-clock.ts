@@ -5,7 +5,7 @@ export function clockOf(run: InProcessRun): number {
   return run.backend.ahead;
 }
 
-/** Moves the clock of a run on, in steps that a Lease survives. */
+/** Advances the clock of a run, in steps that are shorter than a Lease. */
 export async function passTo(run: InProcessRun, clock: number): Promise<void> {
   const jumpMs = 20_000;
   for (let left = clock - clockOf(run); left > 0; left = clock - clockOf(run))

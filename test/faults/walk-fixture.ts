@@ -17,7 +17,7 @@ import { elders, requesterNames, type WalkKind } from "./walk-values.ts";
 import { type WalkAction, namespaceMetadata, type Walk, type Wanted } from "./walk-steps.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
-/** What a fixture needs. */
+/** The options of a fixture. */
 export interface WalkFixtureOptions {
   readonly run: InProcessRun;
   readonly cluster: ProxiedCluster;
@@ -26,8 +26,8 @@ export interface WalkFixtureOptions {
 }
 
 /**
- * One object in one run: does users' actions and reads what came of them. In what they write,
- * `the-` begins names of the run.
+ * One object in one run: executes users' actions and reads their results. In written values, names
+ * of the run begin with `the-`.
  */
 export class WalkFixture {
   readonly #options: WalkFixtureOptions;
@@ -36,7 +36,7 @@ export class WalkFixture {
   #namespaces = firstNamespaces;
   #by = "";
   #elderSince = 0;
-  /** Of the run's clock, in milliseconds since its start: when the object was made. */
+  /** The creation time of the object on the run's clock, in milliseconds since its start. */
   bornAt = 0;
 
   constructor(options: WalkFixtureOptions) {
@@ -47,8 +47,8 @@ export class WalkFixture {
   }
 
   /**
-   * Makes the namespaces, an unmanaged Secret that blocks copies called `taken`,
-   * and an older object of the kind.
+   * Creates the namespaces, an unmanaged Secret that blocks copies called `taken`, and an older
+   * object of the kind.
    */
   async prepare(): Promise<void> {
     for (const [name, wants] of Object.entries(this.#namespaces)) {
@@ -77,14 +77,15 @@ export class WalkFixture {
   }
 
   /**
-   * Waits until what is made now is younger than the older object: the API server counts whole
-   * seconds.
+   * Waits until a new object is newer than the older one: creation timestamps have whole seconds.
    */
   async becomesYounger(): Promise<void> {
     await pause(Math.max(0, this.#elderSince + 1_000 - Date.now()));
   }
 
-  /** Does a action; false when the API server refuses it. Throws when neither comes about. */
+  /**
+   * Executes an action; returns false if the API server rejects it. Throws if there is no result.
+   */
   async take(action: WalkAction): Promise<boolean> {
     switch (action.do) {
       case "put":
@@ -109,7 +110,7 @@ export class WalkFixture {
     }
   }
 
-  /** Brings about a state directly, without the states before it. */
+  /** Creates a state directly, without the states before it. */
   async reach({ object, namespaces }: State): Promise<void> {
     for (const [name, wants] of entriesOf(namespaces)) {
       if (JSON.stringify(wants) !== JSON.stringify(this.#namespaces[name]))
@@ -120,7 +121,7 @@ export class WalkFixture {
       throw new Error("what was stored once is refused");
   }
 
-  /** Waits until the object is gone. */
+  /** Waits until the object no longer exists. */
   async becomesGone(): Promise<void> {
     await this.#perform({ method: "GET", path: this.#path }, [404]);
   }
@@ -134,7 +135,7 @@ export class WalkFixture {
     return { object, namespaces: this.#namespaces };
   }
 
-  /** What the status says; undefined where there is no object. */
+  /** The status of the object; undefined if it does not exist. */
   async report(): Promise<Report | undefined> {
     const standing = await this.#standing();
     return standing === undefined ? undefined : reportOf(standing);
@@ -196,7 +197,7 @@ export class WalkFixture {
 
   #replace(object: Wanted, { metadata }: Answer, keepsFinalizers: boolean): Promise<Answer> {
     const { resourceVersion, finalizers } = metadata;
-    // Whom a key acts as is changed by its requester alone.
+    // Only the requester may change the identity of a key.
     const by = this.#options.subject.kind === "OwnedAccessKey" ? this.#callerFor(this.#by) : admin;
     return this.#ask(by, {
       method: "PUT",
@@ -222,7 +223,7 @@ export class WalkFixture {
 
   async #ask(by: Caller, request: Ask): Promise<Answer> {
     const answer = await this.#options.cluster.ask(by, this.#real(request));
-    // A run waits until its controller has seen what users have written.
+    // A run waits until its controller has received the users' writes.
     if (request.method !== "GET")
       await this.#perform({ method: "GET", path: this.#path }, [200, 404]);
     return answer;

@@ -16,7 +16,7 @@ import type { Walk, WalkStep } from "./walk-steps.ts";
 import type { WalkKind } from "./walk-values.ts";
 import { annotations } from "../../src/api/names.ts";
 
-/** What a user would call in order, in each kind. */
+/** A valid object of each kind. */
 const rightObjects: Readonly<Record<WalkKind, NonNullable<State["object"]>>> = {
   SharedSecret: {
     spec: {
@@ -42,13 +42,13 @@ const rightObjects: Readonly<Record<WalkKind, NonNullable<State["object"]>>> = {
   },
 };
 
-/** What is wrong with a walk (nothing when the list is empty), and what it was like. */
+/** The problems of a walk (an empty list if it passed), and its properties. */
 export interface Judgement {
   readonly problems: readonly string[];
   readonly counts: Readonly<WalkCounts>;
 }
 
-/** Compares walks with what comes of their last states alone. */
+/** Compares walks with the result of their last states alone. */
 export class Judge {
   readonly #right = new Map<string, Promise<Pick<WalkResult, "endState" | "problems">>>();
 
@@ -85,9 +85,9 @@ export class Judge {
 }
 
 /**
- * The states from which the end follows: the last, and where that one keeps copies as they stand,
- * those since the copies last followed a state. It follows exactly if the controller came to rest
- * in each.
+ * The states that determine the end state: the last one and, if that one keeps existing copies,
+ * those since the copies last matched a state. They determine it exactly if the controller became
+ * idle in each.
  */
 function whatCounts(history: readonly Moment[]): {
   readonly states: readonly State[];
@@ -110,7 +110,7 @@ function compare(expected: Snapshot, found: Snapshot, isExact: boolean): readonl
   );
 }
 
-/** A step in a few words. */
+/** A short description of a step. */
 export function stepText({ action, settled }: WalkStep): string {
   const text = JSON.stringify(action, (_, value: unknown) =>
     typeof value === "string" && value.length > 80

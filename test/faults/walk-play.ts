@@ -9,54 +9,52 @@ import { WalkFixture } from "./walk-fixture.ts";
 import { firstNamespaces, type State } from "./walk-state.ts";
 import type { Walk, WalkStep } from "./walk-steps.ts";
 
-/** A state that users brought about, and whether the controller came to rest in it. */
+/** A state that users created, and whether the controller became idle in it. */
 export interface Moment {
   readonly state: State;
   readonly settled: boolean;
-  /**
-   * Whether copies are left as they stand in this state, whatever earlier states have made of them.
-   */
+  /** Whether existing copies are kept in this state, as earlier states have left them. */
   readonly keepsCopies: boolean;
 }
 
-/** Where a run of one object takes place. */
+/** The environment of a run of one object. */
 export interface Part extends Pick<InProcessOptions, "assemble"> {
   readonly worker: Worker;
   readonly seed: number;
   readonly subject: Pick<Walk, "kind" | "name">;
 }
 
-/** How many steps were taken, and how many of them the API server refused. */
+/** The number of steps, and how many of them the API server rejected. */
 export interface WalkCounts {
   taken: number;
   refused: number;
-  /** Rests in which the object was not ready. */
+  /** Idle states in which the object was not ready. */
   wrong: number;
-  /** Rests in which copies were left as they stood. */
+  /** Idle states in which existing copies were kept. */
   keeping: number;
 }
 
-/** What a walk has come to, and how. */
+/** The result of a walk. */
 export interface WalkResult {
   readonly endState: Snapshot;
-  /** After the right state that followed. */
+  /** After the valid state that followed. */
   readonly rightState: Snapshot;
   readonly history: readonly Moment[];
   readonly counts: Readonly<WalkCounts>;
   /**
-   * Of the run's clock: when the object was made, and when the end state was seen; milliseconds.
+   * On the run's clock: when the object was created, and when the end state was read; milliseconds.
    */
   readonly bornAt: number;
   readonly endedAt: number;
-  /** Who made the object to which the right state was applied. */
+  /** The requester of the object to which the valid state was applied. */
   readonly by: string;
   readonly problems: readonly string[];
 }
 
-/** Who makes an object that has no maker yet. */
+/** The requester of an object that does not exist yet. */
 export const firstRequester = "the-alice";
 
-/** Takes all steps, waits, starts the controller again, and at last applies the right state. */
+/** Takes all steps, waits, restarts the controller, and at last applies the valid state. */
 export async function takeWalk(
   part: Part,
   steps: readonly WalkStep[],
@@ -97,8 +95,8 @@ export async function takeWalk(
 }
 
 /**
- * What comes of a few states, each applied at once and followed by rest, when the object is as old
- * as that of a walk.
+ * The result of a few states, each applied directly and followed by idle time, for an object of the
+ * same age as that of a walk.
  */
 export async function reachAfresh(
   part: Part,
@@ -125,10 +123,7 @@ type Scene = (
   see: () => Promise<Snapshot>,
 ) => Promise<void>;
 
-/**
- * Plays a scene before a controller that has come to rest, and takes everything away again; answers
- * what is wrong.
- */
+/** Plays a scene with an idle controller, and deletes its objects; returns the problems. */
 async function inRun(
   { worker, seed, subject, assemble }: Part,
   scene: Scene,
@@ -189,8 +184,8 @@ async function settle(scenery: Scenery): Promise<readonly string[]> {
 }
 
 /**
- * Writes that are asked for when nothing has changed, by the controller and by one that has just
- * started.
+ * Writes that are requested although nothing has changed, by the controller and by one that has
+ * just started.
  */
 async function staysQuiet(run: InProcessRun): Promise<readonly string[]> {
   const late = await run.quiet();
@@ -202,8 +197,8 @@ async function staysQuiet(run: InProcessRun): Promise<readonly string[]> {
 }
 
 /**
- * The spec of a token never changes: the right one is another token. Answers who made the object,
- * where that matters.
+ * The spec of a token is immutable: the valid state needs a new token. Returns the requester of the
+ * object.
  */
 async function rightAgain(fixture: WalkFixture, { subject }: Part, right: State): Promise<string> {
   if (subject.kind === "DirectClusterEndpointToken") {
@@ -221,7 +216,7 @@ async function rightAgain(fixture: WalkFixture, { subject }: Part, right: State)
   return by;
 }
 
-/** Names of one length in all runs: messages are cut at a length. */
+/** Names of the same length in all runs: messages are truncated at a length. */
 function sized({ prefix, system }: View): View {
   return {
     prefix: prefix.replace(/x(\d+)-$/, (_, run: string) => `x${run.padStart(5, "0")}-`),
@@ -229,7 +224,7 @@ function sized({ prefix, system }: View): View {
   };
 }
 
-/** Events tell of the way, and signing keys are those of the worker. */
+/** Without Events, which depend on the history, and with the same signing keys for all workers. */
 function normalized(snapshot: Snapshot): Snapshot {
   return snapshot
     .filter((text) => !isEvent(JSON.parse(text)))
@@ -250,7 +245,7 @@ export function isCopy(text: string): boolean {
   );
 }
 
-/** The state with the namespaces as they are at first. */
+/** The state with the initial namespaces. */
 export function stateOf(object: State["object"]): State {
   return { object, namespaces: firstNamespaces };
 }

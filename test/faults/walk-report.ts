@@ -1,16 +1,16 @@
 import { isRecord, parseConditions, recordAt } from "../../src/api/parse.ts";
 import type { Answer } from "../support/cluster-connection.ts";
 
-/** What a status says of its object. */
+/** The parts of a status that walks use. */
 export interface Report {
-  /** Whether the status is about the spec of now. */
+  /** Whether the status is of the current generation. */
   readonly isCurrent: boolean;
   readonly isReady: boolean;
-  /** Whether copies are left as they stand, whatever earlier states have made of them. */
+  /** Whether existing copies are kept, as earlier states have left them. */
   readonly keepsCopies: boolean;
 }
 
-/** Reasons of Synced=False with which copies that stand are left alone. */
+/** Reasons of Synced=False with which existing copies are kept. */
 const keeping: readonly string[] = [
   "InvalidSyncOption",
   "InvalidKey",

@@ -2,25 +2,24 @@ import fc from "fast-check";
 import { isRecord, listAt, numberAt, recordAt, stringsAt } from "../../src/api/parse.ts";
 
 /**
- * What matters for a field beside its schema: `wrong` values are refused, or Latchkey's controller
- * calls them a mistake.
+ * Special values of a field in addition to its schema: `wrong` values are rejected by the API
+ * server, or reported as invalid by the controller.
  */
 export interface Interesting {
   readonly right?: readonly unknown[];
   readonly wrong?: readonly unknown[];
-  /** Whether no other right value makes sense. */
+  /** Whether other valid values make no sense. */
   readonly only?: boolean;
-  /** Fields of an object of which one at most may be there. */
+  /** Mutually exclusive fields of an object. */
   readonly oneOf?: readonly string[];
 }
 
 /**
- * Interesting values by path, such as `spec.access[].verbs[]`; `spec.data.*` are the values of a
- * map.
+ * Special values by path, such as `spec.access[].verbs[]`; `spec.data.*` are the values of a map.
  */
 export type Table = Readonly<Record<string, Interesting>>;
 
-/** A part of an OpenAPI schema, and where it stands. */
+/** A part of an OpenAPI schema, and its path. */
 export interface Place {
   readonly schema: unknown;
   readonly path: string;
@@ -29,7 +28,7 @@ export interface Place {
 
 type Value = fc.Arbitrary<unknown>;
 
-/** Values that the schema allows, as far as it says so without rules in CEL. */
+/** Values that the schema allows, without regard to its CEL rules. */
 export function rightValue(place: Place): Value {
   const { right, only = false } = place.table[place.path] ?? {};
   const bySchema = fromSchema(place);
@@ -42,10 +41,7 @@ export function rightValue(place: Place): Value {
       );
 }
 
-/**
- * Values of which one part is not what the field is for: of another type, out of bounds, or known
- * to be wrong.
- */
+/** Values with one invalid part: of another type, out of bounds, or known to be invalid. */
 export function wrongValue(place: Place): Value {
   const known = place.table[place.path]?.wrong ?? [];
   const inside = wrongInside(place);
@@ -125,7 +121,7 @@ function lists(place: Place): Value {
     : fc.oneof(few, { weight: 1, arbitrary: item.map((one) => Array<unknown>(most).fill(one)) });
 }
 
-/** Each field below is as likely as any other to be the wrong one. */
+/** Each field below is equally likely to be the invalid one. */
 function wrongInside(place: Place): readonly fc.WeightedArbitrary<unknown>[] {
   const weight = 2 * leavesBelow(place);
   const values = valuesIn(place);

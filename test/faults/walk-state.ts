@@ -2,22 +2,22 @@ import { isRecord, recordAt, stringMapAt } from "../../src/api/parse.ts";
 import type { NamespaceWants, WalkNamespace, Wanted } from "./walk-steps.ts";
 
 /**
- * All that users have said: what the API server has stored of the object, and what the namespaces
- * want.
+ * The desired state: the object as stored in the API server, and the labels and annotations of the
+ * namespaces.
  */
 export interface State {
   readonly object: (Wanted & { readonly by: string }) | undefined;
   readonly namespaces: Readonly<Record<WalkNamespace, NamespaceWants>>;
 }
 
-/** What the namespaces want at first. */
+/** The initial namespaces. */
 export const firstNamespaces: State["namespaces"] = {
   home: { project: null, sync: null, syncFrom: null },
   web: { project: "web", sync: "enabled", syncFrom: null },
   pay: { project: "pay-eu", sync: "enabled", syncFrom: null },
 };
 
-/** What users have written of an object, as the API server has stored it. */
+/** The desired part of an object, as stored in the API server. */
 export function wantedOf(object: unknown): Wanted {
   const metadata = recordAt(object, "metadata");
   const written = {

@@ -14,27 +14,26 @@ import {
   type WalkKind,
 } from "./walk-values.ts";
 
-/** What a user writes of an object; `spec` undefined leaves it out. */
+/** The part of an object that a user writes; without a spec if it is undefined. */
 export interface Wanted {
   readonly spec?: unknown;
   readonly annotations: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** What a namespace says to Latchkey. */
+/** The labels and annotations of a namespace for Latchkey. */
 export interface NamespaceWants {
   readonly project: string | null;
   readonly sync: string | null;
   readonly syncFrom: string | null;
 }
 
-/** The namespaces of a walk, `home` being that of the SharedSecret. */
+/** The namespaces of a walk; `home` is that of the SharedSecret. */
 export type WalkNamespace = "home" | "web" | "pay";
 
 /**
- * One thing that a user does. `put` makes an object that is not there, as `by`, and replaces one
- * that is; a delete by force takes the finalizers off first, so that the object is gone before
- * Latchkey has tidied up.
+ * One action of a user. `put` creates the object as `by`, or replaces an existing one; a delete by
+ * force first removes the finalizers, so that the object is removed before Latchkey has cleaned up.
  */
 export type WalkAction =
   | {
@@ -48,7 +47,7 @@ export type WalkAction =
   | { readonly do: "namespace"; readonly name: WalkNamespace; readonly wants: NamespaceWants }
   | { readonly do: "pass"; readonly seconds: number };
 
-/** A action, and whether the controller comes to rest before the next. */
+/** An action, and whether the controller becomes idle before the next one. */
 export interface WalkStep {
   readonly action: WalkAction;
   readonly settled: boolean;
@@ -62,12 +61,12 @@ export interface Walk {
 }
 
 /**
- * Longer than one of the lives that keys and tokens are given, and shorter than what they are kept
+ * Longer than one of the lifetimes of keys and tokens, and shorter than the time that they are kept
  * afterwards.
  */
 const passSeconds = 2_000;
 
-/** Walks with objects of one kind, derived from its schema; at most so many steps. */
+/** Walks with objects of one kind, generated from its schema, with at most this number of steps. */
 export async function walksOf(
   kind: WalkKind,
   { maxSteps }: { readonly maxSteps: number },
@@ -96,7 +95,7 @@ export async function walksOf(
   const step = (action: fc.Arbitrary<WalkAction>) => fc.record({ action, settled });
   return fc.record({
     kind: fc.constant(kind),
-    // What a right state comes to is found out once for each name.
+    // The result of a valid state is computed once for each name.
     name: fc.oneof(
       { weight: 2, arbitrary: fc.constant(objectNames[kind][0] ?? "one") },
       { weight: 1, arbitrary: fc.constantFrom(...objectNames[kind]) },
@@ -144,7 +143,7 @@ function mergeOf(kind: WalkKind, spec: Place): fc.Arbitrary<WalkAction> {
   return fc.record({ do: fc.constant("merge" as const), body });
 }
 
-/** A merge patch of one field, of which null takes it away. */
+/** A merge patch of one field; null removes it. */
 function fieldChange(place: Place): fc.Arbitrary<unknown> {
   const fields = fieldsIn(place);
   const changes = fields.map(([name, inner]) => {
@@ -200,7 +199,7 @@ const namespaceAction: fc.Arbitrary<WalkAction> = fc.record({
   }),
 });
 
-/** Metadata of a namespace that wants this. */
+/** Metadata of a namespace with these settings. */
 export function namespaceMetadata({ project, sync, syncFrom }: NamespaceWants) {
   return {
     labels: { [labels.project]: project },

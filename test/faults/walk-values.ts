@@ -1,7 +1,7 @@
 import { annotations, labels } from "../../src/api/names.ts";
 import type { Table } from "./walk-schema.ts";
 
-/** The three kinds, as walks tell them apart. */
+/** The three kinds of walks. */
 export const walkKinds = ["SharedSecret", "OwnedAccessKey", "DirectClusterEndpointToken"] as const;
 
 /** The name of a kind. */
@@ -9,7 +9,7 @@ export type WalkKind = (typeof walkKinds)[number];
 
 const base64 = (text: string | Uint8Array) => Buffer.from(text).toString("base64");
 
-/** More than a Secret holds, and less than the API server takes. */
+/** More than a Secret can contain, and less than the API server accepts. */
 const tooLarge = base64(new Uint8Array(1024 * 1024 + 1));
 
 const names = {
@@ -82,8 +82,8 @@ const ownedAccessKey: Table = {
     ],
     only: true,
   },
-  // One is over before the controller sees the object, one ends while time passes, and the others
-  // outlive the walk.
+  // One expires before the controller reads the object, one expires during the walk, and the others
+  // after the walk.
   "spec.ttl": { right: [0, 3, 1_200, 400_000, 2_147_483_647], only: true },
   "spec.identityRefresh": {
     right: ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5+02:00"],
@@ -117,7 +117,7 @@ const scope: Table = {
 };
 
 /**
- * Values that say something to Latchkey or the API server; `the-` becomes the beginning of the
+ * Values with a meaning for Latchkey or the API server; `the-` is replaced by the prefix of the
  * names of a walk.
  */
 export const tables: Readonly<Record<WalkKind, Table>> = {
@@ -133,13 +133,13 @@ export const tables: Readonly<Record<WalkKind, Table>> = {
 export interface Marks {
   readonly right: readonly string[];
   readonly wrong?: readonly string[];
-  /** How often of ten times it is there at all. */
+  /** In how many of ten cases it is set. */
   readonly often: number;
 }
 
 const notes = { "example.com/note": { right: ["one", "two", ""], often: 2 } };
 
-/** Annotations of an object that mean something, and one that does not. */
+/** Annotations of an object that have a meaning, and one that does not. */
 export const annotationValues: Readonly<Record<WalkKind, Readonly<Record<string, Marks>>>> = {
   SharedSecret: {
     ...notes,
@@ -172,20 +172,20 @@ export const annotationValues: Readonly<Record<WalkKind, Readonly<Record<string,
   },
 };
 
-/** Labels that users may put on their objects. */
+/** Labels that users may set on their objects. */
 export const labelValues: Readonly<Record<string, Marks>> = {
   "example.com/team": { right: ["web", "pay"], often: 3 },
   [labels.sourceUid]: { right: [], wrong: ["another"], often: 1 },
 };
 
-/** Who makes keys and tokens. */
+/** The requesters of keys and tokens. */
 export const requesterNames = [
   "the-alice",
   "the-bob",
   "system:serviceaccount:the-home:ci",
 ] as const;
 
-/** Names of the objects; one as long as any can be. */
+/** Names of the objects; one has the maximum length. */
 export const objectNames: Readonly<Record<WalkKind, readonly string[]>> = {
   SharedSecret: ["db", "a.b-c", "x".repeat(253)],
   OwnedAccessKey: ["own", "a.b-c"],
@@ -193,8 +193,8 @@ export const objectNames: Readonly<Record<WalkKind, readonly string[]>> = {
 };
 
 /**
- * An older object of each kind that stands by: it claims a Secret's name, a key or a place in its
- * requester's grants first.
+ * An older object of each kind: it was first to use the name of a Secret, a key or a place in its
+ * requester's grants.
  */
 export const elders: Readonly<
   Record<

@@ -8,7 +8,7 @@ import { tables, walkKinds, type WalkKind } from "./walk-values.ts";
 
 const sampled = { seed: 1, numRuns: 4_000 };
 
-/** Fields of the spec, those inside lists included. */
+/** Fields of the spec, including those inside lists. */
 async function specFields(kind: WalkKind): Promise<readonly Field[]> {
   const { plural } = Object.values(resources).find((resource) => resource.kind === kind) ?? {
     plural: "",

@@ -9,8 +9,8 @@ import { takeWalks, type Walked } from "./walks.ts";
 import { startProxiedCluster, type ProxiedCluster } from "../support/proxied-cluster.ts";
 import { annotations } from "../../src/api/names.ts";
 
-// The same walks every time: a change is judged by itself. SEED= draws others, and make walks takes
-// many.
+// Always the same walks, so that a change is tested on its own. SEED= selects others, and make
+// walks takes many.
 const seed = Number(process.env.SEED ?? 1);
 const sample = { walks: 9, workers: 6, shrinks: 10 };
 
@@ -30,8 +30,8 @@ beforeAll(async () => {
 
 afterAll(() => cluster?.stop());
 
-describe.skipIf(!hasDedicatedClusters)("an object that is edited again and again", () => {
-  it(`ends as if it was created in its last state, and becomes ready after a valid spec (${sample.walks} walks, SEED=${seed})`, async () => {
+describe.skipIf(!hasDedicatedClusters)("an object after random edits", () => {
+  it(`has the same end state as an object that was created in its last state, and becomes ready after a valid spec (${sample.walks} walks, SEED=${seed})`, async () => {
     const walked: Walked[] = [];
     await takeWalks(workers, {
       seed,
@@ -80,7 +80,7 @@ const brokenOnes: readonly Broken[] = [
     seen: /^end state: unexpected: SecretList/m,
   },
   {
-    what: "never takes back that an object is wrong",
+    what: "never clears the error of an object",
     assemble: staysWrong,
     walk: walkOf(put({ access: [{ ...readers, verbs: ["create"] }] })),
     seen: /^right again: /m,
@@ -89,7 +89,7 @@ const brokenOnes: readonly Broken[] = [
 
 describe.skipIf(!hasDedicatedClusters)("a walk", () => {
   it.concurrent.each(brokenOnes)(
-    "shows a controller that $what",
+    "detects a controller that $what",
     async ({ what, assemble, walk, seen }) => {
       const worker = workers[brokenOnes.findIndex((one) => one.what === what)];
       if (worker === undefined) throw new Error("there is no worker to walk in");

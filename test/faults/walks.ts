@@ -5,15 +5,13 @@ import { Judge, type Judgement, stepText } from "./walk-judge.ts";
 import { type Walk, walksOf } from "./walk-steps.ts";
 import { type WalkKind, walkKinds } from "./walk-values.ts";
 
-/**
- * Which walks to take: those of `seed` and the seeds that follow. Every seed is a walk of one kind.
- */
+/** The walks to take: those of `seed` and the following seeds. Every seed is a walk of one kind. */
 export interface WalksOptions extends Pick<InProcessOptions, "assemble"> {
   readonly seed: number;
   readonly walks: number;
-  /** All by default; the seeds of other kinds are passed over. */
+  /** All by default; seeds of other kinds are skipped. */
   readonly kinds?: readonly WalkKind[];
-  /** How many smaller walks are tried in search of the smallest that fails. */
+  /** The number of smaller walks that are tried to find the smallest one that fails. */
   readonly shrinks: number;
   readonly onWalked: (walked: Walked) => void;
 }
@@ -24,10 +22,10 @@ export interface Walked extends Judgement {
   readonly kind: WalkKind;
 }
 
-/** The most steps of a walk. */
+/** The maximum number of steps of a walk. */
 const maxSteps = 10;
 
-/** Takes walks, as many at a time as there are workers. */
+/** Takes walks, one at a time on each worker. */
 export async function takeWalks(
   workers: readonly Worker[],
   { seed, walks, kinds = walkKinds, shrinks, onWalked, ...options }: WalksOptions,
@@ -66,7 +64,7 @@ interface Search {
 }
 
 /**
- * The judgement on the walk of a seed; when it fails, that on the smallest that does, with its
+ * The judgement of the walk of a seed; if it fails, that of the smallest walk that fails, with its
  * steps.
  */
 async function smallest(

@@ -6,14 +6,14 @@ import { admin, type Answer, type Caller } from "../support/cluster-connection.t
 import type { InProcessBackend } from "./in-process-backend.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
-/** Somebody presents a key until its last use is recorded. */
+/** A user presents a key until its last use is recorded. */
 export interface Use {
   readonly use: { readonly key: string; readonly path: string };
 }
 
 /**
- * Somebody applies a key with connector data; what kube-apiserver would ask the webhook, the test
- * asks it.
+ * A user applies a key with connector data; the test sends the request to the webhook that
+ * kube-apiserver would send.
  */
 export interface Admission {
   readonly admit: {
@@ -26,8 +26,8 @@ export interface Admission {
 }
 
 /**
- * Plays what needs a webhook: again and again, while time goes on, as a user would after a
- * failure.
+ * Runs a change that needs a webhook: repeatedly, while the time advances, as a user would retry
+ * after a failure.
  */
 export async function performWithWebhook(
   backend: InProcessBackend,
@@ -83,8 +83,8 @@ async function tryToApply(
   const operations: jsonPatch.Operation[] =
     patch === undefined ? [] : JSON.parse(Buffer.from(patch, "base64").toString("utf8"));
   const body: unknown = jsonPatch.applyPatch(structuredClone(wanted), operations).newDocument;
-  // The requester alone may change whom a key acts as, and has no right to update it: one that is
-  // an administrator, too, has.
+  // Only the requester may change the identity of a key, and has no permission to update it; a
+  // requester that is an administrator as well has it.
   const both: Caller = { ...by, groups: [...(by.groups ?? []), "system:masters"] };
   const sent =
     stored === undefined
@@ -98,8 +98,8 @@ async function again(backend: InProcessBackend, isDone: () => Promise<boolean>):
     if (tries > 600) throw new Error("the webhook never does what it is asked for");
     await backend.startMissing();
     await pause(10);
-    // A webhook that has just started needs real time, to list and to open its watches; a clock far
-    // ahead makes what is new look old.
+    // A webhook that has just started needs real time, to list and to open its watches; with a
+    // clock far ahead, new objects look old.
     if (tries > 200) await backend.jump();
   }
 }

@@ -7,8 +7,8 @@ import type { View } from "../support/visible-objects.ts";
 import type { ProxiedCluster } from "../support/proxied-cluster.ts";
 
 /**
- * What the webhook keeps in Latchkey's namespace, without what differs between runs: connector data
- * with its key, and certificates.
+ * The objects of the webhook in Latchkey's namespace, without the differences between runs:
+ * connector data with its key, and certificates.
  */
 export async function webhookStateOf(
   cluster: ProxiedCluster,

@@ -12,7 +12,7 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const api = "/apis/management.service/v1";
 const requesterHash = encodeURIComponent(labels.requesterHash);
 
-/** Plays runs one after the other, in namespaces that no other worker sees. */
+/** Plays runs one after the other, in namespaces that no other worker uses. */
 export class Worker {
   readonly cluster: ProxiedCluster;
   readonly #name: string;
@@ -29,7 +29,7 @@ export class Worker {
       path: "/api/v1/namespaces",
       body: { metadata: { name: `${name}-system` } },
     });
-    // Made by the first webhook that needs it, and kept: runs shall be alike.
+    // Created by the first webhook that needs it, and kept, so that runs do not differ.
     await cluster.arrange({
       method: "POST",
       path: secretsOf(`${name}-system`),
@@ -38,7 +38,7 @@ export class Worker {
     return new Worker(cluster, name);
   }
 
-  /** Fresh names for one run; the Lease has no holder. */
+  /** New names for one run; the Lease has no holder. */
   async nextView(): Promise<View> {
     this.#runs += 1;
     const system = `${this.#name}-system`;
@@ -49,7 +49,7 @@ export class Worker {
     return { prefix: `${this.#name}x${this.#runs}-`, system };
   }
 
-  /** Takes away what a run has made, by force. */
+  /** Deletes the objects of a run, by force. */
   async tidy(view: View): Promise<void> {
     const clusterWide = [
       `${api}/ownedaccesskeys`,

@@ -3,10 +3,10 @@ import type { ControlPlane } from "./control-plane-handle.ts";
 import { writeKubeconfig, writePrivately } from "./kubeconfig.ts";
 import { kubectl } from "./kubectl.ts";
 
-/** A service account of latchkey-system that a process logs in as. */
+/** A service account of latchkey-system that a process authenticates as. */
 export type Account = "latchkey-controller" | "latchkey-webhook";
 
-/** A login as a service account that stays valid until it is closed. */
+/** The credentials of a service account, valid until they are closed. */
 export interface ServiceAccountLogin {
   /** Path of a kubeconfig whose user names a `tokenFile`. */
   kubeconfig: string;
@@ -15,8 +15,8 @@ export interface ServiceAccountLogin {
 }
 
 /**
- * Whose token, where its files go and how long it lives (seconds; the API server refuses less than
- * 600).
+ * The account, the directory of its files, and the lifetime of its token (seconds; the API server
+ * rejects less than 600).
  */
 export interface LoginOptions {
   directory: string;
@@ -26,7 +26,8 @@ export interface LoginOptions {
 }
 
 /**
- * A login as a service account by a bound token in a file, renewed at 80 % of its life as in a pod.
+ * Creates credentials for a service account: a bound token in a file, renewed at 80 % of its
+ * lifetime as in a pod.
  */
 export async function accountKubeconfig(
   controlPlane: ControlPlane,
@@ -49,7 +50,10 @@ export async function accountKubeconfig(
   return { kubeconfig, close: keepRenewing(renew, tokenSeconds) };
 }
 
-/** Renews at 80 % of the life, and each 1 % of it again after a failure; answers how to stop. */
+/**
+ * Renews at 80 % of the lifetime, and after each further 1 % if that fails; returns a function that
+ * stops it.
+ */
 function keepRenewing(renew: () => Promise<void>, seconds: number): () => void {
   let timer: NodeJS.Timeout;
   let closed = false;

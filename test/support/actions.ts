@@ -1,6 +1,6 @@
 import { type Ask, type Caller, patchTypes } from "./cluster-connection.ts";
 
-/** One request that a test plays; it is sent again until it is answered with one of `until`. */
+/** A request of a test; it is repeated until the status code is one of `until`. */
 export interface Action extends Ask {
   readonly by?: Caller;
   readonly until: readonly number[];
@@ -22,7 +22,7 @@ export function merge(path: string, body: unknown): Action {
   return { method: "PATCH", path, type: patchTypes.merge, body, until: [200] };
 }
 
-/** Deletes an object or a collection, if it is there. */
+/** Deletes an object or a collection, if it exists. */
 export function remove(path: string, propagationPolicy = "Background"): Action {
   return {
     method: "DELETE",
@@ -32,7 +32,7 @@ export function remove(path: string, propagationPolicy = "Background"): Action {
   };
 }
 
-/** Waits until an object is gone. */
+/** Waits until an object no longer exists. */
 export function gone(path: string): Action {
   return { method: "GET", path, until: [404] };
 }

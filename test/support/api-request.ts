@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 
-/** What a request to the API server is about, as far as faults tell requests apart. */
+/** A request to the API server, in the terms by which faults select requests. */
 export interface ApiRequest {
   readonly method: string;
-  /** With its query, as it came. */
+  /** The path with its query, as received. */
   readonly path: string;
   readonly kind: "list" | "watch" | "get" | "write" | "lease";
-  /** Whether a list is asked for as a stream of events. */
+  /** Whether this is a streaming list. */
   readonly isStreamed: boolean;
   readonly plural: string;
   readonly namespace: string | undefined;
@@ -53,7 +53,7 @@ interface Hints {
   readonly isQuestion: boolean;
 }
 
-/** A dry run changes nothing, nor does a review: they are questions. */
+/** A dry run or a review changes nothing, so it does not count as a write. */
 function kindOf(
   method: string,
   plural: string,

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 
-/** The parts of an audit.k8s.io/v1 Event at level Metadata that tests ask about. */
+/** The fields of an audit.k8s.io/v1 Event at level Metadata that tests use. */
 export interface AuditRecord {
   stage: string;
   verb: string;
@@ -19,17 +19,17 @@ export interface AuditRecord {
 
 const mutatingVerbs = ["create", "update", "patch", "delete", "deletecollection"];
 
-/** Who asked, without impersonation: tests that pretend to be Latchkey are not meant. */
+/** The authenticated user, without impersonation: tests that impersonate Latchkey do not count. */
 const accounts = "system:serviceaccount:latchkey-system:latchkey-";
 
-/** Bytes that an audit log holds now, to read from later. */
+/** The current size of an audit log in bytes, to read from there later. */
 export function auditLength(path: string): number {
   return statSync(path).size;
 }
 
 /**
- * Everything that Latchkey's accounts have asked for, from that byte on; a line that is still being
- * written waits.
+ * All requests of Latchkey's accounts after this byte; a line that is not complete yet is left for
+ * the next call.
  */
 export function latchkeyRecords(path: string, from = 0): readonly AuditRecord[] {
   const text = textFrom(path, from);
@@ -41,8 +41,8 @@ export function latchkeyRecords(path: string, from = 0): readonly AuditRecord[] 
 }
 
 /**
- * Requests that change something, but those for the Lease: once each, when they have been answered.
- * A review is a question.
+ * Requests that change something, except for the Lease: each once, when it is complete. A review
+ * changes nothing.
  */
 export function mutations(records: readonly AuditRecord[]): readonly AuditRecord[] {
   return records.filter(
@@ -54,8 +54,8 @@ export function mutations(records: readonly AuditRecord[]): readonly AuditRecord
 }
 
 /**
- * What the shipped RBAC does not allow. A 403 alone says nothing: a terminating namespace gives it
- * to an allowed account, and a grant of more than one's own is refused after it was allowed.
+ * Requests that the shipped RBAC does not allow. The code 403 is not enough: a terminating
+ * namespace returns it for an allowed request, and RBAC escalation is rejected after authorization.
  */
 export function shortcomings(records: readonly AuditRecord[]): readonly string[] {
   const isShort = ({ annotations, responseStatus }: AuditRecord) =>

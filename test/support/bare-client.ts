@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { type Caller, connect, type Connection } from "./cluster-connection.ts";
 
-/** Writers of the bare client, and of the controller. */
+/** Parallel writes of the bare client, and of the controller. */
 export const concurrency = 16;
 
 /** One request; the body is JSON, a PATCH is a JSON merge patch (RFC 7386). */
@@ -12,29 +12,26 @@ export interface BareRequest {
   readonly by?: Caller;
 }
 
-/**
- * A keep-alive client that does nothing but send and receive: the ceiling of what anybody can
- * reach.
- */
+/** A keep-alive client that only sends and receives: its rate is the upper limit for any client. */
 export interface BareClient {
-  /** Answers the body; throws on every status but 2xx. */
+  /** Returns the body; throws on every status except 2xx. */
   send(request: BareRequest): Promise<string>;
   /**
-   * Sends request number 0 to `count - 1`, 16 at a time; answers how many milliseconds that took.
+   * Sends requests number 0 to `count - 1`, 16 at a time; returns the milliseconds that this took.
    */
   pour(
     count: number,
     requestOf: (index: number) => BareRequest,
     onAnswer?: (body: string, index: number) => void,
   ): Promise<number>;
-  /** Hands over every line of a watch with its arrival on the clock of `performance`. */
+  /** Passes on every line of a watch with its time of arrival on the clock of `performance`. */
   watch(path: string, onLine: (line: string, at: number) => void): Watch;
   close(): Promise<void>;
 }
 
-/** A watch that is open. */
+/** An open watch. */
 export interface Watch {
-  /** Resolves when the API server has begun to answer. */
+  /** Resolves when the response of the API server has started. */
   readonly opened: Promise<void>;
   readonly stop: () => void;
 }

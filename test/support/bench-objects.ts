@@ -3,12 +3,12 @@ import { copyOfText } from "../../src/domain/sync/copy.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 import type { BareRequest } from "./bare-client.ts";
 
-/** The namespace of all SharedSecrets but the many. */
+/** The namespace of all SharedSecrets except the many. */
 export const home = "bench-home";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** Two values of some 40 bytes, other ones for each version. */
+/** Two values of about 40 bytes, different for each version. */
 export function dataOf(version: number | string): Readonly<Record<string, string>> {
   return {
     username: base64(`somebody-of-version-${version}`),
@@ -16,7 +16,7 @@ export function dataOf(version: number | string): Readonly<Record<string, string
   };
 }
 
-/** A namespace of a project that takes copies, or of none. */
+/** A namespace that receives copies in a project, or that has no project. */
 export function namespaceRequest(name: string, project?: string): BareRequest {
   const inProject = {
     labels: { [labels.project]: project ?? "" },
@@ -34,7 +34,7 @@ export function sharedSecretPath(namespace: string, name?: string): string {
   return `/apis/${apiVersion}/namespaces/${namespace}/sharedsecrets${name === undefined ? "" : `/${name}`}`;
 }
 
-/** A SharedSecret that goes to a project. */
+/** A SharedSecret that syncs to a project. */
 export function sharedSecretRequest(
   {
     namespace = home,
@@ -60,8 +60,8 @@ export function secretPath(namespace: string, name?: string): string {
 }
 
 /**
- * A Secret as Latchkey writes it, but for its label: the controller takes it for nothing to do with
- * copies.
+ * A Secret in the form that Latchkey writes, without its label: the controller does not treat it as
+ * a copy.
  */
 export function copyLikeBody(
   namespace: string,
@@ -83,7 +83,7 @@ export function copyLikeBody(
   };
 }
 
-/** A Secret that has nothing to do with Latchkey. */
+/** A Secret that Latchkey does not manage. */
 export function foreignRequest(namespace: string, name: string): BareRequest {
   return {
     method: "POST",
@@ -100,12 +100,12 @@ export function ownPath(
   return `/apis/${apiVersion}/${plural}${name === undefined ? "" : `/${name}`}`;
 }
 
-/** The plain key of the key of that name. */
+/** The plain key of the access key of this name. */
 export function plainKeyOf(name: string): string {
   return `lk.bench.${name}.0123456789abcdef`;
 }
 
-/** A key of a user who asks for it itself; `ttl` in seconds. */
+/** A key of a user, created by that user; `ttl` in seconds. */
 export function keyRequest(
   name: string,
   requester: string,
@@ -121,7 +121,7 @@ export function keyRequest(
   };
 }
 
-/** A token of a user who asks for it itself. */
+/** A token of a user, created by that user. */
 export function tokenRequest(name: string, requester: string): BareRequest {
   const body = {
     apiVersion,
@@ -139,7 +139,7 @@ export function tokenRequest(name: string, requester: string): BareRequest {
 
 const impersonated = (user: string) => ({ user, groups: ["system:masters"] });
 
-/** The metadata of an object in an answer or an event's line. */
+/** The metadata of an object in a response or in the line of an event. */
 export function metadataOf(object: unknown): {
   readonly name: string;
   readonly namespace: string;
@@ -156,7 +156,7 @@ export function metadataOf(object: unknown): {
   };
 }
 
-/** What a text of JSON says. */
+/** Parses JSON. */
 export function parsed(text: string): unknown {
   return JSON.parse(text);
 }

@@ -3,9 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { buildControlPlane, findGo } from "./build.ts";
 
-/**
- * The programs of a control plane of our own; envtest archives come without a controller manager.
- */
+/** The programs of a dedicated control plane; envtest archives have no controller manager. */
 export interface Binaries {
   kind: "binaries";
   etcd: string;
@@ -15,12 +13,12 @@ export interface Binaries {
 }
 
 /**
- * Where a control plane comes from: programs to start, or the cluster of the current kubeconfig
+ * The source of a control plane: programs to start, or the cluster of the current kubeconfig
  * context.
  */
 export type ControlPlaneSource = Binaries | { kind: "existing"; kubectl: string };
 
-/** Takes one line about a slow step. */
+/** Prints one line about a slow step. */
 export type Report = (line: string) => void;
 
 const ways = `There is no control plane to test against. One of these gives one:
@@ -31,7 +29,7 @@ const ways = `There is no control plane to test against. One of these gives one:
 
 /**
  * Finds a control plane by USE_EXISTING_CLUSTER, KUBEBUILDER_ASSETS or Go, in this order, and
- * builds it if need be.
+ * builds it if necessary.
  */
 export async function findOrBuildControlPlane(
   report: Report,

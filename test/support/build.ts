@@ -10,13 +10,13 @@ import { describeExit, logTail, startTiedChild } from "./tied-child.ts";
 const buildFlags = ["-trimpath"];
 const progressEveryMs = 10_000;
 
-/** The Go module of each minor version that can be built; the newest is the default. */
+/** The Go module of each supported minor version; the newest is the default. */
 const modules: ReadonlyMap<string, string> = new Map([
   ["1.36", "controlplane"],
   ["1.35", "controlplane-1.35"],
 ]);
 
-/** The module that KUBERNETES_MINOR selects; throws for a version that has none. */
+/** The module that KUBERNETES_MINOR selects; throws for an unsupported version. */
 function moduleDirectory({ KUBERNETES_MINOR: minor = "" }: NodeJS.ProcessEnv): string {
   const name = modules.get(minor === "" ? "1.36" : minor);
   if (name === undefined)
@@ -32,7 +32,7 @@ export interface Go {
   platform: string;
 }
 
-/** The Go toolchain on PATH; undefined when there is none. */
+/** The Go toolchain on PATH; undefined if there is none. */
 export function findGo(env: NodeJS.ProcessEnv): Go | undefined {
   try {
     const names = ["env", "GOVERSION", "GOOS", "GOARCH"];
@@ -51,8 +51,8 @@ export function findGo(env: NodeJS.ProcessEnv): Go | undefined {
 }
 
 /**
- * Builds the control plane's programs unless they are in the cache; answers their directory and
- * reports the progress.
+ * Builds the control plane's programs unless they are cached; returns their directory and reports
+ * the progress.
  */
 export async function buildControlPlane(
   go: Go,
@@ -72,8 +72,8 @@ export async function buildControlPlane(
 }
 
 /**
- * The directory is named by everything that decides what is built, so a change of any of it builds
- * anew.
+ * The directory name is a hash of all inputs of the build, so a change of any input causes a
+ * rebuild.
  */
 function cacheDirectory(go: Go, env: NodeJS.ProcessEnv): string {
   const hash = createHash("sha256");
@@ -132,8 +132,8 @@ function goEnv(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /**
- * Asked of the module, so that it cannot differ from what is built; this also downloads what the
- * graph needs.
+ * Read from the module, so that it cannot differ from the build; this also downloads the
+ * dependencies.
  */
 function kubernetesVersion(env: NodeJS.ProcessEnv): string {
   const query = ["list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes"];
@@ -145,7 +145,7 @@ function kubernetesVersion(env: NodeJS.ProcessEnv): string {
   }).trim();
 }
 
-/** Without the two versions kubectl cannot parse the server's. */
+/** Without both versions, kubectl cannot parse the server's version. */
 function linkerFlags(version: string): string {
   const packages = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"];
   return ["-s -w", ...packages.map((name) => `-X ${name}.gitVersion=${version}`)].join(" ");

@@ -1,19 +1,19 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { Pool, type Dispatcher } from "undici";
 
-/** Who asks: the administrator, or whom the administrator impersonates. */
+/** The user of a request: the administrator, or a user whom the administrator impersonates. */
 export interface Caller {
   user?: string;
   groups?: readonly string[];
   uid?: string;
-  /** Extra of the user: values by key. */
+  /** Extra fields of the user: values by key. */
   extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What the API server says: an object, or a metav1.Status with a message. */
+/** A response of the API server: an object, or a metav1.Status with a message. */
 export interface Answer {
   code: number;
-  /** Texts of the warnings that came along (RFC 7234, Warning). */
+  /** Warnings in the headers of the response (RFC 7234, Warning). */
   warnings?: readonly string[];
   message: string;
   metadata: {
@@ -29,7 +29,7 @@ export interface Answer {
   [field: string]: unknown;
 }
 
-/** One request: JSON unless a content type is given. */
+/** A request: JSON unless a content type is set. */
 export interface Ask {
   method: Dispatcher.HttpMethod;
   path: string;

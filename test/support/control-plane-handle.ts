@@ -1,37 +1,36 @@
-/** A user who can log in; `admin` (in system:masters) is always there. */
+/** A user who can authenticate; `admin` (in system:masters) always exists. */
 export interface User {
   name: string;
   groups: readonly string[];
 }
 
 /**
- * Everything a test needs to reach a control plane: plain data, so that it can be handed to test
- * workers.
+ * The data that a test needs to connect to a control plane; it can be serialized for test workers.
  */
 export interface ControlPlane {
   kind: "own" | "existing";
   url: string;
   /** PEM text. */
   certificateAuthority: string;
-  /** Path of the kubectl to use. */
+  /** Path of kubectl. */
   kubectl: string;
   /** Path of the kubeconfig whose user is an administrator. */
   adminKubeconfig: string;
-  /** Paths by user name, `admin` included. */
+  /** Paths by user name, including `admin`. */
   kubeconfigs: Readonly<Record<string, string>>;
   /** Bearer tokens by user name; empty on an existing cluster, where users are impersonated. */
   tokens: Readonly<Record<string, string>>;
-  /** JSON lines at level Metadata; absent on an existing cluster. */
+  /** JSON lines at level Metadata; undefined on an existing cluster. */
   auditLogPath?: string;
-  /** False where garbage collection, namespace deletion and service account tokens do not work. */
+  /** False if garbage collection, namespace deletion and service account tokens do not work. */
   hasControllerManager: boolean;
-  /** Kubeconfigs, certificates, keys and data are in here. */
+  /** The directory of kubeconfigs, certificates, keys and data. */
   directory: string;
-  /** One log file per program is in here. */
+  /** The directory of the logs, with one file per program. */
   logs: string;
 }
 
-/** The path of a user's kubeconfig; throws for a user the control plane does not have. */
+/** The path of a user's kubeconfig; throws for an unknown user. */
 export function kubeconfigFor(
   controlPlane: Pick<ControlPlane, "kubeconfigs">,
   user: string,

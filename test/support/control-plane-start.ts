@@ -10,7 +10,7 @@ import { kubectl } from "./kubectl.ts";
 import { apiServerFlags, auditPolicy, controllerManagerFlags, etcdFlags } from "./program-flags.ts";
 import type { Programs } from "./programs.ts";
 
-/** Everything decided about a control plane; the first user is the administrator. */
+/** The settings of a control plane; the first user is the administrator. */
 export interface StartSettings {
   directory: string;
   users: readonly User[];
@@ -18,20 +18,18 @@ export interface StartSettings {
   extraApiServerFlags?: readonly string[];
 }
 
-/** What was started, and how to start its API server again. */
+/** The running programs, and a function that restarts the API server. */
 export interface StartedPrograms {
   controlPlane: ControlPlane;
-  /**
-   * Starts it again on its port with these flags beside the first ones, and waits until it serves.
-   */
+  /** Restarts it on its port with these additional flags, and waits until it serves. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   addApiServer: () => Promise<AddedApiServer>;
   interrupt: Interrupt;
 }
 
 /**
- * Kills kube-apiserver, etcd or both (kill -9), does `work` with etcd's data directory, starts them
- * again and waits until kube-apiserver is ready.
+ * Kills kube-apiserver, etcd or both (kill -9), runs `work` with etcd's data directory, restarts
+ * them and waits until kube-apiserver is ready.
  */
 export type Interrupt = (
   down: "kube-apiserver" | "etcd" | "both",
@@ -43,15 +41,17 @@ export interface AddedApiServer extends Pick<
   ControlPlane,
   "url" | "certificateAuthority" | "kubeconfigs"
 > {
-  /** Sends it a signal: between SIGSTOP and SIGCONT it learns nothing, as behind a slow network. */
+  /**
+   * Sends it a signal: between SIGSTOP and SIGCONT it receives no updates, as with a slow network.
+   */
   signal: (signal: NodeJS.Signals) => void;
 }
 
 const controllerManager: User = { name: "system:kube-controller-manager", groups: [] };
 
 /**
- * Starts etcd, kube-apiserver and, where there is one, kube-controller-manager; each when the one
- * before it serves.
+ * Starts etcd, kube-apiserver and, if available, kube-controller-manager; each after the previous
+ * one serves.
  */
 export async function startPrograms(
   binaries: Binaries,
@@ -230,7 +230,7 @@ function writeKubeconfigs(
   );
 }
 
-/** The API server makes its own certificate at its first start; the file holds the CA too. */
+/** The API server generates its certificate at its first start; the file also contains the CA. */
 function certificate(directory: string): Promise<string> {
   const path = join(directory, "apiserver.crt");
   const look = () =>

@@ -7,37 +7,34 @@ import { type AddedApiServer, type Interrupt, startPrograms } from "./control-pl
 import { useExistingCluster } from "./existing-cluster.ts";
 import { Programs } from "./programs.ts";
 
-/** A control plane; its starter must stop it. */
+/** A control plane; the caller that started it must stop it. */
 export interface StartedControlPlane extends ControlPlane {
   /**
-   * Stops the API server, the controller manager and etcd, in this order, and removes a directory
-   * of our making.
+   * Stops the API server, the controller manager and etcd, in this order, and removes the directory
+   * if it is temporary.
    */
   stop: () => Promise<void>;
-  /**
-   * Starts the API server again with these flags beside the first ones; rejects on an existing
-   * cluster.
-   */
+  /** Restarts the API server with these additional flags; rejects on an existing cluster. */
   restartApiServer: (extraFlags: readonly string[]) => Promise<void>;
   /** Starts another API server on the same etcd; rejects on an existing cluster. */
   addApiServer: () => Promise<AddedApiServer>;
-  /** Breaks the control plane and mends it; rejects on an existing cluster. */
+  /** Interrupts the control plane and restarts it; rejects on an existing cluster. */
   interrupt: Interrupt;
 }
 
-/** What can be chosen about a control plane. */
+/** The options of a control plane. */
 export interface ControlPlaneOptions {
-  /** Where it keeps its files; a temporary directory unless given. */
+  /** The directory of its files; a temporary directory by default. */
   directory?: string;
-  /** Where the logs go; `logs` in the directory unless given. */
+  /** The directory of the logs; `logs` in the directory by default. */
   logs?: string;
-  /** Users beside `admin`; alice (devs, ops) and bob (devs) unless given. */
+  /** Users in addition to `admin`; alice (devs, ops) and bob (devs) by default. */
   users?: readonly User[];
-  /** False for no audit log. */
+  /** Whether there is an audit log. */
   auditLog?: boolean;
   /** Flags of kube-apiserver; a later flag overrides an earlier one of its name. */
   extraApiServerFlags?: readonly string[];
-  /** Told in words of a program that ends before it is asked to. */
+  /** Called with a description if a program exits unexpectedly. */
   onDeath?: (what: string) => void;
 }
 
@@ -49,7 +46,7 @@ export const defaultUsers: readonly User[] = [
 
 const administrator: User = { name: "admin", groups: ["system:masters"] };
 
-/** What of a control plane can be handed to test workers. */
+/** The serializable part of a control plane, for test workers. */
 export function asData({
   stop: _stop,
   restartApiServer: _restart,
@@ -62,7 +59,7 @@ export function asData({
 
 /**
  * Starts a control plane on free ports and waits until it serves; an existing cluster is only
- * looked up.
+ * connected to.
  */
 export async function startControlPlane(
   source: ControlPlaneSource,

@@ -1,9 +1,9 @@
-/** What a controller says of its work on /metrics. */
+/** The work of a controller according to /metrics. */
 export interface Vitals {
   readonly isLeading: boolean;
-  /** Keys that wait for a worker. */
+  /** Items in the queue. */
   readonly waiting: number;
-  /** Reconciles that have ended. */
+  /** Finished reconciles. */
   readonly reconciles: number;
 }
 
@@ -19,7 +19,7 @@ export async function readVitals(url: string, signal?: AbortSignal): Promise<Vit
   };
 }
 
-/** The values of a metric in Prometheus' text format, whatever their labels. */
+/** The values of a metric in Prometheus' text format, with any labels. */
 export function valuesOf(metrics: string, name: string): readonly number[] {
   const lines = metrics
     .split("\n")

@@ -11,7 +11,7 @@ export const kinds = {
 /** The name of one of the three kinds. */
 export type KindName = keyof typeof kinds;
 
-/** An object of one of the three kinds, as it is sent; `spec` undefined leaves the spec out. */
+/** A manifest of one of the three kinds; without a spec if `spec` is undefined. */
 export function objectOf(kind: KindName, name: string, spec: unknown) {
   return { apiVersion: apiVersionOf(kinds[kind]), kind, metadata: { name }, spec };
 }
@@ -22,13 +22,13 @@ export function collectionOf(kind: KindName): string {
   return `/apis/${apiVersionOf(kinds[kind])}/${namespaced ? "namespaces/default/" : ""}${plural}`;
 }
 
-/** A create, validated strictly; it is not stored. */
+/** A dry-run create with strict field validation. */
 export function dryCreate(kind: KindName, spec: unknown): Ask {
   const path = `${collectionOf(kind)}?dryRun=All&fieldValidation=Strict`;
   return { method: "POST", path, body: objectOf(kind, unique("try"), spec) };
 }
 
-/** The same as a server-side apply, which is refused in other words. */
+/** The same as a server-side apply, which is rejected with different messages. */
 export function dryApply(kind: KindName, spec: unknown): Ask {
   const name = unique("try");
   const path = `${collectionOf(kind)}/${name}?dryRun=All&fieldManager=test&fieldValidation=Strict`;

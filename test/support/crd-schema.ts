@@ -11,7 +11,7 @@ export interface Field {
 /** Plurals of the three kinds; their CustomResourceDefinitions are in files of these names. */
 export const plurals = ["sharedsecrets", "ownedaccesskeys", "directclusterendpointtokens"] as const;
 
-/** The one version of a kind, as its CustomResourceDefinition has it. */
+/** The only version of a kind in its CustomResourceDefinition. */
 export async function versionOf(plural: string): Promise<unknown> {
   const text = await readFile(new URL(`../../crds/${plural}.yaml`, import.meta.url), "utf8");
   return listAt(recordAt(load(text), "spec"), "versions")[0];
@@ -22,7 +22,7 @@ export async function schemaOf(plural: string) {
   return recordAt(recordAt(await versionOf(plural), "schema"), "openAPIV3Schema");
 }
 
-/** All fields below a schema, those inside lists included. */
+/** All fields below a schema, including those inside lists. */
 export function fieldsOf(schema: unknown, prefix = ""): readonly Field[] {
   return Object.entries(recordAt(schema, "properties")).flatMap(([name, value]) => {
     const path = `${prefix}${name}`;

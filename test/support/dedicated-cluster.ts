@@ -10,13 +10,13 @@ import { untilStill } from "./until-still.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 
 /**
- * False where tests cannot have control planes of their own: on an existing cluster, and without a
+ * False if tests cannot have dedicated control planes: on an existing cluster, and without a
  * controller manager.
  */
 export const hasDedicatedClusters =
   process.env.USE_EXISTING_CLUSTER !== "true" && process.env.KUBEBUILDER_ASSETS === undefined;
 
-/** A control plane that one test file has for itself. */
+/** A control plane that only one test file uses. */
 export interface DedicatedCluster {
   readonly controlPlane: StartedControlPlane;
   /** Path of Latchkey's bundle. */
@@ -24,19 +24,19 @@ export interface DedicatedCluster {
   /** Path of the audit log. */
   readonly audit: string;
   ask(caller: Caller, request: Ask): Promise<Answer>;
-  /** As the administrator; throws when it is refused. */
+  /** Sends a request as the administrator; throws if it is rejected. */
   arrange(request: Ask): Promise<Answer>;
-  /** Starts a controller that stays dead when it dies. */
+  /** Starts a controller that is not restarted when it exits. */
   run(options?: Partial<LatchkeyOptions>): Promise<LatchkeyProcess>;
   /** Stops the controllers, then the control plane. */
   stop(): Promise<void>;
 }
 
-/** How a lone cluster begins. */
+/** The initial state of a dedicated cluster. */
 export interface DedicatedClusterOptions {
   /** False leaves the installation to the test. */
   readonly install?: boolean;
-  /** Flags of kube-apiserver beside the usual ones. */
+  /** Additional flags of kube-apiserver. */
   readonly extraApiServerFlags?: readonly string[];
 }
 
@@ -89,9 +89,7 @@ export async function startDedicatedCluster({
   };
 }
 
-/**
- * Builds the bundle that ships, and answers its path: it starts five times as fast as the sources.
- */
+/** Builds the shipped bundle and returns its path: it starts five times as fast as the sources. */
 export function bundleInto(directory: string): string {
   const program = join(directory, "latchkey.mjs");
   execFileSync("npm", ["run", "--silent", "build", "--", `--outfile=${program}`], {
@@ -101,8 +99,7 @@ export function bundleInto(directory: string): string {
 }
 
 /**
- * Waits until the controller leads, no key waits for a worker, and no reconcile has ended for a
- * second.
+ * Waits until the controller leads, its queue is empty, and no reconcile has finished for a second.
  */
 export async function settled(
   controller: Pick<LatchkeyProcess, "url">,
@@ -116,7 +113,7 @@ export async function settled(
     return isQuiet;
   };
   await untilStill({
-    // A controller that does not run answers nothing.
+    // A controller that is not running does not respond.
     isQuiet: () => look().catch(() => false),
     looks: 10,
     everyMs: 100,

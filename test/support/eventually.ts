@@ -1,19 +1,16 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** How long to wait for a condition, and how it is called when it does not come. */
+/** How long to wait for a condition, and its description for the error message. */
 export interface Patience {
   /** Milliseconds; 150,000 by default, for a machine with much else to do. */
   within?: number;
-  /** Milliseconds between two looks; 100 by default. */
+  /** Milliseconds between two attempts; 100 by default. */
   every?: number;
   /** Completes the sentence "waited 60 s for ...". */
   what: string;
 }
 
-/**
- * Looks again until `look` answers something other than undefined or false; throws what it last
- * failed with.
- */
+/** Calls `look` until it returns something other than undefined or false; throws its last error. */
 export async function eventually<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
   { within = 150_000, every = 100, what }: Patience,

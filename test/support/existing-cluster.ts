@@ -4,8 +4,8 @@ import type { ControlPlane, User } from "./control-plane-handle.ts";
 import { writePrivately } from "./kubeconfig.ts";
 
 /**
- * Where the kubeconfigs of an existing cluster's users are written, and who they are; the first is
- * the administrator.
+ * The directory of the kubeconfigs for an existing cluster, and their users; the first is the
+ * administrator.
  */
 export interface ExistingClusterOptions {
   directory: string;
@@ -13,7 +13,7 @@ export interface ExistingClusterOptions {
   users: readonly User[];
 }
 
-/** The parts of `kubectl config view --output=json` that change from user to user. */
+/** The parts of `kubectl config view --output=json` that differ between users. */
 interface Kubeconfig {
   "current-context": string;
   contexts: { name: string; context: Record<string, unknown> }[];
@@ -22,7 +22,7 @@ interface Kubeconfig {
 }
 
 /**
- * Makes kubeconfigs from the current context: its own user is the administrator, the others are
+ * Creates kubeconfigs from the current context: its user is the administrator, the others are
  * impersonated.
  */
 export async function useExistingCluster(
@@ -68,7 +68,7 @@ export async function useExistingCluster(
 }
 
 /**
- * Context and user are named alike, so that the files of several users can be merged
+ * Context and user have the same name, so that the files of several users can be merged
  * (KUBECONFIG=a:b).
  */
 function loggedIn(

@@ -4,7 +4,7 @@ import type { Resource } from "../../src/api/resources.ts";
 import type { Client, DeletePreconditions, Patch } from "../../src/kube/client.ts";
 import { KubeError, type KubeErrorCode, type KubeErrorDetails } from "../../src/kube/errors.ts";
 
-/** A request as it was made; `body` is the object, the patch or the preconditions. */
+/** A recorded request; `body` is the object, the patch or the preconditions. */
 export interface Request {
   readonly verb: keyof Client;
   readonly resource: Resource;
@@ -13,12 +13,12 @@ export interface Request {
   readonly dryRun?: boolean;
 }
 
-/** A client that records requests and answers what the test decides. */
+/** A client that records requests and returns the responses that the test defines. */
 export class FakeClient implements Client {
   readonly requests: Request[] = [];
   readonly #answer: (request: Request) => unknown;
 
-  /** `answer` gives the answer to a request, or the error that it fails with. */
+  /** `answer` returns the response to a request, or the error that it fails with. */
   constructor(answer: (request: Request) => unknown = () => ({})) {
     this.#answer = answer;
   }
@@ -74,7 +74,7 @@ export class FakeClient implements Client {
   }
 }
 
-/** The refusal of a request. */
+/** The error of a rejected request. */
 export function refusal(
   code: KubeErrorCode,
   details: Partial<KubeErrorDetails> & { readonly message?: string } = {},

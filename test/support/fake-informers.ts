@@ -20,7 +20,7 @@ export interface FakeInformers {
 /** Latchkey's own namespace in these tests. */
 export const ownNamespace = "latchkey-system";
 
-/** How many watches a controller holds when it follows everything. */
+/** The number of watches of a controller that watches everything. */
 export function controllerWatches(): number {
   const clock = new TestClock();
   const informers = createInformers(
@@ -33,7 +33,7 @@ export function controllerWatches(): number {
     },
     { namespace: ownNamespace, requireSyncFrom: false, onChange: () => {} },
   );
-  // Nothing is listed yet: each informer says so.
+  // Nothing is listed yet, so each informer reports a reason.
   return informers.staleReasons().length;
 }
 
@@ -59,7 +59,7 @@ export async function syncedInformers(
   return { informers, listWatch, clock, log, stop };
 }
 
-/** A namespace of project `web` that asks for copies, but for the changes. */
+/** A namespace of project `web` that requests copies, with these changes. */
 export function projectNamespace(
   name: string,
   changes: {
@@ -81,7 +81,7 @@ export function projectNamespace(
   });
 }
 
-/** A SharedSecret in `team` that syncs to project `web`, but for the changes. */
+/** A SharedSecret in `team` that syncs to project `web`, with these changes. */
 export function rawSharedSecret(
   name: string,
   changes: {
@@ -125,7 +125,7 @@ export function rawCopy(
   );
 }
 
-/** The Secret of signing keys, as the API server sends it. */
+/** The Secret of signing keys, as the API server returns it. */
 export function rawSigningKeys(): RawObject {
   const secret: unknown = JSON.parse(
     encodeBody(newSigningKeys({ namespace: ownNamespace, now: 0 })),

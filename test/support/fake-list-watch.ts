@@ -5,15 +5,15 @@ import type { ListOptions } from "../../src/kube/list-request.ts";
 import type { WatchEvent } from "../../src/kube/watch-stream.ts";
 import { selects } from "../../src/kube/raw-object.ts";
 
-/** An object as the API server sends it. */
+/** An object as the API server returns it. */
 export interface RawObject {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly [field: string]: unknown;
 }
 
 /**
- * Fakes the lists and watches of the API server: a list has what the test gave the constructor, a
- * watch delivers what the test emits. It stores nothing.
+ * Fakes the lists and watches of the API server: a list returns the objects given to the
+ * constructor, a watch delivers the events that the test emits. It stores nothing.
  */
 export class FakeListWatch implements ListWatch {
   readonly #listed: Readonly<Record<string, readonly RawObject[]>>;
@@ -22,7 +22,7 @@ export class FakeListWatch implements ListWatch {
     readonly onEvents: (events: readonly WatchEvent[]) => void;
   }[] = [];
 
-  /** `listed` has the objects of each plural. */
+  /** `listed` contains the objects by plural. */
   constructor(listed: Readonly<Record<string, readonly RawObject[]>>) {
     this.#listed = listed;
   }
@@ -39,7 +39,7 @@ export class FakeListWatch implements ListWatch {
     return "100";
   }
 
-  /** What was read of single objects, such as `secrets metadata pay/db`. */
+  /** The reads of single objects, such as `secrets metadata pay/db`. */
   readonly reads: string[] = [];
 
   async get(
@@ -77,7 +77,7 @@ export class FakeListWatch implements ListWatch {
 
 let version = 0;
 
-/** An object with all that a server adds; newer than every one before. */
+/** An object with all fields that a server adds; newer than every earlier one. */
 export function rawObject(
   metadata: Readonly<Record<string, unknown>>,
   rest: Readonly<Record<string, unknown>> = {},

@@ -17,39 +17,39 @@ import {
 } from "./proxy-messages.ts";
 import { isVisible, type View } from "./visible-objects.ts";
 
-/** The connection breaks, or stays open without a byte until the client gives up. */
+/** The connection is closed, or stays open without data until the client times out. */
 export type NoAnswer = "drop" | "swallow";
 
 /**
- * What a test does to the traffic of one controller. Everything passes unharmed unless it says
- * otherwise.
+ * How a test manipulates the traffic of one controller. By default, everything is forwarded
+ * unchanged.
  */
 export interface Steering {
-  /** Decides about a write (the Lease's excepted): what is answered, if anything. */
+  /** Handles a write (except of the Lease): returns the response, if any. */
   write?(request: ApiRequest, forward: () => Promise<ProxyAnswer>): Promise<ProxyAnswer | NoAnswer>;
-  /** Decides about a request of any kind; true breaks its connection. */
+  /** Whether the connection of a request of any kind is closed. */
   refuses?(request: ApiRequest): boolean;
-  /** An answer to give to a list instead of the API server's. */
+  /** A response to a list instead of the API server's. */
   list?(request: ApiRequest): string | undefined;
-  /** Decides about an event; `deliver` may be called later, twice or never. */
+  /** Handles an event; `deliver` may be called later, twice or never. */
   event?(watch: OpenWatch, line: WatchLine, deliver: () => void): void;
 }
 
 /** Events of a proxy. */
 export interface ProxyEvents {
-  /** Something moved. */
+  /** There was any traffic. */
   onTraffic(): void;
-  /** A write was asked for, whatever becomes of it. */
+  /** A write was requested, with any result. */
   onWrite(request: ApiRequest): void;
-  /** The API server has answered a write. */
+  /** The API server has responded to a write. */
   onCommit(request: ApiRequest, sent: string, answer: ProxyAnswer): void;
-  /** A list was asked for. */
+  /** A list was requested. */
   onList(request: ApiRequest): void;
-  /** The API server has answered a write of the Lease. */
+  /** The API server has responded to a write of the Lease. */
   onLease?(sent: string, answer: ProxyAnswer): void;
 }
 
-/** What a proxy is made of; `upstream` reaches the real API server. */
+/** The parts of a proxy; `upstream` is connected to the real API server. */
 export interface ProxyOptions {
   readonly upstream: Pool;
   readonly view: View;
@@ -57,7 +57,10 @@ export interface ProxyOptions {
   readonly events: ProxyEvents;
 }
 
-/** One controller's way to the real API server, over plain HTTP on the loopback. */
+/**
+ * The connection of one controller to the real API server, over plain HTTP on the loopback
+ * interface.
+ */
 export class FaultProxy {
   readonly #options: ProxyOptions;
   readonly #server: Server;
@@ -92,22 +95,22 @@ export class FaultProxy {
     return [...this.#watches];
   }
 
-  /** Requests that wait for an answer; watches and renewals of the Lease do not count. */
+  /** Requests that wait for a response; watches and renewals of the Lease do not count. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Renewals of the Lease that wait for an answer. */
+  /** Renewals of the Lease that wait for a response. */
   get renewing(): number {
     return this.#renewing;
   }
 
-  /** Requests whose clients wait for what will never come. */
+  /** Requests that will never get a response. */
   get swallowed(): number {
     return this.#swallowed;
   }
 
-  /** Lets nothing through in either direction until `release`. */
+  /** Holds all traffic in both directions until `release`. */
   hold(): void {
     this.#hold = Promise.withResolvers<void>();
   }
@@ -116,7 +119,7 @@ export class FaultProxy {
     this.#hold.resolve();
   }
 
-  /** Does `work` while its request does not count as one that waits for the API server. */
+  /** Runs `work` while its request does not count as one that waits for the API server. */
   async aside<T>(work: () => Promise<T>): Promise<T> {
     this.#inFlight -= 1;
     try {
@@ -126,7 +129,7 @@ export class FaultProxy {
     }
   }
 
-  /** Breaks every connection; nothing that has not been sent is sent. */
+  /** Closes every connection; data that has not been sent is discarded. */
   kill(): void {
     this.#ended.abort();
     this.#hold.resolve();
@@ -238,7 +241,7 @@ export class FaultProxy {
     };
   }
 
-  /** A list that comes as a stream, up to its end. */
+  /** A streaming list, up to its end. */
   async #forwardStream(request: ApiRequest, incoming: IncomingMessage): Promise<ProxyAnswer> {
     await this.#open();
     const over = new AbortController();

@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 const given = new Set<number>();
 
 /**
- * A TCP port of 127.0.0.1 that is free now, below the range the kernel gives to outgoing
- * connections, and given once.
+ * A free TCP port of 127.0.0.1, below the kernel's range for outgoing connections, and never
+ * returned twice.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "./install.ts";
 
-/** The flags that the image gives to Node, as the Dockerfile says. */
+/** The flags of Node in the image, from the Dockerfile. */
 export function imageNodeFlags(): readonly string[] {
   const [, command] =
     /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(repository, "Dockerfile"), "utf8")) ?? [];

@@ -4,23 +4,23 @@ import { applyLatchkey, policiesCount } from "./install.ts";
 import { startWebhook, type WebhookProcess } from "./latchkey-process.ts";
 import { askWebhookAtAdmission, webhookHost } from "./trust.ts";
 
-/** A cluster in which the requester of a new key or token is certain. */
+/** A cluster in which the requester of a new key or token can be verified. */
 export interface InstalledLatchkey {
   /**
-   * False where nothing stamps: on an existing cluster before 1.36, whose API server does not reach
-   * a webhook of this machine.
+   * False if requester annotations are not written: on an existing cluster before 1.36, whose API
+   * server cannot connect to a webhook on this machine.
    */
   hasPolicies: boolean;
-  /** Stops what was started for it. */
+  /** Stops the processes that were started for it. */
   stop: () => Promise<void>;
 }
 
-/** The file of the configuration by which the webhook stamps on servers before 1.36. */
+/** The configuration with which the webhook writes requester annotations before 1.36. */
 const stampConfiguration = join("before-1.36", "requester-stamp.yaml");
 
 /**
- * Applies CRDs, RBAC and policies as administrator, starts what stamps, and waits until stamps
- * count.
+ * Applies CRDs, RBAC and policies as administrator, starts the webhook if it writes the requester
+ * annotations, and waits until they are trusted.
  */
 export async function installLatchkey(
   controlPlane: ControlPlane,
@@ -45,7 +45,7 @@ export async function installLatchkey(
   }
 }
 
-/** Has the API server ask the webhook who asks for a key or token. */
+/** Makes the API server call the webhook for the requester annotations of keys and tokens. */
 export async function stampByWebhook(
   controlPlane: ControlPlane,
   webhook: Pick<WebhookProcess, "webhookUrl">,

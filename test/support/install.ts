@@ -5,31 +5,32 @@ import { stringAt } from "../../src/api/parse.ts";
 import { eventually } from "./eventually.ts";
 import { kubectl, type KubectlAccess } from "./kubectl.ts";
 
-/** The checkout. */
+/** The root of the checkout. */
 export const repository = join(import.meta.dirname, "..", "..");
 
-/** What of Latchkey a cluster has got. */
+/** What was installed in a cluster. */
 export interface Installation {
   /**
-   * What writes the requester onto keys and tokens: a policy, or before Kubernetes 1.36 the
-   * webhook, which is still to be started.
+   * What writes the requester annotations of keys and tokens: a policy, or before Kubernetes 1.36
+   * the webhook, which must still be started.
    */
   stampedBy: "policy" | "webhook";
 }
 
-/** An object of a kubectl list, as far as waiting for it goes. */
+/** The fields of an object of a kubectl list that the wait needs. */
 interface Created {
   metadata: { creationTimestamp: string };
 }
 
 /**
- * Stamps count once the policies have stood for 10 s (their age has the resolution of a second).
+ * Requester annotations are trusted when the policies are 10 s old (their age has a resolution of
+ * one second).
  */
 const policyAgeMs = 11_000;
 
 /**
- * Applies CRDs, RBAC and the policies that the server serves; waits until the CRDs are served, but
- * not for the policies' age.
+ * Applies CRDs, RBAC and the policies that the server supports; waits until the CRDs are served,
+ * but not for the age of the policies.
  */
 export async function applyLatchkey(
   access: KubectlAccess,
@@ -51,8 +52,8 @@ export async function applyLatchkey(
 }
 
 /**
- * What config/before-1.36 keeps of the policies: the API server refuses a kind that it does not
- * serve.
+ * Applies the policies of config/before-1.36 one by one, because the API server rejects a kind that
+ * it does not serve.
  */
 async function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
   const policies = loadAll(
@@ -66,8 +67,8 @@ async function applyValidatingPolicies(access: KubectlAccess): Promise<void> {
 }
 
 /**
- * Waits until every policy and binding of the cluster is old enough for a requester's stamp to
- * count.
+ * Waits until every policy and binding of the cluster is old enough for requester annotations to be
+ * trusted.
  */
 export async function policiesCount(access: KubectlAccess): Promise<void> {
   const always = [
@@ -96,7 +97,7 @@ export async function policiesCount(access: KubectlAccess): Promise<void> {
   });
 }
 
-/** Applies a kustomize directory of the checkout on the server's side. */
+/** Applies a kustomize directory of the checkout with server-side apply. */
 export async function apply(access: KubectlAccess, directory: string): Promise<void> {
   const path = join(repository, directory);
   if (!existsSync(join(path, "kustomization.yaml")))

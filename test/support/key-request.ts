@@ -9,12 +9,12 @@ import { writeKubeconfig } from "./kubeconfig.ts";
 import { make, type Own, type WantedOwn } from "./keys-and-tokens.ts";
 import { unique } from "./policy-request.ts";
 
-/** An access key of which the test knows the plain text. */
+/** An access key whose plain text the test knows. */
 export interface KnownKey extends Own {
   readonly key: string;
 }
 
-/** A key of a random text, made by the administrator. */
+/** Creates a key with a random value as the administrator. */
 export async function makeKey({ spec = {}, ...wanted }: WantedOwn = {}): Promise<KnownKey> {
   const key = randomBytes(24).toString("base64url");
   return { ...(await make("OwnedAccessKey", { ...wanted, spec: { key, ...spec } })), key };
@@ -27,7 +27,7 @@ export function askWith(key: string, request: Ask): Promise<Answer> {
   return askAs(inject("controlPlane"), key, request);
 }
 
-/** The same, to another control plane than that of the test run. */
+/** The same for a control plane other than that of the test run. */
 export async function askAs(
   { adminKubeconfig }: Pick<ControlPlane, "adminKubeconfig">,
   key: string,
@@ -57,7 +57,7 @@ export interface Who {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Asks the API server who presents this key; undefined when it says 401. */
+/** The user that the API server authenticates with this key; undefined on 401. */
 export async function whoIs(key: string): Promise<Who | undefined> {
   const request = {
     method: "POST",
@@ -72,14 +72,14 @@ export async function whoIs(key: string): Promise<Who | undefined> {
 }
 
 /**
- * Waits until a key works: the webhook learns of it by its watch, and a refusal is
+ * Waits until a key is accepted: the webhook receives it through its watch, and a rejection is
  * cached for 15 s.
  */
 export async function worksAs({ key }: Pick<KnownKey, "key">): Promise<Who> {
   return eventually(() => whoIs(key), { what: "the key to work", every: 100 });
 }
 
-/** How long it takes until a request that a key was good for is refused, and with which code. */
+/** The time until a request that a key allowed is rejected, and its status code. */
 export async function refusalOf(
   { key }: Pick<KnownKey, "key">,
   request: Ask,

@@ -14,10 +14,10 @@ import { eventually } from "./eventually.ts";
 import { kubectl } from "./kubectl.ts";
 import { admin, arrange, ask, bind, unique, type Answer, type Caller } from "./policy-request.ts";
 
-/** A kind whose objects belong to who made them. */
+/** A kind whose objects belong to their requesters. */
 export type OwnKind = "OwnedAccessKey" | "DirectClusterEndpointToken";
 
-/** A key or token that a test has made. */
+/** A key or token that a test has created. */
 export interface Own {
   readonly name: string;
   readonly uid: string;
@@ -28,7 +28,7 @@ export interface Own {
 }
 
 /**
- * What a test wants of a key or token: made by the administrator under a unique name by default.
+ * The key or token that a test needs: created by the administrator with a unique name by default.
  */
 export interface WantedOwn {
   readonly by?: Caller;
@@ -38,7 +38,10 @@ export interface WantedOwn {
   readonly finalizers?: readonly string[];
 }
 
-/** Lets the members of a group create keys and tokens; the API server takes a moment to know it. */
+/**
+ * Allows the members of a group to create keys and tokens; the API server needs a moment to apply
+ * it.
+ */
 export async function allowRequesters(group: string): Promise<void> {
   await bind({ kind: "Group", name: group }, "latchkey-requester");
   const request = {
@@ -51,7 +54,7 @@ export async function allowRequesters(group: string): Promise<void> {
   await eventually(isAllowed, { what: `${group} to be allowed to create keys` });
 }
 
-/** Creates a key or token; throws when it is refused. */
+/** Creates a key or token; throws if it is rejected. */
 export async function make(kind: OwnKind, wanted: WantedOwn = {}): Promise<Own> {
   const answer = await tryToMake(kind, wanted);
   if (answer.code !== 201)
@@ -66,7 +69,7 @@ export async function make(kind: OwnKind, wanted: WantedOwn = {}): Promise<Own> 
   };
 }
 
-/** Asks to create a key or token and answers what came of it. */
+/** Requests to create a key or token and returns the response. */
 export function tryToMake(
   kind: OwnKind,
   { by = admin, name = unique("own"), spec = {}, annotations, finalizers }: WantedOwn,
@@ -84,10 +87,10 @@ export function pathOf(kind: OwnKind, name: string): string {
   return `${collectionOf(kind)}/${name}`;
 }
 
-/** The status of a key or token in the form that tests ask about. */
+/** The status of a key or token in the form that tests use. */
 export interface OwnView {
   readonly resourceVersion: string;
-  /** Whether the status is about the spec of now. */
+  /** Whether the status is of the current generation. */
   readonly settled: boolean;
   /** By type. */
   readonly conditions: Readonly<Record<string, Condition>>;
@@ -102,7 +105,7 @@ export async function viewOf({ path }: Pick<Own, "path">): Promise<OwnView> {
   return viewIn(await arrange({ method: "GET", path }));
 }
 
-/** The status in an object that the API server has sent. */
+/** The status in an object from the API server. */
 export function viewIn(object: unknown): OwnView {
   const metadata = recordAt(object, "metadata");
   const status = recordAt(object, "status");
@@ -119,7 +122,7 @@ export function viewIn(object: unknown): OwnView {
   };
 }
 
-/** Every state of an object after its creation, in order, out of the API server's watch history. */
+/** Every state of an object after its creation, in order, from the API server's watch history. */
 export function historyOf({ path, name, resourceVersion }: Own): Promise<readonly Change[]> {
   return changesIn(path.slice(0, path.lastIndexOf("/")), {
     fieldSelector: `metadata.name=${name}`,
@@ -133,9 +136,7 @@ export interface Change {
   readonly object: Answer;
 }
 
-/**
- * What has happened in a collection since a resourceVersion, out of the API server's watch history.
- */
+/** The changes of a collection since a resourceVersion, from the API server's watch history. */
 export async function changesIn(
   collection: string,
   selection: {
@@ -185,12 +186,12 @@ export function clusterRbacPath(
 export interface NamedGrants {
   readonly role: string;
   readonly resourceVersion: string;
-  /** Names that it grants, by plural. */
+  /** The names of the granted objects, by plural. */
   readonly names: Readonly<Record<string, readonly string[]>>;
   readonly rules: readonly unknown[];
 }
 
-/** Every ClusterRole that Latchkey has made for a requester and that names this object. */
+/** Every requester's ClusterRole of Latchkey with this object. */
 export async function grantsOf({ name }: Pick<Own, "name">): Promise<readonly NamedGrants[]> {
   const list = await arrange({
     method: "GET",
@@ -201,7 +202,7 @@ export async function grantsOf({ name }: Pick<Own, "name">): Promise<readonly Na
     .filter(({ names }) => Object.values(names).flat().includes(name));
 }
 
-/** What a ClusterRole grants. */
+/** The permissions that a ClusterRole grants. */
 export function grantsIn(role: unknown): NamedGrants {
   const metadata = recordAt(role, "metadata");
   const rules = listAt(role, "rules");

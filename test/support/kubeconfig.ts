@@ -1,11 +1,11 @@
 import { renameSync, writeFileSync } from "node:fs";
 
-/** One user of a kubeconfig, as client-go's `AuthInfo` spells it. */
+/** A user of a kubeconfig, with the fields of client-go's `AuthInfo`. */
 export type KubeconfigUser = { token: string } | { tokenFile: string };
 
 /**
- * How a kubeconfig reaches its cluster; `certificateAuthority` is PEM text, and means nothing to a
- * URL of plain HTTP.
+ * The cluster of a kubeconfig; `certificateAuthority` is PEM text, and ignored for a URL of plain
+ * HTTP.
  */
 export interface KubeconfigCluster {
   url: string;
@@ -47,7 +47,7 @@ export function writeKubeconfig(
   );
 }
 
-/** client-node wants plain HTTP to be allowed in so many words. */
+/** client-node requires an explicit setting for plain HTTP. */
 function trustIn({
   url,
   certificateAuthority,
@@ -56,10 +56,7 @@ function trustIn({
   return { "certificate-authority-data": Buffer.from(certificateAuthority).toString("base64") };
 }
 
-/**
- * Writes a file that only its owner may read, in one step: a reader sees the old content or the
- * new.
- */
+/** Atomically writes a file that only its owner can read. */
 export function writePrivately(path: string, content: string): void {
   const draft = `${path}.${process.pid}.draft`;
   writeFileSync(draft, content, { mode: 0o600 });

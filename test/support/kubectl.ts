@@ -1,31 +1,31 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
-/** What it takes to run kubectl as one of the users of a control plane. */
+/** The settings with which kubectl runs as one of the users of a control plane. */
 export interface KubectlAccess {
   kubectl: string;
   kubeconfigs: Readonly<Record<string, string>>;
   directory: string;
 }
 
-/** As whom kubectl runs, and what it reads from standard input. */
+/** The user and the standard input of kubectl. */
 export interface KubectlOptions {
   /** A user of the control plane; `admin` by default. */
   user?: string;
   input?: string;
-  /** Variables beside the usual ones, such as `KUBE_FEATURE_...`. */
+  /** Additional variables, such as `KUBE_FEATURE_...`. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** What a run of kubectl left behind. */
+/** The result of a run of kubectl. */
 export interface KubectlResult {
-  /** Exit code; 1 is kubectl's answer to every refusal. */
+  /** Exit code; kubectl returns 1 for every rejected request. */
   code: number;
   stdout: string;
   stderr: string;
 }
 
-/** Runs kubectl and answers its standard output; throws with its standard error when it fails. */
+/** Runs kubectl and returns its standard output; throws with its standard error if it fails. */
 export async function kubectl(
   access: KubectlAccess,
   args: readonly string[],
@@ -37,7 +37,7 @@ export async function kubectl(
   return stdout;
 }
 
-/** Runs kubectl and answers how it went, for tests of what is refused. */
+/** Runs kubectl and returns its result, for tests of rejected requests. */
 export function tryKubectl(
   access: KubectlAccess,
   args: readonly string[],
@@ -63,8 +63,8 @@ export function tryKubectl(
 }
 
 /**
- * Ports come back in later runs, so discovery is not cached in the home directory; personal
- * settings stay out.
+ * Ports are reused in later runs, so discovery is not cached in the home directory; personal
+ * settings are not used.
  */
 function environment(access: KubectlAccess, kubeconfig: string): NodeJS.ProcessEnv {
   const { PATH, HOME } = process.env;

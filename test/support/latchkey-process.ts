@@ -10,8 +10,8 @@ import { writePrivately } from "./kubeconfig.ts";
 import { logTail, startTiedChild, type Exit, type TiedChild } from "./tied-child.ts";
 
 /**
- * A process that dies this soon would only spin: it is restarted after this pause, which never
- * grows.
+ * A process that exits this early would be restarted in a loop: it is restarted after this pause,
+ * which never increases.
  */
 const shortestLifeMs = 500;
 
@@ -21,35 +21,36 @@ export interface LatchkeyOptions {
   /** Arguments after the command. */
   args?: readonly string[];
   /**
-   * Variables beside PATH, HOME, KUBECONFIG and those of the HTTP address, the identity and the
-   * namespace.
+   * Variables in addition to PATH, HOME, KUBECONFIG and those of the HTTP address, the identity and
+   * the namespace.
    */
   env?: Readonly<Record<string, string>>;
   /** Flags of Node itself. */
   nodeFlags?: readonly string[];
-  /** The program instead of `src/main.ts`. */
+  /** The program to run; `src/main.ts` by default. */
   program?: string;
-  /** `at-once` (the default) starts it again whenever it dies; `never` leaves that to `start()`. */
+  /** `at-once` (the default) restarts it whenever it exits; `never` leaves that to `start()`. */
   restart?: "at-once" | "never";
   /**
-   * Name in the Lease; the same after each restart, so that the Lease is taken over without
+   * Identity in the Lease; the same after each restart, so that the process gets the Lease without
    * waiting.
    */
   identity?: string;
   /**
-   * Where its log, token and kubeconfig go; a new directory in the control plane's unless given.
+   * The directory of its log, token and kubeconfig; a new directory in the control plane's by
+   * default.
    */
   directory?: string;
   log?: string;
-  /** A file that holds the pid of the running process. */
+  /** A file with the pid of the running process. */
   pidFile?: string;
-  /** Called after each death that was not asked for. */
+  /** Called after each unexpected exit. */
   onDeath?(exit: Exit): void;
 }
 
-/** A process of Latchkey under supervision; its URLs and identity stay the same over restarts. */
+/** A supervised process of Latchkey; its URLs and identity stay the same across restarts. */
 export interface LatchkeyProcess {
-  /** The pid of the node process of now. */
+  /** The pid of the current node process. */
   readonly pid: number;
   /** How many times it was started. */
   readonly starts: number;
@@ -57,33 +58,33 @@ export interface LatchkeyProcess {
   identity: string;
   kubeconfig: string;
   log: string;
-  /** Settles when the process of now has ended. */
+  /** Settles when the current process has exited. */
   exited(): Promise<Exit>;
-  /** Sends a signal to the process of now. */
+  /** Sends a signal to the current process. */
   kill(signal: NodeJS.Signals): void;
-  /** Starts it again after a death that `restart: "never"` left alone. */
+  /** Starts it again after an exit with `restart: "never"`. */
   start(): void;
   /**
-   * Waits until /readyz answers 200; the error of a wait in vain ends with the log's last lines.
+   * Waits until /readyz returns 200; the error after a timeout ends with the last lines of the log.
    */
   waitReady(within?: number): Promise<void>;
-  /** SIGTERM, SIGKILL after 30 s; it stays stopped. */
+  /** Sends SIGTERM, and SIGKILL after 30 s; the process is not restarted. */
   stop(): Promise<Exit>;
 }
 
-/** A webhook process, and where it answers the API server. */
+/** A webhook process with its URL. */
 export interface WebhookProcess extends LatchkeyProcess {
   webhookUrl: string;
 }
 
-/** Runs `latchkey controller` as its own service account, on 127.0.0.1 and a port that it keeps. */
+/** Runs `latchkey controller` as its service account, on 127.0.0.1 and a fixed port. */
 export function startController(options: LatchkeyOptions): Promise<LatchkeyProcess> {
   return startLatchkey("controller", options);
 }
 
 /**
- * Runs `latchkey webhook` as its own service account, on 127.0.0.1 and ports that it keeps; it ends
- * at once unless given a LATCHKEY_DRAIN_TIMEOUT.
+ * Runs `latchkey webhook` as its service account, on 127.0.0.1 and fixed ports; it exits at once
+ * unless LATCHKEY_DRAIN_TIMEOUT is set.
  */
 export async function startWebhook(options: LatchkeyOptions): Promise<WebhookProcess> {
   const address = `127.0.0.1:${await freePort()}`;
@@ -151,7 +152,7 @@ async function startLatchkey(
   };
 }
 
-/** A child that is started again and again. */
+/** A child process that is restarted whenever it exits. */
 interface Supervised {
   child(): TiedChild;
   starts(): number;

@@ -1,20 +1,20 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 /**
- * Who holds a lock: a pid, and the instant the process began, so that a reused pid is not taken for
- * the holder.
+ * The owner of a lock: a pid and the start time of the process, so that a reused pid is not
+ * mistaken for the owner.
  */
 export interface Holder {
   pid: number;
   began: string;
 }
 
-/** A lock that this process holds. */
+/** A lock that this process owns. */
 export interface HeldLock {
   release(): void;
 }
 
-/** Takes the lock file at once, or answers who holds it; a lock of a dead process is taken over. */
+/** Takes the lock file at once, or returns its owner; a lock of a dead process is taken over. */
 export function takeLock(path: string): HeldLock | { heldBy: Holder } {
   const mine = JSON.stringify({ pid: process.pid, began: beginning(process.pid) });
   for (;;) {
@@ -27,7 +27,7 @@ export function takeLock(path: string): HeldLock | { heldBy: Holder } {
   }
 }
 
-/** True while the process that wrote the lock still runs. */
+/** Whether the process that wrote the lock is still running. */
 export function isAlive(holder: Holder): boolean {
   try {
     process.kill(holder.pid, 0);
@@ -37,7 +37,7 @@ export function isAlive(holder: Holder): boolean {
   return holder.began === "" || holder.began === beginning(holder.pid);
 }
 
-/** A link appears with its content, so no process reads half a lock. */
+/** A link appears together with its content, so no process reads an incomplete lock. */
 function linkWhole(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   writeFileSync(draft, content);
@@ -53,8 +53,8 @@ function linkWhole(path: string, content: string): boolean {
 }
 
 /**
- * Two processes may find the same stale lock; the slower one must not take away the faster one's
- * new lock.
+ * Two processes may find the same stale lock; the slower one must not remove the new lock of the
+ * faster one.
  */
 function removeStale(path: string, found: string): void {
   const aside = `${path}.stale.${process.pid}`;
@@ -71,7 +71,7 @@ function linkBack(aside: string, path: string): void {
   try {
     linkSync(aside, path);
   } catch {
-    // Somebody else holds the lock already.
+    // Another process has already taken the lock.
   }
 }
 
@@ -92,7 +92,7 @@ function parseHolder(text: string): Holder | undefined {
   }
 }
 
-/** Field 22 of /proc/<pid>/stat on Linux (proc(5)); empty where there is no /proc. */
+/** Field 22 of /proc/<pid>/stat on Linux (proc(5)); empty without /proc. */
 function beginning(pid: number): string {
   const stat = read(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";

@@ -2,7 +2,10 @@ import type { Ask } from "./cluster-connection.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 
-/** What lets a group make keys that act as anybody, as a deployment tool may. */
+/**
+ * The permissions with which a group may create keys that act as any user, as a deployment tool
+ * may.
+ */
 export function mayActAsAnybody(group: string): readonly Ask[] {
   const name = `${group}-act-as-anybody`;
   const rules = [{ apiGroups: [""], resources: ["users", "groups"], verbs: ["impersonate"] }];

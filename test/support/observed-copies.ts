@@ -14,16 +14,16 @@ import { observedMetadata } from "./observed-objects.ts";
 /** The Secret of these tests. */
 export const target = { namespace: "pay", name: "db" } as const;
 
-/** What a source of these tests may differ in. */
+/** The fields in which a source of these tests may differ. */
 export interface SourceChanges {
   readonly metadata?: Partial<Metadata>;
   readonly options?: Partial<SyncOptions>;
   readonly secret?: Partial<SharedSecret>;
-  /** Stands for the data, in digests as in the one data key. */
+  /** Stands for the data, in digests and in the only data key. */
   readonly data?: string;
 }
 
-/** The SharedSecret `team/db`, which is offered to every project. */
+/** The SharedSecret `team/db`, which every project is eligible for. */
 export function observedSource({
   metadata,
   options,
@@ -48,14 +48,15 @@ export function observedSource({
 }
 
 /**
- * What a copy of these tests may differ in; a label or annotation that is undefined is not there.
+ * The fields in which a copy of these tests may differ; a label or annotation that is undefined is
+ * not set.
  */
 export interface CopyChanges extends Partial<Omit<ObservedCopy, "metadata">> {
   readonly labels?: Readonly<Record<string, string | undefined>>;
   readonly annotations?: Readonly<Record<string, string | undefined>>;
 }
 
-/** A current copy of `source` as {@link target}, but for the changes. */
+/** An up-to-date copy of `source` as {@link target}, with these changes. */
 export function observedCopy(source: Source, changes: CopyChanges = {}): ObservedCopy {
   const { labels: labelChanges, annotations: annotationChanges, ...rest } = changes;
   return {
@@ -82,7 +83,7 @@ export function observedCopy(source: Source, changes: CopyChanges = {}): Observe
   };
 }
 
-/** A current copy that has lost its label, but for the changes. */
+/** An up-to-date copy that has lost its label, with these changes. */
 export function unmanagedSecret(source: Source, changes: CopyChanges = {}): UnmanagedSecret {
   const { metadata } = observedCopy(source, {
     ...changes,

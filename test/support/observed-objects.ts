@@ -3,10 +3,10 @@ import type { Metadata } from "../../src/api/object.ts";
 import type { GrantBinding, GrantRole } from "../../src/api/requester-grant.ts";
 import { requesterHash } from "../../src/domain/grants/granted-names.ts";
 
-/** When every object of these tests was created. */
+/** The creation time of every object of these tests. */
 export const born = Date.parse("2026-01-01T00:00:00Z");
 
-/** Metadata of an object that Latchkey holds. */
+/** Metadata of an object with Latchkey's finalizer. */
 export function observedMetadata(changes: Partial<Metadata> = {}): Metadata {
   return {
     name: "one",
@@ -21,10 +21,10 @@ export function observedMetadata(changes: Partial<Metadata> = {}): Metadata {
   };
 }
 
-/** Metadata of an object that is being deleted. */
+/** Metadata of an object in deletion. */
 export const deletedMetadata = observedMetadata({ deletionTimestamp: "2026-01-01T00:01:00Z" });
 
-/** A requester's ClusterRole that names these objects, `<plural>/<name>` each. */
+/** A requester's ClusterRole with these objects, `<plural>/<name>` each. */
 export function observedRole(
   requester: string,
   number: number,
@@ -48,7 +48,7 @@ export function observedRole(
   };
 }
 
-/** The ClusterRoleBinding beside it. */
+/** The ClusterRoleBinding of {@link observedRole}. */
 export function observedBinding(requester: string, number: number): GrantBinding {
   const metadata = marked(requester, number);
   const apiGroup = "rbac.authorization.k8s.io";

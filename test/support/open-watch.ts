@@ -8,7 +8,7 @@ export interface WatchLine {
   readonly object: unknown;
 }
 
-/** A watch that a controller holds open through the proxy. */
+/** An open watch of a controller through the proxy. */
 export class OpenWatch {
   readonly request: ApiRequest;
   readonly #answer: ServerResponse;
@@ -19,7 +19,7 @@ export class OpenWatch {
     this.#answer = answer;
   }
 
-  /** Whether bytes still flow. */
+  /** Whether data still flows. */
   get isAlive(): boolean {
     return !this.#isSilent && !this.#answer.destroyed;
   }
@@ -28,17 +28,17 @@ export class OpenWatch {
     if (this.isAlive) this.#answer.write(`${JSON.stringify(line)}\n`);
   }
 
-  /** The connection breaks. */
+  /** Closes the connection. */
   cut(): void {
     this.#answer.destroy();
   }
 
-  /** The connection looks open, and no byte comes any more. */
+  /** Keeps the connection open, without any further data. */
   silence(): void {
     this.#isSilent = true;
   }
 
-  /** The API server no longer has the events that would come next. */
+  /** Makes the next events too old for the API server. */
   expire(): void {
     this.send({
       type: "ERROR",
@@ -55,7 +55,7 @@ export class OpenWatch {
   }
 }
 
-/** `plural namespace/name` of the object that a line is about. */
+/** `plural namespace/name` of the object in a line. */
 export function subjectOf({ request }: OpenWatch, { object }: WatchLine): string {
   const metadata = recordAt(object, "metadata");
   return `${request.plural} ${stringAt(metadata, "namespace") ?? ""}/${stringAt(metadata, "name") ?? ""}`;

@@ -14,7 +14,7 @@ export { admin, patchTypes, type Answer, type Ask, type Caller } from "./cluster
 
 let connected: Promise<Connection> | undefined;
 
-/** A service account of latchkey-system with the groups it has when it logs in. */
+/** A service account of latchkey-system with the groups of its token. */
 export function latchkeyAccount(
   name: "latchkey-controller" | "latchkey-webhook" | "latchkey-gateway",
 ): Caller {
@@ -39,12 +39,12 @@ export async function ask(caller: Caller, request: Ask): Promise<Answer> {
   return send(await connected, caller, request);
 }
 
-/** What a test expects of an answer: its code, and of a refusal what its message says. */
+/** A response with this code and, if it is rejected, with this text in the message. */
 export function answered(code: number, refusal: string): object {
   return code < 300 ? { code } : { code, message: expect.stringContaining(refusal) };
 }
 
-/** Sends a request as the administrator; throws when it is refused. */
+/** Sends a request as the administrator; throws if it is rejected. */
 export async function arrange(request: Ask): Promise<Answer> {
   const answer = await ask(admin, request);
   if (answer.code >= 300)
@@ -52,7 +52,7 @@ export async function arrange(request: Ask): Promise<Answer> {
   return answer;
 }
 
-/** Gets an object, changes it and puts it back, again after a conflict. */
+/** Gets an object, changes it and replaces it, with retries on a conflict. */
 export async function replace(
   caller: Caller,
   path: string,
@@ -65,10 +65,7 @@ export async function replace(
   }
 }
 
-/**
- * Makes a ClusterRole with these rules and binds it to the subject; both have the name that is
- * answered.
- */
+/** Creates a ClusterRole with these rules and binds it to the subject; returns the name of both. */
 export async function allow(
   subject: { kind: "User" | "Group"; name: string },
   rules: readonly Record<string, readonly string[]>[],
@@ -101,7 +98,7 @@ export async function bind(
   await arrange({ method: "POST", path: `/apis/${group}/v1/${place}`, body });
 }
 
-/** Makes a namespace of a unique name. */
+/** Creates a namespace with a unique name. */
 export async function makeNamespace(): Promise<string> {
   const name = unique("policy");
   await arrange({ method: "POST", path: "/api/v1/namespaces", body: { metadata: { name } } });

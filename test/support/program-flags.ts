@@ -1,16 +1,13 @@
 import { join } from "node:path";
 
-/** Which files and ports etcd uses. */
+/** The files and ports of etcd. */
 export interface EtcdPlace {
   data: string;
   port: number;
   peerPort: number;
 }
 
-/**
- * Which files and ports kube-apiserver uses; `audit` is the path of its audit log, if there shall
- * be one.
- */
+/** The files and ports of kube-apiserver; `audit` is the path of its audit log, if it has one. */
 export interface ApiServerPlace {
   directory: string;
   etcdPort: number;
@@ -18,7 +15,7 @@ export interface ApiServerPlace {
   audit: string | undefined;
 }
 
-/** The flags of an etcd whose data need not survive a power cut. */
+/** The flags of an etcd whose data need not survive a power failure. */
 export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
   return [
     `--data-dir=${data}`,
@@ -26,7 +23,7 @@ export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
     `--advertise-client-urls=http://127.0.0.1:${port}`,
     `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
     "--unsafe-no-fsync",
-    // Every change of an object of 1 MB is another megabyte until the history is compacted.
+    // Every change of an object of 1 MB adds a megabyte until the history is compacted.
     `--quota-backend-bytes=${8 * 1024 ** 3}`,
     "--heartbeat-interval=10",
     "--election-timeout=100",
@@ -34,8 +31,8 @@ export function etcdFlags({ data, port, peerPort }: EtcdPlace): string[] {
 }
 
 /**
- * The flags of a kube-apiserver that makes its own certificates and knows its users from a file;
- * later ones override earlier ones.
+ * The flags of a kube-apiserver that generates its certificates and reads its users from a file;
+ * later flags override earlier ones.
  */
 export function apiServerFlags(
   { directory, etcdPort, port, audit }: ApiServerPlace,
@@ -52,7 +49,7 @@ export function apiServerFlags(
     `--service-account-key-file=${join(directory, "service-account.pub")}`,
     `--service-account-signing-key-file=${join(directory, "service-account.key")}`,
     `--token-auth-file=${join(directory, "users.csv")}`,
-    // Either modes or a file; both are refused.
+    // Modes and a file are mutually exclusive.
     ...(extra.some((flag) => flag.startsWith("--authorization-config"))
       ? []
       : ["--authorization-mode=RBAC"]),
@@ -62,9 +59,7 @@ export function apiServerFlags(
   ];
 }
 
-/**
- * The flags of a kube-controller-manager with the controllers that Latchkey's behaviour rests on.
- */
+/** The flags of a kube-controller-manager with the controllers that Latchkey depends on. */
 export function controllerManagerFlags(directory: string, kubeconfig: string): string[] {
   return [
     `--kubeconfig=${kubeconfig}`,
@@ -78,8 +73,8 @@ export function controllerManagerFlags(directory: string, kubeconfig: string): s
 }
 
 /**
- * Off by default and in most clusters: without it, whoever may update an object may give it
- * ownerReferences, and the garbage collector deletes it when they name nothing.
+ * Off by default and in most clusters: without it, permission to update an object is enough to set
+ * its ownerReferences, and the garbage collector deletes it if the owners do not exist.
  */
 export const enforcesOwnerReferences =
   "--enable-admission-plugins=OwnerReferencesPermissionEnforcement";
@@ -95,7 +90,7 @@ const controllers = [
   "resourcequota-controller",
 ];
 
-/** Bodies hold secrets, so they are never recorded: level Metadata and nothing above. */
+/** Bodies contain secrets, so they are never logged: level Metadata at most. */
 export const auditPolicy = JSON.stringify({
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -103,7 +98,7 @@ export const auditPolicy = JSON.stringify({
   rules: [{ level: "Metadata" }],
 });
 
-/** A log that never rotates: a test reads it whole. */
+/** A log without rotation: a test reads the whole file. */
 function auditFlags(directory: string, audit: string): string[] {
   return [
     `--audit-policy-file=${join(directory, "audit-policy.json")}`,

@@ -1,22 +1,22 @@
 import { join } from "node:path";
 import { describeExit, logTail, startTiedChild, type TiedChild } from "./tied-child.ts";
 
-/** What happens to a control plane whose parent or program dies. */
+/** What happens when the parent or a program of a control plane exits. */
 export interface ProgramsOptions {
-  /** A directory that goes when this process is killed. */
+  /** A directory that is removed when this process is killed. */
   removeWithParent?: string;
-  /** Told in words of a program that ends before it is asked to. */
+  /** Called with a description if a program exits unexpectedly. */
   onDeath?: (what: string) => void;
 }
 
-/** The programs of one control plane, each with its log. */
+/** The programs of one control plane, each with a log. */
 export class Programs {
   /** The directory of the logs. */
   readonly logs: string;
   readonly #options: ProgramsOptions;
   readonly #children = new Map<string, TiedChild>();
   readonly #deaths: Promise<never>[] = [];
-  /** Programs that are being stopped, for good or to be started again. */
+  /** Programs that are being stopped or restarted. */
   readonly #leaving = new Set<string>();
 
   constructor(logs: string, options: ProgramsOptions) {
@@ -49,7 +49,7 @@ export class Programs {
     this.run(name, program, flags);
   }
 
-  /** Kills a program as a power cut does; `run` starts it again. */
+  /** Kills a program as a power failure does; `run` starts it again. */
   async kill(name: string): Promise<void> {
     this.#leaving.add(name);
     const child = this.#children.get(name);
@@ -57,14 +57,14 @@ export class Programs {
     await child?.exited;
   }
 
-  /** Sends a signal to a program that runs, such as SIGSTOP. */
+  /** Sends a signal to a running program, such as SIGSTOP. */
   signal(name: string, signal: NodeJS.Signals): void {
     this.#children.get(name)?.kill(signal);
   }
 
   /**
-   * Waits for work that cannot succeed once one of the programs has died; throws its last words
-   * then.
+   * Waits for work that cannot succeed after one of the programs has exited; in that case, throws
+   * the end of its log.
    */
   async whileAlive<T>(work: Promise<T>): Promise<T> {
     work.catch(() => {});
@@ -72,8 +72,9 @@ export class Programs {
   }
 
   /**
-   * An API server without etcd hangs in its shutdown, so etcd goes last; one with open watches
-   * waits for their clients, so the controller manager goes with it, and strangers get two seconds.
+   * An API server without etcd hangs in its shutdown, so etcd is stopped last; one with open
+   * watches waits for their clients, so the controller manager is stopped with it, and other
+   * clients get two seconds.
    */
   async stop(): Promise<void> {
     for (const name of this.#children.keys()) this.#leaving.add(name);

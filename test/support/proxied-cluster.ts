@@ -14,16 +14,16 @@ import { mayActAsAnybody } from "./may-act-as-anybody.ts";
 import { installLatchkey } from "./install-latchkey.ts";
 
 /**
- * A real control plane with Latchkey's CRDs, RBAC and policies, and no controller but those that a
- * run starts.
+ * A real control plane with Latchkey's CRDs, RBAC and policies, and without controllers except
+ * those that a run starts.
  */
 export interface ProxiedCluster {
   readonly controlPlane: StartedControlPlane;
   readonly credentials: Readonly<Record<Account, Credentials>>;
-  /** The way of all proxies to the API server. */
+  /** The connections of all proxies to the API server. */
   readonly upstream: Pool;
   ask(caller: Caller, request: Ask): Promise<Answer>;
-  /** As the administrator; throws when it is refused. */
+  /** Sends a request as the administrator; throws if it is rejected. */
   arrange(request: Ask): Promise<Answer>;
   stop(): Promise<void>;
 }
@@ -31,8 +31,8 @@ export interface ProxiedCluster {
 const rbac = "rbac.authorization.k8s.io";
 
 /**
- * Starts it without a controller manager: no garbage collector tidies up after Latchkey, and nobody
- * else writes. Throws on an existing cluster.
+ * Starts it without a controller manager: there is no garbage collection, and no other writer.
+ * Throws on an existing cluster.
  */
 export async function startProxiedCluster(report: (line: string) => void): Promise<ProxiedCluster> {
   const source = await findOrBuildControlPlane(report);
@@ -66,10 +66,10 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
     "latchkey-webhook": await kubeconfigCredentials(webhook.kubeconfig, systemClock),
   };
   const { server, tls } = credentials["latchkey-controller"];
-  // One connection for many watches: most of a run's time would go into their handshakes.
+  // One connection for many watches: handshakes would take most of the time of a run.
   const upstream = new Pool(server, {
     allowH2: true,
-    // undici destroys an idle session with an error that a stream of it may throw.
+    // undici destroys an idle session with an error that one of its streams may throw.
     keepAliveTimeout: 600_000,
     connections: 8,
     pipelining: 100,
@@ -78,7 +78,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
   const stop = async () => {
     controller.close();
     webhook.close();
-    // What a proxy has forwarded last may be on its way: destroyed under it, its HTTP/2 stream
+    // The last forwarded data may still be in flight: if the pool is destroyed, an HTTP/2 stream
     // would emit an error without a listener.
     const isClosed = await Promise.race([
       upstream.close().then(() => true),
@@ -91,7 +91,7 @@ export async function startProxiedCluster(report: (line: string) => void): Promi
 }
 
 /**
- * Requesters may create tokens, and keys for anybody; Latchkey may keep its Leases and Secrets in
+ * Requesters may create tokens, and keys for any user; Latchkey may write its Leases and Secrets in
  * the own namespaces of many workers.
  */
 async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
@@ -138,7 +138,7 @@ async function allow(arrange: ProxiedCluster["arrange"]): Promise<void> {
     namespace: "latchkey-system",
   });
   await bind(requesters, "latchkey-requester", { apiGroup: rbac, kind: "Group", name: requesters });
-  // Beside what Latchkey grants them: whom a key acts as is changed by its requester alone.
+  // In addition to Latchkey's grants: only the requester may change the identity of a key.
   const own = [
     {
       apiGroups: ["management.service"],

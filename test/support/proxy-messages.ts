@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { isRecord, listAt, recordAt, stringAt } from "../../src/api/parse.ts";
 import type { WatchLine } from "./open-watch.ts";
 
-/** A whole answer on its way to the controller. */
+/** A complete response to the controller. */
 export interface ProxyAnswer {
   readonly status: number;
   readonly text: string;
@@ -13,7 +13,7 @@ export interface ProxyAnswer {
 /** The annotation of the bookmark that ends the initial events of a streamed list. */
 export const initialEventsEnd = "k8s.io/initial-events-end";
 
-/** A list as the API server would stream it. */
+/** A list in the form of a streaming list. */
 export function streamOf(list: unknown): string {
   const { resourceVersion } = recordAt(list, "metadata");
   const end = {
@@ -26,7 +26,7 @@ export function streamOf(list: unknown): string {
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Whether undici knows the method. */
+/** Whether undici supports the method. */
 export function isMethod(method: string): method is (typeof methods)[number] {
   return methods.some((known) => known === method);
 }
@@ -36,7 +36,7 @@ export function isAddress(address: AddressInfo | string | null): address is Addr
   return typeof address === "object" && address !== null;
 }
 
-/** The headers of a request that the API server must see. */
+/** The request headers that are forwarded to the API server. */
 export function passedHeaders({ headers }: IncomingMessage): Record<string, string> {
   const passed = ["authorization", "accept", "content-type", "user-agent"].map(
     (name) => [name, headers[name]] as const,
@@ -53,7 +53,7 @@ export async function textOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-/** Sends a whole answer. */
+/** Sends a complete response. */
 export function reply(outgoing: ServerResponse, { status, text, retryAfter }: ProxyAnswer): void {
   outgoing.writeHead(status, {
     "content-type": "application/json",

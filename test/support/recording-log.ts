@@ -1,14 +1,14 @@
 import type { LogLevel } from "../../src/runtime/log-level.ts";
 import type { LogFields, Logger } from "../../src/runtime/log.ts";
 
-/** A line that was logged. */
+/** A logged line. */
 export interface LoggedLine {
   readonly level: LogLevel;
   readonly fields: LogFields;
   readonly message: string;
 }
 
-/** A logger that keeps its lines for a test to look at. */
+/** A logger that records its lines for a test. */
 export function recordingLog(): Logger & { readonly lines: LoggedLine[] } {
   const lines: LoggedLine[] = [];
   const at = (level: LogLevel) => (fields: LogFields, message: string) =>

@@ -5,7 +5,7 @@ import { rawObject, type RawObject } from "./fake-list-watch.ts";
 const installed = (...names: readonly string[]): readonly RawObject[] =>
   names.map((name) => rawObject({ name, creationTimestamp: "2025-01-01T00:00:00Z" }));
 
-/** The policies that make stamps certain, older than every object of these tests. */
+/** The policies that make requester annotations trusted, older than every object of these tests. */
 export const policies: Readonly<Record<string, readonly RawObject[]>> = {
   mutatingadmissionpolicies: installed(requesterPolicies.stamp),
   mutatingadmissionpolicybindings: installed(requesterPolicies.stamp),
@@ -13,7 +13,7 @@ export const policies: Readonly<Record<string, readonly RawObject[]>> = {
   validatingadmissionpolicybindings: installed(requesterPolicies.lock, requesterPolicies.guard),
 };
 
-/** A key or token that ann asked for and that cannot go without Latchkey, but for the changes. */
+/** A key or token that ann requested, with Latchkey's finalizer, and with these changes. */
 export function rawRequested(
   name: string,
   {

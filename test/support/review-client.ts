@@ -5,25 +5,25 @@ import { webhookPaths } from "../../src/domain/webhook/webhook-paths.ts";
 import { parseWebhookCertificates, tlsOf } from "../../src/tokens/webhook-certificates.ts";
 import { type Answer, arrange, type Ask } from "./policy-request.ts";
 
-/** What a webhook answers: the HTTP status and the body. */
+/** A response of a webhook: the HTTP status and the body. */
 export interface ReviewAnswer {
   readonly status: number;
   readonly body: string;
 }
 
-/** Who asks a webhook. */
+/** A client of a webhook. */
 export interface ReviewClient {
   post(path: string, body: string): Promise<ReviewAnswer>;
   /** The status of the TokenReview of a bearer token. */
   tokenReview(token: string): Promise<Readonly<Record<string, unknown>>>;
-  /** The status of the SubjectAccessReview of a user who came in with the key of this uid. */
+  /** The status of the SubjectAccessReview of a user who authenticated with the key of this uid. */
   accessReview(keyId: string): Promise<Readonly<Record<string, unknown>>>;
   close(): void;
 }
 
 /**
- * Asks the webhook at `url` as kube-apiserver does, with the client certificate, or as a stranger
- * from inside the cluster.
+ * Calls the webhook at `url` like kube-apiserver, with the client certificate, or like an anonymous
+ * client inside the cluster.
  */
 export async function reviewClient(
   url: string,

@@ -7,7 +7,7 @@ import type { HttpRequest } from "../../src/runtime/routes.ts";
 import { observedMetadata } from "./observed-objects.ts";
 import { TestClock } from "./test-clock.ts";
 
-/** A key in order, with these terms. */
+/** A valid key with this spec. */
 export function resolvedKeyWith(spec: Partial<ObservedAccessKey["spec"]> = {}): ResolvedKey {
   return {
     key: {
@@ -29,7 +29,9 @@ export function resolvedKeyWith(spec: Partial<ObservedAccessKey["spec"]> = {}): 
   };
 }
 
-/** Fakes of what reviewers depend on: a cache with one key or none, and recorders of its uses. */
+/**
+ * Fakes of the dependencies of reviewers: a cache with one key or none, and recorders of its uses.
+ */
 export function fakeReviewDeps({
   view,
   isCold = false,

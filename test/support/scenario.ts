@@ -16,7 +16,7 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /**
- * What happens to a cluster in these tests: the same each time, in namespaces and under names that
+ * The changes of a cluster in these tests: the same each time, in namespaces and with names that
  * begin with `p`.
  */
 export function scenario(p: string) {
@@ -83,8 +83,8 @@ export function scenario(p: string) {
 
   return {
     /**
-     * What stands before anything happens: a quota counts once it is known, and a token that ends
-     * first has to be there.
+     * Objects that must exist before any change: the controller must know the quota, and a token
+     * must exist before it expires.
      */
     grounds: [
       [
@@ -109,7 +109,7 @@ export function scenario(p: string) {
         token("short", 10),
       ],
     ],
-    /** The path of the quota that must be known before anything is synced. */
+    /** The path of the quota that the controller must know before it syncs. */
     quota: `/api/v1/namespaces/${p}-full/resourcequotas/none`,
     start: [
       [
@@ -194,7 +194,7 @@ export function scenario(p: string) {
         merge(shared("api"), { spec: { access: [rule(["get"], "alice")] } }),
       ],
     ],
-    /** Work that leaves no trace once it is done and `end` has run. */
+    /** Changes that leave no trace once `end` has run. */
     stir: (round: number): readonly Step[] => [
       [
         token("passing", 600),
@@ -236,7 +236,7 @@ export function scenario(p: string) {
   };
 }
 
-/** What is not there needs no change. */
+/** An object that does not exist needs no change. */
 function merge(path: string, body: unknown): Action {
   return { ...mergeExisting(path, body), until: [200, 404] };
 }

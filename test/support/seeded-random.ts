@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that follow from the seed (mulberry32). */
+/** Pseudo-random numbers in [0, 1) from a seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** The items in an order that follows from the seed. */
+/** The items in a pseudo-random order from a seed. */
 export function shuffled<T>(items: readonly T[], seed: number): readonly T[] {
   const random = seededRandom(seed);
   return items

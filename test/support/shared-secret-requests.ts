@@ -13,7 +13,7 @@ import {
   type Caller,
 } from "./policy-request.ts";
 
-/** A SharedSecret that a test has made. */
+/** A SharedSecret that a test has created. */
 export interface Place {
   readonly namespace: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface Place {
   readonly path: string;
 }
 
-/** What a test wants of a SharedSecret; its name is unique by default. */
+/** The SharedSecret that a test needs; its name is unique by default. */
 export interface Wanted {
   readonly namespace: string;
   readonly name?: string;
@@ -29,7 +29,7 @@ export interface Wanted {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-/** The base64 of a text, as it stands in `data`. */
+/** The base64 encoding of a text, as in `data`. */
 export function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
@@ -56,7 +56,7 @@ export function change(path: string, body: unknown): Promise<Answer> {
   return arrange({ method: "PATCH", path, type: patchTypes.merge, body });
 }
 
-/** Deletes an object as the administrator; `Orphan` keeps what it owns, without an owner. */
+/** Deletes an object as the administrator; `Orphan` keeps its dependents, without an owner. */
 export function remove(
   path: string,
   propagationPolicy: "Background" | "Orphan" = "Background",
@@ -68,14 +68,14 @@ export function remove(
   });
 }
 
-/** What an object's path answers to the administrator: 404 is an answer too. */
+/** The response to a GET of the administrator, including 404. */
 export function look(path: string): Promise<Answer> {
   return ask(admin, { method: "GET", path });
 }
 
-/** The status of a SharedSecret in the form that tests ask about. */
+/** The status of a SharedSecret in the form that tests use. */
 export interface View {
-  /** Whether the status is about the spec of now. */
+  /** Whether the status is of the current generation. */
   readonly settled: boolean;
   /** By type. */
   readonly conditions: Readonly<
@@ -102,8 +102,7 @@ export async function view({ path }: Pick<Place, "path">): Promise<View> {
 }
 
 /**
- * Waits until what is seen matches: objects by the fields that are expected, anything else by
- * equality.
+ * Waits until the observed value matches: objects by the expected fields, other values by equality.
  */
 export async function becomes(
   what: string,
@@ -119,7 +118,7 @@ export async function becomes(
   await eventually(matches, { what });
 }
 
-/** Waits until the status is about the spec of now and says Ready=True. */
+/** Waits until the status is of the current generation and Ready=True. */
 export function becomesReady(place: Place): Promise<void> {
   return becomes(`${place.name} to be ready`, () => view(place), {
     settled: true,
@@ -127,18 +126,18 @@ export function becomesReady(place: Place): Promise<void> {
   });
 }
 
-/** Waits until nothing answers at a path. */
+/** Waits until a GET of the path returns 404. */
 export function becomesGone(path: string): Promise<void> {
   return becomes(`${path} to be gone`, () => look(path), { code: 404 });
 }
 
-/** What of a SharedSecret is asked for. */
+/** A permission on a SharedSecret. */
 export interface Access extends ObjectRef {
   readonly verb: string;
   readonly subresource?: string;
 }
 
-/** Whether the API server would let the caller do it (SubjectAccessReview). */
+/** Whether the API server allows the caller to do it (SubjectAccessReview). */
 export async function may({ user, groups = [] }: Caller, action: Access): Promise<boolean> {
   const resourceAttributes = { group: "management.service", resource: "sharedsecrets", ...action };
   const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
@@ -153,8 +152,8 @@ export async function may({ user, groups = [] }: Caller, action: Access): Promis
 }
 
 /**
- * Creates a namespace that belongs to a project and takes copies, of every source unless `from`
- * narrows it.
+ * Creates a namespace of a project that receives copies, of every source unless `from` restricts
+ * it.
  */
 export async function makeTarget(project: string, from?: string): Promise<string> {
   const name = unique("target");

@@ -4,13 +4,13 @@ import { lowsOf, slopeOf } from "./slope.ts";
 const points = (...values: readonly number[]) =>
   values.map((value, index) => ({ at: 5 + index, value }));
 
-describe("the slope of points", () => {
+describe("slopeOf", () => {
   test.each([
-    ["that rise evenly is their rise per unit", points(100, 102, 104, 106), 2],
-    ["that stay the same is 0", points(180, 180, 180), 0],
-    ["that fall is negative", points(9, 8, 7), -1],
+    ["is the increase per unit if points increase evenly", points(100, 102, 104, 106), 2],
+    ["is 0 if points stay the same", points(180, 180, 180), 0],
+    ["is negative if points decrease", points(9, 8, 7), -1],
     [
-      "that jump to and fro is that of the middle",
+      "is that of the middle if points alternate",
       [0, 1, 2, 3].flatMap((at) => [
         { at, value: at + 5 },
         { at, value: at - 5 },
@@ -18,7 +18,7 @@ describe("the slope of points", () => {
       1,
     ],
     [
-      "that are not evenly apart is the line's",
+      "is that of the line if points are not evenly spaced",
       [
         { at: 0, value: 1 },
         { at: 1, value: 3 },
@@ -30,7 +30,7 @@ describe("the slope of points", () => {
     expect(slopeOf(given)).toBeCloseTo(expected, 10);
   });
 
-  test("of points at one instant is NaN", () => {
+  test("is NaN for points at one time", () => {
     expect(
       slopeOf([
         { at: 1, value: 1 },
@@ -41,7 +41,7 @@ describe("the slope of points", () => {
   });
 });
 
-test("the lows are the lowest of each window, and an empty window has none", () => {
+test("lowsOf returns the lowest point of each window, and none for an empty window", () => {
   const given = [3, 1, 2, 9, 8].map((value, index) => ({
     at: index < 3 ? index / 10 : 4 + index / 10,
     value,

@@ -1,12 +1,12 @@
-/** A value at an instant, in any units. */
+/** A value at a time, in any units. */
 export interface Point {
   readonly at: number;
   readonly value: number;
 }
 
 /**
- * How much the value grows in one unit of `at`: the line that fits best by least squares; NaN where
- * no two instants differ.
+ * The increase of the value per unit of `at`: the best line by least squares; NaN if all times are
+ * the same.
  */
 export function slopeOf(points: readonly Point[]): number {
   const meanAt = mean(points.map(({ at }) => at));
@@ -18,7 +18,7 @@ export function slopeOf(points: readonly Point[]): number {
   return together / points.reduce((sum, { at }) => sum + (at - meanAt) ** 2, 0);
 }
 
-/** The lowest point of each window that is `width` wide, in order; an empty window has none. */
+/** The lowest point of each window of this width, in order; none for an empty window. */
 export function lowsOf(points: readonly Point[], width: number): readonly Point[] {
   const lows = new Map<number, Point>();
   for (const point of points) {

@@ -21,7 +21,7 @@ const collections = [
   "/apis/events.k8s.io/v1/events",
 ];
 
-/** Why each object is ready or not, by namespace and name. */
+/** The reason of Ready of each object, by namespace and name. */
 export async function reasonsOf(
   cluster: DedicatedCluster,
   p: string,
@@ -48,11 +48,14 @@ function reasonOf(item: unknown): string {
 }
 
 /**
- * An object without what differs between two runs of one scenario, as JSON text with two spaces.
+ * Objects without the differences between two runs of one scenario, as JSON text with two spaces.
  */
 export type Snapshot = readonly string[];
 
-/** Everything that Latchkey has made or judged under names that begin with `p`, sorted. */
+/**
+ * All objects that Latchkey has created or whose status it has written, with names that begin with
+ * `p`, sorted.
+ */
 export async function snapshotOf(
   cluster: Pick<DedicatedCluster, "arrange">,
   p: string,
@@ -81,7 +84,8 @@ function belongsTo(p: string, item: unknown): boolean {
 }
 
 /**
- * What is random or follows from it, and what to call it: uids, and names that hold a hash of one.
+ * Values that are random or derived from random values, and their aliases: uids, and names that
+ * contain a hash of one.
  */
 function aliasesOf(item: unknown): readonly (readonly [string, string])[] {
   const metadata = recordAt(item, "metadata");
@@ -133,12 +137,12 @@ function essence(item: unknown): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Keys are unlike each other in all runs. */
+/** Keys differ between all runs. */
 function specOf({ spec }: Readonly<Record<string, unknown>>): object {
   return isRecord(spec) && "key" in spec ? { spec: { ...spec, key: "a key" } } : {};
 }
 
-/** Tokens are unlike each other in all runs: one is there or not. */
+/** Tokens differ between all runs, so only their existence counts. */
 function statusOf(
   { token, ...status }: Readonly<Record<string, unknown>>,
   generation: unknown,

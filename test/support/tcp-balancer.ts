@@ -2,11 +2,11 @@ import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import type { WebhookProcess } from "./latchkey-process.ts";
 
-/** A replica as a balancer knows it. */
+/** A replica behind the balancer. */
 export type Backend = Pick<WebhookProcess, "url" | "webhookUrl">;
 
 /**
- * One address in front of replicas, as a Service is: new connections go to the ready replicas in
+ * One address for several replicas, like a Service: new connections go to the ready replicas in
  * turn, open ones stay where they are.
  */
 export interface TcpBalancer {
@@ -17,12 +17,12 @@ export interface TcpBalancer {
   stop(): Promise<void>;
 }
 
-/** As seldom as a kubelet may ask, and kube-proxy may learn of it. */
+/** As slow as the readiness probe of a kubelet and the update of kube-proxy can be. */
 const pollMs = 1_000;
 
 /**
- * Starts a balancer on 127.0.0.1; what is asked over `/readyz` is known up to a second later, also
- * that a replica has gone.
+ * Starts a balancer on 127.0.0.1; it polls `/readyz`, so changes are known up to a second later,
+ * including the exit of a replica.
  */
 export async function startTcpBalancer(): Promise<TcpBalancer> {
   const backends = new Map<Backend, { isReady: boolean; failures: number }>();
@@ -43,7 +43,7 @@ export async function startTcpBalancer(): Promise<TcpBalancer> {
   function join(from: Socket, to: Socket): void {
     sockets.add(from);
     from.setNoDelay(true);
-    // A FIN is passed on as a FIN, and anything else that ends a connection ends both.
+    // A FIN is forwarded as a FIN, and any other end of a connection closes both sides.
     from.pipe(to);
     from.on("error", () => to.resetAndDestroy());
     from.on("close", () => sockets.delete(from));
@@ -52,7 +52,7 @@ export async function startTcpBalancer(): Promise<TcpBalancer> {
     while (!isStopped) {
       const looks = [...backends].map(async ([backend, state]) => {
         state.isReady = await isReady(backend);
-        // A replica that has exited does not answer.
+        // A replica that has exited does not respond.
         state.failures = state.isReady ? 0 : state.failures + 1;
         if (state.failures > 60) backends.delete(backend);
       });

@@ -1,19 +1,21 @@
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
-/** A way to a server on the loopback that a test can make swallow packets. */
+/** A proxy to a server on the loopback interface that can drop packets. */
 export interface TcpProxy {
   readonly port: number;
   /**
-   * From now on no byte passes, in neither direction and on no connection, and every connection
-   * stays open.
+   * From now on drops all data, in both directions of every connection, and every connection stays
+   * open.
    */
   swallow(): void;
   /**
-   * New connections pass again; what was open while bytes were lost stays silent for ever, as after
-   * a lost NAT entry.
+   * Forwards new connections again; connections that were open while data was dropped stay silent,
+   * as after a lost NAT entry.
    */
   heal(): void;
-  /** From now on each chunk of bytes breaks its connection with this probability; 0 ends that. */
+  /**
+   * From now on closes the connection on each chunk of data with this probability; 0 disables that.
+   */
   reset(probability: number): void;
   stop(): Promise<void>;
 }

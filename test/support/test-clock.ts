@@ -6,16 +6,15 @@ interface Wake {
 }
 
 /**
- * A clock that stands still until a test moves it. Wake-ups happen in the order of their instants
- * (then of their asking), each at exactly its own instant, so that code under test sees the time it
- * asked for.
+ * A clock that only a test moves. Wake-ups happen in the order of their times (then of their
+ * registration), each at exactly its own time, so that code under test sees the time it asked for.
  */
 export class TestClock implements Clock {
   readonly #wakes = new Set<Wake>();
   #wallMinusMonotonic: number;
   #monotonic = 0;
 
-  /** Begins at `now`, in milliseconds since the epoch: 2026-01-01T00:00:00Z by default. */
+  /** Starts at `now`, in milliseconds since the epoch: 2026-01-01T00:00:00Z by default. */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
     this.#wallMinusMonotonic = now;
   }
@@ -34,20 +33,20 @@ export class TestClock implements Clock {
     return () => void this.#wakes.delete(entry);
   }
 
-  /** How many wake-ups are asked for and neither done nor taken back. */
+  /** The number of pending wake-ups. */
   get pending(): number {
     return this.#wakes.size;
   }
 
-  /** Milliseconds until the next wake-up; undefined when none is asked for. */
+  /** Milliseconds until the next wake-up; undefined without one. */
   get untilNext(): number | undefined {
     const next = this.#next(Infinity);
     return next === undefined ? undefined : next.due - this.#monotonic;
   }
 
   /**
-   * Moves time on by `ms`, firing the wake-ups that are due; promises that this settles are seen
-   * only after the next await.
+   * Advances the time by `ms` and fires the wake-ups that are due; promises that this settles are
+   * handled only after the next await.
    */
   advance(ms: number): void {
     const end = this.#monotonic + ms;
@@ -57,7 +56,7 @@ export class TestClock implements Clock {
 
   /**
    * Like {@link advance}, but lets promises settle before the first and after every wake-up, for
-   * code that awaits.
+   * asynchronous code.
    */
   async run(ms: number): Promise<void> {
     const end = this.#monotonic + ms;
@@ -69,7 +68,7 @@ export class TestClock implements Clock {
     this.#monotonic = end;
   }
 
-  /** Sets the wall clock by `ms`, as an administrator or NTP does; no wake-up moves. */
+  /** Changes the wall clock by `ms`, as an administrator or NTP does; wake-ups are not affected. */
   stepWallClock(ms: number): void {
     this.#wallMinusMonotonic += ms;
   }
@@ -89,7 +88,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** Resolves when every promise that could settle without time or input has settled. */
+/** Resolves when every promise that can settle without time or input has settled. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -8,34 +8,34 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** A program that runs beside this process and cannot outlive it. */
+/** A program that runs in parallel to this process and is killed when this process exits. */
 export interface TiedChild {
-  /** The pid of the program itself, not of a shell around it. */
+  /** The pid of the program, not of a shell around it. */
   pid: number;
-  /** Settles when the program has ended; never rejects. */
+  /** Settles when the program has exited; never rejects. */
   exited: Promise<Exit>;
-  /** Sends a signal; does nothing when the program has ended. */
+  /** Sends a signal; does nothing if the program has exited. */
   kill(signal: NodeJS.Signals): void;
-  /** Sends SIGTERM, and SIGKILL to what is still there after `graceMs` (10 s by default). */
+  /** Sends SIGTERM, and SIGKILL to processes that still run after `graceMs` (10 s by default). */
   stop(graceMs?: number): Promise<Exit>;
 }
 
-/** What a tied child needs beside its command line. */
+/** The options of a tied child. */
 export interface TiedChildOptions {
-  /** The file its standard output and standard error are appended to. */
+  /** The file of its standard output and standard error, which are appended. */
   log: string;
   cwd?: string;
-  /** The whole environment; that of this process unless given. */
+  /** The complete environment; that of this process by default. */
   env?: NodeJS.ProcessEnv;
-  /** A directory that goes when this process dies without stopping the child. */
+  /** A directory that is removed when this process exits without stopping the child. */
   removeWithParent?: string;
 }
 
 /*
- * The watcher holds one end of a pipe (3) and this process the other. A goodbye line means that the
- * program has ended by itself; end of file without it means that this process is gone, whatever
- * killed it. The shell then becomes the program (exec), which therefore keeps the pid; a session of
- * its own keeps it from the terminal's Ctrl-C.
+ * The watcher has one end of a pipe (3) and this process the other. A goodbye line means that the
+ * program has exited; end of file without it means that this process has exited, for any reason.
+ * The shell then becomes the program (exec), which therefore keeps the pid; a session of its own
+ * protects it from the terminal's Ctrl-C.
  */
 const tie = `
 remove=$1; shift
@@ -50,7 +50,7 @@ exec "$@" 3<&-
 `;
 
 /**
- * Starts a program tied to this process by a pipe: it is killed when this process dies, even by
+ * Starts a program tied to this process by a pipe: it is killed when this process exits, even by
  * SIGKILL.
  */
 export function startTiedChild(command: readonly string[], options: TiedChildOptions): TiedChild {
@@ -90,7 +90,7 @@ export function startTiedChild(command: readonly string[], options: TiedChildOpt
   return { pid: child.pid ?? 0, exited, kill, stop };
 }
 
-/** The last lines of a log file, for an error message; empty when there is no such file. */
+/** The last lines of a log file, for an error message; empty if the file does not exist. */
 export function logTail(path: string, lines = 8): string {
   try {
     return readFileSync(path, "utf8").trimEnd().split("\n").slice(-lines).join("\n");

@@ -16,7 +16,7 @@ import type { WebhookProcess } from "./latchkey-process.ts";
 const run = promisify(execFile);
 
 /**
- * What an administrator does: has the files written by `latchkey trust-config`, and starts
+ * Does what an administrator does: writes the files with `latchkey trust-config`, and starts
  * kube-apiserver with its flags.
  */
 export async function trustWebhook(
@@ -39,8 +39,8 @@ export async function trustWebhook(
   await controlPlane.restartApiServer(
     stdout.split("\n").flatMap((line) => (line.startsWith("# --") ? [line.slice(2)] : [])),
   );
-  // An API server is ready before it serves the kinds of CRDs again, each at its own time. Before
-  // 1.36 a policy refuses keys: nothing stamps them yet.
+  // An API server is ready before it serves the kinds of CRDs again, each at a different time.
+  // Before 1.36 a policy rejects keys: nothing writes requester annotations yet.
   const objects = ["OwnedAccessKey", "DirectClusterEndpointToken", "SharedSecret"].map((kind) =>
     JSON.stringify({ apiVersion, kind, metadata: { name: "never-made" }, spec: {} }),
   );
@@ -58,14 +58,14 @@ export async function trustWebhook(
 }
 
 /**
- * The name by which an API server on the same machine reaches a webhook; its certificate must have
- * it.
+ * The host name by which an API server on the same machine connects to a webhook; its certificate
+ * must include it.
  */
 export const webhookHost = "localhost";
 
 /**
- * Applies a MutatingWebhookConfiguration of `config` for a webhook that is no pod, and waits until
- * the webhook has published its authority.
+ * Applies a MutatingWebhookConfiguration of `config` for a webhook outside of the cluster, and
+ * waits until the webhook has published its CA.
  */
 export async function askWebhookAtAdmission(
   controlPlane: KubectlAccess,
@@ -91,7 +91,7 @@ export async function askWebhookAtAdmission(
   await eventually(published, { what: "the webhook to publish its authority" });
 }
 
-/** The path segment below which webhooks answer admission, which an administrator may read. */
+/** The path segment of the admission endpoints of webhooks, which an administrator may read. */
 export async function admissionSegmentOf(
   controlPlane: Parameters<typeof kubectl>[0],
 ): Promise<string> {

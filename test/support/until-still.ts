@@ -1,20 +1,20 @@
 import { setTimeout as pause } from "node:timers/promises";
 
-/** How to find out that nothing is to be done. */
+/** How to detect that a system is idle. */
 export interface Stillness {
   readonly isQuiet: () => boolean | Promise<boolean>;
-  /** How many times in a row it must be quiet, and how many milliseconds apart. */
+  /** The number of successive quiet looks, and the milliseconds between them. */
   readonly looks: number;
   readonly everyMs: number;
-  /** Milliseconds until waiting fails. */
+  /** The timeout in milliseconds. */
   readonly within: number;
-  /** What the failure says. */
+  /** The error message. */
   readonly failure: () => string;
-  /** Called after each look at which something was to be done. */
+  /** Called after each busy look. */
   readonly onBusy?: () => Promise<void>;
 }
 
-/** Looks until it is quiet several times in a row; throws when that takes too long. */
+/** Looks until it is quiet several times in a row; throws after the timeout. */
 export async function untilStill({
   isQuiet,
   looks,

@@ -1,15 +1,15 @@
 import { annotations } from "../../src/api/names.ts";
 import { recordAt, stringAt } from "../../src/api/parse.ts";
 
-/** What one run sees of the cluster, so that runs beside it and before it do not matter. */
+/** The part of the cluster that belongs to one run, independent of parallel and earlier runs. */
 export interface View {
-  /** Namespaces, objects and requesters of the run begin with it. */
+  /** The prefix of the namespaces, objects and requesters of the run. */
   readonly prefix: string;
   /** Latchkey's own namespace in this run. */
   readonly system: string;
 }
 
-/** Whether an object is part of the run, or of what all runs share (the admission policies). */
+/** Whether an object is part of the run, or shared by all runs (the admission policies). */
 export function isVisible({ prefix, system }: View, plural: string, object: unknown): boolean {
   if (plural.endsWith("policies") || plural.endsWith("policybindings")) return true;
   const metadata = recordAt(object, "metadata");
